@@ -12,7 +12,7 @@ use host::{DeviceProperties, KERNELS, Ladder, Options, ladder};
 const SIZES: [u32; 4] = [78, 114, 132, 144];
 
 /// An H100 with another number of multiprocessors, as a file describes one.
-fn device(multiprocessors: u32) -> Description {
+pub fn device(multiprocessors: u32) -> Description {
     let h100 = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/simt/devices/known/h100.toml");
     let text = std::fs::read_to_string(h100).unwrap();
     let text = text.replace("multiprocessors = 132", &format!("multiprocessors = {multiprocessors}"));

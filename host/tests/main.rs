@@ -12,6 +12,7 @@ mod cut;
 mod device_sizes;
 mod dram;
 mod explain;
+mod forward_progress;
 mod histogram;
 mod kernels;
 mod learn;

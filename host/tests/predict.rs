@@ -72,12 +72,21 @@ fn the_h100s_times_are_met() {
     }
     let score = predict::score(&PREDICTED, &TIMES).unwrap();
     let all: usize = ladders().iter().map(timed).sum();
-    assert_eq!(score.rungs, all, "each rung that has a time");
+    let refused = PREDICTED.iter().flat_map(|own| &own.left_out);
+    let refused: Vec<_> = refused.filter(|why| why.contains(" is not predicted: its blocks wait ")).collect();
+    assert_eq!(score.rungs + refused.len(), all, "each rung that has a time: {refused:?}");
+    for name in ["scan_chained", "scan_look_back"] {
+        assert!(refused.iter().any(|why| why.starts_with(&format!("{name} "))), "{refused:?}");
+    }
     assert!(score.median <= 0.15, "{score:?}");
     assert!(score.worst.0 <= 0.40, "{score:?}");
     for (ladder, rank) in &score.ranks {
-        // docs/prediction.md says which rungs of these ladders change places: their times differ by 1 % or less.
-        let least = if ["matmul", "histogram"].contains(ladder) { 0.93 } else { 0.95 };
+        // docs/prediction.md says which rungs of these ladders change places.
+        let least = match *ladder {
+            "matmul" | "histogram" => 0.93,
+            "scan" => 0.89,
+            _ => 0.95,
+        };
         assert!(rank.unwrap() >= least, "{ladder}: {rank:?}");
     }
 }

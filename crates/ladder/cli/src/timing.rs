@@ -118,11 +118,12 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    /// The time of a launch in nanoseconds; `None` where it was not measured and others were.
+    /// The time of a launch in nanoseconds; `None` where it was not measured and others were, or where the model does not
+    /// include what the launch does.
     pub(crate) fn time_ns(&self, prediction: &Prediction) -> Option<f64> {
         let us = match &self.measured {
             Some(times) => times.get(prediction.rung.name).copied(),
-            None => Some(prediction.estimate.us),
+            None => prediction.refusal().is_none().then_some(prediction.estimate.us),
         };
         us.map(|us| us * 1e3)
     }

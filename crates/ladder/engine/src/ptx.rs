@@ -168,25 +168,30 @@ impl Ptx {
 }
 
 /// The bytes of all variables in shared memory that a text declares, each at the next address of its alignment.
-/// `.extern` variables stand for dynamic shared memory, which the launch sizes (PTX ISA §10.6.1, `.extern`).
+/// `.extern` variables stand for dynamic shared memory, which the launch sizes (PTX ISA §10.6.1, `.extern`). It begins at the
+/// next address of its alignment, so `ptxas` counts the bytes up to there.
 fn static_shared_bytes(text: &str) -> Option<u32> {
     let module = ptx::parse(text).ok()?;
-    let mut bytes = 0u64;
+    let (mut bytes, mut dynamic_align) = (0u64, 1);
     let mut add = |variable: &Variable<'_>| -> Option<()> {
-        if variable.space == Space::Shared && variable.linkage != Linkage::Extern {
+        if variable.space == Space::Shared {
             // `b8`, `u64`: the number of bits ends the name of a type.
             let bits: u64 = variable.ty.trim_start_matches(|c: char| c.is_alphabetic()).parse().ok()?;
             let element = bits / 8 * u64::from(variable.vector);
-            let elements: Option<u64> = variable.dims.iter().copied().product();
             let align = variable.align.map_or(element, u64::from).max(1);
-            bytes = bytes.next_multiple_of(align) + element * elements?;
+            if variable.linkage == Linkage::Extern {
+                dynamic_align = align.max(dynamic_align);
+            } else {
+                let elements: Option<u64> = variable.dims.iter().copied().product();
+                bytes = bytes.next_multiple_of(align) + element * elements?;
+            }
         }
         Some(())
     };
     module.variables.iter().try_for_each(&mut add)?;
     let mut bodies = module.functions.iter().filter_map(|function| function.body.as_deref());
     bodies.try_for_each(|body| variables(body, &mut add))?;
-    u32::try_from(bytes).ok()
+    u32::try_from(bytes.next_multiple_of(dynamic_align)).ok()
 }
 
 /// Calls `add` with the variables of statements and of the scopes in them.
@@ -211,6 +216,18 @@ mod tests {
         let error = open(Choice::Sim, &KERNELS).err().expect("there is no such file");
         assert!(matches!(error, Error::NoKernels { .. }), "{error}");
         assert!(error.to_string().contains("/none/kernels.compute_80.ptx"), "{error}");
+    }
+
+    #[test]
+    fn static_shared_memory_ends_where_dynamic_shared_memory_begins() {
+        let bytes = |dynamic: &str| {
+            let header = ".version 8.0\n.target sm_80\n.address_size 64\n";
+            super::static_shared_bytes(&format!(
+                "{header}{dynamic}.entry k() {{ .shared .align 4 .b8 words[40]; ret; }}\n"
+            ))
+        };
+        assert_eq!(bytes(""), Some(40));
+        assert_eq!(bytes(".extern .shared .align 16 .b8 dynamic[];\n"), Some(48));
     }
 
     #[test]

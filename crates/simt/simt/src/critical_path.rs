@@ -9,6 +9,10 @@
 //! work beside the warps, the tensor cores and those that make bulk copies, a block waits for its own: what comes first
 //! keeps what comes next waiting, however many warps ask.
 //!
+//! Nor are waits for other blocks included. A warp that polls a word counts as if its first look had found what the last one
+//! found, because the number of looks depends on the simulator's schedule. [`ResourceUse::waits`] says how far blocks wait
+//! for each other.
+//!
 //! Registers and opcodes are the PTX's. Where `ptxas` makes several instructions of one, as for a division, or
 //! none, as for most `mov` and `cvta`, [`Cost`] says how many are issued.
 
@@ -23,7 +27,7 @@ mod steps;
 
 use std::collections::{HashMap, HashSet};
 use std::hash::{BuildHasherDefault, Hasher};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use crate::code::Program;
 use crate::module::Function;
@@ -61,6 +65,17 @@ pub struct CriticalPath {
     banks: Banks,
     /// What the warps of one block do, if that is asked for.
     log: Option<Log>,
+    /// The words that blocks have written for others, by address.
+    published: Arc<Mutex<HashMap<u64, Published>>>,
+}
+
+/// A word in global memory that was written by an atomic operation or by a store that other blocks may poll.
+#[derive(Debug, Clone, Copy)]
+struct Published {
+    /// The block that has written it; `None` if several have.
+    block: Option<u64>,
+    /// The longest chain of waits that ended in one of these blocks before it wrote the word.
+    waits: u64,
 }
 
 /// Numbers of sectors. A launch has millions of them, and nobody chooses them so that hashes collide.
@@ -92,6 +107,9 @@ type Times = [u64; 2];
 /// The block that is running.
 #[derive(Debug, Clone, Default)]
 struct Block {
+    number: u64,
+    /// The longest chain of waits that has ended in the block.
+    waits: u64,
     warps: Vec<Clock>,
     at: usize,
     /// The last arrival at each of the block's barriers since it was released.
@@ -129,6 +147,8 @@ struct Clock {
     waited: usize,
     /// The mbarrier at which it looks again and again, and when it began to.
     looks: Option<(u64, Times)>,
+    /// Its last access to memory, if that was a load of a word that other blocks may write.
+    look: Option<Look>,
     /// The rounds of loops that `ptxas` unrolls.
     rounds: u32,
     /// The end of the last instruction that loads are not moved ahead of.
@@ -140,6 +160,19 @@ struct Clock {
     products_from: Times,
     /// Whether the next one is the first of its group.
     group_begins: bool,
+}
+
+/// The first of several looks at the same word.
+#[derive(Debug, Clone)]
+struct Look {
+    site: Site,
+    address: u64,
+    begins: Times,
+    latency: Times,
+    /// When the instruction after it could be issued.
+    next: Times,
+    /// What was issued before the next look, if the warp has had one turn since.
+    issued: Option<[f64; Pipe::COUNT]>,
 }
 
 #[derive(Debug, Clone)]
@@ -170,6 +203,7 @@ impl CriticalPath {
             block: Block::default(),
             banks: Banks::default(),
             log: None,
+            published: Arc::default(),
         }
     }
 
@@ -221,6 +255,7 @@ impl CriticalPath {
             *sum += cycles;
         }
         self.sums.longest = later(self.sums.longest, longest);
+        self.sums.waits = self.sums.waits.max(self.block.waits);
         let stored = self.block.units.stored();
         self.sums.drain = self.sums.drain.max(stored[1].saturating_sub(longest[1]));
         let range = |sector: &u64| {

@@ -230,6 +230,11 @@ pub(crate) struct Stored {
 }
 
 impl Stored {
+    /// Whether other threads can find any of it.
+    pub(crate) fn is_shared(&self) -> bool {
+        self.places.iter().any(|(region, _)| matches!(region, Region::Shared | Region::Global))
+    }
+
     /// What lies there now, in shared and device memory.
     pub(crate) fn content(&self, cluster: &Cluster, global: &GlobalMemory) -> Vec<u8> {
         let mut content = Vec::new();

@@ -4,6 +4,7 @@
 
 use std::time::{Duration, Instant};
 
+use simt::counters::Value;
 use simt::{Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule};
 
 const SCHEDULES: [(Schedule, usize); 6] = [
@@ -75,6 +76,67 @@ fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
     }
 }
 
+/// The store requests of a kernel under every schedule.
+fn store_requests(body: &str, (blocks, threads): (u32, u32), expected: u64) {
+    let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
+    for (schedule, host_threads) in SCHEDULES {
+        let mut machine = Machine::new(Config { schedule, threads: host_threads, ..Config::default() }).unwrap();
+        let out = machine.zeroed::<u32>((blocks * threads) as usize).unwrap();
+        let args = [out.into(), machine.zeroed::<u32>(1024).unwrap().into()];
+        let launch = Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &args);
+        let counters = machine.launch_counted(&launch).unwrap();
+        let requests = counters.get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum");
+        assert_eq!(requests, Some(Value::Count(expected)), "{schedule:?} on {host_threads} threads: {body}");
+    }
+}
+
+/// A lane waits for another block, and the rest of its warp waits for that lane, so the warp's next store is one request.
+#[test]
+fn a_warp_stores_together_after_one_of_its_lanes_has_waited_for_another_block() {
+    let load = "ld.acquire.gpu.global.u32 %r1, [%memory]";
+    let atomic = "atom.global.add.u32 %r1, [%memory], 0";
+    for (waits_for, poll, then) in [
+        (0, load, ""),
+        (1, load, ""),
+        (1, load, "bar.warp.sync -1;"),
+        (1, load, "barrier.sync 0;"),
+        // An atomic operation may take a lock, so the rest of the warp goes on, up to the barrier.
+        (1, atomic, "bar.warp.sync -1;"),
+        (1, atomic, "barrier.sync 0;"),
+        (1, atomic, "bar.sync 0;"),
+        (1, atomic, "shfl.sync.idx.b32 %r0, %r1, 3, 31, -1;"),
+    ] {
+        let body = format!(
+            "setp.ne.u32 %p0, %lane, 3;\n@%p0 bra REST;\nsetp.eq.u32 %p1, %ctaid, {waits_for};\n@%p1 bra WRITE;\n\
+             WAIT:\n{poll};\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra WAIT;\nbra REST;\n\
+             WRITE:\nst.release.gpu.global.u32 [%memory], 7;\nREST:\n{then}\n"
+        );
+        store_requests(&body, (2, 32), 3);
+    }
+    // With all blocks of a device: each waits for the last one.
+    let body = format!(
+        "setp.ne.u32 %p0, %lane, 3;\n@%p0 bra REST;\nsub.u32 %r2, %nctaid, 1;\nsetp.eq.u32 %p1, %ctaid, %r2;\n\
+         @%p1 bra WRITE;\nWAIT:\n{load};\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra WAIT;\nbra REST;\n\
+         WRITE:\nst.release.gpu.global.u32 [%memory], 7;\nREST:\n"
+    );
+    store_requests(&body, (132, 32), 133);
+}
+
+/// A lane waits for a lane of its warp that has passed the reconvergence point. They are one group again at the next barrier,
+/// and so are two lanes that have both waited.
+#[test]
+fn lanes_that_waited_for_lanes_of_their_warp_store_together_after_a_barrier() {
+    for then in ["bar.warp.sync -1", "barrier.sync 0", "bar.sync 0"] {
+        let body = format!(
+            "setp.gt.u32 %p0, %lane, 1;\n@%p0 bra REST;\nshl.b32 %r3, %lane, 2;\ncvt.u64.u32 %at, %r3;\n\
+             add.u64 %memory, %memory, %at;\nWAIT:\nld.volatile.global.u32 %r1, [%memory];\nsetp.eq.u32 %p2, %r1, 0;\n\
+             @%p2 bra WAIT;\nREST:\nsetp.ne.u32 %p0, %lane, 5;\n@%p0 bra END;\nst.v2.u32 [%memory], {{1, 1}};\nEND:\n\
+             {then};\nmul.wide.u32 %at, %tid, 4;\nadd.u64 %at, %at, %out;"
+        );
+        store_requests(&body, (1, 32), 2);
+    }
+}
+
 #[test]
 fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
     let body = "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\natom.global.add.u32 %r1, [%memory], 1;\n\
@@ -82,6 +144,31 @@ fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
     let config = Config { resident_blocks: 10, ..Config::default() };
     let fault = launch(body, (12, 32), config).unwrap_err().to_string();
     assert!(fault.starts_with("deadlock: warp 0 repeats itself"), "{fault}");
+}
+
+/// A GPU does not promise in which order blocks begin, so a block must not wait for the one with the number before.
+#[test]
+fn blocks_begin_in_a_random_order_under_random_schedules() {
+    let number_before = "mov.u32 %r1, %ctaid;\n";
+    let ticket_before = "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\natom.global.add.u32 %r1, [%memory], 1;\n";
+    let run = |number: &str, schedule, resident_blocks| {
+        let body = format!(
+            "{number}mul.wide.u32 %out, %r1, 4;\nadd.u64 %memory, %memory, %out;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra GO;\n\
+             WAIT:\nld.acquire.gpu.global.u32 %r2, [%memory];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 bra WAIT;\n\
+             GO:\nst.release.gpu.global.u32 [%memory+4], 1;\nDONE:\n"
+        );
+        launch(&body, (150, 1), Config { schedule, resident_blocks, ..Config::default() }).map(drop)
+    };
+    for seed in 1..5 {
+        let random = Schedule::Random(seed);
+        for resident_blocks in [1, 2, 150] {
+            assert_eq!(run(ticket_before, random, resident_blocks), Ok(()));
+        }
+        assert_eq!(run(number_before, random, 150), Ok(()));
+        let fault = run(number_before, random, 2).unwrap_err().to_string();
+        assert!(fault.starts_with("deadlock: warp 0 repeats itself"), "{fault}");
+    }
+    assert_eq!(run(number_before, Schedule::Fixed, 1), Ok(()));
 }
 
 #[test]

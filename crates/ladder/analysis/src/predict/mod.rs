@@ -61,6 +61,18 @@ impl Prediction {
         let (blocks, resident) = (self.launch.blocks(), self.estimate.resident);
         estimate(device, constants, &self.sample, blocks, resident)
     }
+
+    /// The reason why the time is not a prediction: blocks wait for blocks that have waited for others. The model includes no
+    /// waits between blocks. One wait costs little next to a block, and a chain of waits may cost more than everything else.
+    pub fn refusal(&self) -> Option<Error> {
+        let is_chain = self.sample.resource_use.waits > 1;
+        is_chain.then(|| {
+            Error::Request(format!(
+                "{} is not predicted: its blocks wait for blocks that wait for others, which the model does not include",
+                self.rung.name
+            ))
+        })
+    }
 }
 
 /// The predictions of a ladder's rungs.
@@ -122,27 +134,23 @@ pub fn ladder(
     }
     let problem = plan.problem();
     let (title, bytes) = (problem.labels().title, problem.facts().bytes);
-    Ok(LadderPrediction {
-        ladder,
-        title,
-        bytes,
-        predictions: predictions(
-            kernels,
-            device,
-            constants,
-            problem,
-            plan.launches().iter().zip(&entries),
-            INSTRUCTIONS,
-        )?
-        .into_iter()
-        .collect::<Result<_, Error>>()?,
-        left_out: plan.left_out().to_vec(),
-    })
+    let launches = plan.launches().iter().zip(&entries);
+    let predictions = predictions(kernels, device, constants, problem, launches, INSTRUCTIONS)?;
+    let mut predictions = predictions.into_iter().collect::<Result<Vec<Prediction>, Error>>()?;
+    let mut left_out = plan.left_out().to_vec();
+    predictions.retain(|own| match own.refusal() {
+        Some(why) => {
+            left_out.push(why.to_string());
+            false
+        }
+        None => true,
+    });
+    Ok(LadderPrediction { ladder, title, bytes, predictions, left_out })
 }
 
 /// Predicts the times of launches of one problem, which are made for the device, from samples of up to
 /// `most_instructions` warp instructions. Without `ptxas`, registers are assumed not to limit the number of blocks on a
-/// multiprocessor.
+/// multiprocessor. [`Prediction::refusal`] says which times are not predictions.
 ///
 /// # Errors
 /// [`Error::Engine`] when the SIMT machine fails.
@@ -154,11 +162,23 @@ pub fn launches(
     launches: &[(&'static Rung, Launch)],
     most_instructions: u64,
 ) -> Result<Vec<Prediction>, Error> {
-    each_launch(kernels, device, constants, problem, launches, most_instructions)?.into_iter().collect()
+    let entries = entries(kernels, device, launches)?;
+    let all = predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)?;
+    all.into_iter().collect()
 }
 
-/// Predicts like [`launches`], with an error for each launch whose sample fails, as where its blocks wait for blocks
-/// outside of the sample.
+/// The occupancy of each launch.
+fn entries(
+    kernels: &'static Kernels,
+    device: &Description,
+    launches: &[(&'static Rung, Launch)],
+) -> Result<Vec<EntryOccupancy>, Error> {
+    let entry = |(_, launch): &(&'static Rung, Launch)| Ok(occupancy_of(Some(kernels), device, launch)?.0);
+    launches.par_iter().map(entry).collect()
+}
+
+/// Predicts like [`launches`], with an error for each launch that is not predicted: its sample fails, as where its blocks wait
+/// for blocks outside of the sample, or the model [refuses](Prediction::refusal) it.
 ///
 /// # Errors
 /// When the device is unknown, and when the SIMT machine cannot hold the problem.
@@ -170,9 +190,9 @@ pub fn each_launch(
     launches: &[(&'static Rung, Launch)],
     most_instructions: u64,
 ) -> Result<Vec<Result<Prediction, Error>>, Error> {
-    let entry = |(_, launch): &(&'static Rung, Launch)| Ok(occupancy_of(Some(kernels), device, launch)?.0);
-    let entries: Vec<EntryOccupancy> = launches.par_iter().map(entry).collect::<Result<_, Error>>()?;
-    predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)
+    let entries = entries(kernels, device, launches)?;
+    let all = predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)?;
+    Ok(all.into_iter().map(|own| own.and_then(|own| own.refusal().map_or(Ok(own), Err))).collect())
 }
 
 /// The occupancy of a launch on a device, and whether `ptxas` has said how many registers it takes; otherwise they are

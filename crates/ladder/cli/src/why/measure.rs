@@ -155,40 +155,51 @@ impl<'a> Measurement<'a> {
         let (problem, launches) = (plan.problem(), plan.launches());
         let bytes = problem.facts().bytes;
         let kernels = self.env.catalog.kernels;
-        let (side, counted, predictions, utilizations): (_, Vec<Numbers>, Vec<Prediction>, Vec<Utilization>) =
-            match &mut self.counter {
-                CountingDevice::Sim(device, model) => {
-                    let counted = on_sim(&mut **device, plan, |rung| {
-                        bar.set_message(rung.name);
-                        bar.inc(1);
-                    })?;
-                    let predictions =
-                        predict::launches(kernels, model, &Constants::CALIBRATED, problem, launches, INSTRUCTIONS)?;
-                    let both = predictions.iter().zip(&counted);
-                    let utilizations = both.map(|(own, numbers)| {
-                        Utilization::from_model(model, &own.estimate, numbers, geometry(&own.launch), bytes)
-                    });
-                    let utilizations = utilizations.collect();
-                    (Side::Sim, counted, predictions, utilizations)
-                }
-                CountingDevice::Gpu(ncu) => {
-                    bar.set_message(format!("{} under ncu", selection.ladder.name));
-                    let counted = ncu.profile(selection, launches, self.block, &self.wanted)?;
-                    bar.inc(launches.len() as u64);
-                    let utilizations = counted.iter().map(|numbers| Utilization::from_ncu(numbers, bytes)).collect();
-                    (Side::Gpu, counted, Vec::new(), utilizations)
-                }
-            };
+        let mut left_out = plan.left_out().to_vec();
+        let (side, counted, mut predictions, utilizations): (
+            _,
+            Vec<Numbers>,
+            Vec<Prediction>,
+            Vec<Option<Utilization>>,
+        ) = match &mut self.counter {
+            CountingDevice::Sim(device, model) => {
+                let counted = on_sim(&mut **device, plan, |rung| {
+                    bar.set_message(rung.name);
+                    bar.inc(1);
+                })?;
+                let predictions =
+                    predict::launches(kernels, model, &Constants::CALIBRATED, problem, launches, INSTRUCTIONS)?;
+                let both = predictions.iter().zip(&counted);
+                let utilizations = both.map(|(own, numbers)| {
+                    let refusal = own.refusal();
+                    left_out.extend(refusal.as_ref().map(ToString::to_string));
+                    let geometry = geometry(&own.launch);
+                    let of_model = || Utilization::from_model(model, &own.estimate, numbers, geometry, bytes);
+                    refusal.is_none().then(of_model)
+                });
+                let utilizations = utilizations.collect();
+                (Side::Sim, counted, predictions, utilizations)
+            }
+            CountingDevice::Gpu(ncu) => {
+                bar.set_message(format!("{} under ncu", selection.ladder.name));
+                let counted = ncu.profile(selection, launches, self.block, &self.wanted)?;
+                bar.inc(launches.len() as u64);
+                let utilizations = counted.iter().map(|numbers| Some(Utilization::from_ncu(numbers, bytes)));
+                let utilizations = utilizations.collect();
+                (Side::Gpu, counted, Vec::new(), utilizations)
+            }
+        };
         let rows = launches.iter().zip(counted).zip(&utilizations).map(|(((rung, launch), numbers), utilization)| {
-            RungProfile { rung, launch: launch.clone(), numbers, verdict: verdict(utilization) }
+            RungProfile { rung, launch: launch.clone(), numbers, verdict: utilization.as_ref().and_then(verdict) }
         });
+        predictions.retain(|own| own.refusal().is_none());
         Ok(Measured {
             profile: Profile {
                 ladder: selection.ladder,
                 side,
                 title: problem.labels().title,
                 rows: rows.collect(),
-                left_out: plan.left_out().to_vec(),
+                left_out,
             },
             predictions: predictions.into_iter().map(|own| (own.rung.name, own)).collect(),
         })

@@ -92,7 +92,9 @@ fn one(
     let mut document = Document::default();
     document.heading(row.launch.to_string(), &profile.title);
     let Some(found) = row.verdict else {
-        document.paragraph("the device has no counter that shows what bounds this rung");
+        let own = profile.left_out.iter().find(|why| why.starts_with(&format!("{} ", rung.name)));
+        let why = own.map_or("the device has no counter that shows what bounds this rung", String::as_str);
+        document.paragraph(why);
         return Ok(document);
     };
     explain(&mut document, &found, &measurement.origin(), profile.side, |metric| row.number(metric, profile.side));

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::{Cost, CriticalPath, LINE, Times};
-use crate::observe::{Access, AccessKind};
+use super::{Cost, CriticalPath, LINE, Published, Times};
+use crate::observe::{Access, AccessKind, Site};
 use crate::regs::lanes;
 use crate::traffic::SECTOR;
 use ptx::ast::Space;
@@ -45,6 +45,51 @@ impl CriticalPath {
             latency = self.global((cost, false), &Access { addresses: &addresses, bytes: WORD as u32, ..*access });
         }
         latency
+    }
+
+    /// Follows which block waits for which: a block that loads a word waits for the blocks that have written it. Only loads
+    /// and stores count that bypass the L1 (`is_strong`), and atomic operations.
+    pub(super) fn follow_waits(&mut self, is_strong: bool, access: &Access<'_>) {
+        let block = &mut self.block;
+        let published = || self.published.lock().expect("no observer panics");
+        let addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
+        match access.kind {
+            AccessKind::Load if is_strong => {
+                let words = published();
+                for word in addresses.filter_map(|address| words.get(&address)) {
+                    if word.block != Some(block.number) {
+                        block.waits = block.waits.max(word.waits + 1);
+                    }
+                }
+            }
+            AccessKind::Store if !is_strong => {}
+            AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
+                let mut words = published();
+                for address in addresses {
+                    let own = Published { block: Some(block.number), waits: block.waits };
+                    let word = words.entry(address).or_insert(own);
+                    word.block = word.block.filter(|other| *other == block.number);
+                    word.waits = word.waits.max(block.waits);
+                }
+            }
+            AccessKind::Load | AccessKind::AsyncCopy => {}
+        }
+    }
+
+    /// Whether a load looks again at the word of the warp's last access. Then it has the time of the first look.
+    pub(super) fn looks_again(&mut self, site: Site, access: &Access<'_>) -> bool {
+        let warp = &mut self.block.warps[self.block.at];
+        let address = access.addresses[access.mask.trailing_zeros() as usize];
+        let (Some(look), Some(pending)) = (&mut warp.look, &mut self.block.pending) else {
+            return false;
+        };
+        if (look.site, look.address) != (site, address) {
+            return false;
+        }
+        warp.next = look.next;
+        (pending.begins, pending.latency) = (look.begins, look.latency);
+        self.sums.issued = *look.issued.get_or_insert(self.sums.issued);
+        true
     }
 
     /// The latency of an access to global memory, which is counted.

@@ -1,7 +1,7 @@
 //! What a launch tells the critical path.
 
 use super::log::Log;
-use super::{Block, CONSTANT_CYCLES, Clock, CriticalPath, ResourceUse, later};
+use super::{Block, CONSTANT_CYCLES, Clock, CriticalPath, Look, ResourceUse, later};
 use crate::host_simd;
 use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
 use crate::regs::lanes;
@@ -46,11 +46,15 @@ impl Observer for CriticalPath {
         self.sums.warps += u64::from(warps);
         let clock = Clock { ready: vec![[0; 2]; self.registers], groups: vec![[0; 2]], ..Clock::default() };
         self.block.warps = vec![clock; warps as usize];
+        self.block.number = block;
     }
 
     fn turn(&mut self, warp_id: WarpId) {
         self.end_pending();
         self.block.at = warp_id.warp as usize;
+        if let Some(look) = &mut self.block.warps[self.block.at].look {
+            look.issued = None;
+        }
     }
 
     fn executed(&mut self, first: Site, count: u32, active: u32) {
@@ -64,8 +68,16 @@ impl Observer for CriticalPath {
             return;
         }
         let step = &self.steps[site.function as usize][site.pc as usize];
+        let (cost, gathers) = (step.cost, step.gathers);
+        let is_look = access.space == Space::Global && access.kind == AccessKind::Load && cost.past_l1;
+        if access.space == Space::Global {
+            self.follow_waits(cost.past_l1, access);
+        }
+        if is_look && self.looks_again(site, access) {
+            return;
+        }
         let latency = match access.space {
-            Space::Global => self.global((step.cost, step.gathers), access),
+            Space::Global => self.global((cost, gathers), access),
             Space::Shared => {
                 let cost = host_simd::best().shared_access(&self.program, site, access, &mut self.banks);
                 let wavefronts = cost.wavefronts;
@@ -78,7 +90,7 @@ impl Observer for CriticalPath {
                     AccessKind::Store | AccessKind::AsyncCopy => [0; 2],
                 }
             }
-            Space::Local => self.local(step.cost, access),
+            Space::Local => self.local(cost, access),
             Space::Const => {
                 let mut words: Vec<u64> = lanes(access.mask).map(|lane| access.addresses[lane]).collect();
                 words.sort_unstable();
@@ -93,9 +105,15 @@ impl Observer for CriticalPath {
         if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
             log.accessed(access.space);
         }
-        if let Some(pending) = &mut self.block.pending {
-            pending.latency = later(pending.latency, latency);
-        }
+        let Some(pending) = &mut self.block.pending else {
+            return;
+        };
+        pending.latency = later(pending.latency, latency);
+        let warp = &mut self.block.warps[self.block.at];
+        let address = access.addresses[access.mask.trailing_zeros() as usize];
+        let issued = Some(self.sums.issued);
+        let (begins, latency, next) = (pending.begins, pending.latency, warp.next);
+        warp.look = is_look.then_some(Look { site, address, begins, latency, next, issued });
     }
 
     fn barrier(&mut self, arrival: &BarrierArrival) {

@@ -56,6 +56,9 @@ pub struct ResourceUse {
     pub drain: u64,
     /// What the stores take of a multiprocessor's way to the L2: whole sectors, and twice those that are written in part.
     pub port_writes: f64,
+    /// The most blocks of which each waits for the one before it: the length of the longest chain of waits. A block waits for
+    /// another if it loads a word that the other one has written for it.
+    pub waits: u64,
     /// Passes of atomics through each part of memory that lies in one slice.
     pub(super) passes: HashMap<u64, f64>,
 }
@@ -79,6 +82,7 @@ impl ResourceUse {
         self.at_barriers += more.at_barriers;
         self.under_way = self.under_way.max(more.under_way);
         self.drain = self.drain.max(more.drain);
+        self.waits = self.waits.max(more.waits);
         self.port_writes += more.port_writes;
         self.longest = super::later(self.longest, more.longest);
         self.tags += more.tags;

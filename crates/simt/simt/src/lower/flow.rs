@@ -2,6 +2,10 @@
 //!
 //! The post-dominators of the instructions' graph, by Cooper, Harvey and Kennedy, "A Simple, Fast
 //! Dominance Algorithm" (2001), on the reversed graph of basic blocks, with one virtual exit.
+//!
+//! In a function that returns, an `exit` or a `trap` does not lead to the virtual exit. A lane that ends there does not
+//! reconverge with any lane, so the other lanes reconverge as if that path did not exist. (A GPU removes lanes that exit from
+//! its convergence barriers. Compilers write `exit` where they know that control never comes.)
 
 use crate::code::{Inst, NEVER, Op};
 
@@ -48,6 +52,7 @@ impl Graph {
             block_of[*start..end].fill(block);
         }
         let exit = starts.len();
+        let returns = code.iter().any(|inst| matches!(inst.op, Op::Return));
         let mut graph = Graph { starts, successors: Vec::new() };
         for block in 0..exit {
             let last = graph.end(block, code.len()) - 1;
@@ -55,8 +60,10 @@ impl Graph {
             let next = if last + 1 < code.len() { block_of[last + 1] } else { exit };
             let targets = targets(&inst.op).iter();
             let mut to: Vec<usize> = targets.map(|target| block_of[*target as usize]).collect();
-            if matches!(inst.op, Op::Return | Op::Exit | Op::Trap) {
-                to.push(exit);
+            match inst.op {
+                Op::Return => to.push(exit),
+                Op::Exit | Op::Trap if !returns => to.push(exit),
+                _ => {}
             }
             if !is_end(&inst.op) || inst.guard.is_some() {
                 to.push(next);

@@ -362,14 +362,16 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok(progress.faulted.load(Ordering::Relaxed) < self.number)
     }
 
-    /// Nothing in the block gets on: lanes go on that wait for others to reconverge with. Returns whether there are any.
+    /// Nothing in the block gets on: lanes go on that wait for others to reconverge with, unless a warp may wait for another
+    /// block. Returns whether there are any.
     ///
     /// # Errors
     /// A [`BlockFault`] when lanes wait for others of their warp that wait for them, and `all` warps wait, so that
     /// nothing can change that.
     fn unblock(&mut self, all: bool) -> Result<bool, BlockFault> {
+        let alone = all || self.launch.progress.separates.load(Ordering::Relaxed);
         for warp in &mut self.warps {
-            if warp.pace.blocked && !warp.is_divided_at_barrier() && warp.give_up_reconvergence() {
+            if alone && warp.pace.blocked && !warp.is_divided_at_barrier() && warp.give_up_reconvergence() {
                 return Ok(true);
             }
         }

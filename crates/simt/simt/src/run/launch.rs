@@ -282,6 +282,7 @@ impl Machine {
                 instructions: AtomicU64::new(0),
                 faulted: AtomicU64::new(u64::MAX),
                 repeats: AtomicBool::new(false),
+                separates: AtomicBool::new(false),
             },
             clock: self.clock,
             workspace,
@@ -342,7 +343,8 @@ impl Machine {
     /// Runs a kernel to its end.
     ///
     /// A kernel of an [`Instance`](crate::Instance) uses that instance's variables; those of other kernels have their
-    /// initial values at the start of each launch. Blocks begin in the order of their numbers, and may wait for each other: a block that waits is set aside while others run, up to
+    /// initial values at the start of each launch. Blocks begin in the order of their numbers, or in a
+    /// [random](Schedule::Random) order, and may wait for each other: a block that waits is set aside while others run, up to
     /// [`Config::resident_blocks`](crate::Config::resident_blocks) at a time.
     ///
     /// ```

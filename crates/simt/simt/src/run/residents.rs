@@ -2,7 +2,8 @@
 //!
 //! A device has room for so many blocks at a time, and these may wait for each other: at a barrier of the whole grid, or
 //! for the sums of the blocks before. Here a host thread begins another block when those that it has begun wait. When
-//! all host threads have nothing but blocks that wait, nothing will ever change: that is a fault.
+//! all host threads have nothing but blocks that wait, lanes at reconvergence points go on without the rest of their warp,
+//! which may wait for them. If nothing changes then, nothing will ever change: that is a fault.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -121,6 +122,7 @@ impl<'a> Blocks<'a> {
     }
 
     fn number(&self, index: u64) -> u64 {
+        let index = self.schedule.block(index, self.count);
         self.chosen.map_or(index, |chosen| chosen[index as usize])
     }
 
@@ -176,7 +178,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         let mut long = 0;
         loop {
             let patient = long == 0 || long < self.begun.len();
-            let room = self.begun.len() < schedule.blocks_at_a_time() || still > 0 || !patient;
+            let room =
+                self.begun.len() < schedule.blocks_at_a_time() || still > 0 && !self.has_enough_blocks() || !patient;
             let began = room && (self.begin_next() || !patient && self.begin_last());
             long = if patient { long } else { 0 };
             let Some(mut block) = self.choose(began, still) else {
@@ -208,7 +211,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
                     self.end(block);
                 }
             }
-            if still > 0 && still == self.begun.len() && !self.may_begin() {
+            if still > 0 && still == self.begun.len() && (self.has_enough_blocks() || !self.may_begin()) {
                 still = 0;
                 if self.wait(&mut waited) {
                     self.give_up();
@@ -234,6 +237,14 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         last.is_some_and(|last| self.begin(last))
     }
 
+    /// Whether waiting blocks are no reason to begin another one yet: there are as many as the device has
+    /// multiprocessors, and lanes of their warps may still go on without the rest. In a kernel whose lanes wait for lanes of
+    /// their warp, each further block that waits would make all others slower.
+    fn has_enough_blocks(&self) -> bool {
+        self.begun.len() >= self.state.config.multiprocessors as usize
+            && !self.state.progress.separates.load(Ordering::Relaxed)
+    }
+
     fn may_begin(&mut self) -> bool {
         if self.taken.is_empty() {
             self.taken = self.blocks.take();
@@ -247,7 +258,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
                 return true;
             }
             let faulted = self.state.progress.faulted.load(Ordering::Relaxed);
-            if self.blocks.chosen.is_none() && self.taken.start > faulted {
+            if self.blocks.chosen.is_none() && self.taken.start.saturating_sub(Schedule::SHUFFLED) > faulted {
                 // Nor does any of the grid's other blocks matter, of which there may be 2^63.
                 self.blocks.next.fetch_max(self.blocks.count, Ordering::Relaxed);
                 self.taken = 0..0;
@@ -303,8 +314,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         }
     }
 
-    /// Nothing happens to the blocks of this thread. If it is the same for all threads, begins the last block, or
-    /// returns that nothing will happen any more. `waited` is the generation in which this thread has said so, or in
+    /// Nothing happens to the blocks of this thread. If it is the same for all threads, begins the last block, or lets lanes
+    /// go on without the rest of their warp, or returns that nothing will happen any more. `waited` is the generation in which this thread has said so, or in
     /// which it began to wait.
     fn wait(&mut self, waited: &mut Option<(u64, bool)>) -> bool {
         std::thread::yield_now();
@@ -328,14 +339,16 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         if stillness.still < stillness.threads {
             return false;
         }
-        let last = self.blocks.take_last();
-        if last.is_some() {
-            // Before another thread learns that nothing happens.
-            stillness.stir();
-            *waited = None;
+        let last = if self.has_enough_blocks() { None } else { self.blocks.take_last() };
+        if last.is_none() && self.state.progress.separates.swap(true, Ordering::Relaxed) {
+            return true;
         }
+        // Before another thread learns that nothing happens.
+        stillness.stir();
+        *waited = None;
         drop(stillness);
-        last.map(|last| self.begin(last)).is_none()
+        last.map(|last| self.begin(last));
+        false
     }
 
     /// Nothing happens any more: this thread's blocks wait forever.

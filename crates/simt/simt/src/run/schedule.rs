@@ -14,9 +14,11 @@ pub enum Schedule {
     /// One instruction at a time of each warp and of each group of diverged lanes, and of several blocks. On one host
     /// thread, and always in the same order.
     RoundRobin,
-    /// Turns of random length in random order, on one host thread, and asynchronous copies done at random moments. Shared
-    /// memory that no thread has written holds random bytes, where it is zero otherwise. All is the same each time for the
-    /// same seed.
+    /// Turns of random length in random order, on one host thread, and asynchronous copies done at random moments. Blocks
+    /// begin in a random order within each [`SHUFFLED`] blocks, because a GPU does not promise an order. Shared memory that
+    /// no thread has written holds random bytes, where it is zero otherwise. All is the same each time for the same seed.
+    ///
+    /// [`SHUFFLED`]: Schedule::SHUFFLED
     Random(u64),
 }
 
@@ -47,6 +49,20 @@ impl FromStr for Schedule {
 }
 
 impl Schedule {
+    /// The number of successive blocks whose order is random under [`Schedule::Random`].
+    pub const SHUFFLED: u64 = 64;
+
+    /// Which of `count` blocks begins as number `index`.
+    pub(super) fn block(self, index: u64, count: u64) -> u64 {
+        // The last blocks do not fill a whole group, so their groups are smaller.
+        let mut group = Self::SHUFFLED;
+        while index | (group - 1) >= count {
+            group /= 2;
+        }
+        let random = self.random((index & !(group - 1)) ^ (1 << 63));
+        random.map_or(index, |mut random| index ^ random.u64(0..group))
+    }
+
     /// The turns of a block's warps.
     pub(super) fn turns(self, block: u64) -> WarpOrder {
         let random = self.random(block).unwrap_or_else(|| fastrand::Rng::with_seed(0));

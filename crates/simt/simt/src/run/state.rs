@@ -54,6 +54,9 @@ pub(super) struct Exchange {
     pub(super) faulted: AtomicU64,
     /// Whether a warp was found to repeat itself until another one changes what it reads.
     pub(super) repeats: AtomicBool,
+    /// Whether all blocks that had begun waited at some time, so that lanes at a reconvergence point go on without the rest
+    /// of their warp: the rest may wait for them.
+    pub(super) separates: AtomicBool,
 }
 
 impl LaunchState<'_> {

@@ -133,6 +133,8 @@ pub(super) struct WarpState {
     pub(super) arrivals: Vec<Arrival>,
     /// Lanes that went on past the place where they would have reconverged with others, which wait for lanes.
     passed: u32,
+    /// Whether lanes went on without those with which they would have reconverged, and may not be with them again.
+    is_separated: bool,
     /// Lanes that have met, until an observer is told.
     met: Vec<Meeting>,
     /// What `malloc` has given its lanes since an observer was told: addresses and bytes.
@@ -177,6 +179,7 @@ impl WarpState {
             at: [0; LANES],
             arrivals: Vec::new(),
             passed: 0,
+            is_separated: false,
             met: Vec::new(),
             allocated: Vec::new(),
             changed: None,
@@ -193,7 +196,7 @@ impl WarpState {
         self.stack.clear();
         self.frames.clear();
         self.arrivals.clear();
-        self.passed = 0;
+        (self.passed, self.is_separated) = (0, false);
         self.ended_at = None;
         self.pace.begin();
         self.enter_kernel(launch)

@@ -24,6 +24,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         let mut follows = true;
         // What was changed and the registers tell of, and what was there before.
         let mut changed: Vec<(Stored, Vec<u8>)> = Vec::new();
+        let mut tries = false;
         for _ in 0..rounds {
             let Some(stored) = self.warps[index].stores_next(self.launch) else {
                 break;
@@ -32,6 +33,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
                 (followed, follows) = (None, false);
             }
             self.memory.rank = self.warps[index].rank;
+            tries |= stored.is_shared();
             let before = stored.content(&self.memory, self.launch.global);
             let changes = self.memory.in_flight.changes;
             let (status, _) = self.execute(index, 1)?;
@@ -73,8 +75,9 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
                 }
             };
             if repeats {
-                self.warps[index].repeats();
-                self.launch.progress.repeats.store(true, Ordering::Relaxed);
+                let progress = &self.launch.progress;
+                self.warps[index].repeats(tries, progress.separates.load(Ordering::Relaxed));
+                progress.repeats.store(true, Ordering::Relaxed);
                 return Ok(status);
             }
             followed = Some(varying.clone());

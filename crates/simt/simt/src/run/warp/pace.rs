@@ -28,6 +28,8 @@ pub(in crate::run) struct Pace {
     pub(in crate::run) spins: bool,
     /// Groups of lanes that were found to repeat themselves, one after the other.
     repeating: usize,
+    /// Whether one of these groups tries to change memory, as to take a lock.
+    tries: bool,
     /// Instructions since it last waited.
     executed: u64,
     /// How many of them make it worth looking whether it repeats itself: now, and at first.
@@ -39,7 +41,16 @@ pub(in crate::run) struct Pace {
 
 impl Default for Pace {
     fn default() -> Self {
-        Self { blocked: false, spins: false, repeating: 0, executed: 0, look_at: LOOK, look: LOOK, patience: PATIENCE }
+        Self {
+            blocked: false,
+            spins: false,
+            repeating: 0,
+            tries: false,
+            executed: 0,
+            look_at: LOOK,
+            look: LOOK,
+            patience: PATIENCE,
+        }
     }
 }
 
@@ -60,6 +71,7 @@ impl Pace {
     pub(in crate::run) fn does_not_repeat(&mut self) {
         self.spins = false;
         self.repeating = 0;
+        self.tries = false;
     }
 
     /// Whether the last group of lanes that was looked at repeats itself.
@@ -107,6 +119,7 @@ impl WarpState {
             self.pace.gets_on();
             self.pace.patience = LESS_PATIENCE;
         }
+        self.reunite();
         self.rotate(group);
         false
     }
@@ -173,15 +186,20 @@ impl WarpState {
         )
     }
 
-    /// The group of lanes on top repeats itself: others have their turn, or give up reconvergence. If all groups repeat
-    /// themselves, the warp [spins](Pace::spins).
-    pub(in crate::run) fn repeats(&mut self) {
+    /// The group of lanes on top repeats itself: others have their turn. If all groups repeat themselves, the warp
+    /// [spins](Pace::spins).
+    ///
+    /// A group that only reads may wait for another block, so the lanes at its reconvergence point wait on. They go on if
+    /// a group `tries` to change memory, because they may hold the lock that the group tries to take, or if nothing else in
+    /// the launch gets on, which `alone` says.
+    pub(in crate::run) fn repeats(&mut self, tries: bool, alone: bool) {
         self.pace.look = LOOK_AT_ONCE;
         // The next group is looked at after its first turn.
         self.pace.look_at = 0;
         self.pace.repeating += 1;
+        self.pace.tries |= tries;
         if self.pace.repeating >= self.groups() {
-            if self.give_up_reconvergence() {
+            if (self.pace.tries || alone) && self.give_up_reconvergence() {
                 self.pace.gets_on();
                 return;
             }

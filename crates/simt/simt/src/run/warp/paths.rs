@@ -2,8 +2,11 @@
 //!
 //! Since Volta, each thread of a warp makes progress on its own (CUDA C++ Programming Guide, "Independent Thread
 //! Scheduling"). Lanes that diverge are executed one group after the other, and wait where they reconverge, as long as
-//! that gets all of them on. Where a group waits, the next one is executed; and where all others wait or repeat
-//! themselves, the lanes that have arrived at a reconvergence point go on without the rest.
+//! that gets all of them on. Where a group waits, the next one is executed. The lanes at a reconvergence point go on
+//! without the rest only when nothing else can end the wait of the rest: [`give_up_reconvergence`] says when. Groups that
+//! were separated like this become one group again where they meet.
+//!
+//! [`give_up_reconvergence`]: WarpState::give_up_reconvergence
 
 use super::{StackEntry, Status, Wait, WarpState};
 use crate::code::{NEVER, Op};
@@ -89,6 +92,7 @@ impl WarpState {
         if self.stack.iter().any(|entry| entry.wait == Wait::Lanes) {
             self.meet(launch);
         }
+        self.reunite();
         let runnable = self.runnable().next();
         if let Some(index) = runnable {
             self.move_to_top(index);
@@ -142,7 +146,30 @@ impl WarpState {
         self.runnable().count()
     }
 
+    /// Merges groups that can be executed and are at the same instruction of the same call, if lanes have gone on without
+    /// the rest. A GPU executes such lanes together, so their next request is one request.
+    pub(super) fn reunite(&mut self) {
+        if !self.is_separated {
+            return;
+        }
+        let key = |entry: &StackEntry| (entry.pc, entry.frame, entry.reconvergence_pc);
+        let mut groups: Vec<usize> = self.runnable().collect();
+        while let Some(lower) = groups.pop() {
+            let Some(upper) = groups.iter().find(|upper| key(&self.stack[**upper]) == key(&self.stack[lower])) else {
+                continue;
+            };
+            self.stack[*upper].mask |= self.stack[lower].mask;
+            self.stack.remove(lower);
+            groups.iter_mut().for_each(|index| *index -= 1);
+            self.pace.does_not_repeat();
+        }
+        self.is_separated = self.stack.len() > 1;
+    }
+
     /// Lets lanes go on that wait for others to reconverge with; `false` if there are none.
+    ///
+    /// The caller must have found that nothing else can end the wait of the others: they wait for these lanes, or try to
+    /// take a lock that these lanes may hold.
     pub(in crate::run) fn give_up_reconvergence(&mut self) -> bool {
         let found = self.reconverging(|_| true);
         if let Some(alone) = found {
@@ -150,6 +177,7 @@ impl WarpState {
                 self.passed |= alone.1;
             }
             self.go_on_alone(alone);
+            self.is_separated = true;
             self.pace.blocked = false;
         }
         found.is_some()

@@ -268,6 +268,7 @@ impl WarpState {
                 }
             }
         }
+        self.reunite();
     }
 
     /// Whether lanes wait for the rest of their warp at an `.aligned` barrier.
