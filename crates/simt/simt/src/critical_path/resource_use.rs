@@ -56,8 +56,8 @@ pub struct ResourceUse {
     pub drain: u64,
     /// What the stores take of a multiprocessor's way to the L2: whole sectors, and twice those that are written in part.
     pub port_writes: f64,
-    /// The most blocks of which each waits for the one before it: the length of the longest chain of waits. A block waits for
-    /// another if it loads a word that the other one has written for it.
+    /// The number of waits in the longest chain of blocks in which each block waits for the one before it. A block waits for
+    /// another block if it loads a word that the other block has written for it.
     pub waits: u64,
     /// Passes of atomics through each part of memory that lies in one slice.
     pub(super) passes: HashMap<u64, f64>,
