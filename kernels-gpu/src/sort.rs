@@ -26,6 +26,7 @@ mod counts;
 pub mod digits;
 pub mod key;
 pub mod merge;
+mod pairs;
 pub mod split;
 
 /// The smallest number of keys of a tile, of the rungs that keep words for each tile.

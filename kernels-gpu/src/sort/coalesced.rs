@@ -6,9 +6,10 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::counts::{DIGIT_BITS, DIGITS, Pairs, place, rank_in_tile, scan_block, scan_counts};
+use super::counts::{DIGIT_BITS, DIGITS, place, rank_in_tile, scan_block, scan_counts};
 use super::digits::count_digits;
 use super::key::{Key, Ordered, Value};
+use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 
 /// Keys of a thread: of 64-bit keys too, the tiles of two blocks of 512 fit into the shared memory of every multiprocessor.
@@ -126,7 +127,7 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
     let keys: [Ordered<K>; ITEMS as usize] = array::from_fn(|k| {
         let i = start + place(ITEMS, k as u32);
         // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
-        if i < n { unsafe { *from.keys.add(i as usize) }.to_ordered() } else { K::GREATEST }
+        if i < n { unsafe { from.ordered(i) } } else { K::GREATEST }
     });
     let digits = keys.map(|key| K::digit::<DIGIT_BITS>(key, shift));
     // SAFETY: the whole block calls them. After the barrier of the scan, all threads have their ranks, and the buffer is free.
