@@ -27,6 +27,7 @@ pub mod digits;
 pub mod key;
 pub mod merge;
 pub mod one_sweep;
+mod pairs;
 pub mod split;
 pub mod sweep;
 pub mod tuned;

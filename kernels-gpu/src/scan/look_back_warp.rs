@@ -20,7 +20,7 @@ use crate::operation::{Element, Max, Min, Operation, Product, Sum};
 #[rung(
     after = scan_look_back,
     lesson = "32 lanes look back at 32 tiles at a time, and a vote finds the nearest prefix",
-    blocks = [256, 512],
+    blocks = [512],
     default_block = 512,
     items_per_thread = ITEMS,
     single_pass,

@@ -41,7 +41,7 @@ const WORDS: usize = 8;
 #[rung(
     after = scan_look_back_warp,
     lesson = "resident blocks take tiles in waves, copy ahead, and read all sums of a wave at once",
-    blocks = [512, 1024],
+    blocks = [1024],
     default_block = 1024,
     items_per_thread = ITEMS,
     grid = |launch| launch.stride(resident(launch).min(32 * WORDS as u32)),

@@ -5,8 +5,9 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::bitonic_block::{ITEMS, copy, exchange, merge};
+use super::bitonic_block::{ITEMS, exchange, merge};
 use super::key::{Key, Value};
+use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 
 /// `sort_bitonic_block`, whose sorted sections are merged by the same network. A step whose pairs lie in different sections
@@ -46,7 +47,8 @@ pub unsafe fn sort_bitonic<K: Key, V: Value, const BLOCK: u32>(
     static mut KEYS: MaybeUninit<[K; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut VALUES: MaybeUninit<[V; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
-    let (tile_keys, tile_values) = ((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
+    let tile = Pairs::new((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
+    let sorted = Pairs::new(sorted_keys, sorted_values);
     let (section, blocks) = (BLOCK * ITEMS, thread::grid_dim_x());
     // SAFETY: the counter is 0, and these barriers alone use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
@@ -59,7 +61,7 @@ pub unsafe fn sort_bitonic<K: Key, V: Value, const BLOCK: u32>(
             let mut pair = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
             while pair < pairs {
                 // SAFETY: the pairs of a step have no place in common, and a barrier of the grid separates the steps.
-                unsafe { exchange(sorted_keys, sorted_values, n, pair, reach, reach == size) };
+                unsafe { exchange(sorted, n, pair, reach, reach == size) };
                 pair += blocks * BLOCK;
             }
             // SAFETY: all threads call it, and all blocks are resident.
@@ -68,23 +70,22 @@ pub unsafe fn sort_bitonic<K: Key, V: Value, const BLOCK: u32>(
         }
         let mut start = thread::block_idx_x() * section;
         while start < n {
-            let (count, first) = ((n - start).min(section), start as usize);
-            let (to_keys, to_values) = (sorted_keys.wrapping_add(first), sorted_values.wrapping_add(first));
+            let count = (n - start).min(section);
             // SAFETY: the section has `count` keys from `start` on, and one block has it between two barriers of the grid.
             unsafe {
                 if size == section {
-                    copy::<K, V, BLOCK>(keys.add(first), values.add(first), tile_keys, tile_values, count);
+                    Pairs::new(keys, values).at(start).copy_all::<BLOCK>(tile, count);
                     let mut size = 2;
                     while size / 2 < count {
-                        merge::<K, V, BLOCK>(tile_keys, tile_values, count, size, true);
+                        merge::<K, V, BLOCK>(tile, count, size, true);
                         size *= 2;
                     }
                 } else {
-                    copy::<K, V, BLOCK>(to_keys, to_values, tile_keys, tile_values, count);
-                    merge::<K, V, BLOCK>(tile_keys, tile_values, count, section, false);
+                    sorted.at(start).copy_all::<BLOCK>(tile, count);
+                    merge::<K, V, BLOCK>(tile, count, section, false);
                 }
                 thread::sync_threads();
-                copy::<K, V, BLOCK>(tile_keys, tile_values, to_keys, to_values, count);
+                tile.copy_all::<BLOCK>(sorted.at(start), count);
             }
             thread::sync_threads();
             start += blocks * section;

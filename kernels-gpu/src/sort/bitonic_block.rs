@@ -6,6 +6,7 @@ use cuda_std::{address_space, thread};
 use rung::rung;
 
 use super::key::{Key, Value};
+use super::pairs::Pairs;
 
 /// Keys of a thread.
 pub(super) const ITEMS: u32 = 4;
@@ -42,57 +43,32 @@ pub unsafe fn sort_bitonic_block<K: Key, V: Value, const BLOCK: u32>(
     static mut KEYS: MaybeUninit<[K; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut VALUES: MaybeUninit<[V; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
-    let (tile_keys, tile_values) = ((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
-    let start = (thread::block_idx_x() * BLOCK * ITEMS) as usize;
-    let count = n.saturating_sub(start as u32).min(BLOCK * ITEMS);
+    let tile = Pairs::new((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
+    let start = thread::block_idx_x() * BLOCK * ITEMS;
+    let count = n.saturating_sub(start).min(BLOCK * ITEMS);
 
-    // SAFETY: the section's keys start at `start` < n, or `count` is 0.
-    unsafe { copy::<K, V, BLOCK>(keys.add(start), values.add(start), tile_keys, tile_values, count) };
+    // SAFETY: the section has `count` keys from `start` on, and no thread writes the input.
+    unsafe { Pairs::new(keys, values).at(start).copy_all::<BLOCK>(tile, count) };
     let mut size = 2;
     while size / 2 < count {
         // SAFETY: the whole block calls it with its section.
-        unsafe { merge::<K, V, BLOCK>(tile_keys, tile_values, count, size, true) };
+        unsafe { merge::<K, V, BLOCK>(tile, count, size, true) };
         size *= 2;
     }
     thread::sync_threads();
     // SAFETY: as above, and no other block writes this section.
-    unsafe {
-        copy::<K, V, BLOCK>(tile_keys, tile_values, sorted_keys.add(start), sorted_values.add(start), count);
-    }
-}
-
-/// Copies `count` keys and values. Neighboring threads have neighboring keys.
-///
-/// # Safety
-/// All threads of a block of `BLOCK` call it together. All pointers have `count` elements. No thread writes the first two, and
-/// nothing else accesses the others.
-#[inline(always)]
-pub(super) unsafe fn copy<K: Key, V: Value, const BLOCK: u32>(
-    keys: *const K,
-    values: *const V,
-    to_keys: *mut K,
-    to_values: *mut V,
-    count: u32,
-) {
-    for i in (thread::thread_idx_x()..count).step_by(BLOCK as usize) {
-        // SAFETY: i < count, and each place has one writer.
-        unsafe {
-            *to_keys.add(i as usize) = *keys.add(i as usize);
-            *to_values.add(i as usize) = *values.add(i as usize);
-        }
-    }
+    unsafe { tile.copy_all::<BLOCK>(Pairs::new(sorted_keys, sorted_values).at(start), count) };
 }
 
 /// Merges the runs of a section in shared memory to runs of `size` keys. Begins with a reversed step if `is_reversed`, and
 /// with a barrier in any case.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `keys` and `values` are shared memory with `count` elements, at most
-/// `BLOCK * ITEMS`, which only this block accesses.
+/// All threads of a block of `BLOCK` call it together. `tile` is shared memory with `count` elements, at most `BLOCK * ITEMS`,
+/// which only this block accesses.
 #[inline(always)]
 pub(super) unsafe fn merge<K: Key, V: Value, const BLOCK: u32>(
-    keys: *mut K,
-    values: *mut V,
+    tile: Pairs<K, V>,
     count: u32,
     size: u32,
     is_reversed: bool,
@@ -102,7 +78,7 @@ pub(super) unsafe fn merge<K: Key, V: Value, const BLOCK: u32>(
         thread::sync_threads();
         for k in 0..ITEMS / 2 {
             // SAFETY: the pairs of a step have no place in common, and a barrier separates the steps.
-            unsafe { exchange(keys, values, count, thread::thread_idx_x() + k * BLOCK, size, is_reversed) };
+            unsafe { exchange(tile, count, thread::thread_idx_x() + k * BLOCK, size, is_reversed) };
         }
         (size, is_reversed) = (size / 2, false);
     }
@@ -113,11 +89,10 @@ pub(super) unsafe fn merge<K: Key, V: Value, const BLOCK: u32>(
 /// keys is left alone.
 ///
 /// # Safety
-/// `keys` and `values` have `count` elements, and no other thread accesses those of this pair.
+/// `pairs` has `count` elements, and no other thread accesses those of this pair.
 #[inline(always)]
 pub(super) unsafe fn exchange<K: Key, V: Value>(
-    keys: *mut K,
-    values: *mut V,
+    pairs: Pairs<K, V>,
     count: u32,
     pair: u32,
     size: u32,
@@ -125,16 +100,12 @@ pub(super) unsafe fn exchange<K: Key, V: Value>(
 ) {
     let offset = pair & (size / 2 - 1);
     let run = 2 * (pair - offset);
-    let low = (run + offset) as usize;
-    let high = (run + if is_reversed { size - 1 - offset } else { size / 2 + offset }) as usize;
-    if high < count as usize {
-        // SAFETY: low < high < count.
-        unsafe {
-            let (first, second) = (*keys.add(low), *keys.add(high));
-            if first.to_ordered() > second.to_ordered() {
-                (*keys.add(low), *keys.add(high)) = (second, first);
-                (*values.add(low), *values.add(high)) = (*values.add(high), *values.add(low));
-            }
+    let low = run + offset;
+    let high = run + if is_reversed { size - 1 - offset } else { size / 2 + offset };
+    // SAFETY: low < high < count where keys are accessed.
+    unsafe {
+        if high < count && pairs.ordered(low) > pairs.ordered(high) {
+            pairs.swap(low, high);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The parts that the radix sorts share: the arrays between passes, the scans, and the ranks of a tile's keys.
+//! The parts that the radix sorts share: the scans, and the ranks of a tile's keys.
 //!
 //! A pass sorts by one digit and keeps the order of keys whose digits are equal. Its table of counts has a row for each digit
 //! and a column for each tile. A scan of the table in row-major order gives the first place for the keys of a digit and a
@@ -8,7 +8,6 @@ use core::array;
 
 use cuda_std::{thread, warp};
 
-use super::key::{Key, Value};
 use crate::grid_barrier::GridBarrier;
 use crate::operation::Sum;
 use crate::scan::shuffle::{scan_warp, sum_of_warps_before};
@@ -17,34 +16,6 @@ use crate::scan::shuffle::{scan_warp, sum_of_warps_before};
 pub(super) const DIGIT_BITS: u32 = 8;
 /// The values of a wide digit.
 pub(super) const DIGITS: u32 = 1 << DIGIT_BITS;
-
-/// An array of keys and its values.
-#[derive(Clone, Copy)]
-pub(super) struct Pairs<K, V> {
-    pub(super) keys: *mut K,
-    pub(super) values: *mut V,
-}
-
-impl<K: Key, V: Value> Pairs<K, V> {
-    /// The arrays with these addresses.
-    #[inline(always)]
-    pub(super) fn new(keys: *const K, values: *const V) -> Self {
-        Self { keys: keys.cast_mut(), values: values.cast_mut() }
-    }
-
-    /// Copies the key with index `from`, and its value, to the place `to` of other arrays.
-    ///
-    /// # Safety
-    /// The arrays have these elements, and nothing else accesses those of `to`.
-    #[inline(always)]
-    pub(super) unsafe fn copy_to(self, from: u32, others: Self, to: u32) {
-        // SAFETY: both elements exist, and no other thread accesses the written one.
-        unsafe {
-            *others.keys.add(to as usize) = *self.keys.add(from as usize);
-            *others.values.add(to as usize) = *self.values.add(from as usize);
-        }
-    }
-}
 
 /// Returns the place in a tile of this thread's key `k` of `items`. A warp has its part of the tile in one piece. The part
 /// consists of rows of 32 keys, one for each lane.

@@ -8,8 +8,9 @@ use cuda_std::atomic::mid::atomic_fetch_add_u32_block;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::counts::{DIGIT_BITS, DIGITS, Pairs, place, rank_in_tile, scan_counts};
+use super::counts::{DIGIT_BITS, DIGITS, place, rank_in_tile, scan_counts};
 use super::key::{Key, Value};
+use super::pairs::Pairs;
 use super::split::ITEMS;
 use crate::grid_barrier::GridBarrier;
 
@@ -76,7 +77,7 @@ pub unsafe fn sort_digits<K: Key, V: Value, const BLOCK: u32>(
             let digits: [u32; ITEMS as usize] = array::from_fn(|k| {
                 let i = index * tile + place(ITEMS, k as u32);
                 // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
-                let ordered = if i < n { unsafe { *from.keys.add(i as usize) }.to_ordered() } else { K::GREATEST };
+                let ordered = if i < n { unsafe { from.ordered(i) } } else { K::GREATEST };
                 K::digit::<DIGIT_BITS>(ordered, shift)
             });
             // SAFETY: the whole block calls it, with the words for each warp.
@@ -85,7 +86,7 @@ pub unsafe fn sort_digits<K: Key, V: Value, const BLOCK: u32>(
                 let i = index * tile + place(ITEMS, k as u32);
                 if i < n {
                     // SAFETY: the key exists, and no other key has its place in this pass.
-                    unsafe { from.copy_to(i, to, *counts.add((digits[k] * tiles + index) as usize) + ranks[k]) };
+                    unsafe { from.copy_one(i, to, *counts.add((digits[k] * tiles + index) as usize) + ranks[k]) };
                 }
             }
             thread::sync_threads();

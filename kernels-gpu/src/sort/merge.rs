@@ -6,8 +6,8 @@ use core::mem::{MaybeUninit, swap};
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::bitonic_block::copy;
 use super::key::{Key, Value};
+use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 
 /// Neighboring keys of a thread. The number is odd, so that the first keys of a warp's lanes lie in different banks.
@@ -18,8 +18,8 @@ const ITEMS: u32 = 5;
 /// The network of `sort_bitonic` needs about `n log2² n / 4` comparisons, because its pairs do not depend on the keys. A merge
 /// that looks at the keys doubles the runs in one pass. Every thread merges an equal number of keys of the result, and finds
 /// by a binary search where they start in both runs. Of the first `d` keys of the result, `i` are from the first run and
-/// `d - i` from the second run, and one `i` alone is right. A block searches in this way for the parts of its tile and loads
-/// them, and its threads search in the tile. Of equal keys, the first run's come first, so the sort is stable. For 2^24 keys
+/// `d - i` from the second run, and one `i` alone is right. First the threads of the grid search for the parts of all
+/// tiles. Then a block loads the parts of a tile, and its threads search in the tile. Of equal keys, the first run's come first, so the sort is stable. For 2^24 keys
 /// there are 13 passes: expect the time of about 14 copies of the array, and more for the searches.
 /// (Green, McColl and Bader, *GPU Merge Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for
 /// Manycore GPUs*, 2009, section 5.)
@@ -47,6 +47,7 @@ pub unsafe fn sort_merge<K: Key, V: Value, const BLOCK: u32>(
     sorted_values: *mut V,
     other_keys: *mut K,
     other_values: *mut V,
+    counts: *mut u32,
     barrier: *mut u32,
     n: u32,
 ) {
@@ -54,56 +55,60 @@ pub unsafe fn sort_merge<K: Key, V: Value, const BLOCK: u32>(
     static mut KEYS: MaybeUninit<[K; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut VALUES: MaybeUninit<[V; (BLOCK * ITEMS) as usize]> = MaybeUninit::uninit();
-    #[address_space(shared)]
-    static mut SPLITS: MaybeUninit<[u32; 2]> = MaybeUninit::uninit();
-    let (tile_keys, tile_values) = ((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
-    let (splits, tid, tile) = ((&raw mut SPLITS).cast::<u32>(), thread::thread_idx_x(), BLOCK * ITEMS);
-    let tiles = n.div_ceil(tile);
-    let (mut to_keys, mut to_values) = (sorted_keys, sorted_values);
-    let (mut from_keys, mut from_values) = (other_keys, other_values);
+    let shared = Pairs::new((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
+    let (tid, first_tile, blocks) = (thread::thread_idx_x(), thread::block_idx_x(), thread::grid_dim_x());
+    let (tile, tiles) = (BLOCK * ITEMS, n.div_ceil(BLOCK * ITEMS));
+    let (mut to, mut from) = (Pairs::new(sorted_keys, sorted_values), Pairs::new(other_keys, other_values));
     if tiles.next_power_of_two().trailing_zeros() % 2 == 1 {
         // The passes alternate between the buffers. An odd number of passes starts in the other buffer.
-        (swap(&mut to_keys, &mut from_keys), swap(&mut to_values, &mut from_values));
+        swap(&mut to, &mut from);
     }
     // SAFETY: the counter is 0, and these barriers alone use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
-    for index in (thread::block_idx_x()..tiles).step_by(thread::grid_dim_x() as usize) {
-        let (start, count) = ((index * tile) as usize, (n - index * tile).min(tile));
+    for index in (first_tile..tiles).step_by(blocks as usize) {
+        let (start, count) = (index * tile, (n - index * tile).min(tile));
         // SAFETY: the tile has `count` keys from `start` on, and one block has it.
         unsafe {
-            copy::<K, V, BLOCK>(keys.add(start), values.add(start), tile_keys, tile_values, count);
-            sort_tile(tile_keys, tile_values, count);
-            copy::<K, V, BLOCK>(tile_keys, tile_values, to_keys.add(start), to_values.add(start), count);
+            Pairs::new(keys, values).at(start).copy_all::<BLOCK>(shared, count);
+            sort_tile(shared, count);
+            shared.copy_all::<BLOCK>(to.at(start), count);
         }
         thread::sync_threads();
     }
     let mut width = 1;
     while width < tiles {
+        let runs = |index: u32| {
+            let first = (index & !(2 * width - 1)) * tile;
+            (first, (first + width * tile).min(n), (first + 2 * width * tile).min(n))
+        };
         // SAFETY: all threads call it, and all blocks are resident.
         unsafe { barrier.wait() };
-        (swap(&mut to_keys, &mut from_keys), swap(&mut to_values, &mut from_values));
-        for index in (thread::block_idx_x()..tiles).step_by(thread::grid_dim_x() as usize) {
-            let (start, first) = (index * tile, (index & !(2 * width - 1)) * tile);
-            let (middle, end) = ((first + width * tile).min(n), (first + 2 * width * tile).min(n));
-            let (a, b, count) = (first as usize, middle as usize, (n - start).min(tile));
-            // SAFETY: the runs are the keys from `first` and `middle` on, sorted by the pass before.
+        swap(&mut to, &mut from);
+        for index in (first_tile * BLOCK + tid..tiles).step_by((blocks * BLOCK) as usize) {
+            let (first, middle, end) = runs(index);
+            // SAFETY: the runs from `first` and `middle` on were sorted by the pass before. A tile has one writer.
             unsafe {
-                if tid < 2 {
-                    let diagonal = start - first + tid * count;
-                    *splits.add(tid as usize) =
-                        merge_path(from_keys.add(a), middle - first, from_keys.add(b), end - middle, diagonal);
-                }
+                *counts.add(index as usize) =
+                    merge_path(from.at(first), middle - first, from.at(middle), end - middle, index * tile - first);
+            }
+        }
+        // SAFETY: as above.
+        unsafe { barrier.wait() };
+        for index in (first_tile..tiles).step_by(blocks as usize) {
+            let ((first, middle, end), start) = (runs(index), index * tile);
+            let count = (end - start).min(tile);
+            // SAFETY: the counts of all tiles are complete. The tile's parts are `part` keys of the first run and the rest of
+            // its `count` keys from the second run, and one block has the tile.
+            unsafe {
+                let before = *counts.add(index as usize);
+                let is_last = start + count == end;
+                let part = if is_last { middle - first } else { *counts.add(index as usize + 1) } - before;
+                from.at(first + before).copy_all::<BLOCK>(shared, part);
+                from.at(middle + (start - first - before)).copy_all::<BLOCK>(shared.at(part), count - part);
+                merge(shared, part, count, tid * ITEMS);
                 thread::sync_threads();
-                let (split, part) = (*splits, *splits.add(1) - *splits);
-                let (a, b) = (a + split as usize, b + (start - first - split) as usize);
-                let (rest_keys, rest_values) = (tile_keys.add(part as usize), tile_values.add(part as usize));
-                copy::<K, V, BLOCK>(from_keys.add(a), from_values.add(a), tile_keys, tile_values, part);
-                copy::<K, V, BLOCK>(from_keys.add(b), from_values.add(b), rest_keys, rest_values, count - part);
-                merge(tile_keys, tile_values, part, count, tid * ITEMS);
-                thread::sync_threads();
-                let (to_keys, to_values) = (to_keys.add(start as usize), to_values.add(start as usize));
-                copy::<K, V, BLOCK>(tile_keys, tile_values, to_keys, to_values, count);
+                shared.copy_all::<BLOCK>(to.at(start), count);
             }
             thread::sync_threads();
         }
@@ -116,21 +121,20 @@ pub unsafe fn sort_merge<K: Key, V: Value, const BLOCK: u32>(
 /// Sorts a tile in shared memory. Begins and ends with a barrier.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `keys` and `values` are shared memory with `count` elements, at most
-/// `BLOCK * ITEMS`, which only this block accesses.
+/// All threads of the block call it together. `tile` is shared memory with `count` elements, at most `ITEMS` for each thread,
+/// which only this block accesses.
 #[inline(always)]
-unsafe fn sort_tile<K: Key, V: Value>(keys: *mut K, values: *mut V, count: u32) {
+unsafe fn sort_tile<K: Key, V: Value>(tile: Pairs<K, V>, count: u32) {
     let tid = thread::thread_idx_x();
     thread::sync_threads();
     // The thread sorts its keys. Only neighbors in the wrong order change their places, which is stable.
     for round in 0..ITEMS {
         for k in (round % 2..ITEMS - 1).step_by(2) {
-            let place = (tid * ITEMS + k) as usize;
-            // SAFETY: place + 1 < count, and both places belong to this thread.
+            let place = tid * ITEMS + k;
+            // SAFETY: place + 1 < count where keys are accessed, and both places belong to this thread.
             unsafe {
-                if place + 1 < count as usize && (*keys.add(place)).to_ordered() > (*keys.add(place + 1)).to_ordered() {
-                    keys.add(place).swap(keys.add(place + 1));
-                    values.add(place).swap(values.add(place + 1));
+                if place + 1 < count && tile.ordered(place) > tile.ordered(place + 1) {
+                    tile.swap(place, place + 1);
                 }
             }
         }
@@ -140,7 +144,7 @@ unsafe fn sort_tile<K: Key, V: Value>(keys: *mut K, values: *mut V, count: u32) 
         let first = ((tid & !(2 * width - 1)) * ITEMS).min(count);
         let (middle, end) = ((width * ITEMS).min(count - first), (2 * width * ITEMS).min(count - first));
         // SAFETY: the runs of this thread's pair are sorted, and all threads call it.
-        unsafe { merge(keys.add(first as usize), values.add(first as usize), middle, end, tid * ITEMS - first) };
+        unsafe { merge(tile.at(first), middle, end, tid * ITEMS - first) };
         width *= 2;
     }
     thread::sync_threads();
@@ -150,16 +154,18 @@ unsafe fn sort_tile<K: Key, V: Value>(keys: *mut K, values: *mut V, count: u32) 
 /// result from place `diagonal` on. Begins with a barrier.
 ///
 /// # Safety
-/// All threads of the block call it together, those of the same runs with all multiples of `ITEMS` below `end`. `keys` and
-/// `values` are shared memory with `end` elements, and both runs are sorted.
+/// All threads of the block call it together. The threads of the same runs have all multiples of `ITEMS` below `end` as
+/// diagonals. `runs` is shared memory with `end` elements, and both runs are sorted.
 #[inline(always)]
-unsafe fn merge<K: Key, V: Value>(keys: *mut K, values: *mut V, middle: u32, end: u32, diagonal: u32) {
+unsafe fn merge<K: Key, V: Value>(runs: Pairs<K, V>, middle: u32, end: u32, diagonal: u32) {
     thread::sync_threads();
-    let merged = (diagonal < end).then(|| {
+    let merged = if diagonal < end {
         // SAFETY: both runs are sorted and complete, and diagonal < end.
-        let mut first = unsafe { merge_path(keys, middle, keys.add(middle as usize), end - middle, diagonal) };
+        let mut first = unsafe { merge_path(runs, middle, runs.at(middle), end - middle, diagonal) };
         let (mut second, mut place) = (middle + diagonal - first, 0);
-        array::from_fn::<(K, V), { ITEMS as usize }, _>(|_| {
+        // Separate addresses in place of `runs`, which the closure would put into local memory.
+        let Pairs { keys, values } = runs;
+        Some(array::from_fn::<(K, V), { ITEMS as usize }, _>(|_| {
             // SAFETY: first < middle and second < end where a key is read. After the last key, the last one is read again.
             unsafe {
                 let is_before =
@@ -176,16 +182,19 @@ unsafe fn merge<K: Key, V: Value>(keys: *mut K, values: *mut V, middle: u32, end
                 (first, second) = (first + u32::from(is_first), second + u32::from(is_second));
                 (*keys.add(place as usize), *values.add(place as usize))
             }
-        })
-    });
+        }))
+    } else {
+        None
+    };
     thread::sync_threads();
     let Some(merged) = merged else { return };
     #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
     for k in 0..ITEMS as usize {
-        let place = diagonal as usize + k;
-        if place < end as usize {
+        let place = diagonal + k as u32;
+        if place < end {
+            let Pairs { keys, values } = runs.at(place);
             // SAFETY: place < end, and each place has one writer after the barrier.
-            unsafe { (*keys.add(place), *values.add(place)) = merged[k] };
+            unsafe { (*keys, *values) = merged[k] };
         }
     }
 }
@@ -195,10 +204,10 @@ unsafe fn merge<K: Key, V: Value>(keys: *mut K, values: *mut V, middle: u32, end
 /// # Safety
 /// Both runs are sorted, of these lengths, and no thread writes them. `diagonal` is at most the sum of the lengths.
 #[inline(always)]
-unsafe fn merge_path<K: Key>(
-    first: *const K,
+unsafe fn merge_path<K: Key, V: Value>(
+    first: Pairs<K, V>,
     first_count: u32,
-    second: *const K,
+    second: Pairs<K, V>,
     second_count: u32,
     diagonal: u32,
 ) -> u32 {
@@ -206,8 +215,7 @@ unsafe fn merge_path<K: Key>(
     while low < high {
         let middle = u32::midpoint(low, high);
         // SAFETY: middle < first_count, and diagonal - second_count <= middle < diagonal.
-        let (a, b) = unsafe { (*first.add(middle as usize), *second.add((diagonal - 1 - middle) as usize)) };
-        if a.to_ordered() <= b.to_ordered() {
+        if unsafe { first.ordered(middle) <= second.ordered(diagonal - 1 - middle) } {
             low = middle + 1;
         } else {
             high = middle;

@@ -5,8 +5,9 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread, warp};
 use rung::rung;
 
-use super::counts::{Pairs, place, scan_counts};
+use super::counts::{place, scan_counts};
 use super::key::{Key, Value};
+use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 use crate::operation::Sum;
 use crate::scan::shuffle::sum_of_warps_before;
@@ -64,7 +65,7 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
 
     for bit in 0..bits {
         // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
-        let is_zero = |i: u32| i < n && K::digit::<1>(unsafe { *from.keys.add(i as usize) }.to_ordered(), bit) == 0;
+        let is_zero = |i: u32| i < n && K::digit::<1>(unsafe { from.ordered(i) }, bit) == 0;
         for index in (first..tiles).step_by(blocks) {
             let (mut zeros, count) = (0, (n - index * tile).min(tile));
             for k in 0..ITEMS {
@@ -98,7 +99,7 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
                     // SAFETY: the key exists, and no other key has its place in this pass.
                     unsafe {
                         let start = *counts.add((row + index) as usize);
-                        from.copy_to(index * tile + place, to, start + rank);
+                        from.copy_one(index * tile + place, to, start + rank);
                     }
                 }
                 zeros += ballot.count_ones();
