@@ -499,7 +499,6 @@ FOR_EACH_BLOCK(REDUCE_FIRST)
 FOR_EACH_BLOCK(CHAINED)
 #define LOOK_BACK(BLOCK) SINGLE_PASS(look_back, BLOCK)
 FOR_EACH_BLOCK(LOOK_BACK)
-SINGLE_PASS(look_back_warp, 256)
 SINGLE_PASS(look_back_warp, 512)
 
 // pipelined.rs
@@ -639,6 +638,6 @@ __device__ __forceinline__ void pipelined(const int* input, int* output, Word* w
         scan_pipelined_##BLOCK(const int* input, int* output, Word* status, unsigned n) {                         \
         pipelined<BLOCK>(input, output, status, n);                                                               \
     }
-PIPELINED(512) PIPELINED(1024)
+PIPELINED(1024)
 
 #endif

@@ -190,15 +190,14 @@ __device__ __forceinline__ void swap(Key*& one, Key*& other) {
 }
 
 template <unsigned BLOCK>
-__device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* other_keys, unsigned* counter,
-                                     unsigned n) {
+__device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* other_keys, unsigned* counts,
+                                     unsigned* counter, unsigned n) {
     __shared__ Key tile_keys[BLOCK * ITEMS];
-    __shared__ unsigned splits[2];
     constexpr unsigned tile = BLOCK * ITEMS;
     const unsigned tid = threadIdx.x, tiles = ceiling(n, tile);
     Key *to_keys = sorted_keys, *from_keys = other_keys;
     if (tiles > 1 && (32 - __clz(tiles - 1)) % 2 == 1) {
-        // An odd number of merges ends in the buffer in which it did not start.
+        // The passes alternate between the buffers. An odd number of passes starts in the other buffer.
         swap(to_keys, from_keys);
     }
     GridBarrier barrier{counter};
@@ -213,18 +212,20 @@ __device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* oth
     for (unsigned width = 1; width < tiles; width *= 2) {
         barrier.wait();
         swap(to_keys, from_keys);
+        for (unsigned index = blockIdx.x * BLOCK + tid; index < tiles; index += gridDim.x * BLOCK) {
+            const unsigned first = (index & ~(2 * width - 1)) * tile;
+            const unsigned middle = min(first + width * tile, n), end = min(first + 2 * width * tile, n);
+            counts[index] = merge_path(from_keys + first, middle - first, from_keys + middle, end - middle,
+                                       index * tile - first);
+        }
+        barrier.wait();
         for (unsigned index = blockIdx.x; index < tiles; index += gridDim.x) {
             const unsigned start = index * tile, first = (index & ~(2 * width - 1)) * tile;
             const unsigned middle = min(first + width * tile, n), end = min(first + 2 * width * tile, n);
-            const unsigned count = min(n - start, tile);
-            if (tid < 2) {
-                splits[tid] = merge_path(from_keys + first, middle - first, from_keys + middle, end - middle,
-                                         start - first + tid * count);
-            }
-            __syncthreads();
-            const unsigned split = splits[0], part = splits[1] - split;
-            copy<BLOCK>(from_keys + (first + split), tile_keys, part);
-            copy<BLOCK>(from_keys + (middle + (start - first - split)), tile_keys + part, count - part);
+            const unsigned count = min(end - start, tile), before = counts[index];
+            const unsigned part = (start + count == end ? middle - first : counts[index + 1]) - before;
+            copy<BLOCK>(from_keys + (first + before), tile_keys, part);
+            copy<BLOCK>(from_keys + (middle + (start - first - before)), tile_keys + part, count - part);
             merge(tile_keys, part, count, tid * ITEMS);
             __syncthreads();
             copy<BLOCK>(tile_keys, to_keys + start, count);
@@ -823,9 +824,9 @@ FOR_EACH_BLOCK(BITONIC_BLOCK)
 FOR_EACH_BLOCK(BITONIC)
 
 extern "C" __global__ void __launch_bounds__(512, 2)
-    sort_merge_512(const Key* keys, Values*, Key* sorted_keys, Values*, Key* other_keys, Values*, unsigned* barrier,
-                   unsigned n) {
-    merge_path::sort<512>(keys, sorted_keys, other_keys, barrier, n);
+    sort_merge_512(const Key* keys, Values*, Key* sorted_keys, Values*, Key* other_keys, Values*, unsigned* counts,
+                   unsigned* barrier, unsigned n) {
+    merge_path::sort<512>(keys, sorted_keys, other_keys, counts, barrier, n);
 }
 
 #define RADIX(RUNG)                                                                                               \

@@ -36,7 +36,7 @@ pub mod tuned;
 pub const SMALLEST_TILE: u32 = 512 * 7;
 
 /// The values of the widest digit: a tile has up to so many words in `counts`, and in `status`.
-pub const MOST_DIGITS: u32 = 256;
+pub const MOST_DIGITS: u32 = counts::DIGITS;
 
 /// The most blocks that a multiprocessor has of a kernel with `sums`.
 pub const MOST_RESIDENT: u32 = 2;

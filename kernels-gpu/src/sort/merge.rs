@@ -19,8 +19,9 @@ const ITEMS: u32 = 5;
 /// that looks at the keys doubles the runs in one pass. Every thread merges an equal number of keys of the result, and finds
 /// by a binary search where they start in both runs. Of the first `d` keys of the result, `i` are from the first run and
 /// `d - i` from the second run, and one `i` alone is right. First the threads of the grid search for the parts of all
-/// tiles. Then a block loads the parts of a tile, and its threads search in the tile. Of equal keys, the first run's come first, so the sort is stable. For 2^24 keys
-/// there are 13 passes: expect the time of about 14 copies of the array, and more for the searches.
+/// tiles. Then a block loads the parts of a tile, and its threads search in the tile. Of equal keys, those of the first run
+/// precede, so the sort is stable. For 2^24 keys there are 13 passes: expect the time of about 14 copies of the array, and
+/// more for the searches.
 /// (Green, McColl and Bader, *GPU Merge Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for
 /// Manycore GPUs*, 2009, section 5.)
 ///

@@ -9,7 +9,7 @@ use rung::rung;
 use super::key::{Key, Ordered, Value};
 use super::sweep::{
     DIGITS, Words, buffers, clear, clear_totals, count_digits, counts_before, digit, load_keys, load_values, passes,
-    place_digits, rank, store_tile,
+    place_digits, put_values, rank, store_tile,
 };
 use crate::grid_barrier::GridBarrier;
 use crate::tensor_core::opaque;
@@ -93,22 +93,25 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
                 let items: [Ordered<K>; ITEMS] = load_keys::<K, BLOCK, ITEMS>(from, tile, n);
                 (items, load_values::<V, BLOCK, ITEMS>(from_values, tile, n))
             };
-            // SAFETY: the lanes of the warp call them together, and only this warp uses its counts.
+            // SAFETY: the lanes of the warp call it together, and only this warp uses its counts.
             unsafe { clear(warp_counts) };
-            let ranks: [u32; ITEMS] =
-                array::from_fn(|item| unsafe { rank(warp_counts, digit::<K>(items[item], pass)) });
+            let ranks: [u32; ITEMS] = array::from_fn(|item| {
+                let digit = digit::<K>(items[item], pass);
+                // SAFETY: the lanes of the warp call it together, and only this warp uses its counts.
+                unsafe { rank(warp_counts, digit) }
+            });
             // SAFETY: the whole block calls it, and the tile has words.
             let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
             // Without `opaque`, places in `warp_counts` would stay in registers since `rank`.
             let pass = opaque(pass);
-            for item in 0..ITEMS {
-                // SAFETY: the places of the keys in the sorted tile are all different.
-                unsafe {
-                    let place = u32::from(*warp_counts.add(digit::<K>(items[item], pass))) + ranks[item];
-                    *tile_keys.add(place as usize) = items[item];
-                    *tile_values.add(place as usize) = moved[item];
-                }
-            }
+            // SAFETY: the places of the keys in the sorted tile are all different.
+            let places: [u32; ITEMS] = array::from_fn(|item| unsafe {
+                let place = u32::from(*warp_counts.add(digit::<K>(items[item], pass))) + ranks[item];
+                *tile_keys.add(place as usize) = items[item];
+                place
+            });
+            // SAFETY: the places are all different.
+            unsafe { put_values(tile_values, places, moved) };
             if tid < DIGITS {
                 // SAFETY: the blocks of all tiles run, and this thread alone writes the words and the offset of its digit.
                 unsafe {

@@ -279,6 +279,18 @@ pub(super) unsafe fn place_digits<const BLOCK: u32>(
     (count, smaller)
 }
 
+/// Writes the values of this thread's keys to their places in the sorted tile.
+///
+/// # Safety
+/// `values` has the places, and no other thread accesses them.
+#[inline(always)]
+pub(super) unsafe fn put_values<V: Value, const ITEMS: usize>(values: *mut V, places: [u32; ITEMS], moved: [V; ITEMS]) {
+    for item in 0..ITEMS {
+        // SAFETY: the place exists, and this thread alone accesses it.
+        unsafe { *values.add(places[item] as usize) = moved[item] };
+    }
+}
+
 /// Writes the first `count` keys and values of a tile that is sorted by its digits: key `i` with digit `d` to place `offsets[d] + i`.
 ///
 /// # Safety
@@ -336,7 +348,7 @@ impl Words {
     /// The words of a pass.
     #[inline(always)]
     pub(super) fn of_pass(status: *mut u32, pass: u32) -> Self {
-        Self { status, pass: if pass % 2 == 0 { 1 << 31 } else { 0 } }
+        Self { status, pass: if pass.is_multiple_of(2) { 1 << 31 } else { 0 } }
     }
 
     /// Writes a word of a tile: with the keys of the tile, or with a prefix.

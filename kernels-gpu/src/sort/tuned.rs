@@ -9,7 +9,7 @@ use rung::rung;
 use super::key::{Key, Ordered, Value};
 use super::sweep::{
     DIGITS, Words, buffers, clear, clear_totals, count_digits, counts_before, digit, load_keys, load_values, passes,
-    place_digits, rank, store_tile,
+    place_digits, put_values, rank, store_tile,
 };
 use crate::grid_barrier::GridBarrier;
 use crate::tensor_core::opaque;
@@ -95,9 +95,11 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
             load_keys::<K, BLOCK, ITEMS>(from, tile, n)
         };
         while tile * tile_size < n {
-            // SAFETY: the lanes of the warp call it together, and only this warp uses its counts.
-            let ranks: [u32; ITEMS] =
-                array::from_fn(|item| unsafe { rank(warp_counts, digit::<K>(items[item], pass)) });
+            let ranks: [u32; ITEMS] = array::from_fn(|item| {
+                let digit = digit::<K>(items[item], pass);
+                // SAFETY: the lanes of the warp call it together, and only this warp uses its counts.
+                unsafe { rank(warp_counts, digit) }
+            });
             // SAFETY: the whole block calls it, and the tile has words.
             let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
             // Without `opaque`, places in `warp_counts` would stay in registers since `rank`.
@@ -129,9 +131,7 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
             if size_of::<V>() > 0 {
                 // SAFETY: the places are all different. The keys are loaded as for the first tile.
                 unsafe {
-                    for item in 0..ITEMS {
-                        *tile_values.add(places[item] as usize) = moved[item];
-                    }
+                    put_values(tile_values, places, moved);
                     items = load_keys::<K, BLOCK, ITEMS>(from, next, n);
                 }
             }
