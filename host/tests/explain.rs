@@ -349,7 +349,7 @@ fn scans_have_the_rounds_of_the_texts() {
 #[test]
 fn blocks_publish_before_they_look_back() {
     let steps = |name: &str| {
-        let figure = figure_of(name, "exchange", "8192", [64, 1, 1]);
+        let figure = figure_of(name, "exchange", "65536", [512, 1, 1]);
         for (block, row) in figure.grids[0].rows.iter().enumerate() {
             let writes: Vec<&str> =
                 row.cells.iter().filter(|cell| cell.shade == Shade::Used).map(|cell| &*cell.text).collect();

@@ -63,9 +63,9 @@ fn the_order_of_additions_depends_on_timing_with_look_back_alone() {
 
 #[test]
 fn a_sum_of_64_bits_is_never_put_together_from_two_states() {
-    let options = Options::default().with("n", 60_000).with("type", "i64");
+    let options = Options::default().with("n", 120_000).with("type", "i64");
     let (problem, rung) = (scan().problem(&options).unwrap(), scan().rung("scan_look_back_warp").unwrap());
-    let launch = scan().launch(rung, &*problem, Some([256, 1, 1]), DeviceProperties::default()).unwrap();
+    let launch = scan().launch(rung, &*problem, Some([512, 1, 1]), DeviceProperties::default()).unwrap();
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let mut session = Session::new(&mut sim, &*problem, false).unwrap();
     for seed in 0..12 {
