@@ -5,9 +5,10 @@ use std::process::Command;
 use std::time::Instant;
 
 use crate::common::program::{has, not_tested, on, right};
-use analysis::occupancy::{self, check};
+use analysis::occupancy::{self, EntryOccupancy, check};
 use host::launch::Launch;
 use host::{DeviceProperties, KERNELS, Options, ladders};
+use rung::LaunchRequest;
 use toolkit::Tool;
 
 /// An architecture that is in our tables and not among those of this `ptxas` is told with the latter's.
@@ -58,6 +59,28 @@ fn every_entry_is_checked() {
             let launched: BTreeSet<String> = launches.map(|launch| launch.entry).collect();
             let all: BTreeSet<String> = rung.entry_names().into_iter().collect();
             assert_eq!(launched, all, "{}", rung.name);
+        }
+    }
+}
+
+/// On the device that the simulator imitates, of the first and the last variant, which has the largest elements.
+#[test]
+fn blocks_that_wait_for_each_other_are_resident() {
+    if !has(Tool::Ptxas) {
+        return;
+    }
+    let device = DeviceProperties::default();
+    for ladder in ladders() {
+        let shape = ladder.problem(&Options::default()).unwrap().facts().shape;
+        for rung in ladder.rungs.iter().filter(|rung| rung.blocks_wait) {
+            let launches = check::launches(ladder, rung).unwrap();
+            for launch in [launches.first(), launches.last()].into_iter().flatten() {
+                let items_per_thread = rung.items_per_thread;
+                let request = LaunchRequest { shape: &shape, block: launch.block, items_per_thread, device };
+                let blocks: u32 = (rung.grid)(&request).iter().product();
+                let resident = EntryOccupancy::new(&KERNELS, launch, "sm_90a").unwrap().occupancy.blocks;
+                assert!(blocks <= resident * device.multiprocessors, "{launch}: {blocks} blocks, {resident} per SM");
+            }
         }
     }
 }

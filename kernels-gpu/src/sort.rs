@@ -12,9 +12,10 @@
 //! All kernels: `keys` points to `n` keys and `values` to `n` values in device memory that nothing else uses during the
 //! launch, and so do `sorted_keys` and `sorted_values`, and `other_keys` and `other_values` where a kernel has them. The
 //! block is the one in the kernel's name, and the grid is the one that the rung describes. `counts` has a word for each
-//! digit and tile, `sums` has one for each block, and `barrier` is a word that is 0, and is 0 again afterwards. `bits` is the
-//! number of bits of a key. It is an argument so that the compiler does not unroll the passes, which would be four times the
-//! code.
+//! digit and tile, `sums` has one for each block, and `barrier` is a word that is 0, and is 0 again afterwards. `totals` has
+//! [`sweep::TOTALS`] words that are 0, and are 0 again afterwards. `status` has a word for each digit and tile: zeros before the
+//! first launch, and later what the launch before left. `bits` is the number of bits of a key. It is an argument so that the
+//! compiler does not unroll the passes, which would be four times the code.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;

@@ -43,7 +43,7 @@ const ITEMS: usize = 24;
         pairs_u32: (u32, u32), pairs_i32: (i32, u32), pairs_f32: (f32, u32), pairs_u64: (u64, u32),
     },
     resident = 1,
-    grid = |launch| launch.stride(2 * launch.device.multiprocessors),
+    grid = |launch| launch.stride(launch.device.multiprocessors),
     dynamic_shared = BLOCK as usize * ITEMS * (size_of::<Ordered<K>>() + size_of::<V>()),
     single_pass,
     blocks_wait

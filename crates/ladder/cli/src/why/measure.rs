@@ -24,7 +24,7 @@ use profile::metrics::Metric;
 use profile::metrics::Side;
 use profile::model::Constants;
 use profile::utilization;
-use profile::verdict::{Utilization, verdict};
+use profile::verdict::{BoundVerdict, Utilization, verdict};
 use serde::Serialize;
 
 /// Selected rungs, and what counts their launches.
@@ -53,6 +53,8 @@ pub(super) struct Measured {
     pub profile: Profile,
     /// By the rung's name.
     pub predictions: BTreeMap<&'static str, Prediction>,
+    /// For each rung that is not predicted because its blocks wait in a chain: the verdict if no block waited.
+    pub without_waits: BTreeMap<&'static str, BoundVerdict>,
 }
 
 impl<'a> Measurement<'a> {
@@ -155,7 +157,7 @@ impl<'a> Measurement<'a> {
         let (problem, launches) = (plan.problem(), plan.launches());
         let bytes = problem.facts().bytes;
         let kernels = self.env.catalog.kernels;
-        let mut left_out = plan.left_out().to_vec();
+        let (mut left_out, mut without_waits) = (plan.left_out().to_vec(), BTreeMap::new());
         let (side, counted, mut predictions, utilizations): (
             _,
             Vec<Numbers>,
@@ -174,8 +176,13 @@ impl<'a> Measurement<'a> {
                     let refusal = own.refusal();
                     left_out.extend(refusal.as_ref().map(ToString::to_string));
                     let geometry = geometry(&own.launch);
-                    let of_model = || Utilization::from_model(model, &own.estimate, numbers, geometry, bytes);
-                    refusal.is_none().then(of_model)
+                    let of_model = Utilization::from_model(model, &own.estimate, numbers, geometry, bytes);
+                    if refusal.is_none() {
+                        return Some(of_model);
+                    }
+                    let found = verdict(&Utilization { predicted_ns: None, ..of_model });
+                    without_waits.extend(found.map(|found| (own.rung.name, found)));
+                    None
                 });
                 let utilizations = utilizations.collect();
                 (Side::Sim, counted, predictions, utilizations)
@@ -202,6 +209,7 @@ impl<'a> Measurement<'a> {
                 left_out,
             },
             predictions: predictions.into_iter().map(|own| (own.rung.name, own)).collect(),
+            without_waits,
         })
     }
 

@@ -91,13 +91,19 @@ fn one(
     let (profile, rung) = (&measured.profile, row.rung);
     let mut document = Document::default();
     document.heading(row.launch.to_string(), &profile.title);
+    let number = |metric: &Metric| row.number(metric, profile.side);
     let Some(found) = row.verdict else {
         let own = profile.left_out.iter().find(|why| why.starts_with(&format!("{} ", rung.name)));
         let why = own.map_or("the device has no counter that shows what bounds this rung", String::as_str);
         document.paragraph(why);
+        if let Some(found) = measured.without_waits.get(rung.name) {
+            document.paragraph("if no block waited, the launch would be");
+            explain(&mut document, found, &measurement.origin(), profile.side, number);
+            document.note("--figures=exchange draws the words by which blocks wait, for a small problem");
+        }
         return Ok(document);
     };
-    explain(&mut document, &found, &measurement.origin(), profile.side, |metric| row.number(metric, profile.side));
+    explain(&mut document, &found, &measurement.origin(), profile.side, number);
 
     let place = measurement.selected.iter().position(|own| own.ladder.name == profile.ladder.name);
     let selection = place.map(|place| measurement.selected[place].clone());
