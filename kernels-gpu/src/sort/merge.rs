@@ -86,13 +86,15 @@ pub unsafe fn sort_merge<K: Key, V: Value, const BLOCK: u32>(
         // SAFETY: all threads call it, and all blocks are resident.
         unsafe { barrier.wait() };
         swap(&mut to, &mut from);
-        for index in (first_tile * BLOCK + tid..tiles).step_by((blocks * BLOCK) as usize) {
+        let mut index = first_tile * BLOCK + tid;
+        while index < tiles {
             let (first, middle, end) = runs(index);
             // SAFETY: the runs from `first` and `middle` on were sorted by the pass before. A tile has one writer.
             unsafe {
                 *counts.add(index as usize) =
                     merge_path(from.at(first), middle - first, from.at(middle), end - middle, index * tile - first);
             }
+            index += blocks * BLOCK;
         }
         // SAFETY: as above.
         unsafe { barrier.wait() };

@@ -78,8 +78,6 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
         barrier.wait();
     }
     for pass in 0..opaque(passes::<K>()) {
-        let (from, to) = buffers(pass, keys, sorted_keys, other_keys);
-        let (from_values, to_values) = buffers(pass, values, sorted_values, other_values);
         let words = Words::of_pass(status, pass);
         // SAFETY: the totals are complete. The whole block calls the function, and its words are not used yet.
         let start = unsafe {
@@ -88,6 +86,8 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
         };
         let mut tile = thread::block_idx_x();
         while tile * tile_size < n {
+            let (from, to) = buffers(pass, keys, sorted_keys, other_keys);
+            let (from_values, to_values) = buffers(pass, values, sorted_values, other_values);
             // SAFETY: `from` and `from_values` have n elements, which no thread writes in this pass.
             let (items, moved) = unsafe {
                 let items: [Ordered<K>; ITEMS] = load_keys::<K, BLOCK, ITEMS>(from, tile, n);

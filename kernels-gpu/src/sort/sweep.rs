@@ -152,14 +152,12 @@ fn lanes_with(digit: usize) -> u32 {
         // SAFETY: all 32 lanes take part, as the mask says.
         unsafe {
             core::arch::asm!(
-                "{{",
-                ".reg .pred %is_set;",
+                "{{ .reg .pred %is_set;",
                 ".reg .b32 %bit;",
                 "and.b32 %bit, {digit}, {bit};",
                 "setp.ne.u32 %is_set, %bit, 0;",
                 "vote.sync.ballot.b32 {set}, %is_set, -1;",
-                "@!%is_set not.b32 {set}, {set};",
-                "}}",
+                "@!%is_set not.b32 {set}, {set}; }}",
                 digit = in(reg32) digit as u32,
                 bit = in(reg32) 1 << bit,
                 set = out(reg32) set,

@@ -80,8 +80,7 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
         barrier.wait();
     }
     for pass in 0..opaque(passes::<K>()) {
-        let (from, to) = buffers(pass, keys, sorted_keys, other_keys);
-        let (from_values, to_values) = buffers(pass, values, sorted_values, other_values);
+        let (from, _) = buffers(pass, keys, sorted_keys, other_keys);
         let words = Words::of_pass(status, pass);
         // SAFETY: the totals are complete. The whole block calls the function, and its words are not used yet.
         let start = unsafe {
@@ -102,8 +101,10 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
             });
             // SAFETY: the whole block calls it, and the tile has words.
             let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
-            // Without `opaque`, places in `warp_counts` would stay in registers since `rank`.
+            // Without `opaque`, places in `warp_counts` and addresses of arrays would occupy registers since before.
             let pass = opaque(pass);
+            let (from, to) = buffers(pass, keys, sorted_keys, other_keys);
+            let (from_values, to_values) = buffers(pass, values, sorted_values, other_values);
             // SAFETY: the places of the keys in the sorted tile are all different.
             let places: [u32; ITEMS] = array::from_fn(|item| unsafe {
                 let place = u32::from(*warp_counts.add(digit::<K>(items[item], pass))) + ranks[item];
