@@ -1,4 +1,4 @@
-//! Carry: a warp scans row after row.
+//! Carry: a warp scans the rows in order.
 //!
 //! A warp scans 128 elements. If each lane had four neighboring elements, each load would touch 16 sectors. Here the warp
 //! loads rows of 32 neighboring elements instead, and scans each row with shuffles.

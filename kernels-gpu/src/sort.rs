@@ -36,7 +36,7 @@ pub mod tuned;
 /// The smallest number of keys of a tile, of the rungs that keep words for each tile.
 pub const SMALLEST_TILE: u32 = 512 * 7;
 
-/// The values of the widest digit: a tile has up to so many words in `counts`, and in `status`.
+/// The number of values of the widest digit, and of words that a tile has in `counts` and in `status`.
 pub const MOST_DIGITS: u32 = counts::DIGITS;
 
 /// The most blocks that a multiprocessor has of a kernel with `sums`.

@@ -25,6 +25,8 @@ use cuda_std::{thread, warp};
 use super::counts::DIGIT_BITS;
 pub(super) use super::counts::DIGITS;
 use super::key::{Key, Ordered, Value};
+use crate::operation::Sum;
+use crate::scan::shuffle::scan_warp;
 
 /// Words of `totals`: how often each digit occurs in each pass, for the passes of a key of 64 bits.
 pub const TOTALS: u32 = u64::BITS / DIGIT_BITS * DIGITS;
@@ -221,12 +223,7 @@ pub(super) unsafe fn clear(counts: *mut u16) {
 #[inline(always)]
 pub(super) unsafe fn counts_before(warp_sums: *mut u32, count: u32) -> u32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
-    let mut sum = count;
-    for stride in [1, 2, 4, 8, 16] {
-        // SAFETY: all 32 lanes take part, as the mask says.
-        let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, stride, 32) };
-        sum += if exists { before } else { 0 };
-    }
+    let sum = scan_warp::<u32, Sum>(count);
     if lane == 31 {
         // SAFETY: there is a word for each warp.
         unsafe { *warp_sums.add(warp as usize) = sum };

@@ -74,7 +74,7 @@ pub(crate) fn from_the_book(document: &str, text: &str) -> String {
 }
 
 /// The chapter's text with links as the pages have them: to chapters, and to documents that are chapters. Other files of
-/// the repository, which are not among the pages, are named. What is not there is a fault.
+/// the repository, which are not among the pages, are named. A link to a file that does not exist is a fault.
 pub(crate) fn resolved(
     file: &str,
     text: &str,

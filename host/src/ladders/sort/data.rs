@@ -10,7 +10,7 @@ use crate::data::{element, generate};
 /// The kinds of data, the default first.
 pub(super) const NAMES: &[&str] = &["random", "constant", "sorted", "reversed", "few"];
 
-/// Of random keys, one in so many is one of the few.
+/// Of `FEW_EVERY` random keys, one is a special key on average.
 const FEW_EVERY: u32 = 61;
 
 /// A type of keys, with its order on the host.

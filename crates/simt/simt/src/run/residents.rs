@@ -237,9 +237,9 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         last.is_some_and(|last| self.begin(last))
     }
 
-    /// Whether waiting blocks are no reason to begin another one yet: there are as many as the device has
-    /// multiprocessors, and lanes of their warps may still go on without the rest. In a kernel whose lanes wait for lanes of
-    /// their warp, each further block that waits would make all others slower.
+    /// Whether no further block begins yet: at least one block per multiprocessor has begun, and lanes of their warps may
+    /// still go on without the rest. In a kernel whose lanes wait for lanes of their warp, each further block that waits
+    /// would make all others slower.
     fn has_enough_blocks(&self) -> bool {
         self.begun.len() >= self.state.config.multiprocessors as usize
             && !self.state.progress.separates.load(Ordering::Relaxed)
