@@ -82,8 +82,8 @@ impl ProfiledLaunch {
         match plain {
             // The chip does not have the metric.
             "n/a" | "" => return Ok(()),
-            // A quotient of zeros.
-            "nan" | "-nan" => {
+            // A quotient with divisor 0: `inf` waves of a kernel for which ncu computes an occupancy of 0.
+            "nan" | "-nan" | "inf" | "-inf" => {
                 self.without.push(name.to_owned());
                 return Ok(());
             }

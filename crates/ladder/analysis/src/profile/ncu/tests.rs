@@ -137,8 +137,10 @@ fn a_value_that_is_none_is_never_zero() {
     let numbers = profile(&with("\"n/a\""), &[INSTRUCTIONS], &[LOADS]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
     assert_eq!(numbers[1].get(LOADS), Some(&83_968.0));
-    let numbers = profile(&with("\"nan\""), &[LOADS], &[]).unwrap();
-    assert_eq!(numbers[0].get(LOADS), None);
+    for quotient in ["\"nan\"", "\"inf\""] {
+        let numbers = profile(&with(quotient), &[LOADS], &[]).unwrap();
+        assert_eq!(numbers[0].get(LOADS), None);
+    }
     // A metric that is no column at all.
     let error = profile(&Recorded::table(RAW), &["sm__x.sum"], &[]);
     assert!(matches!(error, Err(Error::NotOnChip { .. })), "{error:?}");
