@@ -10,7 +10,7 @@ use rung::rung;
 use super::tiled::of_four;
 use super::{exp2, exponent_scale, keys_seen};
 use crate::tensor_core::mma::{Chunk, Fragment, MmaElement, SIDE, halves, ldmatrix, multiply_add, store_sums};
-use crate::tensor_core::{Bf16, F16, Output, Shared};
+use crate::tensor_core::{Bf16, F16, Output, Shared, load, store};
 
 const THREADS: u32 = 256;
 /// Queries of a block: 16 of each warp.
@@ -82,13 +82,14 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
     let (mut softmax, mut sums) = (Softmax::START, [[[[0.0; 4]; 2]; COLUMNS]]);
 
     for first_key in (0..tile.end).step_by(KEYS as usize) {
-        // SAFETY: `k` and `v` have `keys` rows of `D` elements.
-        let loaded: [[Chunk; COUNT]; 2] = unsafe { [k, v].map(|from| load_chunks(from.cast(), D, first_key, keys)) };
+        // SAFETY: `k` and `v` have `keys` rows of `D` elements, and the block sees a key.
+        let (loaded_k, loaded_v): ([[u32; 4]; COUNT], [[u32; 4]; COUNT]) =
+            unsafe { (load_chunks(k.cast(), D, first_key, keys), load_chunks(v.cast(), D, first_key, keys)) };
         thread::sync_threads();
         // SAFETY: all threads have passed a barrier since the tiles were read.
         unsafe {
-            store_chunks(tile_k, PITCH, D, loaded[0]);
-            store_chunks(tile_v, PITCH, D, loaded[1]);
+            store_chunks(tile_k, PITCH, D, &loaded_k);
+            store_chunks(tile_v, PITCH, D, &loaded_v);
         }
         thread::sync_threads();
         if first_key >= tile.end_of_warp {
@@ -98,7 +99,8 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         for (step, q) in q.iter().enumerate() {
             // SAFETY: the tile is complete, and all lanes of the warp take part.
             unsafe {
-                let k = array::from_fn(|i| ldmatrix::<false>(from_k.byte_add(i as u32 * 16 * PITCH + step as u32 * 32)));
+                let k =
+                    array::from_fn(|i| ldmatrix::<false>(from_k.byte_add(i as u32 * 16 * PITCH + step as u32 * 32)));
                 multiply_add::<T, 1, STEPS>(&mut scores, &[*q], &k);
             }
         }
@@ -242,16 +244,17 @@ pub(super) unsafe fn load_queries<const N: usize>(q: *const u32, columns: u32, r
 /// Loads this thread's chunks of a tile of `KEYS` rows of `columns` elements. Rows from `rows` on are 0.
 ///
 /// # Safety
-/// The caller must ensure that the matrix has `rows` rows.
+/// The caller must ensure that the matrix has `rows` rows, at least one, at a multiple of 16 bytes.
 #[inline(always)]
-unsafe fn load_chunks<const N: usize>(matrix: *const Chunk, columns: u32, first_row: u32, rows: u32) -> [Chunk; N] {
+unsafe fn load_chunks<const N: usize>(matrix: *const u32, columns: u32, first_row: u32, rows: u32) -> [[u32; 4]; N] {
     array::from_fn(|i| {
         let chunk = i as u32 * THREADS + thread::thread_idx_x();
-        match first_row + chunk * CHUNK / columns < rows {
-            // SAFETY: the row exists.
-            true => unsafe { *matrix.add((first_row * columns / CHUNK + chunk) as usize) },
-            false => Chunk([0; 4]),
-        }
+        let exists = first_row + chunk * CHUNK / columns < rows;
+        // A chunk that does not exist is replaced by one that does: loads without a branch are in flight together.
+        let place = if exists { first_row * columns / 2 + chunk * 4 } else { 0 };
+        // SAFETY: the first row exists, and so does the row of this chunk.
+        let words: [u32; 4] = unsafe { load(matrix.add(place as usize)) };
+        words.map(|word| if exists { word } else { 0 })
     })
 }
 
@@ -260,12 +263,12 @@ unsafe fn load_chunks<const N: usize>(matrix: *const Chunk, columns: u32, first_
 /// # Safety
 /// The caller must ensure that no thread accesses the tile before the next barrier.
 #[inline(always)]
-unsafe fn store_chunks<const N: usize>(tile: *mut Chunk, pitch: u32, columns: u32, chunks: [Chunk; N]) {
-    for (i, from) in chunks.into_iter().enumerate() {
+unsafe fn store_chunks<const N: usize>(tile: *mut Chunk, pitch: u32, columns: u32, chunks: &[[u32; 4]; N]) {
+    for (i, words) in chunks.iter().enumerate() {
         let chunk = i as u32 * THREADS + thread::thread_idx_x();
         let (row, column) = (chunk * CHUNK / columns, chunk % (columns / CHUNK));
         // SAFETY: the chunk is in the tile, and no other thread has it.
-        unsafe { *tile.wrapping_byte_add((row * pitch + column * 16) as usize) = from };
+        unsafe { store(tile.wrapping_byte_add((row * pitch + column * 16) as usize).cast(), *words) };
     }
 }
 

@@ -64,8 +64,8 @@ impl Format {
     /// How far a number is from its rounded one at most, relative to it if that is a normal number, and else absolute.
     pub(super) fn roundoff(self) -> [f64; 2] {
         match self {
-            Self::Bf16 => [2f64.powi(-9), 2f64.powi(-134)],
-            Self::F16 => [2f64.powi(-12), 2f64.powi(-25)],
+            Self::Bf16 => [2f64.powi(-8), 2f64.powi(-134)],
+            Self::F16 => [2f64.powi(-11), 2f64.powi(-25)],
         }
     }
 

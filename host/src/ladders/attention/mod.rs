@@ -29,12 +29,12 @@
 //!   matters. If the greatest weight is taken as the measure of the others, the error of its score counts for each of them, and
 //!   its own weight is exact. If not, each weight has its own error, and their sum has the mean of these. Both are bounds, and
 //!   the smaller one counts. The first one is small where one score is far greater than all others.
-//! - Weights are rounded to the type of V before they are multiplied: by 2^-9 (bf16) or 2^-12 (f16) of their size. Half
+//! - Weights are rounded to the type of V before they are multiplied: by 2^-8 (bf16) or 2^-11 (f16) of their size. Half
 //!   precision has no numbers below 2^-24, so that a weight may lose 2^-25 of the greatest one.
 //! - The sums of keys terms are off by (keys + t + 1) u of the sum of their magnitudes, and the division by 4 u.
 //!
 //! With w = p / l and r = 2^(2 δ) - 1, g = (keys + t + 5) u, the sums of these are a bound on the error of o:
-//! Σ w |v| (r + 2^-9 (1 + r) + g) + |o| (Σ w r + g), divided by 1 - Σ w r - g for the error of the denominator. Both ends of
+//! Σ w |v| (r + 2^-8 (1 + r) + g) + |o| (Σ w r + g), divided by 1 - Σ w r - g for the error of the denominator. Both ends of
 //! the interval around o, rounded as the output is, are the least and the greatest number that an element may be.
 //!
 //! Up to 2^30 multiplications every row is compared. Beyond that, a sample of the rows of each head is: the first and the last
@@ -77,7 +77,7 @@ pub(super) const LADDER: Ladder = Ladder {
             default: "heads",
             help: "The heads of K and V, a divisor of those of Q; by default as many",
         },
-        Opt::size("queries", "QUERIES", "1024", "The rows of Q in each head"),
+        Opt::size("queries", "QUERIES", "512", "The rows of Q in each head"),
         Opt {
             name: "keys",
             metavar: "KEYS",
