@@ -28,10 +28,11 @@ fn main() -> ExitCode {
 /// asynchronous copies and the tensor cores of 16-bit floats, and Hopper's own, which Hopper alone runs.
 const ARCHITECTURES: [NvvmArch; 3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a];
 
-/// The PTX without the kernels of the ladders `gemm`, `scan` and `sort` for other formats, operations and types than the usual
+/// The PTX without the kernels of the ladders `attention`, `gemm`, `scan` and `sort` for other formats, operations and types than the usual
 /// ones, which are most of its text: a page is small.
 fn without_variants(ptx: &str) -> String {
-    const VARIANTS: [(&str, &[&str]); 3] = [
+    const VARIANTS: [(&str, &[&str]); 4] = [
+        ("attention_", &["_f16_", "_d64_", "_causal_"]),
         ("gemm_", &["_f16_", "_f32_", "_tf32_", "_columns_"]),
         ("scan_", &["_product_", "_min_", "_max_", "_u32_", "_i64_", "_f32_", "_exclusive_"]),
         ("sort_", &["_i32_", "_f32_", "_u64_", "_pairs_"]),

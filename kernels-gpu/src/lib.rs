@@ -19,6 +19,7 @@
 
 pub mod allreduce;
 pub mod arguments;
+pub mod attention;
 pub mod basics;
 pub mod gemm;
 mod grid_barrier;

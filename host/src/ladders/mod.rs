@@ -5,6 +5,7 @@ use ranks::SharedLadder;
 use ranks::SharedProblem::{Divided, Peers};
 
 mod allreduce;
+pub mod attention;
 pub mod gemm;
 pub mod histogram;
 pub mod matmul;
@@ -31,6 +32,7 @@ pub(crate) static ALL: &[Ladder] = &[
     histogram::LADDER,
     scan::LADDER,
     sort::LADDER,
+    attention::LADDER,
     allreduce::LADDER,
 ];
 

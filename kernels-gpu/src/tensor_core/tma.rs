@@ -39,6 +39,17 @@ impl TensorMap {
             options(nostack, preserves_flags));
     }
 
+    /// Starts a copy like [`TensorMap::load`] of the box in the matrix number `matrix` of a map with three dimensions.
+    ///
+    /// # Safety
+    /// As for [`TensorMap::load`]. The caller must also ensure that the map has three dimensions.
+    #[inline(always)]
+    pub unsafe fn load_3d(&self, [column, row, matrix]: [u32; 3], to: Shared, barrier: Mbarrier) {
+        ptx!("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}, {}}}], [{}];",
+            in(reg32) to.0, in(reg64) core::ptr::from_ref(self), in(reg32) column, in(reg32) row, in(reg32) matrix,
+            in(reg32) barrier.0.0, options(nostack, preserves_flags));
+    }
+
     /// Starts a copy like [`TensorMap::load`] to the same address in several blocks of the cluster: a bit of `blocks`
     /// for each rank. The bytes count as arrived at the barrier with the same address in each of these blocks.
     ///
@@ -62,6 +73,17 @@ impl TensorMap {
     pub unsafe fn store(&self, column: u32, row: u32, from: Shared) {
         ptx!("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [{}, {{{}, {}}}], [{}];",
             in(reg64) core::ptr::from_ref(self), in(reg32) column, in(reg32) row, in(reg32) from.0,
+            options(nostack, preserves_flags));
+    }
+
+    /// Starts a copy like [`TensorMap::store`] to the matrix number `matrix` of a map with three dimensions.
+    ///
+    /// # Safety
+    /// As for [`TensorMap::store`]. The caller must also ensure that the map has three dimensions.
+    #[inline(always)]
+    pub unsafe fn store_3d(&self, [column, row, matrix]: [u32; 3], from: Shared) {
+        ptx!("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [{}, {{{}, {}, {}}}], [{}];",
+            in(reg64) core::ptr::from_ref(self), in(reg32) column, in(reg32) row, in(reg32) matrix, in(reg32) from.0,
             options(nostack, preserves_flags));
     }
 }

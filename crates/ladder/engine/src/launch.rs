@@ -74,7 +74,8 @@ impl Arg {
 /// A matrix in one of the problem's buffers, row after row, and the tiles that a kernel copies of it in bulk: an argument by
 /// value, of 128 bytes (`const __grid_constant__ CUtensorMap` in CUDA C++, `.param .align 64 .b8 map[128]` in PTX).
 ///
-/// In shared memory, tiles are swizzled by 128 bytes. Elements outside of the matrix are zeros.
+/// In shared memory, tiles are swizzled by 128 bytes. Elements outside of the matrix are zeros. A map of several matrices has
+/// three dimensions, and a tile is a part of one matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap {
     /// The index of the problem's buffer.
@@ -87,6 +88,8 @@ pub struct TensorMap {
     pub columns: u64,
     /// The number of rows, 1 to 2^32.
     pub rows: u64,
+    /// The number of such matrices, one after another, 1 to 2^32. `None` for a map of two dimensions.
+    pub matrices: Option<u64>,
     /// The elements of a tile's row, 128 bytes at most, and the tile's rows, 256 at most.
     pub tile: [u32; 2],
 }
@@ -99,13 +102,21 @@ impl TensorMap {
 
     /// The map of the matrix in a buffer at an address, as the driver's `cuTensorMapEncodeTiled` takes it.
     pub fn at(&self, address: u64) -> simt::TensorMap {
+        let mut sizes = vec![self.columns, self.rows];
+        let mut strides = vec![self.pitch()];
+        let mut tile = self.tile.to_vec();
+        if let Some(matrices) = self.matrices {
+            sizes.push(matrices);
+            strides.push(self.pitch() * self.rows);
+            tile.push(1);
+        }
         simt::TensorMap {
             element: self.element,
             address: address + self.begin,
-            sizes: vec![self.columns, self.rows],
-            strides: vec![self.pitch()],
-            tile: self.tile.to_vec(),
-            steps: vec![1; 2],
+            steps: vec![1; sizes.len()],
+            sizes,
+            strides,
+            tile,
             swizzle: simt::Swizzle::B128,
             nan: false,
         }
@@ -116,9 +127,10 @@ impl fmt::Display for TensorMap {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { buffer, element, columns, rows, tile: [along, down], .. } = self;
         let pitch = self.pitch();
+        let matrices = self.matrices.map_or(String::new(), |matrices| format!("{matrices} × "));
         write!(
             f,
-            "tensor map of buffer {buffer}, {rows} rows of {columns} {element:?}, {pitch} bytes apart, in tiles of \
+            "tensor map of buffer {buffer}, {matrices}{rows} rows of {columns} {element:?}, {pitch} bytes apart, in tiles of \
              {down} × {along}"
         )
     }

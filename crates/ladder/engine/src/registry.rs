@@ -1,7 +1,7 @@
 //! The ladders and their rungs, as data. Every tool iterates over these and none matches on a name.
 
 use crate::error::Error;
-use crate::launch::{Arg, Code, Launch};
+use crate::launch::{Arg, Code, Launch, TensorMap};
 use crate::options::{Opt, Options};
 use crate::problem::{Facts, Problem};
 use crate::size::dims;
@@ -327,15 +327,20 @@ pub fn grid(rung: &Rung, shape: &[u64], block: [u32; 3], device: DevicePropertie
 }
 
 /// The arguments of a rung's kernels. A parameter is the problem's buffer of its name, or else the number or tensor map
-/// that [`Problem::argument`] gives.
+/// that [`Problem::argument`] gives. The boxes of a map have the number of rows that the rung chooses.
 ///
 /// # Errors
 /// [`Error::NotOffered`] when the problem has neither.
 pub(crate) fn arguments(rung: &Rung, problem: &dyn Problem, device: DeviceProperties) -> Result<Vec<Arg>, Error> {
-    let buffers = problem.buffers(device);
+    let (buffers, variant) = (problem.buffers(device), problem.facts().variant);
+    let with_rows = |parameter: &str, argument: Arg| match (argument, (rung.box_rows)(&variant, parameter)) {
+        (Arg::TensorMap(map), Some(rows)) => Arg::TensorMap(TensorMap { tile: [map.tile[0], rows], ..map }),
+        (argument, _) => argument,
+    };
     let argument = |parameter: &&str| {
         let buffer = buffers.iter().position(|buffer| buffer.name == *parameter).map(Arg::Buffer);
-        buffer.or_else(|| problem.argument(parameter)).ok_or_else(|| {
+        let other = || problem.argument(parameter).map(|argument| with_rows(parameter, argument));
+        buffer.or_else(other).ok_or_else(|| {
             let names: Vec<&str> = buffers.iter().map(|buffer| buffer.name).collect();
             Error::NotOffered(format!(
                 "the kernel of {} has a parameter `{parameter}`, and its ladder has no buffer, number or tensor map of \

@@ -45,6 +45,9 @@ pub struct Rung {
     pub items_per_thread: u32,
     /// The number of bytes that rows of the inputs must be multiples of.
     pub row_bytes: u64,
+    /// The rows of the boxes of a tensor map, for a variant and the name of the map's parameter. `None` for the number
+    /// that the ladder gives the map.
+    pub box_rows: fn(variant: &str, map: &str) -> Option<u32>,
     /// The grid of a launch.
     pub grid: fn(&LaunchRequest<'_>) -> [u32; 3],
     /// The bytes of dynamic shared memory of a block, for a variant.
@@ -90,6 +93,7 @@ impl Rung {
         fixed_block: false,
         items_per_thread: 1,
         row_bytes: 1,
+        box_rows: |_, _| None,
         grid: |launch| launch.line(),
         dynamic_shared: |_, _| 0,
         blocks_wait: false,

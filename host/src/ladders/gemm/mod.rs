@@ -178,7 +178,7 @@ impl Gemm {
             _ => (self.out, n, m),
         };
         let tile = [(TILE_BYTES / format.bytes()) as u32, TILE_ROWS];
-        TensorMap { buffer, begin: 0, element: format.in_tensors(), columns, rows, tile }
+        TensorMap { buffer, begin: 0, element: format.in_tensors(), columns, rows, matrices: None, tile }
     }
 
     /// The map of the copy of A or B, whose rows have zeros at their ends up to a multiple of 16 bytes. `None` where the

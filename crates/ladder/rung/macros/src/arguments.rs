@@ -87,6 +87,8 @@ pub(crate) struct Arguments {
     pub(crate) block_for: Option<Expr>,
     pub(crate) items_per_thread: Option<Expr>,
     pub(crate) row_bytes: Option<Expr>,
+    /// The rows of the boxes of each tensor map that the rung chooses.
+    pub(crate) box_rows: Vec<(Ident, Expr)>,
     pub(crate) grid: Option<Expr>,
     pub(crate) dynamic_shared: Option<Expr>,
     pub(crate) values: Vec<Values>,
@@ -110,6 +112,7 @@ const KEYS: &[&str] = &[
     "block_for",
     "items_per_thread",
     "row_bytes",
+    "box_rows",
     "grid",
     "dynamic_shared",
     "published",
@@ -173,6 +176,17 @@ impl Arguments {
             "block_for" => self.block_for = Some(input.parse()?),
             "items_per_thread" => self.items_per_thread = Some(input.parse()?),
             "row_bytes" => self.row_bytes = Some(input.parse()?),
+            "box_rows" => {
+                let list;
+                braced!(list in input);
+                let rows = |input: ParseStream<'_>| {
+                    let map = input.parse()?;
+                    input.parse::<Token![:]>()?;
+                    Ok((map, input.parse()?))
+                };
+                self.box_rows =
+                    Punctuated::<_, Token![,]>::parse_terminated_with(&list, rows)?.into_iter().collect::<Vec<_>>();
+            }
             "grid" => self.grid = Some(input.parse()?),
             "dynamic_shared" => self.dynamic_shared = Some(input.parse()?),
             "published" => self.published = Some(input.parse()?),

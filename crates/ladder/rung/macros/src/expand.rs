@@ -167,6 +167,15 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
     {
         return fail(default.span, "the default block is not among `blocks`".to_owned());
     }
+    for (map, _) in &arguments.box_rows {
+        let is_map = |input: &FnArg| match input {
+            FnArg::Typed(parameter) => matches!(&*parameter.pat, Pat::Ident(pat) if pat.ident == *map),
+            FnArg::Receiver(_) => false,
+        };
+        if !signature.inputs.iter().any(is_map) {
+            return fail(map.span(), format!("`{name}` has no parameter `{map}`"));
+        }
+    }
     for input in &signature.inputs {
         match input {
             FnArg::Receiver(receiver) => {
@@ -396,6 +405,19 @@ fn description(arguments: &Arguments, function: &Function) -> TokenStream {
     if let Some(bytes) = &arguments.row_bytes {
         fields.extend(quote!(row_bytes: #bytes,));
     }
+    if !arguments.box_rows.is_empty() {
+        let of_variants = variants(arguments).into_iter().flat_map(|Variant { suffix, generics }| {
+            let rows = arguments.box_rows.iter().map(move |(map, rows)| {
+                let (map, rows) = (map.to_string(), substitute(rows.to_token_stream(), &generics));
+                quote!((#suffix, #map) => ::core::option::Option::Some(#rows),)
+            });
+            rows.collect::<Vec<_>>()
+        });
+        fields.extend(quote!(box_rows: |variant, map| match (variant, map) {
+            #(#of_variants)*
+            _ => ::core::option::Option::None,
+        },));
+    }
     if let Some(grid) = &arguments.grid {
         fields.extend(quote!(grid: #grid,));
     }
@@ -515,6 +537,23 @@ mod tests {
     }
 
     #[test]
+    fn a_rung_chooses_the_rows_of_boxes_for_each_variant() {
+        let text = expanded(
+            quote!(lesson = "x", blocks = [64], box_rows = { a_map: 128, b_map: 8 * D }, D = { _: 2, d64: 4 }),
+            quote! {
+                pub unsafe fn some<const D: u32>(#[grid_constant] a_map: &Map, #[grid_constant] b_map: &Map) {}
+            },
+        );
+        for part in [
+            "(\"\" , \"a_map\") => :: core :: option :: Option :: Some (128)",
+            "(\"\" , \"b_map\") => :: core :: option :: Option :: Some (8 * 2)",
+            "(\"d64\" , \"b_map\") => :: core :: option :: Option :: Some (8 * 4)",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_what_to_write() {
         let plain = quote!(
             pub unsafe fn some(n: u32) {}
@@ -535,6 +574,7 @@ mod tests {
             (quote!(lesson = "x", blocks = [64, 128], default_block = 32), &sized, "not among `blocks`"),
             (quote!(lesson = "x", default_block = 64, speed = 3), &plain, "no argument `speed`"),
             (quote!(lesson = "x", default_block = 64, T = { f32: f32 }), &plain, "no generic `T`"),
+            (quote!(lesson = "x", default_block = 64, box_rows = { map: 8 }), &plain, "`some` has no parameter `map`"),
             (quote!(lesson = "x", lesson = "y"), &plain, "`lesson` is here twice"),
         ];
         for (arguments, item, message) in cases {

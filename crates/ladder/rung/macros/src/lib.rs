@@ -56,6 +56,7 @@ mod expand;
 /// | `fixed_block` | the kernel supports no other block than that of `block_for` or `default_block` |
 /// | `items_per_thread = 4` | elements that a thread takes, 1 without it |
 /// | `row_bytes = 16` | the bytes that rows of the inputs must be multiples of, 1 without it |
+/// | `box_rows = { k_map: 128 }` | the rows of a tensor map's boxes, by its parameter; may name the generics, as in `R * 2` |
 /// | `grid = \|launch\| …` | the grid, `fn(&rung::LaunchRequest) -> [u32; 3]`; without it, blocks along x for all elements |
 /// | `dynamic_shared = BLOCK * 4` | bytes of dynamic shared memory of a block; may name the generic types, as in `size_of::<T>()` |
 /// | `NAME = { _: false, columns: true }` | the values of the generic `NAME`, with their suffixes; `_` has none |

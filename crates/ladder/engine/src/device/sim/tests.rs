@@ -48,7 +48,15 @@ fn a_tensor_map_is_an_argument_by_value() {
     let buffers = [sim.alloc(matrix.len()).unwrap(), sim.alloc(1024).unwrap()];
     sim.upload(buffers[0], &matrix).unwrap();
     let code = sim.load(COPIES.to_owned()).unwrap();
-    let map = TensorMap { buffer: 0, begin: 0, element: TensorElement::U32, columns: 40, rows: 12, tile: [32, 8] };
+    let map = TensorMap {
+        buffer: 0,
+        begin: 0,
+        element: TensorElement::U32,
+        columns: 40,
+        rows: 12,
+        matrices: None,
+        tile: [32, 8],
+    };
     let with = |map| launch(code, "copies", vec![Arg::TensorMap(map), Arg::Buffer(1)]);
     // SAFETY: it is the simulator.
     unsafe { sim.launch(&with(map), &buffers) }.unwrap();

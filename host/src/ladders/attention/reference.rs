@@ -1,0 +1,226 @@
+//! The reference: what each element of the output may be.
+
+use std::fmt;
+
+use engine::problem::POISON;
+use rayon::prelude::*;
+
+use super::data::Format;
+use super::problem::{Attention, Lengths};
+use crate::data::element;
+
+/// The number of multiplications up to which every row is compared, and of those that are done for a sample.
+const WHOLE: u64 = 1 << 30;
+const SAMPLED: u64 = 1 << 31;
+
+/// What bounds the error of a step of an f32 sum: 2^-24 for sums that are rounded; tensor cores truncate.
+const TRUNCATION: f64 = 1.0 / (1u32 << 23) as f64;
+
+/// The fewest keys of a tile, after which a kernel multiplies its sums by the power for a new maximum.
+const LEAST_TILE: usize = 16;
+
+/// The least number that `ex2.approx.ftz` does not replace by 0, relative to the greatest weight, with a margin for weights
+/// that are computed with an earlier maximum.
+const FLUSHED: f64 = f32::MIN_POSITIVE as f64;
+
+/// What an element may be: a number from `least` to `most`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct AllowedRange {
+    least: f64,
+    most: f64,
+}
+
+impl AllowedRange {
+    fn has(self, found: f64) -> bool {
+        self.least <= found && found <= self.most
+    }
+}
+
+impl fmt::Display for AllowedRange {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (least, most) = (self.least as f32, self.most as f32);
+        if least == most { write!(f, "{least:e}") } else { write!(f, "{least:e} to {most:e}") }
+    }
+}
+
+/// The right results.
+pub(super) struct Reference {
+    /// The rows that are compared, in their order, each with the ranges of its elements.
+    rows: Vec<(usize, Vec<AllowedRange>)>,
+    /// For each head of V and each column, the least and the greatest element. Empty if all rows are compared.
+    columns: Vec<AllowedRange>,
+}
+
+impl Reference {
+    pub(super) fn new(problem: &Attention) -> Self {
+        let Lengths { queries, keys, d, .. } = problem.lengths;
+        let rows = problem.lengths.all_heads() * queries;
+        let of_row = 2 * keys.max(1) as u64 * d as u64;
+        let is_whole = rows as u64 * of_row <= WHOLE;
+        let compared = match is_whole {
+            true => (0..rows).collect(),
+            false => sample(&problem.lengths, (SAMPLED / of_row) as usize),
+        };
+        let values = Values::new(problem);
+        let rows = compared.into_par_iter().map(|row| (row, values.ranges_of(row))).collect();
+        Self { rows, columns: if is_whole { Vec::new() } else { values.columns() } }
+    }
+
+    /// The first element that is wrong, of `found`, and what is right.
+    pub(super) fn first_wrong(&self, problem: &Attention, found: &[u16]) -> Option<(usize, AllowedRange)> {
+        let Lengths { heads, kv_heads, queries, d, .. } = problem.lengths;
+        let wrong = |row: usize, right: &[AllowedRange]| {
+            let found = &found[row * d..][..d];
+            let column = (0..d).find(|&column| !right[column].has(problem.format.decode(found[column])))?;
+            Some((row * d + column, right[column]))
+        };
+        let compared = self.rows.par_iter().find_map_first(|(row, right)| wrong(*row, right));
+        if self.columns.is_empty() || compared.is_some() {
+            return compared;
+        }
+        (0..found.len() / d).into_par_iter().find_map_first(|row| {
+            let right = &self.columns[row / queries / (heads / kv_heads) * d..][..d];
+            let is_unwritten = found[row * d..][..d].iter().all(|&bits| bits == u16::from_ne_bytes([POISON; 2]));
+            if is_unwritten { Some((row * d, right[0])) } else { wrong(row, right) }
+        })
+    }
+}
+
+/// About `count` rows of the output, spread over all heads, in their order.
+fn sample(lengths: &Lengths, count: usize) -> Vec<usize> {
+    let Lengths { queries, keys, .. } = *lengths;
+    let heads = lengths.all_heads();
+    // The first queries that see a key, and the first that sees more than a tile.
+    let edge = queries.saturating_sub(keys);
+    let fixed = [0, 1, edge.saturating_sub(1), edge, edge + 64, edge + 128, queries - 2, queries - 1];
+    let in_head = (count / heads).saturating_sub(fixed.len()).max(1);
+    let stretch = queries.div_ceil(in_head);
+    let rows = (0..heads).flat_map(|head| {
+        let random = |start: usize| {
+            let random = element((head * queries + start) as u32 ^ 0x2545_f491).cast_unsigned() as usize;
+            start + random % stretch
+        };
+        let mut all: Vec<usize> = fixed.into_iter().chain((0..queries).step_by(stretch).map(random)).collect();
+        all.retain(|&query| query < queries);
+        all.sort_unstable();
+        all.dedup();
+        all.into_iter().map(move |query| head * queries + query)
+    });
+    rows.collect()
+}
+
+/// The inputs as numbers.
+struct Values<'a> {
+    problem: &'a Attention,
+    k: Vec<f32>,
+    v: Vec<f32>,
+}
+
+impl<'a> Values<'a> {
+    fn new(problem: &'a Attention) -> Self {
+        let decode = |bits: &Vec<u16>| bits.par_iter().map(|&bits| problem.format.decode(bits) as f32).collect();
+        let [_, k, v] = problem.inputs();
+        Self { problem, k: decode(k), v: decode(v) }
+    }
+
+    /// The least and the greatest element of each column of each head of V, and 0 for queries that see no key.
+    fn columns(&self) -> Vec<AllowedRange> {
+        let Lengths { batch, kv_heads, keys, d, .. } = self.problem.lengths;
+        let column = |at: usize| {
+            let (head, column) = (at / d, at % d);
+            let all = (0..keys).map(|key| f64::from(self.v[(head * keys + key) * d + column]));
+            all.fold(AllowedRange { least: 0.0, most: 0.0 }, |AllowedRange { least, most }, v| AllowedRange {
+                least: least.min(v),
+                most: most.max(v),
+            })
+        };
+        (0..batch * kv_heads * d).into_par_iter().map(column).collect()
+    }
+
+    /// What the elements of a row may be.
+    fn ranges_of(&self, row: usize) -> Vec<AllowedRange> {
+        let Attention { lengths, format, data, .. } = self.problem;
+        let Lengths { heads, kv_heads, queries, keys, d, .. } = *lengths;
+        let first_key = row / queries / (heads / kv_heads) * keys;
+        let seen = lengths.seen(row % queries);
+        if seen == 0 {
+            return vec![AllowedRange { least: 0.0, most: 0.0 }; d];
+        }
+        let q: Vec<f64> = self.problem.inputs()[0][row * d..][..d].iter().map(|&bits| format.decode(bits)).collect();
+        // For each key the score, and the sum of the magnitudes of its products, both times the scale.
+        let scale = std::f64::consts::LOG2_E / (d as f64).sqrt();
+        let scores: Vec<[f64; 2]> = (first_key..first_key + seen)
+            .map(|key| {
+                let k = &self.k[key * d..][..d];
+                let products = q.iter().zip(k).map(|(q, k)| q * f64::from(*k));
+                let [score, size] = products.fold([0.0, 0.0], |[sum, size], x| [sum + x, size + x.abs()]);
+                [score * scale, size * scale]
+            })
+            .collect();
+        let greatest = (0..seen).max_by(|&a, &b| scores[a][0].total_cmp(&scores[b][0])).unwrap_or(0);
+        let most = scores.iter().map(|[score, _]| score.abs()).fold(0.0, f64::max);
+        let rescalings = (seen / LEAST_TILE + 1) as f64;
+        // δ: how far the exponent of each key's weight may be off.
+        let of_exponents = rescalings * TRUNCATION * (8.0 * most + 4.0);
+        let of_scores = if data.has_exact_scores() { 0.0 } else { (d + 1) as f64 * TRUNCATION };
+        let off = |key: usize| of_scores * scores[key][1] + of_exponents;
+        let weights: Vec<f64> = scores.iter().map(|[score, _]| (score - scores[greatest][0]).exp2()).collect();
+        let sum: f64 = weights.iter().sum();
+        // The error of each weight: with an error of its own, and relative to the greatest weight.
+        let separate = |key: usize| (2.0 * off(key)).exp2() - 1.0;
+        let relative = |key: usize| if key == greatest { 0.0 } else { (2.0 * (off(key) + off(greatest))).exp2() - 1.0 };
+        let bound = Bound { format: *format, v: &self.v[first_key * d..], d, weights: &weights, sum, rescalings };
+        let (value, separate, relative) = (bound.values(), bound.errors(&separate), bound.errors(&relative));
+        let range = |column: usize| {
+            let error = separate[column].min(relative[column]);
+            let round = |value: f64| format.decode(format.encode(value));
+            AllowedRange { least: round(value[column] - error), most: round(value[column] + error) }
+        };
+        (0..d).map(range).collect()
+    }
+}
+
+/// The sums of a row that its elements and their bounds consist of.
+struct Bound<'a> {
+    format: Format,
+    v: &'a [f32],
+    d: usize,
+    weights: &'a [f64],
+    sum: f64,
+    rescalings: f64,
+}
+
+impl Bound<'_> {
+    /// For each column, the sum of each weight's factor times the column's element in a function.
+    fn sums(&self, factor: impl Fn(usize) -> f64, of: impl Fn(f64) -> f64) -> Vec<f64> {
+        let mut sums = vec![0.0; self.d];
+        for key in 0..self.weights.len() {
+            let (factor, v) = (factor(key), &self.v[key * self.d..][..self.d]);
+            sums.iter_mut().zip(v).for_each(|(sum, v)| *sum += factor * of(f64::from(*v)));
+        }
+        sums
+    }
+
+    /// The exact elements.
+    fn values(&self) -> Vec<f64> {
+        self.sums(|key| self.weights[key] / self.sum, |v| v)
+    }
+
+    /// The bound on each element's error, for weights that are off by this share.
+    fn errors(&self, share: &impl Fn(usize) -> f64) -> Vec<f64> {
+        let keys = self.weights.len() as f64;
+        let of_sums = (keys + self.rescalings + 5.0) * TRUNCATION;
+        let [roundoff, least] = self.format.roundoff();
+        let lost = least.max(FLUSHED) / self.sum;
+        let weight = |key: usize| self.weights[key] / self.sum;
+        let mean: f64 = (0..self.weights.len()).map(|key| weight(key) * share(key)).sum();
+        let of_denominator = mean + of_sums;
+        if of_denominator >= 1.0 {
+            return vec![f64::INFINITY; self.d];
+        }
+        let numerator = |key: usize| weight(key) * (share(key) + roundoff * (1.0 + share(key)) + of_sums) + lost;
+        let numerators = self.sums(numerator, f64::abs);
+        let each = numerators.iter().zip(self.values());
+        each.map(|(numerator, value)| (numerator + value.abs() * of_denominator) / (1.0 - of_denominator)).collect()
+    }
+}

@@ -1,0 +1,64 @@
+//! Attention, the forward pass: `output` = softmax(`q` `k`ᵀ / √d) `v`, from a matrix of scores in memory to tiles that never
+//! leave the multiprocessor.
+//!
+//! `q` and `output` are [`batch`, `heads`, `queries`, `D`], `k` and `v` are [`batch`, `kv_heads`, `keys`, `D`], all row-major.
+//! Elements have 16 bits, bfloat16 or half precision; sums are 32-bit floats. A group of `heads / kv_heads` heads shares a
+//! head of `k` and `v`. In the entries with `causal` in their names, query `i` sees the keys up to `i + keys - queries`, so
+//! the last query sees all keys. The output of a query that sees no key is 0.
+//!
+//! The softmax has base 2: a score `s` becomes 2^((s - maximum) log2(e) / √d), which is one multiply-add and one `ex2`. These
+//! weights are rounded to 16 bits before they are multiplied by `v`. Their sum adds the weights before that rounding.
+//!
+//! # Safety
+//! All kernels: `q`, `k`, `v` and `output` point to elements of these shapes, fewer than 2^31 each, at multiples of 16 bytes, in
+//! device memory that nothing else uses during the launch; `kv_heads` divides `heads`; the block has as many threads as the
+//! name ends with; the grid is the one that the rung describes. Tensor maps describe the tensor that their name says, with
+//! three dimensions (`D`, the length, all heads) and boxes of 64 columns, swizzled by 128 bytes.
+
+#[cfg(not(target_arch = "nvptx64"))]
+use rung::Rung;
+
+pub mod cp_async;
+pub mod mma;
+pub mod naive;
+pub mod tiled;
+
+/// The rungs, in the order in which they are climbed.
+// On a GPU some of the files are missing, because their instructions need a newer architecture.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const RUNGS: &[Rung] = &[
+    naive::ATTENTION_NAIVE,
+    tiled::ATTENTION_TILED,
+    mma::ATTENTION_MMA,
+    cp_async::ATTENTION_CP_ASYNC,
+];
+
+/// Returns log2(e) / √`d`: the factor from a score to the exponent of 2.
+const fn exponent_scale(d: u32) -> f32 {
+    // The square root of 2 where the exponent of d is odd.
+    let root = if d.trailing_zeros() % 2 == 0 { 1.0 } else { core::f64::consts::SQRT_2 };
+    (core::f64::consts::LOG2_E / (root * (1 << (d.trailing_zeros() / 2)) as f64)) as f32
+}
+
+/// Returns 2 to the power `x`, off by 2 units in the last place at most; results below 2^-126 are 0. (PTX ISA, "ex2".)
+#[inline(always)]
+fn exp2(x: f32) -> f32 {
+    #[cfg(target_arch = "nvptx64")]
+    {
+        let power;
+        // SAFETY: the instruction accesses no memory.
+        unsafe {
+            core::arch::asm!("ex2.approx.ftz.f32 {}, {};", out(reg32) power, in(reg32) x,
+                options(pure, nomem, nostack, preserves_flags));
+        }
+        power
+    }
+    #[cfg(not(target_arch = "nvptx64"))]
+    x
+}
+
+/// Returns the number of keys that a query sees: the keys from the first one on.
+#[inline(always)]
+fn keys_seen<const CAUSAL: bool>(query: u32, queries: u32, keys: u32) -> u32 {
+    if CAUSAL { (query + 1 + keys).saturating_sub(queries).min(keys) } else { keys }
+}
