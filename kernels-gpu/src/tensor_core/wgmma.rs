@@ -2,7 +2,8 @@
 //!
 //! One instruction multiplies a tile of 64 rows by a tile of `N` columns and adds the product to sums in the registers
 //! of 128 threads. The tensor cores read both tiles from shared memory, as matrix descriptors say, while the threads go
-//! on. So the sums must not be touched between [`fence`] and [`wait`].
+//! on. So the sums must not be touched between [`fence`] and [`wait`]. The first tile can also be in registers
+//! ([`fragment`]), so that one product is a factor of the next.
 //!
 //! Around the products, `setmaxnreg` moves registers between warp groups ([`setmaxnreg_dec`], [`setmaxnreg_inc`]), and
 //! `stmatrix` stores sums to shared memory ([`stmatrix`], [`stmatrix_transposed`]).
@@ -15,7 +16,7 @@
 
 use core::marker::PhantomData;
 
-use super::{Bf16, Element, F16, Shared, Tf32};
+use super::{Bf16, Element, F16, Output, Shared, Tf32, opaque};
 
 /// The bytes of a box's row.
 pub const ROW_BYTES: u32 = 128;
@@ -119,6 +120,22 @@ pub trait Sums<E>: Finish {
     /// The caller must ensure that all threads of the warp group call it after a [`fence`], that no thread writes the
     /// tiles before a [`wait`] for the product, and that until then only further products access the sums.
     unsafe fn multiply<L: Layout, M: Layout>(&mut self, a: Tile<E, L>, b: Tile<E, M>, is_added: bool);
+
+    /// Starts the product like [`Sums::multiply`], with `a` in registers: this thread's [`fragment`].
+    ///
+    /// # Safety
+    /// As for [`Sums::multiply`], and the fragment is one that [`fence_fragments`] returned.
+    unsafe fn multiply_fragment<M: Layout>(&mut self, a: [u32; 4], b: Tile<E, M>, is_added: bool);
+}
+
+/// Returns this thread's elements of a tile of 64 rows × 16 columns, rounded from eight neighboring [`Sums`].
+///
+/// Sums `8 i` to `8 i + 7` give the columns `16 i` to `16 i + 15`, because the sums of a product and the registers of a
+/// factor have the same layout. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16", matrix A.)
+#[inline(always)]
+#[must_use]
+pub fn fragment<E: Output<Pair = u32>>([a, b, c, d, e, f, g, h]: [f32; 8]) -> [u32; 4] {
+    [E::pair(a, b), E::pair(c, d), E::pair(e, f), E::pair(g, h)]
 }
 
 /// Orders earlier accesses to registers and shared memory before the following products (`wgmma.fence`).
@@ -128,6 +145,20 @@ pub trait Sums<E>: Finish {
 #[inline(always)]
 pub unsafe fn fence() {
     ptx!("wgmma.fence.sync.aligned;", options(nostack, preserves_flags));
+}
+
+/// Orders earlier accesses like [`fence`], after the compiler has computed the fragments.
+///
+/// An instruction that writes a fragment's register after the fence would make `ptxas` run the products one by one.
+///
+/// # Safety
+/// As for [`fence`].
+#[inline(always)]
+pub unsafe fn fence_fragments<const N: usize>(fragments: [[u32; 4]; N]) -> [[u32; 4]; N] {
+    let fragments = fragments.map(|fragment| fragment.map(opaque));
+    // SAFETY: all threads of the warp group call this function.
+    unsafe { fence() };
+    fragments
 }
 
 /// Ends a group of products (`wgmma.commit_group`).
@@ -151,11 +182,22 @@ pub unsafe fn wait<const PENDING: u32>() {
 
 /// Sums that products under way still change.
 pub trait Finish {
+    /// Waits until all but the last `PENDING` groups of products have been added to their sums. These sums must not
+    /// belong to the pending groups. The compiler cannot move reads of these sums before the wait.
+    ///
+    /// # Safety
+    /// The caller must ensure that all threads of the warp group call it.
+    unsafe fn finish_but<const PENDING: u32>(&mut self);
+
     /// Waits for all products. The compiler cannot move reads of the sums before it.
     ///
     /// # Safety
     /// The caller must ensure that all threads of the warp group call it.
-    unsafe fn finish(&mut self);
+    #[inline(always)]
+    unsafe fn finish(&mut self) {
+        // SAFETY: all threads of the warp group call this function.
+        unsafe { self.finish_but::<0>() }
+    }
 }
 
 /// Releases all but `REGISTERS` registers of each thread (`setmaxnreg.dec`).
@@ -221,98 +263,83 @@ pub unsafe fn store_two_floats(to: Shared, [first, second]: [f32; 2]) {
         options(nostack, preserves_flags));
 }
 
-/// Calls a macro with the indices of this number of registers.
-macro_rules! with_registers {
-    (60 $then:ident $($arguments:tt)*) => {
-        $then! { [$($arguments)*]
-            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
-            38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59
-        }
-    };
-    (64 $then:ident $($arguments:tt)*) => {
-        $then! { [$($arguments)*]
-            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
-            38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
-        }
-    };
-    (96 $then:ident $($arguments:tt)*) => {
-        $then! { [$($arguments)*]
-            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
-            38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72
-            73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95
-        }
-    };
-    (128 $then:ident $($arguments:tt)*) => {
-        $then! { [$($arguments)*]
-            0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31 32 33 34 35 36 37
-            38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63 64 65 66 67 68 69 70 71 72
-            73 74 75 76 77 78 79 80 81 82 83 84 85 86 87 88 89 90 91 92 93 94 95 96 97 98 99 100 101 102 103 104 105
-            106 107 108 109 110 111 112 113 114 115 116 117 118 119 120 121 122 123 124 125 126 127
-        }
-    };
-}
-
-/// The place of a further register in a list of operands.
+/// The places of four registers in a list of operands. Register 0 begins the list.
 #[cfg_attr(not(target_arch = "nvptx64"), allow(unused_macros))]
-macro_rules! operand {
-    ($index:literal) => {
-        ", {}"
+macro_rules! places {
+    (0) => {
+        "{}, {}, {}, {}"
+    };
+    ($four:tt) => {
+        ", {}, {}, {}, {}"
     };
 }
 
-macro_rules! multiply {
-    // Either tile may be transposed if its elements have 16 bits.
-    ([$element:ty, $registers:literal, $shape:literal, transposed] 0 $($index:literal)*) => {
-        multiply! { [$element, $registers, $shape, [a_transposed = const L::TRANSPOSED, b_transposed = const M::TRANSPOSED,]]
-            0 $($index)* }
+/// An instruction with text before and after the list of its sums, and with further operands. `$four` is the first of
+/// four sums.
+macro_rules! instruction {
+    ($sums:ident [$($four:tt)*] [$($before:expr),*] [$($after:expr),*] $($operands:tt)*) => {
+        ptx!(
+            concat!($($before,)* $(places!($four),)* $($after),*),
+            $(inout(reg32) $sums[$four], inout(reg32) $sums[$four + 1], inout(reg32) $sums[$four + 2],
+                inout(reg32) $sums[$four + 3],)*
+            $($operands)*
+            options(nostack, preserves_flags)
+        )
     };
-    ([$element:ty, $registers:literal, $shape:literal, [$($transposed:tt)*]] 0 $($index:literal)*) => {
-        impl Sums<$element> for [f32; $registers] {
+}
+
+/// The products of elements of one type, for one number of sums.
+macro_rules! multiply {
+    // Both tiles may be transposed.
+    ($element:ty, $kind:literal, $count:expr, $fours:tt, transposed) => {
+        multiply! { $element, $kind, $count, $fours,
+            [a_transposed = const L::TRANSPOSED,], [b_transposed = const M::TRANSPOSED,] }
+    };
+    ($element:ty, $kind:literal, $count:expr, $fours:tt, [$($a:tt)*], [$($b:tt)*]) => {
+        impl Sums<$element> for [f32; $count] {
             #[inline(always)]
             unsafe fn multiply<L: Layout, M: Layout>(&mut self, a: Tile<$element, L>, b: Tile<$element, M>, is_added: bool) {
-                ptx!(
-                    "{{ .reg .pred p; setp.ne.b32 p, {is_added}, 0;",
-                    concat!("wgmma.mma_async.sync.aligned.", $shape, " {{{}", $(operand!($index),)* "}}, {a}, {b}, p, 1, 1"),
-                    multiply!(@template $($transposed)*),
-                    inout(reg32) self[0], $(inout(reg32) self[$index],)*
-                    a = in(reg64) a.descriptor, b = in(reg64) b.descriptor, is_added = in(reg32) u32::from(is_added),
-                    $($transposed)*
-                    options(nostack, preserves_flags)
-                );
+                multiply!(@ self $fours $kind, $count, "{a}", [$($a)* $($b)*], is_added, b, a = in(reg64) a.descriptor,);
             }
-        }
-    };
-    (@template) => { "; }}" };
-    (@template $($transposed:tt)*) => { ", {a_transposed}, {b_transposed}; }}" };
-}
 
-macro_rules! finish {
-    ([$registers:literal] $($index:literal)*) => {
-        impl Finish for [f32; $registers] {
             #[inline(always)]
-            unsafe fn finish(&mut self) {
-                ptx!(
-                    concat!("wgmma.wait_group.sync.aligned 0; //", $(operand!($index)),*),
-                    $(inout(reg32) self[$index],)*
-                    options(nostack, preserves_flags)
-                );
+            unsafe fn multiply_fragment<M: Layout>(&mut self, a: [u32; 4], b: Tile<$element, M>, is_added: bool) {
+                multiply!(@ self $fours $kind, $count, "{{{a0}, {a1}, {a2}, {a3}}}", [$($b)*], is_added, b,
+                    a0 = in(reg32) a[0], a1 = in(reg32) a[1], a2 = in(reg32) a[2], a3 = in(reg32) a[3],);
+            }
+        }
+    };
+    (@ $sums:ident $fours:tt $kind:literal, $count:expr, $a:literal, [$($name:ident = const $transposed:expr,)*],
+            $is_added:ident, $b:ident, $($operands:tt)*) => {
+        instruction!(
+            $sums $fours
+            ["{{ .reg .pred p; setp.ne.b32 p, {is_added}, 0;\nwgmma.mma_async.sync.aligned.m64n{n}", $kind, " {{"]
+            ["}}, ", $a, ", {b}, p, 1, 1", $(", {", stringify!($name), "}",)* "; }}"]
+            $($operands)* b = in(reg64) $b.descriptor, is_added = in(reg32) u32::from($is_added), n = const 2 * $count,
+            $($name = const $transposed,)*
+        );
+    };
+}
+
+/// The products and waits for every number of columns, which is twice the number of sums.
+macro_rules! sums {
+    ([$($four:tt)*] $last:tt $($next:tt)*) => {
+        sums! { @ $last + 4, [$($four)* $last] }
+        sums! { [$($four)* $last] $($next)* }
+    };
+    ([$($four:tt)*]) => {};
+    (@ $count:expr, $fours:tt) => {
+        multiply! { Bf16, "k16.f32.bf16.bf16", $count, $fours, transposed }
+        multiply! { F16, "k16.f32.f16.f16", $count, $fours, transposed }
+        multiply! { Tf32, "k8.f32.tf32.tf32", $count, $fours, [], [] }
+
+        impl Finish for [f32; $count] {
+            #[inline(always)]
+            unsafe fn finish_but<const PENDING: u32>(&mut self) {
+                instruction!(self $fours ["wgmma.wait_group.sync.aligned {pending}; //"] [] pending = const PENDING,);
             }
         }
     };
 }
 
-with_registers!(60 multiply Bf16, 60, "m64n120k16.f32.bf16.bf16", transposed);
-with_registers!(64 multiply Bf16, 64, "m64n128k16.f32.bf16.bf16", transposed);
-with_registers!(96 multiply Bf16, 96, "m64n192k16.f32.bf16.bf16", transposed);
-with_registers!(128 multiply Bf16, 128, "m64n256k16.f32.bf16.bf16", transposed);
-with_registers!(60 multiply F16, 60, "m64n120k16.f32.f16.f16", transposed);
-with_registers!(64 multiply F16, 64, "m64n128k16.f32.f16.f16", transposed);
-with_registers!(96 multiply F16, 96, "m64n192k16.f32.f16.f16", transposed);
-with_registers!(128 multiply F16, 128, "m64n256k16.f32.f16.f16", transposed);
-with_registers!(64 multiply Tf32, 64, "m64n128k8.f32.tf32.tf32", []);
-with_registers!(96 multiply Tf32, 96, "m64n192k8.f32.tf32.tf32", []);
-with_registers!(128 multiply Tf32, 128, "m64n256k8.f32.tf32.tf32", []);
-with_registers!(60 finish 60);
-with_registers!(64 finish 64);
-with_registers!(96 finish 96);
-with_registers!(128 finish 128);
+sums! { [] 0 4 8 12 16 20 24 28 32 36 40 44 48 52 56 60 64 68 72 76 80 84 88 92 96 100 104 108 112 116 120 124 }
