@@ -19,9 +19,14 @@
 use rung::Rung;
 
 pub mod cp_async;
+mod hopper;
 pub mod mma;
 pub mod naive;
+pub mod overlapped;
+pub mod persistent;
+pub mod ping_pong;
 pub mod tiled;
+pub mod wgmma;
 
 /// The rungs, in the order in which they are climbed.
 // On a GPU some of the files are missing, because their instructions need a newer architecture.
@@ -31,6 +36,10 @@ pub const RUNGS: &[Rung] = &[
     tiled::ATTENTION_TILED,
     mma::ATTENTION_MMA,
     cp_async::ATTENTION_CP_ASYNC,
+    wgmma::ATTENTION_WGMMA,
+    ping_pong::ATTENTION_PING_PONG,
+    overlapped::ATTENTION_OVERLAPPED,
+    persistent::ATTENTION_PERSISTENT,
 ];
 
 /// Returns log2(e) / √`d`: the factor from a score to the exponent of 2.

@@ -27,7 +27,7 @@ pub mod cluster;
 pub mod cp_async;
 pub mod deferred_store;
 pub mod fitted;
-mod hopper;
+pub(crate) mod hopper;
 pub mod ldmatrix;
 pub mod mma;
 pub mod naive;

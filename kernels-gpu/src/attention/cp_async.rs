@@ -100,8 +100,8 @@ pub unsafe fn attention_cp_async<T: MmaElement + Output<Pair = u32>, const D: u3
         }
         let [scores] = &mut scores;
         tile.mask(scores, first_key);
-        let factors = softmax.weigh(scores, exponent_scale(D));
-        scale(&mut sums[0], factors);
+        let factors = softmax.weigh(scores.as_flattened_mut(), exponent_scale(D));
+        scale(sums[0].as_flattened_mut(), factors);
         for (step, weights) in scores.iter().enumerate() {
             let from = |i: usize| tile_v.byte_add((from_v ^ (i as u32 * 32)) + step as u32 * 16 * PITCH);
             // SAFETY: the tile has arrived, and all lanes of the warp take part.
@@ -113,7 +113,7 @@ pub unsafe fn attention_cp_async<T: MmaElement + Output<Pair = u32>, const D: u3
     }
     // The first stage arrives also where no query sees a key.
     wait::<0>();
-    scale(&mut sums[0], softmax.inverse_sums());
+    scale(sums[0].as_flattened_mut(), softmax.inverse_sums());
     // SAFETY: each row of `output` belongs to one warp.
     unsafe { store_sums(&sums, output, [queries, D], tile.row, 0) };
 }

@@ -106,8 +106,8 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         }
         let [scores] = &mut scores;
         tile.mask(scores, first_key);
-        let factors = softmax.weigh(scores, exponent_scale(D));
-        scale(&mut sums[0], factors);
+        let factors = softmax.weigh(scores.as_flattened_mut(), exponent_scale(D));
+        scale(sums[0].as_flattened_mut(), factors);
         for (step, weights) in scores.iter().enumerate() {
             // SAFETY: the tile is complete, and all lanes of the warp take part.
             unsafe {
@@ -116,7 +116,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
             }
         }
     }
-    scale(&mut sums[0], softmax.inverse_sums());
+    scale(sums[0].as_flattened_mut(), softmax.inverse_sums());
     // SAFETY: each row of `output` belongs to one warp.
     unsafe { store_sums(&sums, output, [queries, D], tile.row, 0) };
 }
@@ -182,14 +182,14 @@ impl Softmax {
 
     /// Replaces scores by their weights. Returns the factors for earlier sums of both rows.
     #[inline(always)]
-    pub(super) fn weigh<const N: usize>(&mut self, scores: &mut [[[f32; 4]; 2]; N], exponent_scale: f32) -> [f32; 2] {
+    pub(super) fn weigh(&mut self, scores: &mut [[f32; 4]], exponent_scale: f32) -> [f32; 2] {
         [0, 1].map(|row| {
-            let pairs = scores.as_flattened().iter().map(|four| four[2 * row].max(four[2 * row + 1]));
+            let pairs = scores.iter().map(|four| four[2 * row].max(four[2 * row + 1]));
             let max = of_four(pairs.fold(self.max[row], f32::max), f32::max);
             let factor = exp2((self.max[row] - max) * exponent_scale);
             self.max[row] = max;
             self.sum[row] *= factor;
-            for four in scores.as_flattened_mut() {
+            for four in &mut *scores {
                 for score in &mut four[2 * row..2 * row + 2] {
                     *score = exp2(GpuFloat::mul_add(*score, exponent_scale, -max * exponent_scale));
                     self.sum[row] += *score;
@@ -211,8 +211,8 @@ impl Softmax {
 
 /// Multiplies the accumulators of both rows by a factor of each row.
 #[inline(always)]
-pub(super) fn scale<const N: usize>(sums: &mut [[[f32; 4]; 2]; N], [first, second]: [f32; 2]) {
-    for [a, b, c, d] in sums.as_flattened_mut() {
+pub(super) fn scale(sums: &mut [[f32; 4]], [first, second]: [f32; 2]) {
+    for [a, b, c, d] in sums {
         (*a, *b, *c, *d) = (*a * first, *b * first, *c * second, *d * second);
     }
 }

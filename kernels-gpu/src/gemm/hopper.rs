@@ -136,14 +136,14 @@ impl<const STAGES: u32> Ring<STAGES> {
 
 /// A place in the ring: a stage, and the parity of the phase of "full" in which the stage is filled.
 #[derive(Clone, Copy)]
-pub(super) struct Position<const STAGES: u32> {
-    pub(super) stage: u32,
-    pub(super) parity: u32,
+pub(crate) struct Position<const STAGES: u32> {
+    pub(crate) stage: u32,
+    pub(crate) parity: u32,
 }
 
 impl<const STAGES: u32> Position<STAGES> {
     /// The first stage in the first round.
-    pub(super) const START: Self = Self { stage: 0, parity: 0 };
+    pub(crate) const START: Self = Self { stage: 0, parity: 0 };
 
     /// Returns the stage before this one.
     #[inline(always)]
@@ -153,7 +153,7 @@ impl<const STAGES: u32> Position<STAGES> {
 
     /// Moves to the next stage.
     #[inline(always)]
-    pub(super) fn advance(&mut self) {
+    pub(crate) fn advance(&mut self) {
         self.stage += 1;
         if self.stage == STAGES {
             self.stage = 0;
@@ -209,11 +209,11 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
 }
 
 /// The threads of a warp group.
-pub(super) const WARP_GROUP: u32 = 128;
+pub(crate) const WARP_GROUP: u32 = 128;
 
 /// The numbered barrier of the first consumer; the next consumer has the next one. Number 0 is that of
 /// `thread::sync_threads`.
-pub(super) const CONSUMER_BARRIER: u32 = 1;
+pub(crate) const CONSUMER_BARRIER: u32 = 1;
 
 /// The product in global memory: a row-major matrix.
 #[derive(Clone, Copy)]
@@ -232,7 +232,7 @@ pub(super) struct OutputMatrix<'a, C> {
 /// The caller must ensure that `c` points to `m` × `n` elements, that no other thread writes the 64 rows and `2 * N`
 /// columns from `row` and `column` on, and that the sums are those of [`Sums`](crate::tensor_core::wgmma::Sums).
 #[inline(always)]
-pub(super) unsafe fn store_from_registers<C: Output, const N: usize>(
+pub(crate) unsafe fn store_from_registers<C: Output, const N: usize>(
     sums: &[f32; N],
     [row, column]: [u32; 2],
     c: *mut C,

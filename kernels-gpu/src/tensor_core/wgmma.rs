@@ -63,6 +63,15 @@ impl<const K_MAJOR: bool> Layout for Boxes<K_MAJOR> {
     const STEP: u32 = if K_MAJOR { STEP_BYTES } else { 16 * ROW_BYTES };
 }
 
+/// Boxes of 64 columns and `ROWS` rows, which are values of k. `ROWS` is a multiple of 16.
+pub struct TallBoxes<const ROWS: u32>;
+
+impl<const ROWS: u32> Layout for TallBoxes<ROWS> {
+    const TRANSPOSED: u32 = 1;
+    const LEADING: u64 = (ROWS * ROW_BYTES) as u64;
+    const STEP: u32 = 16 * ROW_BYTES;
+}
+
 /// A tile of elements `E` in shared memory, as a matrix descriptor (PTX ISA, "Matrix Descriptor Format").
 pub struct Tile<E, L> {
     descriptor: u64,
@@ -95,7 +104,8 @@ impl<E: Element, L: Layout> Tile<E, L> {
         Self { descriptor, kind: PhantomData }
     }
 
-    /// Returns the tile of the instruction number `step` along k, which is below [`STEPS`].
+    /// Returns the tile of the instruction number `step` along k, which is below [`STEPS`], or a multiple of 16 rows below the
+    /// rows of [`TallBoxes`].
     #[inline(always)]
     #[must_use]
     pub fn step(self, step: u32) -> Self {

@@ -41,9 +41,10 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
     match checked {
         Ok(arguments) => {
             let kernels = variants(&arguments).into_iter().flat_map(|variant| {
-                let blocks = arguments.blocks.iter().flatten().map(Some);
-                let blocks = if arguments.blocks.is_some() { blocks.collect() } else { vec![None] };
-                blocks.into_iter().map(|block| kernel(&arguments, &function, &variant, block)).collect::<Vec<_>>()
+                let blocks = blocks_of(&arguments, &variant)
+                    .map_or(vec![None], |blocks| blocks.into_iter().map(Some).collect::<Vec<_>>());
+                let kernel = |block: Option<Block>| kernel(&arguments, &function, &variant, block.as_ref());
+                blocks.into_iter().map(kernel).collect::<Vec<_>>()
             });
             let kernels: TokenStream = kernels.collect();
             let description = description(&arguments, &function);
@@ -70,6 +71,16 @@ fn block_generics(dimensions: usize) -> &'static [&'static str] {
 /// Whether a generic is a length of the block.
 fn is_block_generic(name: &Ident) -> bool {
     ["BLOCK", "BLOCK_X", "BLOCK_Y", "BLOCK_Z"].iter().any(|known| name == known)
+}
+
+/// The block sizes of a variant: the one that the attribute lists as a value of `BLOCK`, or those of `blocks`. `None` for a
+/// kernel that accepts every block.
+fn blocks_of(arguments: &Arguments, variant: &Variant) -> Option<Vec<Block>> {
+    let listed = variant.generics.iter().find(|(name, _)| is_block_generic(name));
+    match listed {
+        Some((_, size)) => syn::parse2(size.clone()).ok().map(|block| vec![block]),
+        None => arguments.blocks.clone(),
+    }
 }
 
 /// Checks what the arguments and the function say about each other.
@@ -100,6 +111,17 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
         }
         None => None,
     };
+    for Values { generics, values } in &arguments.values {
+        let Some(place) = generics.iter().position(is_block_generic) else { continue };
+        let name = &generics[place];
+        if arguments.blocks.is_some() || name != "BLOCK" {
+            return fail(name.span(), "the values of a generic can list `BLOCK`, and then there is no `blocks`".to_owned());
+        }
+        for (_, sizes) in values {
+            syn::parse2::<Block>(sizes[place].clone())?;
+        }
+    }
+    let is_listed = |ident: &Ident| arguments.values.iter().any(|values| values.generics.contains(ident));
     for generic in &signature.generics.params {
         let (ident, is_const) = match generic {
             GenericParam::Const(ConstParam { ident, .. }) => (ident, true),
@@ -109,7 +131,7 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
                 return fail(lifetime.lifetime.span(), message);
             }
         };
-        if is_const && is_block_generic(ident) {
+        if is_const && is_block_generic(ident) && !is_listed(ident) {
             match dimensions {
                 None => {
                     let message =
@@ -123,7 +145,7 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
                 }
                 Some(_) => {}
             }
-        } else if !arguments.values.iter().any(|values| values.generics.contains(ident)) {
+        } else if !is_listed(ident) {
             let hint = if is_const { "name: 1" } else { "name: f32" };
             let message = format!(
                 "`{ident}` is not the block size (`BLOCK`, or `BLOCK_X` and `BLOCK_Y`), and #[rung] lists no values for \
@@ -378,7 +400,7 @@ fn description(arguments: &Arguments, function: &Function) -> TokenStream {
         let [x, y, z] = block.lengths;
         quote!([#x, #y, #z])
     };
-    let per_block = match &arguments.blocks {
+    let entries = |blocks: Option<Vec<Block>>| match blocks {
         Some(blocks) => {
             let blocks = blocks.iter().map(lengths);
             quote!(::rung::Entries::PerBlock(&[#(#blocks),*]))
@@ -386,10 +408,14 @@ fn description(arguments: &Arguments, function: &Function) -> TokenStream {
         None => quote!(::rung::Entries::Any),
     };
     if arguments.values.is_empty() {
-        fields.extend(quote!(entries: #per_block,));
+        let entries = entries(arguments.blocks.clone());
+        fields.extend(quote!(entries: #entries,));
     } else {
-        let suffixes = variants(arguments).into_iter().map(|variant| variant.suffix);
-        fields.extend(quote!(entries: ::rung::Entries::PerVariant(&[#((#suffixes, #per_block)),*]),));
+        let of_variants = variants(arguments).into_iter().map(|variant| {
+            let (suffix, entries) = (&variant.suffix, entries(blocks_of(arguments, &variant)));
+            quote!((#suffix, #entries))
+        });
+        fields.extend(quote!(entries: ::rung::Entries::PerVariant(&[#(#of_variants),*]),));
     }
     let only = || arguments.blocks.as_ref().and_then(|blocks| blocks.first());
     if let Some(default) = arguments.default_block.as_ref().or_else(only) {
@@ -554,6 +580,24 @@ mod tests {
     }
 
     #[test]
+    fn a_variant_lists_its_block() {
+        let text = expanded(
+            quote!(lesson = "x", default_block = 384, (D, BLOCK) = { _: (128, 384), d64: (64, 512) }),
+            quote! {
+                pub unsafe fn some<const D: u32, const BLOCK: u32>() {}
+            },
+        );
+        for part in [
+            "fn some_384 () { const D : u32 = 128 ; const BLOCK : u32 = 384 ;",
+            "fn some_d64_512 () { const D : u32 = 64 ; const BLOCK : u32 = 512 ;",
+            "(\"\" , :: rung :: Entries :: PerBlock (& [[384u32 , 1u32 , 1u32]]))",
+            "(\"d64\" , :: rung :: Entries :: PerBlock (& [[512u32 , 1u32 , 1u32]]))",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+
+    #[test]
     fn what_is_wrong_is_named_with_what_to_write() {
         let plain = quote!(
             pub unsafe fn some(n: u32) {}
@@ -572,6 +616,8 @@ mod tests {
             (quote!(lesson = "x", default_block = 64), &sized, "write `blocks = [128, 256]`"),
             (quote!(lesson = "x", blocks = [64, 128], default_block = 64), &plain, "write `some<const BLOCK: u32>`"),
             (quote!(lesson = "x", blocks = [64, 128], default_block = 32), &sized, "not among `blocks`"),
+            (quote!(lesson = "x", blocks = [64], BLOCK = { _: 64 }), &sized, "then there is no `blocks`"),
+            (quote!(lesson = "x", default_block = 64, BLOCK = { _: 2048 }), &sized, "1 to 1024 threads"),
             (quote!(lesson = "x", default_block = 64, speed = 3), &plain, "no argument `speed`"),
             (quote!(lesson = "x", default_block = 64, T = { f32: f32 }), &plain, "no generic `T`"),
             (quote!(lesson = "x", default_block = 64, box_rows = { map: 8 }), &plain, "`some` has no parameter `map`"),

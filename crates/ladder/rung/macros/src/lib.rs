@@ -61,6 +61,7 @@ mod expand;
 /// | `dynamic_shared = BLOCK * 4` | bytes of dynamic shared memory of a block; may name the generic types, as in `size_of::<T>()` |
 /// | `NAME = { _: false, columns: true }` | the values of the generic `NAME`, with their suffixes; `_` has none |
 /// | `(A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32) }` | the values of several generics together |
+/// | `(D, BLOCK) = { _: (128, 384), d64: (64, 512) }` | a block size for each value; `blocks` is then missing |
 /// | `published = 1.4 over other_rung` | the speedup that the ladder's source text gives |
 /// | `published_count = "…"` | the count that the source text gives |
 /// | `resident = 2` | blocks that a multiprocessor should hold, which limits registers (`.minnctapersm`, PTX ISA §11.4) |

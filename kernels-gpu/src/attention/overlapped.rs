@@ -1,0 +1,162 @@
+//! Overlap within a warp group: the products with the next keys run while it computes weights.
+#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
+
+use cuda_std::thread;
+use rung::rung;
+
+use super::exponent_scale;
+use super::hopper::{Memory, Positions, Turn, Work, consumers, round, start_scores, start_sums, tile_keys};
+use super::mma::{Softmax, scale};
+use crate::gemm::hopper::{WARP_GROUP, store_from_registers};
+use crate::tensor_core::tma::{self, TensorMap};
+use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums, setmaxnreg_dec, setmaxnreg_inc};
+use crate::tensor_core::{Bf16, Element, F16, Output};
+
+/// `attention_ping_pong`, whose warp groups start the products of two tiles in a turn.
+///
+/// A warp group of the previous rung waits twice for each tile: for its scores, and for its sums. Both products depend on the
+/// weights between them. But the scores of the next tile depend on nothing: here a warp group starts them together with the
+/// sums of the tile before. It needs the scores first. While it computes their weights, the tensor cores add the sums. That takes registers
+/// for both, the scores of one tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024, section 3.2.)
+///
+/// # Safety
+/// As [`attention`](super) says.
+#[rung(
+    after = attention_ping_pong,
+    lesson = "the scores of the next tile start with the sums of this one, which run on while weights are computed",
+    default_block = 384,
+    block_for = |shape| [(consumers(shape[3] as u32) + 1) * WARP_GROUP, 1, 1],
+    fixed_block,
+    box_rows = { q_map: ROWS, k_map: tile_keys(D, CAUSAL), v_map: tile_keys(D, CAUSAL) },
+    dynamic_shared = Memory::<D, ROWS, { tile_keys(D, CAUSAL) }>::BYTES,
+    grid = |launch| [launch.count_tiles(consumers(launch.length(3) as u32) * BOX_ROWS, 1), 1, 1],
+    T = { _: Bf16, f16: F16 },
+    (D, ROWS, BLOCK, PRODUCER_REGISTERS, CONSUMER_REGISTERS) = { _: (128, 128, 384, 24, 240), d64: (64, 192, 512, 32, 160) },
+    CAUSAL = { _: false, causal: true }
+)]
+pub unsafe fn attention_overlapped<
+    T: Element + Output<Pair = u32>,
+    const D: u32,
+    const ROWS: u32,
+    const BLOCK: u32,
+    const PRODUCER_REGISTERS: u32,
+    const CONSUMER_REGISTERS: u32,
+    const CAUSAL: bool,
+>(
+    #[grid_constant] q_map: &TensorMap,
+    #[grid_constant] k_map: &TensorMap,
+    #[grid_constant] v_map: &TensorMap,
+    output: *mut T,
+    heads: u32,
+    kv_heads: u32,
+    queries: u32,
+    keys: u32,
+) {
+    const KEYS: u32 = tile_keys(D, CAUSAL);
+    const SCORES: usize = KEYS as usize / 2;
+    const FRAGMENTS: usize = KEYS as usize / 16;
+    let memory = Memory::<D, ROWS, KEYS>::of_block();
+    if thread::thread_idx_x() == 0 {
+        tma::prefetch([q_map, k_map, v_map]);
+        // SAFETY: the barrier of the block follows.
+        unsafe { memory.init() };
+    }
+    thread::sync_threads();
+    let work = Work::<CAUSAL, ROWS, KEYS>::of_block(thread::block_idx_x(), [heads, kv_heads, queries, keys]);
+    let mut at = Positions::START;
+    if thread::thread_idx_x() < WARP_GROUP {
+        // SAFETY: the whole warp group comes here, and one thread fills all tiles.
+        unsafe {
+            setmaxnreg_dec::<PRODUCER_REGISTERS>();
+            if thread::thread_idx_x() == 0 {
+                memory.produce([q_map, k_map, v_map], &work, &mut at);
+            }
+        }
+        return;
+    }
+    let consumer = thread::thread_idx_x() / WARP_GROUP - 1;
+    // SAFETY: whole warp groups come here. The producer releases what they acquire, and fills the tiles of the work. A warp
+    // group has 64 rows of the head.
+    unsafe {
+        setmaxnreg_inc::<CONSUMER_REGISTERS>();
+        let turn = Turn::start(consumer, consumers(D));
+        let sums = attend::<T, D, ROWS, KEYS, CAUSAL, SCORES, { D as usize / 2 }, FRAGMENTS>(
+            memory, &work, consumer, turn, &mut at,
+        );
+        turn.end();
+        let to = output.wrapping_add(work.head as usize * (queries * D) as usize);
+        store_from_registers(&sums, [work.row + consumer * BOX_ROWS, 0], to, [queries, D]);
+    }
+}
+
+/// Returns the output of a warp group's 64 queries, 0 where the block sees no key.
+///
+/// # Safety
+/// The caller must ensure that all threads of all consumers call it for the same work, that a producer fills the tiles of that work, and that
+/// the positions are those of the next tiles.
+#[inline(always)]
+pub(super) unsafe fn attend<
+    T: Element + Output<Pair = u32>,
+    const D: u32,
+    const ROWS: u32,
+    const KEYS: u32,
+    const CAUSAL: bool,
+    const SCORES: usize,
+    const SUMS: usize,
+    const FRAGMENTS: usize,
+>(
+    memory: Memory<D, ROWS, KEYS>,
+    work: &Work<CAUSAL, ROWS, KEYS>,
+    consumer: u32,
+    turn: Turn,
+    at: &mut Positions,
+) -> [f32; SUMS]
+where
+    [f32; SCORES]: Sums<T>,
+    [f32; SUMS]: Sums<T>,
+{
+    let (mut softmax, mut scores, mut sums) = (Softmax::START, [0.0; SCORES], [0.0; SUMS]);
+    if work.tiles == 0 {
+        return sums;
+    }
+    let (of_queries, of_keys, of_values) = (memory.queries(), memory.keys(), memory.values());
+    let of_consumer = of_queries.tile(0).byte_add(consumer * BOX_BYTES);
+    // SAFETY: the whole warp group uses tiles when they are full, and leaves them when its products are complete.
+    unsafe {
+        of_queries.full(0).wait(at.query.parity);
+        of_keys.full(at.key.stage).wait(at.key.parity);
+        turn.wait();
+        start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage));
+        turn.pass();
+        scores.finish();
+        of_keys.leave(&mut at.key);
+        work.mask(&mut scores, consumer, 0);
+        softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
+        let mut weights: [[u32; 4]; FRAGMENTS] = round::<T, _, _>(&scores);
+        for tile in 1..work.tiles {
+            of_keys.full(at.key.stage).wait(at.key.parity);
+            turn.wait();
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage));
+            of_values.full(at.value.stage).wait(at.value.parity);
+            start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage));
+            turn.pass();
+            scores.finish_but::<1>();
+            of_keys.leave(&mut at.key);
+            work.mask(&mut scores, consumer, tile);
+            let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
+            sums.finish();
+            of_values.leave(&mut at.value);
+            scale(sums.as_chunks_mut().0, factors);
+            weights = round::<T, _, _>(&scores);
+        }
+        of_queries.leave(&mut at.query);
+        of_values.full(at.value.stage).wait(at.value.parity);
+        turn.wait();
+        start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage));
+        turn.pass();
+        sums.finish();
+        of_values.leave(&mut at.value);
+    }
+    scale(sums.as_chunks_mut().0, softmax.inverse_sums());
+    sums
+}
