@@ -10,7 +10,7 @@ use core::array;
 use cuda_std::{shared, thread};
 
 use super::keys_seen;
-use crate::gemm::hopper::{CONSUMER_BARRIER, Position, WARP_GROUP};
+use crate::gemm::hopper::{CONSUMER_BARRIER, WARP_GROUP};
 use crate::tensor_core::tma::{Mbarrier, TensorMap, barrier_arrive, barrier_sync, fence_mbarrier_init};
 use crate::tensor_core::wgmma::{
     self, BOX_ALIGN, BOX_ROWS, Boxes, ROW_BYTES, STEPS, Sums, TallBoxes, Tile, fence_fragments,
@@ -149,13 +149,13 @@ impl<const D: u32, const ROWS: u32> Stages<D, ROWS> {
     /// # Safety
     /// The caller must ensure that one thread of the block calls it, and that the map has boxes of `ROWS` rows.
     #[inline(always)]
-    pub(super) unsafe fn fill_next<const N: u32>(self, at: &mut Position<N>, map: &TensorMap, row: u32, head: u32) {
+    pub(super) unsafe fn fill_next<const N: u32>(self, at: &mut Place<N>, map: &TensorMap, row: u32, head: u32) {
         // SAFETY: in the first round the tile is free: a barrier that is in its first phase has ended the phase before.
         unsafe {
-            self.empty(at.stage).wait(at.parity ^ 1);
-            self.fill(at.stage, map, row, head);
+            self.empty(at.stage()).wait(at.parity() ^ 1);
+            self.fill(at.stage(), map, row, head);
         }
-        at.advance();
+        at.0 += 1;
     }
 
     /// Says for each warp that it has left the tile, and moves to the next one.
@@ -164,29 +164,47 @@ impl<const D: u32, const ROWS: u32> Stages<D, ROWS> {
     /// The caller must ensure that whole warps call it, once for each time that the tile was full, and that their products with
     /// the tile are complete.
     #[inline(always)]
-    pub(super) unsafe fn leave<const N: u32>(self, at: &mut Position<N>) {
+    pub(super) unsafe fn leave<const N: u32>(self, at: &mut Place<N>) {
         if thread::thread_idx_x().is_multiple_of(32) {
             // SAFETY: the phase ends with the arrivals of all warps, and this one has not arrived in it.
-            unsafe { self.empty(at.stage).arrive() };
+            unsafe { self.empty(at.stage()).arrive() };
         }
-        at.advance();
+        at.0 += 1;
+    }
+}
+
+/// A tile, by its number since the start of the kernel. One number takes fewer registers than the stage and the parity.
+#[derive(Clone, Copy)]
+pub(super) struct Place<const STAGES: u32>(u32);
+
+impl<const STAGES: u32> Place<STAGES> {
+    /// Returns the stage of the tile.
+    #[inline(always)]
+    pub(super) fn stage(self) -> u32 {
+        self.0 % STAGES
+    }
+
+    /// Returns the parity of the phase of "full" in which the tile is filled.
+    #[inline(always)]
+    pub(super) fn parity(self) -> u32 {
+        self.0 / STAGES % 2
     }
 }
 
 /// The next tile of the queries, of the keys and of the values.
 pub(super) struct Positions {
-    pub(super) query: Position<1>,
-    pub(super) key: Position<STAGES>,
-    pub(super) value: Position<STAGES>,
+    pub(super) query: Place<1>,
+    pub(super) key: Place<STAGES>,
+    pub(super) value: Place<STAGES>,
 }
 
 impl Positions {
     /// The first tiles.
-    pub(super) const START: Self = Self { query: Position::START, key: Position::START, value: Position::START };
+    pub(super) const START: Self = Self { query: Place(0), key: Place(0), value: Place(0) };
 }
 
 impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
-    /// Fills the tiles of a part of the work, each when all warps have left it.
+    /// Fills the tiles of a part of the work, each when all warps have left it. The last tile of keys is the first one.
     ///
     /// # Safety
     /// The caller must ensure that one thread of the block fills all tiles, and that the maps describe `q`, `k` and `v` with
@@ -204,7 +222,7 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
         // SAFETY: this thread alone fills the tiles, from maps with their boxes.
         unsafe {
             self.queries().fill_next(&mut at.query, q_map, work.row, work.head);
-            for tile in 0..work.tiles {
+            for tile in (0..work.tiles).rev() {
                 self.keys().fill_next(&mut at.key, k_map, tile * KEYS, work.kv_head);
                 self.values().fill_next(&mut at.value, v_map, tile * KEYS, work.kv_head);
             }

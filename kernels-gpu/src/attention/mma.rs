@@ -183,20 +183,25 @@ impl Softmax {
     /// Replaces scores by their weights. Returns the factors for earlier sums of both rows.
     #[inline(always)]
     pub(super) fn weigh(&mut self, scores: &mut [[f32; 4]], exponent_scale: f32) -> [f32; 2] {
-        [0, 1].map(|row| {
-            let pairs = scores.iter().map(|four| four[2 * row].max(four[2 * row + 1]));
-            let max = of_four(pairs.fold(self.max[row], f32::max), f32::max);
-            let factor = exp2((self.max[row] - max) * exponent_scale);
-            self.max[row] = max;
-            self.sum[row] *= factor;
-            for four in &mut *scores {
-                for score in &mut four[2 * row..2 * row + 2] {
-                    *score = exp2(GpuFloat::mul_add(*score, exponent_scale, -max * exponent_scale));
-                    self.sum[row] += *score;
-                }
-            }
-            factor
-        })
+        let mut max = self.max;
+        for &[a, b, c, d] in &*scores {
+            max = [max[0].max(a.max(b)), max[1].max(c.max(d))];
+        }
+        let max = max.map(|max| of_four(max, f32::max));
+        let offsets = max.map(|max| -max * exponent_scale);
+        let factors = [0, 1].map(|row| exp2((self.max[row] - max[row]) * exponent_scale));
+        // Both rows in each step, because instructions of different rows do not wait for each other.
+        let mut sum = [0.0; 2];
+        for [a, b, c, d] in scores {
+            *a = exp2(GpuFloat::mul_add(*a, exponent_scale, offsets[0]));
+            *b = exp2(GpuFloat::mul_add(*b, exponent_scale, offsets[0]));
+            *c = exp2(GpuFloat::mul_add(*c, exponent_scale, offsets[1]));
+            *d = exp2(GpuFloat::mul_add(*d, exponent_scale, offsets[1]));
+            sum = [sum[0] + (*a + *b), sum[1] + (*c + *d)];
+        }
+        self.sum = [0, 1].map(|row| GpuFloat::mul_add(self.sum[row], factors[row], sum[row]));
+        self.max = max;
+        factors
     }
 
     /// Returns 1 / the sum of all weights of each row, or 0 for a query that sees no key.

@@ -123,26 +123,29 @@ where
     let of_consumer = of_queries.tile(0).byte_add(consumer * BOX_BYTES);
     // SAFETY: the whole warp group uses tiles when they are full, and leaves them when its products are complete.
     unsafe {
-        of_queries.full(0).wait(at.query.parity);
-        of_keys.full(at.key.stage).wait(at.key.parity);
+        of_queries.full(0).wait(at.query.parity());
+        of_keys.full(at.key.stage()).wait(at.key.parity());
         turn.wait();
-        start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage));
+        start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
         turn.pass();
         scores.finish();
         of_keys.leave(&mut at.key);
-        work.mask(&mut scores, consumer, 0);
+        // The last tile is the first one, so that without a causal mask no other tile has keys to mask.
+        work.mask(&mut scores, consumer, work.tiles - 1);
         softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
         let mut weights: [[u32; 4]; FRAGMENTS] = round::<T, _, _>(&scores);
-        for tile in 1..work.tiles {
-            of_keys.full(at.key.stage).wait(at.key.parity);
+        for tile in (0..work.tiles - 1).rev() {
+            of_keys.full(at.key.stage()).wait(at.key.parity());
             turn.wait();
-            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage));
-            of_values.full(at.value.stage).wait(at.value.parity);
-            start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage));
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
+            of_values.full(at.value.stage()).wait(at.value.parity());
+            start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage()));
             turn.pass();
             scores.finish_but::<1>();
             of_keys.leave(&mut at.key);
-            work.mask(&mut scores, consumer, tile);
+            if CAUSAL {
+                work.mask(&mut scores, consumer, tile);
+            }
             let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
             sums.finish();
             of_values.leave(&mut at.value);
@@ -150,9 +153,9 @@ where
             weights = round::<T, _, _>(&scores);
         }
         of_queries.leave(&mut at.query);
-        of_values.full(at.value.stage).wait(at.value.parity);
+        of_values.full(at.value.stage()).wait(at.value.parity());
         turn.wait();
-        start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage));
+        start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage()));
         turn.pass();
         sums.finish();
         of_values.leave(&mut at.value);

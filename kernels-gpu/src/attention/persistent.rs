@@ -68,22 +68,24 @@ pub unsafe fn attention_persistent<
     thread::sync_threads();
     // At least one, so that the division needs no check.
     let (rows, all_heads) = (queries.div_ceil(ROWS), (batch * heads).max(1));
-    let all_work = (thread::block_idx_x()..rows * all_heads).step_by(thread::grid_dim_x() as usize).map(|index| {
+    let work_of = |index: u32| {
         let lengths = [heads, kv_heads, queries, keys];
         match CAUSAL {
             // The last rows of all heads, which see the most keys, then the rows before them.
             true => Work::<CAUSAL, ROWS, KEYS>::new(index % all_heads, (rows - 1 - index / all_heads) * ROWS, lengths),
             false => Work::of_block(index, lengths),
         }
-    });
+    };
+    let mut index = thread::block_idx_x();
     let mut at = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
         // SAFETY: the whole warp group comes here, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {
-                for work in all_work {
-                    memory.produce([q_map, k_map, v_map], &work, &mut at);
+                while index < rows * all_heads {
+                    memory.produce([q_map, k_map, v_map], &work_of(index), &mut at);
+                    index += thread::grid_dim_x();
                 }
             }
         }
@@ -95,12 +97,14 @@ pub unsafe fn attention_persistent<
     unsafe {
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));
-        for work in all_work {
+        while index < rows * all_heads {
+            let work = work_of(index);
             let sums = attend::<T, D, ROWS, KEYS, CAUSAL, SCORES, { D as usize / 2 }, FRAGMENTS>(
                 memory, &work, consumer, turn, &mut at,
             );
             let to = output.wrapping_add(work.head as usize * (queries * D) as usize);
             store_from_registers(&sums, [work.row + consumer * BOX_ROWS, 0], to, [queries, D]);
+            index += thread::grid_dim_x();
         }
         turn.end();
     }

@@ -86,21 +86,21 @@ pub unsafe fn attention_ping_pong<
     unsafe {
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));
-        for tile in 0..work.tiles {
+        for tile in (0..work.tiles).rev() {
             let mut scores = [0.0; SCORES];
             of_queries.full(0).wait(0);
-            of_keys.full(at.key.stage).wait(at.key.parity);
+            of_keys.full(at.key.stage()).wait(at.key.parity());
             turn.wait();
-            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage));
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
             scores.finish();
             of_keys.leave(&mut at.key);
             turn.pass();
             work.mask(&mut scores, consumer, tile);
             let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
             scale(sums.as_chunks_mut().0, factors);
-            of_values.full(at.value.stage).wait(at.value.parity);
+            of_values.full(at.value.stage()).wait(at.value.parity());
             turn.wait();
-            start_sums::<T, KEYS, _, FRAGMENTS>(&mut sums, round::<T, _, _>(&scores), of_values.tile(at.value.stage));
+            start_sums::<T, KEYS, _, FRAGMENTS>(&mut sums, round::<T, _, _>(&scores), of_values.tile(at.value.stage()));
             sums.finish();
             of_values.leave(&mut at.value);
             turn.pass();
