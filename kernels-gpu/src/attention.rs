@@ -26,12 +26,8 @@ pub mod tiled;
 /// The rungs, in the order in which they are climbed.
 // On a GPU some of the files are missing, because their instructions need a newer architecture.
 #[cfg(not(target_arch = "nvptx64"))]
-pub const RUNGS: &[Rung] = &[
-    naive::ATTENTION_NAIVE,
-    tiled::ATTENTION_TILED,
-    mma::ATTENTION_MMA,
-    cp_async::ATTENTION_CP_ASYNC,
-];
+pub const RUNGS: &[Rung] =
+    &[naive::ATTENTION_NAIVE, tiled::ATTENTION_TILED, mma::ATTENTION_MMA, cp_async::ATTENTION_CP_ASYNC];
 
 /// Returns log2(e) / √`d`: the factor from a score to the exponent of 2.
 const fn exponent_scale(d: u32) -> f32 {

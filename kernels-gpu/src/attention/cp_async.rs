@@ -6,8 +6,8 @@ use core::array;
 use cuda_std::{shared, thread};
 use rung::rung;
 
-use super::mma::{KEYS, ROWS, STEPS, Softmax, Tile, fragment, load_queries, row_and_chunk, scale};
 use super::exponent_scale;
+use super::mma::{KEYS, ROWS, STEPS, Softmax, Tile, fragment, load_queries, row_and_chunk, scale};
 use crate::tensor_core::cp_async::{commit, copy_four, wait};
 use crate::tensor_core::mma::{Chunk, Fragment, MmaElement, SIDE, ldmatrix, multiply_add, store_sums};
 use crate::tensor_core::{Bf16, F16, Output, Shared};
