@@ -171,9 +171,9 @@ impl<'a> Values<'a> {
         let off = |key: usize| of_scores * scores[key][1] + of_exponents;
         let weights: Vec<f64> = scores.iter().map(|[score, _]| (score - scores[greatest][0]).exp2()).collect();
         let sum: f64 = weights.iter().sum();
-        // The error of each weight: with an error of its own, and relative to the greatest weight.
-        let separate = |key: usize| (2.0 * off(key)).exp2() - 1.0;
-        let relative = |key: usize| if key == greatest { 0.0 } else { (2.0 * (off(key) + off(greatest))).exp2() - 1.0 };
+        // The error of each weight: as computed, and relative to the greatest weight.
+        let separate = |key: usize| off(key).exp2() - 1.0;
+        let relative = |key: usize| if key == greatest { 0.0 } else { (off(key) + off(greatest)).exp2() - 1.0 };
         let bound = Bound { format: *format, v: &self.v[first_key * d..], d, weights: &weights, sum, rescalings };
         let (value, separate, relative) = (bound.values(), bound.errors(&separate), bound.errors(&relative));
         let range = |column: usize| {

@@ -32,7 +32,7 @@ impl Attention {
         self.inputs()[tensor].iter().map(|&bits| self.format.decode(bits) as f32).collect()
     }
 
-    /// What a right kernel may leave: the online softmax in single precision, with tiles of so many keys.
+    /// What a right kernel may leave: the online softmax in single precision, with tiles of `tile` keys.
     fn online(&self, tile: usize, is_backward: bool) -> Vec<u16> {
         let Lengths { heads, kv_heads, queries, keys, d, .. } = self.lengths;
         let [q, k, v] = [0, 1, 2].map(|tensor| self.numbers(tensor));
@@ -231,7 +231,7 @@ fn tensor_maps_have_a_matrix_for_each_head_and_rungs_choose_the_rows_of_boxes() 
     assert_eq!(map(&grouped, "q_map"), (0, 64, 5, Some(12), [64, 64]));
     assert_eq!(map(&grouped, "k_map"), (1, 64, 9, Some(6), [64, 64]));
     assert_eq!(map(&grouped, "v_map"), (2, 64, 9, Some(6), [64, 64]));
-    // There is no map of nothing: it is one of a row of the guard after the output.
+    // A tensor without rows gets the map of a row of the guard after the output.
     assert_eq!(map(&attention(&[("keys", "0")]), "k_map"), (3, 128, 1, Some(1), [64, 64]));
 
     let naive = LADDER.rung("attention_naive").unwrap();
