@@ -253,7 +253,7 @@ fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
 #[test]
 fn every_ladder_is_compared() {
     let folder = repository();
-    let sizes = "--n=64 --m=32 --k=32 --rows=64 --cols=64";
+    let sizes = "--n=64 --m=32 --k=32 --rows=64 --cols=64 --queries=2 --heads=1";
     agree_recorded(&Replay::default(), &[], folder.path(), sizes).printed();
     let record = records(folder.path());
     assert_eq!(record.runs.len(), host::ladders().len());

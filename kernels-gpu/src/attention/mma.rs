@@ -168,7 +168,7 @@ impl<const CAUSAL: bool> Tile<CAUSAL> {
     }
 }
 
-/// The online softmax of the two rows of which a lane holds accumulators.
+/// The online softmax of two rows: those of a lane's accumulators.
 pub(super) struct Softmax {
     /// The maximum of each row's scores.
     max: [f32; 2],

@@ -7,9 +7,9 @@ use cuda_std::{GpuFloat, address_space, thread, warp};
 use rung::rung;
 
 use super::{exp2, exponent_scale, keys_seen};
-use crate::tensor_core::{Bf16, Element, F16, Output, Wide, load};
+use crate::tensor_core::{Bf16, Element, F16, Output, Wide, load, opaque};
 
-const THREADS: u32 = 256;
+const THREADS: u32 = 128;
 /// Lanes that share a query.
 const LANES: u32 = 4;
 /// Queries of a block.
@@ -31,7 +31,7 @@ const FLOATS: u32 = 4;
 ///
 /// So a score lives in a register, and memory holds nothing but the four tensors. Four lanes share a query. Each holds a
 /// quarter of its elements of `q` and of `output`, and two shuffles add their parts of a score. Tiles of `k` and `v` are in
-/// shared memory as floats, and 64 queries use them. A thread reads 16 bytes of shared memory for four multiply-adds, and its
+/// shared memory as floats, and 32 queries use them. A thread reads 16 bytes of shared memory for four multiply-adds, and its
 /// scores come in steps of 16 keys, so that the sums are corrected once for 16 keys. Tiles that no query of the block
 /// sees are skipped.
 ///
@@ -44,8 +44,8 @@ const FLOATS: u32 = 4;
 #[rung(
     after = attention_naive,
     lesson = "the online softmax: one pass over tiles of keys, and no matrix of scores in memory",
-    blocks = [256],
-    resident = 2,
+    blocks = [128],
+    resident = 3,
     grid = |launch| [launch.count_tiles(ROWS, 1), 1, 1],
     T = { _: Bf16, f16: F16 },
     D = { _: 128, d64: 64 },
@@ -97,7 +97,7 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
             store_tile::<T>(tile_v, v, D, first_key, keys);
         }
         thread::sync_threads();
-        for step in (0..KEYS).step_by(STEP) {
+        for step in (0..opaque(KEYS)).step_by(STEP) {
             let at = |key: usize, i: usize| (step + key as u32) * D / FLOATS + i as u32 * LANES + part;
             let mut scores = [0.0; STEP];
             for (key, score) in scores.iter_mut().enumerate() {

@@ -2,15 +2,15 @@
 //!
 //! Q and O are [batch, heads, queries, d], K and V are [batch, kv-heads, keys, d], row-major. A group of heads / kv-heads heads
 //! shares a head of K and V. The causal mask is aligned at the bottom right, as in FlashAttention 2.1 and later: query i sees
-//! the keys up to i + keys - queries. The output of a query that sees no key is 0, and so it is for all queries without keys.
+//! the keys up to i + keys - queries. The output of a query that sees no key is 0.
 //!
 //! Kernels have parameters `q`, `k`, `v`, `output` and `batch`, `heads`, `kv_heads`, `queries`, `keys`. The shape that a grid
-//! covers is queries, batch · heads, keys, d. Those that copy by tensor maps have `q_map`, `k_map` and `v_map`, of three
+//! covers is queries, batch · heads, keys, d. Kernels that copy by tensor maps have `q_map`, `k_map` and `v_map`, of three
 //! dimensions: d, the length, all heads. A box is a tile of 64 elements of a row and 64 rows of one head, or the rows that
 //! the rung chooses (`box_rows`). Elements after the last row of a head are zeros. Rungs with the matrix of scores in memory
 //! have `scores`, of queries × keys floats for each head, and `barrier`.
 //!
-//! The speed is 4 d floating-point operations for each query and key that it sees, divided by the time. Without a mask that is
+//! The speed is 4 d floating-point operations for each pair of a query and a key that it sees, divided by the time. Without a mask that is
 //! 4 · batch · heads · queries · keys · d.
 //!
 //! # How it is checked
@@ -23,19 +23,19 @@
 //!   it is the same number in all weights.
 //! - An exponent is computed with a rounded scale and rounded products and differences, each of numbers up to c max|s|: off by
 //!   8 u c max|s| at most. `ex2.approx` is off by 2 units in the last place (PTX ISA). A kernel that computes tile by tile
-//!   multiplies earlier weights by such a power once more for each tile in which the maximum grows. With tiles of 16 keys or
-//!   more there are t = keys / 16 + 1 of these factors at most.
-//! - So a weight is 2^δ times too large or too small at most, δ = c e + t u (8 c max|s| + 4). Only the ratio of two weights
-//!   matters. If the greatest weight is taken as the measure of the others, the error of its score counts for each of them, and
-//!   its own weight is exact. If not, each weight has its own error, and their sum has the mean of these. Both are bounds, and
-//!   the smaller one counts. The first one is small where one score is far greater than all others.
+//!   multiplies earlier weights by such a power again for each tile in which the maximum grows. With tiles of 16 keys or
+//!   more, a weight is the product of t = keys / 16 + 1 such powers at most.
+//! - So a weight is at most 2^δ times too large or too small, with δ = c e + t u (8 c max|s| + 4). Only ratios of weights
+//!   matter, so there are two ways to bound the error of the quotient, and the smaller bound counts. Either each weight has the
+//!   error δ. Or the greatest weight is exact, and each other weight has the sum of the greatest weight's δ and its δ. The
+//!   second bound is the smaller one where one score is far greater than all others.
 //! - Weights are rounded to the type of V before they are multiplied: by 2^-8 (bf16) or 2^-11 (f16) of their size. Half
 //!   precision has no numbers below 2^-24, so that a weight may lose 2^-25 of the greatest one.
 //! - The sums of keys terms are off by (keys + t + 1) u of the sum of their magnitudes, and the division by 4 u.
 //!
-//! With w = p / l and r = 2^(2 δ) - 1, g = (keys + t + 5) u, the sums of these are a bound on the error of o:
-//! Σ w |v| (r + 2^-8 (1 + r) + g) + |o| (Σ w r + g), divided by 1 - Σ w r - g for the error of the denominator. Both ends of
-//! the interval around o, rounded as the output is, are the least and the greatest number that an element may be.
+//! Let w = p / l, r = 2^δ - 1 and g = (keys + t + 5) u. The bound on the error of o is
+//! (Σ w |v| (r + 2^-8 (1 + r) + g) + |o| (Σ w r + g)) / (1 - Σ w r - g). Both ends of the interval around o, rounded as the
+//! output is, are the least and the greatest number that an element may be.
 //!
 //! Up to 2^30 multiplications every row is compared. Beyond that, a sample of the rows of each head is: the first and the last
 //! rows, rows at the causal edge, and one of each stretch of rows, so that there are 2^31 multiplications. Of all other rows,
@@ -75,7 +75,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "HEADS",
             kind: Kind::SizeOr("heads"),
             default: "heads",
-            help: "The heads of K and V, a divisor of those of Q; by default as many",
+            help: "The heads of K and V, a divisor of those of Q; by default the same number",
         },
         Opt::size("queries", "QUERIES", "512", "The rows of Q in each head"),
         Opt {
@@ -83,7 +83,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "KEYS",
             kind: Kind::SizeOr("queries"),
             default: "queries",
-            help: "The rows of K and V in each head; by default as many as those of Q",
+            help: "The rows of K and V in each head; by default the same number as those of Q",
         },
         Opt::word("d", "D", HEAD_SIZES, "The elements of a row"),
         Opt::word("type", "TYPE", TYPES, "The type of the elements"),

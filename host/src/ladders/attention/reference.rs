@@ -26,8 +26,8 @@ const FLUSHED: f64 = f32::MIN_POSITIVE as f64;
 /// What an element may be: a number from `least` to `most`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AllowedRange {
-    least: f64,
-    most: f64,
+    pub(super) least: f64,
+    pub(super) most: f64,
 }
 
 impl AllowedRange {
@@ -46,20 +46,25 @@ impl fmt::Display for AllowedRange {
 /// The right results.
 pub(super) struct Reference {
     /// The rows that are compared, in their order, each with the ranges of its elements.
-    rows: Vec<(usize, Vec<AllowedRange>)>,
+    pub(super) rows: Vec<(usize, Vec<AllowedRange>)>,
     /// For each head of V and each column, the least and the greatest element. Empty if all rows are compared.
     columns: Vec<AllowedRange>,
 }
 
 impl Reference {
     pub(super) fn new(problem: &Attention) -> Self {
+        Self::within(problem, WHOLE, SAMPLED)
+    }
+
+    /// The reference, of all rows if they take up to `whole` multiplications, else of a sample that takes about `sampled`.
+    pub(super) fn within(problem: &Attention, whole: u64, sampled: u64) -> Self {
         let Lengths { queries, keys, d, .. } = problem.lengths;
         let rows = problem.lengths.all_heads() * queries;
         let of_row = 2 * keys.max(1) as u64 * d as u64;
-        let is_whole = rows as u64 * of_row <= WHOLE;
+        let is_whole = rows as u64 * of_row <= whole;
         let compared = match is_whole {
             true => (0..rows).collect(),
-            false => sample(&problem.lengths, (SAMPLED / of_row) as usize),
+            false => sample(&problem.lengths, (sampled / of_row) as usize),
         };
         let values = Values::new(problem);
         let rows = compared.into_par_iter().map(|row| (row, values.ranges_of(row))).collect();
@@ -166,9 +171,9 @@ impl<'a> Values<'a> {
         let off = |key: usize| of_scores * scores[key][1] + of_exponents;
         let weights: Vec<f64> = scores.iter().map(|[score, _]| (score - scores[greatest][0]).exp2()).collect();
         let sum: f64 = weights.iter().sum();
-        // The error of each weight: with an error of its own, and relative to the greatest weight.
-        let separate = |key: usize| (2.0 * off(key)).exp2() - 1.0;
-        let relative = |key: usize| if key == greatest { 0.0 } else { (2.0 * (off(key) + off(greatest))).exp2() - 1.0 };
+        // The error of each weight: as computed, and relative to the greatest weight.
+        let separate = |key: usize| off(key).exp2() - 1.0;
+        let relative = |key: usize| if key == greatest { 0.0 } else { (off(key) + off(greatest)).exp2() - 1.0 };
         let bound = Bound { format: *format, v: &self.v[first_key * d..], d, weights: &weights, sum, rescalings };
         let (value, separate, relative) = (bound.values(), bound.errors(&separate), bound.errors(&relative));
         let range = |column: usize| {
