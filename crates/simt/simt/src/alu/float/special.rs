@@ -18,38 +18,23 @@ use crate::alu::lanes::each;
 /// For each segment of a function's argument the coefficients C0, of which the lower and the upper half, C1 and C2.
 type Segments = [[i32; 128]; 4];
 
-/// The segments of the functions in special.txt.
+/// The segments of the functions, in the order of special.txt.
 static FUNCTIONS: [Segments; 7] = {
-    let (text, mut functions) = (include_bytes!("special.txt"), [[[0; 128]; 4]; 7]);
-    let (mut at, mut function, mut segment) = (0, 0, 0);
-    while at < text.len() {
-        let (mut numbers, mut place, mut sign) = ([0i64; 3], 0, 1);
-        let is_segment = text[at].is_ascii_digit();
-        while text[at] != b'\n' {
-            match text[at] {
-                _ if !is_segment => {}
-                b' ' => (place, sign) = (place + 1, 1),
-                b'-' => sign = -1,
-                digit => numbers[place] = 10 * numbers[place] + sign * (digit - b'0') as i64,
-            }
-            at += 1;
-        }
-        at += 1;
-        if is_segment {
-            let [c0, c1, c2] = numbers;
-            let halves = [c0 as i32, (c0 >> 32) as i32, c1 as i32, c2 as i32];
-            let mut half = 0;
-            while half < 4 {
-                functions[function][half][segment] = halves[half];
-                half += 1;
-            }
+    #[allow(clippy::unreadable_literal, reason = "a table")]
+    const FUNCTIONS: [&[[i64; 3]]; 7] = include!("special.txt");
+    let (mut columns, mut function) = ([[[0; 128]; 4]; 7], 0);
+    while function < FUNCTIONS.len() {
+        let mut segment = 0;
+        while segment < FUNCTIONS[function].len() {
+            let [c0, c1, c2] = FUNCTIONS[function][segment];
+            let [low, high, linear, square] = &mut columns[function];
+            (low[segment], high[segment]) = (c0 as i32, (c0 >> 32) as i32);
+            (linear[segment], square[segment]) = (c1 as i32, c2 as i32);
             segment += 1;
-        } else if segment > 0 {
-            // The name of the next function.
-            (function, segment) = (function + 1, 0);
         }
+        function += 1;
     }
-    functions
+    columns
 };
 
 const RCP: usize = 0;
@@ -61,15 +46,15 @@ const LG2: usize = 4;
 const SIN: usize = 5;
 const TANH: usize = 6;
 
-/// Returns a polynomial's value in units of 2^-41. An argument has up to 24 bits: the segment's number, and 17 bits within
-/// the segment.
+/// Returns a polynomial's value, an integer of up to 42 bits or 2^42. An argument has up to 24 bits: the segment's number,
+/// and 17 bits within the segment.
 #[inline(always)]
 fn interpolated(function: usize, argument: u32) -> u64 {
     let (segment, t) = ((argument >> 17) as usize % 128, argument % (1 << 17));
     let [low, high, c1, c2] = &FUNCTIONS[function];
     let (low, high, c1, c2) = (low[segment], high[segment], c1[segment], c2[segment]);
-    // The square's 15 highest bits. Row `i` of its partial products is bit `i` of the number times the bits above. All bits
-    // of the rows from 10 on are kept.
+    // The square's 15 highest bits. Row `i` of its partial products is bit `i` of `t` times twice the bits above, and the
+    // bit's square. Rows from 10 on have no lower bits. Rows below 2 have no bits among the 15.
     let upper = t >> 10;
     let mut square = 2 * upper * (upper + (t >> 9 & 1));
     for i in 2..9 {
@@ -121,7 +106,7 @@ fn fixed(sign: u32, size: u64, point: i32) -> u32 {
     const POWER: f64 = (1u64 << 52) as f64;
     let double = (f64::from_bits(size | POWER.to_bits()) - POWER).to_bits();
     let exponent = (double >> 52) as i32 - 1023 - point;
-    packed::<F32>(sign, exponent, (double >> 29) as u32 % (1 << 23) | 1 << 23)
+    packed::<F32>(sign, exponent, (double >> 29) as u32 & 0x7f_ffff | 1 << 23)
 }
 
 /// Returns `number` × 2^`exponent`, truncated, without the bits from 2^32 on.
@@ -136,10 +121,10 @@ const SIGN: u32 = 1 << 31;
 const NAN: u32 = 0x7fff_ffff;
 const ONE: u32 = 0x3f80_0000;
 
-/// Computes the arguments of the polynomials in one loop and the results in a second. In a single loop, the compiler would
-/// compute the arguments lane by lane, because they are indices of coefficients.
+/// Computes all arguments of a polynomial, and then all results. In one loop for both, the compiler would compute the
+/// arguments, which are indices of coefficients, lane by lane.
 ///
-/// Both are functions in this file that are inlined, and the loops are not closures' calls, which the compiler may not inline.
+/// `argument` and `result` are inlined functions, because a large closure may remain a call, which prevents vectors.
 #[inline(always)]
 fn lanes<const N: usize>(a: &[u32; N], argument: impl Fn(u32) -> u32, result: impl Fn(u32, u32) -> u32) -> [u32; N] {
     let (mut arguments, mut results) = ([0; N], [0; N]);
@@ -200,7 +185,7 @@ fn power<const N: usize>(a: &[u32; N]) -> [u32; N] {
     fn argument(bits: u32) -> u32 {
         let (exponent, fraction) = parts::<F32>((bits & !SIGN).min(0x4300_0000));
         let size = shifted(fraction | 1 << 23, exponent);
-        let whole = u32::from(size % (1 << 23) == 0);
+        let whole = u32::from(size.is_multiple_of(1 << 23));
         select(bits & SIGN == 0, size, (!size).wrapping_add(whole))
     }
     #[inline(always)]
@@ -242,7 +227,7 @@ pub(super) fn sine<const COSINE: bool, const N: usize>(a: &[u32; N]) -> [u32; N]
         let turns = if COSINE { turns.wrapping_add(1 << 23) } else { turns };
         // Every second quarter goes back.
         let angle = turns ^ 0u32.wrapping_sub(turns >> 23 & 1);
-        angle % (1 << 23) | (turns >> 24) << 31
+        angle & 0x7f_ffff | (turns >> 24) << 31
     }
     #[inline(always)]
     fn result<const COSINE: bool>(bits: u32, argument: u32) -> u32 {
