@@ -157,9 +157,9 @@ pub unsafe fn fence() {
     ptx!("wgmma.fence.sync.aligned;", options(nostack, preserves_flags));
 }
 
-/// Orders earlier accesses like [`fence`], after the compiler has computed the fragments.
+/// Orders earlier accesses like [`fence`]. The compiler cannot compute the fragments after it.
 ///
-/// An instruction that writes a fragment's register after the fence would make `ptxas` run the products one by one.
+/// If an instruction between two products writes a fragment's register, `ptxas` puts a fence before the second product.
 ///
 /// # Safety
 /// As for [`fence`].

@@ -167,9 +167,8 @@ impl Float {
             FloatOp::Fast32(op, false) => fast::run32::<false>(op, regs, mask, to32, from32),
             FloatOp::Fast32(op, true) => fast::run32::<true>(op, regs, mask, to32, from32),
             FloatOp::Fast64(op) => fast::run64(op, regs, mask, to64, from64),
-            FloatOp::General32(..) | FloatOp::Half(..) | FloatOp::MinMax32 { .. } | FloatOp::Approx32(..) => {
-                self.run32(regs, mask);
-            }
+            FloatOp::Approx32(op, ftz) => approx::run32(op, ftz, regs, mask, to32, from32),
+            FloatOp::General32(..) | FloatOp::Half(..) | FloatOp::MinMax32 { .. } => self.run32(regs, mask),
             FloatOp::Pair32(..) | FloatOp::General64(..) | FloatOp::Approx64(_) => self.run64(regs, mask),
             FloatOp::Test32(op) => {
                 let from = regs.get32(from32[0]);
@@ -201,7 +200,6 @@ impl Float {
                 let two = pick(flush(a), flush(b));
                 if three { pick(two, flush(c)) } else { two }
             }),
-            FloatOp::Approx32(op, ftz) => map3(regs, mask, to, from, |a, b, _| approx::one32(op, ftz, a, b)),
             _ => {}
         }
     }

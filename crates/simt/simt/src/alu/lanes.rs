@@ -105,8 +105,8 @@ pub(crate) struct OperandKind {
 
 /// A value a lane.
 #[inline(always)]
-pub(super) fn each<T: Copy + Default>(f: impl Fn(usize) -> T) -> [T; LANES] {
-    let mut values = [T::default(); LANES];
+pub(super) fn each<T: Copy + Default, const N: usize>(f: impl Fn(usize) -> T) -> [T; N] {
+    let mut values = [T::default(); N];
     for (lane, value) in values.iter_mut().enumerate() {
         *value = f(lane);
     }

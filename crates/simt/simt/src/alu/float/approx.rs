@@ -1,24 +1,28 @@
-//! The approximations of `f32`, and the rough `rcp` and `rsqrt` of `f64`.
+//! The approximations of `f32`, and the approximate `rcp` and `rsqrt` of `f64`.
 
 use super::{Approx, Approx64, special};
+use crate::regs::{R32, Regs};
 
-/// An approximation of `f32`.
-pub(super) fn one32(op: Approx, ftz: bool, a: u32, b: u32) -> u32 {
-    match op {
+/// Runs an approximation of `f32`.
+#[inline(always)]
+pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R32, [a, b, _]: [R32; 3]) {
+    let (a, b) = (regs.get32(a), regs.get32(b));
+    let values = match op {
         Approx::Div => special::div(a, b, false, ftz),
         Approx::DivFull => special::div(a, b, true, ftz),
         Approx::Rcp => special::rcp(a, ftz),
-        Approx::Rsqrt => special::sqrt(a, true, ftz),
-        Approx::Sqrt => special::sqrt(a, false, ftz),
+        Approx::Rsqrt => special::sqrt::<true, _>(a, ftz),
+        Approx::Sqrt => special::sqrt::<false, _>(a, ftz),
         Approx::Ex2 => special::ex2(a, ftz),
         Approx::Lg2 => special::lg2(a, ftz),
-        Approx::Sin => special::sine(a, false),
-        Approx::Cos => special::sine(a, true),
+        Approx::Sin => special::sine::<false, _>(a),
+        Approx::Cos => special::sine::<true, _>(a),
         Approx::Tanh => special::tanh(a),
-    }
+    };
+    regs.set32(to, mask, &values);
 }
 
-/// A rough `rcp` or `rsqrt` of `f64`.
+/// An approximate `rcp` or `rsqrt` of `f64`.
 pub(super) fn one64(op: Approx64, bits: u64) -> u64 {
     match op {
         Approx64::Rcp => special::rcp64(bits),

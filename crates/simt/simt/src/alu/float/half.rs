@@ -63,8 +63,8 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
         Half::Sub => add_to_odd(a, -b),
         Half::Mul => a * b,
         Half::Fma => add_to_odd(a * b, c),
-        Half::Ex2 => f64::from(f32::from_bits(special::ex2((a as f32).to_bits(), true))),
-        _ => f64::from(f32::from_bits(special::tanh((a as f32).to_bits()))),
+        Half::Ex2 => f64::from(f32::from_bits(special::ex2(&[(a as f32).to_bits()], true)[0])),
+        _ => f64::from(f32::from_bits(special::tanh(&[(a as f32).to_bits()])[0])),
     };
     // A power of two that is too large for f16 is not cut: it is infinity.
     let is_cut = matches!(op, Half::Ex2 | Half::Tanh) && (exact < 65536.0 || modifiers.has(Modifiers::BRAIN));

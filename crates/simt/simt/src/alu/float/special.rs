@@ -1,279 +1,365 @@
-//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh` and the rough divisions, bit by bit as an H200 computes them.
+//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh` and the approximate divisions, bit by bit as an H200 computes
+//! them.
 //!
-//! Its unit for special functions has a polynomial of the second degree for each of 51 to 128 segments of the argument (S.
-//! Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The square is cut: it
-//! has no partial products below its 15 highest bits. The coefficients are in special.txt. Compared with an H200: every
-//! argument of a period or, of `tanh`, from 2^-8 to 8; 2^20 random ones of any size; of `f64` every upper half of a period.
+//! The GPU's unit for special functions has a polynomial of the second degree for each of 51 to 128 segments of the argument
+//! (S. Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The square is
+//! truncated: it has no partial products below its 15 highest bits. The coefficients are in special.txt. The results were
+//! compared with an H200's: every argument of a period or, for `tanh`, from 2^-8 to 8; 2^20 random arguments of any size;
+//! for `f64` every upper half of a period.
+//!
+//! The functions compute an array of numbers: the lanes of a warp, or one number. They have no branches, so that their loops
+//! become vector instructions.
 
-use std::sync::LazyLock;
+use std::hint::select_unpredictable as select;
 
 use super::fast::{canonical32, flush32, nan64};
+use crate::alu::lanes::each;
 
-/// A function's polynomials.
-struct Polynomials {
-    /// Bits of the argument within a segment.
-    bits: u32,
-    /// For each segment C0, C1 and C2.
-    segments: Vec<[i64; 3]>,
-}
+/// For each segment of a function's argument the coefficients C0, of which the lower and the upper half, C1 and C2.
+type Segments = [[i32; 128]; 4];
 
-/// Those of `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, of `sin` in the first quarter of a turn, and of `tanh`.
-static FUNCTIONS: LazyLock<Vec<Polynomials>> = LazyLock::new(|| {
-    let mut functions = Vec::new();
-    for line in include_str!("special.txt").lines().filter(|line| !line.starts_with('#')) {
-        let numbers: Vec<i64> = line.split(' ').filter_map(|word| word.parse().ok()).collect();
-        match (numbers[..].try_into(), functions.last_mut()) {
-            (Ok(segment), Some(Polynomials { segments, .. })) => segments.push(segment),
-            _ => functions.push(Polynomials { bits: numbers[0] as u32, segments: Vec::new() }),
+/// The segments of the functions, in the order of special.txt.
+static FUNCTIONS: [Segments; 7] = {
+    #[allow(clippy::unreadable_literal, reason = "a table")]
+    const FUNCTIONS: [&[[i64; 3]]; 7] = include!("special.txt");
+    let (mut columns, mut function) = ([[[0; 128]; 4]; 7], 0);
+    while function < FUNCTIONS.len() {
+        let mut segment = 0;
+        while segment < FUNCTIONS[function].len() {
+            let [c0, c1, c2] = FUNCTIONS[function][segment];
+            let [low, high, linear, square] = &mut columns[function];
+            (low[segment], high[segment]) = (c0 as i32, (c0 >> 32) as i32);
+            (linear[segment], square[segment]) = (c1 as i32, c2 as i32);
+            segment += 1;
         }
+        function += 1;
     }
-    functions
-});
+    columns
+};
 
-/// Their places in special.txt.
 const RCP: usize = 0;
 const RSQRT: usize = 1;
 const SQRT: usize = 2;
 const EX2: usize = 3;
 const LG2: usize = 4;
+/// In the first quarter of a turn.
 const SIN: usize = 5;
 const TANH: usize = 6;
 
-impl Polynomials {
-    /// The significand for the argument in steps of its last place.
-    fn at(&self, argument: u32) -> i64 {
-        self.exact(argument) >> (2 * self.bits + 1)
+/// Returns a polynomial's value, an integer of up to 42 bits or 2^42. An argument has up to 24 bits: the segment's number,
+/// and 17 bits within the segment.
+#[inline(always)]
+fn interpolated(function: usize, argument: u32) -> u64 {
+    let (segment, t) = ((argument >> 17) as usize % 128, argument % (1 << 17));
+    let [low, high, c1, c2] = &FUNCTIONS[function];
+    let (low, high, c1, c2) = (low[segment], high[segment], c1[segment], c2[segment]);
+    // The square's 15 highest bits. Row `i` of its partial products is bit `i` of `t` times twice the bits above, and the
+    // bit's square. Rows from 10 on have no lower bits. Rows below 2 have no bits among the 15.
+    let upper = t >> 10;
+    let mut square = 2 * upper * (upper + (t >> 9 & 1));
+    for i in 2..9 {
+        square += t >> (18 - i) & 0u32.wrapping_sub(t >> i & 1);
     }
+    let c0 = i64::from(high) << 32 | i64::from(low.cast_unsigned());
+    let product = |coefficient: i32, factor: u32| i64::from(coefficient).wrapping_mul(i64::from(factor as i32));
+    (c0 << 1).wrapping_add(product(c1, t)).wrapping_add(product(c2, square) << 2).cast_unsigned()
+}
 
-    /// The same with all of its bits, so many of which are behind the point.
-    fn exact(&self, argument: u32) -> i64 {
-        let bits = self.bits;
-        let [c0, c1, c2] = self.segments[(argument >> bits) as usize];
-        let t = i64::from(argument & ((1 << bits) - 1));
-        let kept = -1i64 << (2 * bits - 15);
-        let products = (0..bits).filter(|bit| t >> bit & 1 == 1);
-        let square: i64 = products.map(|bit| (1 << (2 * bit) | t >> (bit + 1) << (2 * bit + 2)) & kept).sum();
-        (c0 << (2 * bits - 16)) + ((c1 * t) << bits) + c2 * square
-    }
+/// Returns the significand of a result: 24 bits, or 2^24.
+#[inline(always)]
+fn significand(function: usize, argument: u32) -> u32 {
+    (interpolated(function, argument) >> 18) as u32
 }
 
 /// Bits of the fraction of an `f32`.
 const F32: u32 = 23;
-/// Of the upper half of an `f64`, which is a float of 32 bits as well.
+/// Bits of the fraction of the upper half of an `f64`, which is a float of 32 bits.
 const UPPER: u32 = 20;
 
-/// The infinity of a format.
+/// Returns the infinity of a format.
 const fn infinity(format: u32) -> u32 {
     SIGN - (1 << format)
 }
 
-/// A normal number's exponent and the bits of its fraction, of which there are always 23.
+/// Returns a normal number's exponent and the bits of its fraction, always 23.
+#[inline(always)]
 fn parts<const FORMAT: u32>(bits: u32) -> (i32, u32) {
     let (bias, fraction) = (infinity(FORMAT) >> (FORMAT + 1), bits & ((1 << FORMAT) - 1));
     (((bits & !SIGN) >> FORMAT) as i32 - bias as i32, fraction << (F32 - FORMAT))
 }
 
-/// The number of a significand from 2^23 to 2^24, cut, without subnormal ones.
-fn packed<const FORMAT: u32>(sign: u32, exponent: i32, significand: i64) -> u32 {
-    let carried = significand >> 24 != 0;
-    let fraction = if carried { 0 } else { significand as u32 & 0x7f_ffff };
+/// Returns the number with a significand from 2^23 to 2^24, truncated. A subnormal number becomes zero.
+#[inline(always)]
+fn packed<const FORMAT: u32>(sign: u32, exponent: i32, significand: u32) -> u32 {
     let infinity = infinity(FORMAT);
-    match exponent + i32::from(carried) + (infinity >> (FORMAT + 1)) as i32 {
-        ..=0 => sign,
-        biased if biased as u32 >= infinity >> FORMAT => sign | infinity,
-        biased => sign | (biased as u32) << FORMAT | fraction >> (F32 - FORMAT),
-    }
+    let (carry, fraction) = ((significand >> 24) as i32, significand % (1 << 23));
+    let biased = exponent.wrapping_add(carry).wrapping_add((infinity >> (FORMAT + 1)) as i32);
+    let number = (biased as u32) << FORMAT | fraction >> (F32 - FORMAT);
+    let number = select(biased >= (infinity >> FORMAT) as i32, infinity, number);
+    sign | select(biased <= 0, 0, number)
+}
+
+/// Returns `size` / 2^`point`, truncated. `size` has up to 52 bits.
+#[inline(always)]
+fn fixed(sign: u32, size: u64, point: i32) -> u32 {
+    // 2^52 + `size` has `size` in its lowest bits. The difference has the exponent of `size`.
+    const POWER: f64 = (1u64 << 52) as f64;
+    let double = (f64::from_bits(size | POWER.to_bits()) - POWER).to_bits();
+    let exponent = (double >> 52) as i32 - 1023 - point;
+    packed::<F32>(sign, exponent, (double >> 29) as u32 & 0x7f_ffff | 1 << 23)
+}
+
+/// Returns `number` × 2^`exponent`, truncated, without the bits from 2^32 on.
+#[inline(always)]
+fn shifted(number: u32, exponent: i32) -> u32 {
+    let right = number.unbounded_shr(exponent.wrapping_neg() as u32);
+    select(exponent < 0, right, number.unbounded_shl(exponent as u32))
 }
 
 const INFINITY: u32 = infinity(F32);
 const SIGN: u32 = 1 << 31;
 const NAN: u32 = 0x7fff_ffff;
 const ONE: u32 = 0x3f80_0000;
-/// 1 / 2π as the code of ptxas has it.
-const TURN: u32 = 0x3e22_f983;
 
-/// 1 / a
-fn reciprocal<const FORMAT: u32>(bits: u32) -> u32 {
-    let (infinity, sign) = (infinity(FORMAT), bits & SIGN);
-    let (exponent, fraction) = parts::<FORMAT>(bits);
-    match bits & !SIGN {
-        magnitude if magnitude < 1 << FORMAT => sign | infinity,
-        magnitude if magnitude > infinity => NAN,
-        magnitude if magnitude == infinity => sign,
-        _ => packed::<FORMAT>(sign, -exponent - 1, FUNCTIONS[RCP].at(fraction)),
+/// Computes all arguments of a polynomial, and then all results. In one loop for both, the compiler would compute the
+/// arguments, which are indices of coefficients, lane by lane.
+///
+/// `argument` and `result` are inlined functions, because a large closure may remain a call, which prevents vectors.
+#[inline(always)]
+fn lanes<const N: usize>(a: &[u32; N], argument: impl Fn(u32) -> u32, result: impl Fn(u32, u32) -> u32) -> [u32; N] {
+    let (mut arguments, mut results) = ([0; N], [0; N]);
+    for lane in 0..N {
+        arguments[lane] = argument(a[lane]);
     }
+    for lane in 0..N {
+        results[lane] = result(a[lane], arguments[lane]);
+    }
+    results
 }
 
-/// 1 / √a, or √a
-fn root<const FORMAT: u32>(bits: u32, inverse: bool) -> u32 {
-    let (infinity, sign) = (infinity(FORMAT), bits & SIGN);
-    let (exponent, fraction) = parts::<FORMAT>(bits);
-    // Two periods: exponents are even or odd.
-    let argument = (exponent as u32 & 1) << 23 | fraction;
-    let is_zero = bits & !SIGN < 1 << FORMAT;
-    match bits {
-        _ if is_zero => sign | if inverse { infinity } else { 0 },
-        _ if bits > infinity => NAN,
-        _ if bits == infinity && inverse => 0,
-        _ if bits == infinity => infinity,
-        _ if inverse && argument == 0 => packed::<FORMAT>(0, -(exponent >> 1) - 1, 1 << 24),
-        _ if inverse => packed::<FORMAT>(0, -(exponent >> 1) - 1, FUNCTIONS[RSQRT].at(argument)),
-        _ => packed::<FORMAT>(0, exponent >> 1, FUNCTIONS[SQRT].at(argument)),
+/// Returns 1 / a.
+#[inline(always)]
+fn reciprocal<const FORMAT: u32, const N: usize>(a: &[u32; N]) -> [u32; N] {
+    #[inline(always)]
+    fn result<const FORMAT: u32>(bits: u32, argument: u32) -> u32 {
+        let (infinity, sign, magnitude) = (infinity(FORMAT), bits & SIGN, bits & !SIGN);
+        let number = packed::<FORMAT>(sign, -1 - parts::<FORMAT>(bits).0, significand(RCP, argument));
+        let number = select(magnitude < 1 << FORMAT, sign | infinity, number);
+        let number = select(magnitude == infinity, sign, number);
+        select(magnitude > infinity, NAN, number)
     }
+    lanes(a, |bits| parts::<FORMAT>(bits).1 << 1, result::<FORMAT>)
 }
 
-/// 2 to the power of a
-fn power(bits: u32) -> u32 {
-    let bits = flush32(bits);
-    if bits & !SIGN > INFINITY {
-        return NAN;
+/// Returns 1 / √a, or √a.
+#[inline(always)]
+fn root<const FORMAT: u32, const INVERSE: bool, const N: usize>(a: &[u32; N]) -> [u32; N] {
+    /// Two periods: exponents are even or odd.
+    #[inline(always)]
+    fn argument<const FORMAT: u32>(bits: u32) -> u32 {
+        let (exponent, fraction) = parts::<FORMAT>(bits);
+        (exponent as u32 & 1) << 23 | fraction
     }
-    // 23 bits behind the point; of negative numbers the complement, which is one less unless they are whole.
-    let size = (f64::from(f32::from_bits(bits)).abs().min(1000.0) * f64::from(1 << 23)) as i64;
-    let fixed = match bits & SIGN {
-        0 => size,
-        _ if size & 0x7f_ffff == 0 => -size,
-        _ => !size,
-    };
-    packed::<F32>(0, (fixed >> 23) as i32, FUNCTIONS[EX2].at(fixed as u32 & 0x7f_ffff))
+    #[inline(always)]
+    fn result<const FORMAT: u32, const INVERSE: bool>(bits: u32, argument: u32) -> u32 {
+        let (half, sign, infinity) = (parts::<FORMAT>(bits).0 >> 1, bits & SIGN, infinity(FORMAT));
+        let [of_zero, of_infinity] = if INVERSE { [infinity, 0] } else { [0, infinity] };
+        let number = if INVERSE {
+            packed::<FORMAT>(0, -1 - half, select(argument == 0, 1 << 24, significand(RSQRT, argument)))
+        } else {
+            packed::<FORMAT>(0, half, significand(SQRT, argument))
+        };
+        let number = select(bits == infinity, of_infinity, number);
+        let number = select(bits > infinity, NAN, number);
+        select(bits & !SIGN < 1 << FORMAT, sign | of_zero, number)
+    }
+    lanes(a, argument::<FORMAT>, result::<FORMAT, INVERSE>)
 }
 
-/// The logarithm of a to the base 2
-fn logarithm(bits: u32) -> u32 {
-    let bits = flush32(bits);
-    let (exponent, fraction) = parts::<F32>(bits);
-    match bits {
-        0 | SIGN => return SIGN | INFINITY,
-        ONE => return 0,
-        INFINITY => return INFINITY,
-        _ if bits > INFINITY => return NAN,
-        _ => {}
+/// Returns 2 to the power of a.
+#[inline(always)]
+fn power<const N: usize>(a: &[u32; N]) -> [u32; N] {
+    /// 23 bits follow the point. A negative number is complemented, which makes it one less, unless it is whole. From a
+    /// magnitude of 128 on the result is infinite or 0.
+    #[inline(always)]
+    fn argument(bits: u32) -> u32 {
+        let (exponent, fraction) = parts::<F32>((bits & !SIGN).min(0x4300_0000));
+        let size = shifted(fraction | 1 << 23, exponent);
+        let whole = u32::from(size.is_multiple_of(1 << 23));
+        select(bits & SIGN == 0, size, (!size).wrapping_add(whole))
     }
-    // 36 bits behind the point, of 59; negative numbers are complemented, which is one less than their size.
-    let sum = (i64::from(exponent) << 36) + (FUNCTIONS[LG2].exact(fraction) >> 23);
-    let (sign, size) = if sum < 0 { (SIGN, !sum) } else { (0, sum) };
-    fixed(sign, size, 36)
+    #[inline(always)]
+    fn result(bits: u32, argument: u32) -> u32 {
+        let number = packed::<F32>(0, argument.cast_signed() >> 23, significand(EX2, argument % (1 << 23)));
+        select(bits & !SIGN > INFINITY, NAN, number)
+    }
+    lanes(a, argument, result)
 }
 
-/// A number with so many bits behind its point, cut.
-fn fixed(sign: u32, size: i64, point: i32) -> u32 {
-    match size.checked_ilog2() {
-        None => sign,
-        Some(highest) if highest > 23 => packed::<F32>(sign, highest as i32 - point, size >> (highest - 23)),
-        Some(highest) => packed::<F32>(sign, highest as i32 - point, size << (23 - highest)),
+/// Returns the logarithm of a to the base 2.
+#[inline(always)]
+fn logarithm<const N: usize>(a: &[u32; N]) -> [u32; N] {
+    /// 36 bits follow the point. A negative number is complemented, which is one less than its size.
+    #[inline(always)]
+    fn result(bits: u32, argument: u32) -> u32 {
+        let exponent = i64::from(parts::<F32>(bits).0) << 36;
+        let sum = exponent.wrapping_add((interpolated(LG2, argument) >> 6).cast_signed());
+        let number = fixed((sum >> 63) as u32 & SIGN, (sum ^ sum >> 63).cast_unsigned(), 36);
+        let number = select(bits == ONE, 0, number);
+        let number = select(bits == INFINITY, INFINITY, number);
+        let number = select(bits > INFINITY, NAN, number);
+        select(is_subnormal(bits), SIGN | INFINITY, number)
     }
+    lanes(a, |bits| parts::<F32>(bits).1, result)
 }
 
-/// The sine of a, or its cosine.
-pub(super) fn sine(bits: u32, cosine: bool) -> u32 {
-    if bits & !SIGN >= INFINITY {
-        return NAN;
+/// Returns the sine of a, or its cosine.
+#[inline(always)]
+pub(super) fn sine<const COSINE: bool, const N: usize>(a: &[u32; N]) -> [u32; N] {
+    /// The angle in the first quarter of a turn, with 25 bits after the turns' point, and the sine's sign. The factor 1 / 2π
+    /// is 0xa2f983 × 2^-26 in the code of ptxas, and the product is truncated to 24 bits.
+    #[inline(always)]
+    fn argument<const COSINE: bool>(bits: u32) -> u32 {
+        let (exponent, fraction) = parts::<F32>(bits);
+        let product = u64::from(fraction | 1 << 23) * 0xa2_f983;
+        let carry = (product >> 47) as i32;
+        let turns = shifted(select(carry == 0, product >> 23, product >> 24) as u32, exponent + carry - 1);
+        let turns = if COSINE { turns.wrapping_add(1 << 23) } else { turns };
+        // Every second quarter goes back.
+        let angle = turns ^ 0u32.wrapping_sub(turns >> 23 & 1);
+        angle & 0x7f_ffff | (turns >> 24) << 31
     }
-    // In turns, towards zero.
-    let exact = f64::from(f32::from_bits(flush32(bits))) * f64::from(f32::from_bits(TURN));
-    let near = exact as f32;
-    let is_above = f64::from(near).abs() > exact.abs();
-    let turns = flush32(near.to_bits() - u32::from(is_above));
-    let part = (f64::from(f32::from_bits(turns & !SIGN)).fract() * f64::from(1 << 25)) as u32;
-    let (sign, part) = if cosine { (0, part + (1 << 23)) } else { (turns & SIGN, part) };
-    let quarter = part >> 23 & 3;
-    // Every second quarter goes back.
-    let argument = if quarter & 1 == 0 { part } else { !part } & 0x7f_ffff;
-    fixed(sign ^ quarter >> 1 << 31, FUNCTIONS[SIN].exact(argument) >> 19, 40)
+    #[inline(always)]
+    fn result<const COSINE: bool>(bits: u32, argument: u32) -> u32 {
+        let sign = if COSINE { 0 } else { bits & SIGN } ^ argument & SIGN;
+        let number = fixed(sign, interpolated(SIN, argument) >> 2, 40);
+        select(bits & !SIGN >= INFINITY, NAN, number)
+    }
+    lanes(a, argument::<COSINE>, result::<COSINE>)
 }
 
-/// The hyperbolic tangent of a: itself below 2^-8, and 1 from 8 on.
-pub(super) fn tanh(bits: u32) -> u32 {
-    /// How often the eleven powers of two between them are halved into segments.
-    const HALVED: [u32; 11] = [0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3];
-    let (sign, (exponent, fraction)) = (bits & SIGN, parts::<F32>(bits));
-    match (exponent, bits & !SIGN > INFINITY) {
-        (_, true) => NAN,
-        (..-8, _) => bits,
-        (3.., _) => sign | ONE,
-        _ => {
-            let place = (exponent + 8) as usize;
-            let before: u32 = HALVED[..place].iter().map(|times| 1 << times).sum();
-            let argument = (before << 17) + (fraction >> (6 - HALVED[place]));
-            fixed(sign, FUNCTIONS[TANH].exact(argument), 58)
+/// Returns the hyperbolic tangent of a: a below 2^-8, and 1 from 8 on.
+#[inline(always)]
+pub(super) fn tanh<const N: usize>(a: &[u32; N]) -> [u32; N] {
+    /// For each power of two between them its first segment, and how many bits of the fraction are cut: a power of two
+    /// has 1 to 16 segments.
+    const POWERS: [(u32, u32); 16] = {
+        let (halved, mut powers) = ([0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3], [(0, 0); 16]);
+        let (mut power, mut first) = (0, 0);
+        while power < halved.len() {
+            powers[power] = (first << 17, 6 - halved[power]);
+            first += 1 << halved[power];
+            power += 1;
         }
+        powers
+    };
+    #[inline(always)]
+    fn argument(bits: u32) -> u32 {
+        let (exponent, fraction) = parts::<F32>(bits);
+        let (first, cut) = POWERS[exponent.wrapping_add(8) as usize % 16];
+        first.wrapping_add(fraction >> cut)
     }
+    #[inline(always)]
+    fn result(bits: u32, argument: u32) -> u32 {
+        let (sign, (exponent, _)) = (bits & SIGN, parts::<F32>(bits));
+        let number = fixed(sign, interpolated(TANH, argument), 41);
+        let number = select(exponent < -8, bits, number);
+        let number = select(exponent >= 3, sign | ONE, number);
+        select(bits & !SIGN > INFINITY, NAN, number)
+    }
+    lanes(a, argument, result)
 }
 
+#[inline(always)]
 fn times(a: u32, factor: f32) -> u32 {
     (f32::from_bits(a) * factor).to_bits()
 }
 
+#[inline(always)]
 fn is_subnormal(bits: u32) -> bool {
     bits & !SIGN < 1 << 23
 }
 
-/// What is beyond it has a reciprocal that is flushed.
+/// The reciprocals of larger numbers are flushed.
 const LARGE: u32 = 0x7e80_0000;
 
-/// What makes a subnormal number a normal one.
+/// A factor that makes a subnormal number a normal one.
 const UP: f32 = 16_777_216.0;
 
-/// The factor with which a divisor's reciprocal is a normal number: of small ones, and of large ones if it is asked for.
+/// Returns the factor with which the reciprocal of a small or, if requested, of a large divisor is a normal number.
+#[inline(always)]
 fn scale(divisor: u32, small: bool, large: bool) -> f32 {
-    match () {
-        () if small && is_subnormal(divisor) => UP,
-        () if large && divisor & !SIGN > LARGE => 0.25,
-        () => 1.0,
-    }
+    let scale = select(large & (divisor & !SIGN > LARGE), 0.25f32.to_bits(), ONE);
+    f32::from_bits(select(small & is_subnormal(divisor), UP.to_bits(), scale))
 }
 
-/// `rcp.approx`: without `.ftz` small and very large numbers are scaled before and after. So they are in what follows.
-pub(super) fn rcp(bits: u32, ftz: bool) -> u32 {
-    let scale = scale(bits, !ftz, !ftz);
-    canonical32(f32::from_bits(times(reciprocal::<F32>(times(bits, scale)), scale)))
+/// `rcp.approx`. Without `.ftz`, small and very large numbers are scaled before and after. The next functions do so too.
+#[inline(always)]
+pub(super) fn rcp<const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
+    let scale = |bits| scale(bits, !ftz, !ftz);
+    let numbers = reciprocal::<F32, N>(&each(|lane| times(a[lane], scale(a[lane]))));
+    each(|lane| canonical32(f32::from_bits(numbers[lane]) * scale(a[lane])))
 }
 
 /// `sqrt.approx`, or `rsqrt.approx`.
-pub(super) fn sqrt(bits: u32, inverse: bool, ftz: bool) -> u32 {
-    let back = if inverse { 4096.0 } else { 1.0 / 4096.0 };
-    match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(times(root::<F32>(times(bits, UP), inverse), back))),
-        false => root::<F32>(bits, inverse),
-    }
+#[inline(always)]
+pub(super) fn sqrt<const INVERSE: bool, const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
+    let back = if INVERSE { 4096.0 } else { 1.0 / 4096.0 };
+    let is_scaled = |bits| !ftz & is_subnormal(bits);
+    let numbers = root::<F32, INVERSE, N>(&each(|lane| select(is_scaled(a[lane]), times(a[lane], UP), a[lane])));
+    each(|lane| {
+        let scaled = canonical32(f32::from_bits(numbers[lane]) * back);
+        select(is_scaled(a[lane]), scaled, numbers[lane])
+    })
 }
 
-pub(super) fn ex2(bits: u32, ftz: bool) -> u32 {
-    match !ftz && f32::from_bits(bits) < -126.0 {
-        true => {
-            let half = power(times(bits, 0.5));
-            times(half, f32::from_bits(half))
-        }
-        false => power(bits),
-    }
+/// `ex2.approx`.
+#[inline(always)]
+pub(super) fn ex2<const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
+    let is_halved = |bits| !ftz & (f32::from_bits(bits) < -126.0);
+    let numbers: [u32; N] = power(&each(|lane| select(is_halved(a[lane]), times(a[lane], 0.5), a[lane])));
+    each(|lane| {
+        let number = numbers[lane];
+        select(is_halved(a[lane]), times(number, f32::from_bits(number)), number)
+    })
 }
 
-pub(super) fn lg2(bits: u32, ftz: bool) -> u32 {
-    match !ftz && is_subnormal(bits) {
-        true => canonical32(f32::from_bits(logarithm(times(bits, UP))) - 24.0),
-        false => logarithm(bits),
-    }
+/// `lg2.approx`.
+#[inline(always)]
+pub(super) fn lg2<const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
+    let is_scaled = |bits| !ftz & is_subnormal(bits);
+    let numbers: [u32; N] = logarithm(&each(|lane| select(is_scaled(a[lane]), times(a[lane], UP), a[lane])));
+    each(|lane| {
+        let scaled = canonical32(f32::from_bits(numbers[lane]) - 24.0);
+        select(is_scaled(a[lane]), scaled, numbers[lane])
+    })
 }
 
 /// `div.approx`, or `div.full`, which scales very large divisors too.
-pub(super) fn div(a: u32, b: u32, full: bool, ftz: bool) -> u32 {
-    let flush = |bits| if ftz { flush32(bits) } else { bits };
-    let scale = scale(b, !ftz, full);
-    let [a, b] = [a, b].map(|bits| flush(times(flush(bits), scale)));
-    flush(canonical32(f32::from_bits(a) * f32::from_bits(reciprocal::<F32>(b))))
+#[inline(always)]
+pub(super) fn div<const N: usize>(a: &[u32; N], b: &[u32; N], full: bool, ftz: bool) -> [u32; N] {
+    let flush = |bits| select(ftz, flush32(bits), bits);
+    let scaled = |bits, divisor| flush(times(flush(bits), scale(divisor, !ftz, full)));
+    let numbers = reciprocal::<F32, N>(&each(|lane| scaled(b[lane], b[lane])));
+    each(|lane| {
+        let dividend = f32::from_bits(scaled(a[lane], b[lane]));
+        flush(canonical32(dividend * f32::from_bits(numbers[lane])))
+    })
 }
 
-/// `rcp.approx.ftz.f64`: it sees and makes the upper 32 bits only, and knows no subnormals.
+/// `rcp.approx.ftz.f64`: it reads and computes the upper 32 bits only, and has no subnormal numbers.
+#[inline(always)]
 pub(super) fn rcp64(bits: u64) -> u64 {
-    u64::from(reciprocal::<UPPER>((bits >> 32) as u32)) << 32
+    u64::from(reciprocal::<UPPER, 1>(&[(bits >> 32) as u32])[0]) << 32
 }
 
-/// `rsqrt.approx.ftz.f64`, likewise.
+/// `rsqrt.approx.ftz.f64`, which does so too.
+#[inline(always)]
 pub(super) fn rsqrt64_ftz(bits: u64) -> u64 {
-    u64::from(root::<UPPER>((bits >> 32) as u32, true)) << 32
+    u64::from(root::<UPPER, true, 1>(&[(bits >> 32) as u32])[0]) << 32
 }
 
-/// `rsqrt.approx.f64` as ptxas makes it: the rough one improved once. Small numbers are scaled before and after.
+/// `rsqrt.approx.f64` as ptxas makes it: the approximation, improved once. Small numbers are scaled before and after.
 pub(super) fn rsqrt64(bits: u64) -> u64 {
     const SMALL: f64 = (1u64 << 27) as f64;
     let a = f64::from_bits(bits);
