@@ -15,6 +15,7 @@ pub mod reduce;
 mod rung_fixture;
 pub mod scan;
 pub mod shuffle;
+pub mod softmax;
 pub mod sort;
 pub mod transpose;
 
@@ -31,6 +32,7 @@ pub(crate) static ALL: &[Ladder] = &[
     histogram::LADDER,
     scan::LADDER,
     sort::LADDER,
+    softmax::LADDER,
     allreduce::LADDER,
 ];
 
