@@ -62,7 +62,7 @@ pub fn longest_row(rung: &Rung, size: u64) -> Option<u64> {
     }
 }
 
-/// A block for each row, which are the first length of the shape.
+/// A block for each row. The number of rows is the first length of the shape. A matrix without rows has one block.
 fn rows(launch: &LaunchRequest<'_>) -> [u32; 3] {
     [launch.length(0).max(1) as u32, 1, 1]
 }

@@ -26,11 +26,15 @@ use crate::tensor_core::{Bf16, F16, Output as _};
     grid = rows,
     T = { _: Bf16, f16: F16, f32: f32 },
 )]
-pub unsafe fn softmax_block<T: RowElement, const BLOCK: u32>(input: *const T, output: *mut T, n: u32) {
+pub unsafe fn softmax_block<T: RowElement, const BLOCK: u32>(input: *const T, output: *mut T, m: u32, n: u32) {
     #[address_space(shared)]
     static mut VALUES: MaybeUninit<[f32; BLOCK as usize]> = MaybeUninit::uninit();
     let values = (&raw mut VALUES).cast::<f32>();
-    let first = thread::block_idx_x() as usize * n as usize;
+    let row = thread::block_idx_x();
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
     // SAFETY: the row has n elements, and k < n in all three loops.
     let value = |k: u32| unsafe { *input.add(first + k as usize) }.value();
 

@@ -53,6 +53,7 @@ pub unsafe fn softmax_cluster<T: RowElement, O: RowOperation, const BLOCK: u32>(
     input: *const T,
     output: *mut T,
     weight: *const T,
+    m: u32,
     n: u32,
 ) {
     #[address_space(shared)]
@@ -62,7 +63,11 @@ pub unsafe fn softmax_cluster<T: RowElement, O: RowOperation, const BLOCK: u32>(
     const VECTORS: usize = vectors(BLOCK) as usize;
     let (rank, tid) = (cluster_rank(), thread::thread_idx_x());
     let block_parts = (&raw mut BLOCK_PARTS).cast::<u64>();
-    let first = (thread::block_idx_x() / BLOCKS) as usize * n as usize;
+    let row = thread::block_idx_x() / BLOCKS;
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
     let span = Span { n, first: rank * BLOCK + tid, stride: BLOCKS * BLOCK };
 
     // SAFETY: all threads of the cluster arrive here and wait below.

@@ -32,11 +32,16 @@ pub unsafe fn softmax_online<T: RowElement, O: RowOperation, const BLOCK: u32>(
     input: *const T,
     output: *mut T,
     weight: *const T,
+    m: u32,
     n: u32,
 ) {
     #[address_space(shared)]
     static mut PARTS: MaybeUninit<[<O as RowOperation>::Part; BLOCK as usize / 32]> = MaybeUninit::uninit();
-    let first = thread::block_idx_x() as usize * n as usize;
+    let row = thread::block_idx_x();
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
     // SAFETY: the row has n elements, and k < n in both loops.
     let value = |k: u32| unsafe { *input.add(first + k as usize) }.value();
 

@@ -38,11 +38,16 @@ pub unsafe fn softmax_registers<T: RowElement, O: RowOperation, const BLOCK: u32
     input: *const T,
     output: *mut T,
     weight: *const T,
+    m: u32,
     n: u32,
 ) {
     #[address_space(shared)]
     static mut PARTS: MaybeUninit<[<O as RowOperation>::Part; BLOCK as usize / 32]> = MaybeUninit::uninit();
-    let first = thread::block_idx_x() as usize * n as usize;
+    let row = thread::block_idx_x();
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
     let index = |k: usize| thread::thread_idx_x() + k as u32 * BLOCK;
 
     let values: [f32; ITEMS] = array::from_fn(|k| match index(k) < n {

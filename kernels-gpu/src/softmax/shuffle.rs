@@ -25,13 +25,17 @@ use crate::tensor_core::{Bf16, F16, Output as _};
     grid = rows,
     T = { _: Bf16, f16: F16, f32: f32 },
 )]
-pub unsafe fn softmax_shuffle<T: RowElement, const BLOCK: u32>(input: *const T, output: *mut T, n: u32) {
+pub unsafe fn softmax_shuffle<T: RowElement, const BLOCK: u32>(input: *const T, output: *mut T, m: u32, n: u32) {
     #[address_space(shared)]
     static mut MAXIMA: MaybeUninit<[f32; BLOCK as usize / 32]> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut SUMS: MaybeUninit<[f32; BLOCK as usize / 32]> = MaybeUninit::uninit();
     let (maxima, sums) = ((&raw mut MAXIMA).cast::<f32>(), (&raw mut SUMS).cast::<f32>());
-    let first = thread::block_idx_x() as usize * n as usize;
+    let row = thread::block_idx_x();
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
     // SAFETY: the row has n elements, and k < n in all three loops.
     let value = |k: u32| unsafe { *input.add(first + k as usize) }.value();
 

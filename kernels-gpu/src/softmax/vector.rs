@@ -30,9 +30,9 @@ pub(super) const fn bytes(block: u32) -> u32 {
 #[rung(
     after = softmax_registers,
     lesson = "16-byte loads and stores, and elements that stay packed: longer rows in the same registers",
-    blocks = [64, 128, 256, 512, 1024],
-    default_block = 64,
-    block_for = |shape| smallest_block(shape, [64, 128, 256, 512, 1024], bytes),
+    blocks = [128, 256, 512, 1024],
+    default_block = 128,
+    block_for = |shape| smallest_block(shape, [128, 256, 512, 1024], bytes),
     fixed_block,
     grid = rows,
     O = { _: Softmax, rmsnorm: RmsNorm },
@@ -42,12 +42,17 @@ pub unsafe fn softmax_vector<T: RowElement, O: RowOperation, const BLOCK: u32>(
     input: *const T,
     output: *mut T,
     weight: *const T,
+    m: u32,
     n: u32,
 ) {
     #[address_space(shared)]
     static mut PARTS: MaybeUninit<[<O as RowOperation>::Part; BLOCK as usize / 32]> = MaybeUninit::uninit();
     const VECTORS: usize = vectors(BLOCK) as usize;
-    let first = thread::block_idx_x() as usize * n as usize;
+    let row = thread::block_idx_x();
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
     let span = Span { n, first: thread::thread_idx_x(), stride: BLOCK };
 
     // SAFETY: the row has n elements, and no thread writes the input.
