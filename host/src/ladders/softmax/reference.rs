@@ -22,8 +22,8 @@ pub(super) enum Reference {
     Nan,
     /// The maximum, the sum of the exponentials, and its relative error in units of [`U`].
     Softmax { max: f64, sum: f64, error: f64 },
-    /// The least and the greatest reciprocal root that f32 may give, and the relative error of the elements. Both are 0 if
-    /// the sum of the squares overflows.
+    /// The least and the greatest reciprocal root that f32 may give, and the relative error of the elements. A reciprocal root
+    /// is 0 if the sum of the squares overflows.
     RmsNorm { factors: [f64; 2], error: f64 },
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Expected {
 }
 
 impl Reference {
-    /// The reference of a row of which each element goes through at most this number of additions.
+    /// Computes the reference of a row. Each of its elements goes through at most `additions` additions.
     pub(super) fn new(op: Op, row: &[f64], additions: f64) -> Self {
         if row.iter().any(|x| x.is_nan()) {
             return Self::Nan;
