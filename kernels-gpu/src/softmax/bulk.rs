@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, shared, thread};
 use rung::rung;
 
-use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block, part};
+use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block};
 use super::smallest_block;
 use crate::tensor_core::tma::{self, Mbarrier};
 use crate::tensor_core::{Bf16, F16, Shared};
@@ -100,7 +100,7 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
                 false => span.load::<T, O, VECTORS>(input.add(start_of(row))),
             }
         };
-        let part = part::<T, O, VECTORS>(&vectors);
+        let part = span.part::<T, O, VECTORS>(&vectors);
         // SAFETY: the whole block calls it. Rounds alternate between two arrays, so a barrier separates each read and write.
         let part = unsafe { of_block::<O, BLOCK>(parts.add(round as usize % 2).cast(), part) };
         let next = row + STAGES * blocks;

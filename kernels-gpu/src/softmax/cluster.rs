@@ -6,7 +6,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block, part};
+use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block};
 use super::smallest_block;
 use crate::tensor_core::tma::{cluster_arrive, cluster_rank, cluster_wait};
 use crate::tensor_core::{Bf16, F16, Shared};
@@ -75,7 +75,7 @@ pub unsafe fn softmax_cluster<T: RowElement, O: RowOperation, const BLOCK: u32>(
     // SAFETY: the row has n elements, and no thread writes the input.
     let vectors = unsafe { span.load::<T, O, VECTORS>(input.add(first)) };
     // SAFETY: the whole block calls it, with an element for each warp.
-    let part = unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part::<T, O, VECTORS>(&vectors)) };
+    let part = unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), span.part::<T, O, VECTORS>(&vectors)) };
     // SAFETY: all threads of the cluster wait here.
     unsafe { cluster_wait() };
     if tid < BLOCKS {

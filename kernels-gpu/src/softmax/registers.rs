@@ -55,7 +55,7 @@ pub unsafe fn softmax_registers<T: RowElement, O: RowOperation, const BLOCK: u32
         true => unsafe { *input.add(first + index(k) as usize) }.value(),
         false => O::OUTSIDE,
     });
-    let part = O::part(ITEMS, |k| values[k]);
+    let part = O::part::<ITEMS>(1, |k| index(k) < n, |k, _| values[k]);
     // SAFETY: the whole block calls it, with an element for each warp.
     let norm = O::norm(unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) }, n);
     #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]

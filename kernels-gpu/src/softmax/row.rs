@@ -113,8 +113,13 @@ pub trait RowOperation {
     /// Adds an element to a part.
     fn with(part: Self::Part, value: f32) -> Self::Part;
 
-    /// Returns the part of `count` elements. `count` is a constant after inlining.
-    fn part(count: usize, value: impl Fn(usize) -> f32) -> Self::Part;
+    /// Returns the part of `VECTORS` vectors of `width` elements, which is a constant after inlining. Element `e` of vector `k`
+    /// is `value(k, e)`. The elements of a vector that does not exist are [`OUTSIDE`](Self::OUTSIDE).
+    fn part<const VECTORS: usize>(
+        width: usize,
+        exists: impl Fn(usize) -> bool,
+        value: impl Fn(usize, usize) -> f32,
+    ) -> Self::Part;
 
     /// Combines the parts of the lanes of a warp, for all lanes. All 32 lanes must call it together.
     fn of_warp(part: Self::Part) -> Self::Part;
@@ -195,14 +200,25 @@ impl RowOperation for Softmax {
     }
 
     #[inline(always)]
-    fn part(count: usize, value: impl Fn(usize) -> f32) -> MaxSum {
+    fn part<const VECTORS: usize>(
+        width: usize,
+        exists: impl Fn(usize) -> bool,
+        value: impl Fn(usize, usize) -> f32,
+    ) -> MaxSum {
         let mut max = f32::NEG_INFINITY;
-        for k in 0..count {
-            max = max.max(value(k));
+        for k in 0..VECTORS {
+            for e in 0..width {
+                max = max.max(value(k, e));
+            }
         }
         let (shift, mut sum) = (shift(max), 0.0);
-        for k in 0..count {
-            sum += exp(value(k) - shift);
+        for k in 0..VECTORS {
+            // Without the condition, a short row would take as many exponentials as the longest row.
+            if exists(k) {
+                for e in 0..width {
+                    sum += exp(value(k, e) - shift);
+                }
+            }
         }
         MaxSum { max, sum }
     }
@@ -251,10 +267,12 @@ impl RowOperation for RmsNorm {
     }
 
     #[inline(always)]
-    fn part(count: usize, value: impl Fn(usize) -> f32) -> f32 {
+    fn part<const VECTORS: usize>(width: usize, _: impl Fn(usize) -> bool, value: impl Fn(usize, usize) -> f32) -> f32 {
         let mut sum = 0.0;
-        for k in 0..count {
-            sum = Self::with(sum, value(k));
+        for k in 0..VECTORS {
+            for e in 0..width {
+                sum = Self::with(sum, value(k, e));
+            }
         }
         sum
     }
@@ -361,6 +379,16 @@ impl Span {
         if self.is_aligned(row) { load(true) } else { load(false) }
     }
 
+    /// Returns the part of this thread's vectors.
+    #[inline(always)]
+    pub(super) fn part<T: RowElement, O: RowOperation, const VECTORS: usize>(
+        self,
+        vectors: &[[u32; 4]; VECTORS],
+    ) -> O::Part {
+        let exists = |k| self.index::<T>(k) < self.n;
+        O::part::<VECTORS>(T::WIDTH, exists, |k, e| T::of_vector(vectors[k], e).value())
+    }
+
     /// Maps this thread's vectors and stores them to a row.
     ///
     /// # Safety
@@ -378,15 +406,16 @@ impl Span {
         #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
         for k in 0..VECTORS {
             let index = self.index::<T>(k);
+            if index >= self.n {
+                continue;
+            }
             // SAFETY: the weight has n elements, which no thread writes. It is at a multiple of 16, as each aligned row is.
             let weights = if O::HAS_WEIGHT { unsafe { self.vector(weight, is_aligned, k, 0.0) } } else { [0; 4] };
             let value = |e| O::apply(norm, T::of_vector(vectors[k], e).value(), T::of_vector(weights, e).value());
             let rounded = T::rounded(value);
             if is_aligned {
-                if index < self.n {
-                    // SAFETY: the row has all elements of the vector, which no other thread accesses.
-                    unsafe { *row.add(index as usize).cast::<Wide<u32, 4>>() = Wide(rounded) };
-                }
+                // SAFETY: the row has all elements of the vector, which no other thread accesses.
+                unsafe { *row.add(index as usize).cast::<Wide<u32, 4>>() = Wide(rounded) };
                 continue;
             }
             for e in 0..T::WIDTH {
@@ -398,10 +427,4 @@ impl Span {
             }
         }
     }
-}
-
-/// Returns the part of this thread's vectors.
-#[inline(always)]
-pub(super) fn part<T: RowElement, O: RowOperation, const VECTORS: usize>(vectors: &[[u32; 4]; VECTORS]) -> O::Part {
-    O::part(VECTORS * T::WIDTH, |k| T::of_vector(vectors[k / T::WIDTH], k % T::WIDTH).value())
 }

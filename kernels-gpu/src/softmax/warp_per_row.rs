@@ -3,7 +3,7 @@
 use cuda_std::thread;
 use rung::rung;
 
-use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, part};
+use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span};
 use crate::tensor_core::{Bf16, F16};
 
 /// Warps of a block, which are its rows.
@@ -43,7 +43,7 @@ pub unsafe fn softmax_warp_per_row<T: RowElement, O: RowOperation, const VECTORS
 
     // SAFETY: the row has n elements, and no thread writes the input.
     let vectors = unsafe { span.load::<T, O, VECTORS>(input.add(first)) };
-    let part = O::of_warp(part::<T, O, VECTORS>(&vectors));
+    let part = O::of_warp(span.part::<T, O, VECTORS>(&vectors));
     // SAFETY: the row has n elements, and no other thread accesses this thread's vectors of the output.
     unsafe { span.store::<T, O, VECTORS>(output.add(first), &vectors, O::norm(part, n), weight) };
 }
