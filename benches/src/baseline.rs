@@ -45,6 +45,7 @@ const BASELINES: &[Registered] = &[
     ("scan", "CUB DeviceScan", c"scan", false, scan),
     ("scan", "memcpy", c"copy", true, copy_elements),
     ("sort", "CUB DeviceRadixSort", c"sort", false, sort),
+    ("softmax", "memcpy", c"copy", true, copy_rows),
 ];
 
 fn reduce(options: &Options) -> Request {
@@ -109,6 +110,12 @@ fn scan(options: &Options) -> Request {
 fn copy_elements(options: &Options) -> Request {
     let (_, size) = number_of(&ELEMENTS, options.text("type"))?;
     let bytes = bytes([options.size("n"), size])?;
+    Ok(([bytes, 0, 0, 0], vec![bytes; 2]))
+}
+
+fn copy_rows(options: &Options) -> Request {
+    let (_, size) = number_of(&[("bf16", 2), ("f16", 2), ("f32", 4)], options.text("type"))?;
+    let bytes = bytes([options.size("m"), options.size("n"), size])?;
     Ok(([bytes, 0, 0, 0], vec![bytes; 2]))
 }
 
@@ -220,6 +227,9 @@ mod tests {
         let small = sums.clone().with_size("n", 3).with("type", "i64");
         assert_eq!(scan(&small).unwrap(), ([2, 1, 3, 0], vec![24; 2]));
         assert_eq!(copy_elements(&small).unwrap(), ([24, 0, 0, 0], vec![24; 2]));
+
+        let rows = |name: &str| copy_rows(&Options::default().with_size("m", 3).with_size("n", 5).with("type", name));
+        assert_eq!(rows("f16").unwrap(), ([30, 0, 0, 0], vec![30; 2]));
 
         let keys = |name: &str| sort(&Options::default().with_size("n", 3).with("type", name).with("values", "yes"));
         assert_eq!(keys("u64").unwrap(), ([2, 1, 3, 0], vec![24, 12, 24, 12]));

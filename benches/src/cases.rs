@@ -57,6 +57,12 @@ const VERSUS: &[Written] = &[
     ("sort", "2^24", "n=2^24"),
     ("sort", "2^20", "n=2^20"),
     ("sort", "2^28 pairs", "n=2^28 values=yes"),
+    ("softmax", "32768x1024", "m=32768 n=1024"),
+    ("softmax", "8192x4096", "m=8192 n=4096"),
+    ("softmax", "4096x16384", "m=4096 n=16384"),
+    ("softmax", "2048x65536", "m=2048 n=65536"),
+    ("softmax", "1024x262144", "m=1024 n=262144"),
+    ("softmax", "8192x4096 rmsnorm", "m=8192 n=4096 op=rmsnorm"),
 ];
 
 /// The cases of a ladder, or of all ladders that are timed.

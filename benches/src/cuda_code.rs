@@ -60,6 +60,7 @@ pub const PORTS: &[PortText] = ports![
     "histogram",
     "scan" ["cooperation.cuh", "tensor_core.cuh"],
     "sort" ["cooperation.cuh"],
+    "softmax",
 ];
 
 const BASELINES: &str = include_str!("../cuda/baselines.cu");

@@ -38,6 +38,7 @@ pub const TARGETS: &[Target] = &[
     ("each rung of gemm, over its CUDA port", EachPort(Some("gemm"), 1.02)),
     ("each rung of scan, over its CUDA port", EachPort(Some("scan"), 1.02)),
     ("each rung of sort, over its CUDA port", EachPort(Some("sort"), 1.02)),
+    ("each rung of softmax, over its CUDA port", EachPort(Some("softmax"), 1.02)),
     ("their geometric mean", MeanPort(0.98)),
     ("top sum, 2^28 i32, over CUB", Baseline(("reduce", "2^28"), "CUB", 0.97)),
     ("top sum, 2^28 i32", Bandwidth(("reduce", "2^28"), 3150.0)),
@@ -76,6 +77,12 @@ pub const TARGETS: &[Target] = &[
     ("top sort, 2^24 u32, over CUB", Baseline(("sort", "2^24"), "CUB", 0.95)),
     ("top sort, 2^20 u32, over CUB", Baseline(("sort", "2^20"), "CUB", 0.80)),
     ("top sort, 2^28 u32 pairs, over CUB", Baseline(("sort", "2^28 pairs"), "CUB", 1.0)),
+    ("top softmax, 32768 × 1024, over memcpy", Baseline(("softmax", "32768x1024"), "memcpy", 1.0 / 0.97)),
+    ("top softmax, 8192 × 4096, over memcpy", Baseline(("softmax", "8192x4096"), "memcpy", 1.0 / 0.97)),
+    ("top softmax, 4096 × 16384, over memcpy", Baseline(("softmax", "4096x16384"), "memcpy", 1.0 / 0.95)),
+    ("top softmax, 2048 × 65536, over memcpy", Baseline(("softmax", "2048x65536"), "memcpy", 1.0 / 0.93)),
+    ("top softmax, 1024 × 262144, over memcpy", Baseline(("softmax", "1024x262144"), "memcpy", 1.0 / 0.9)),
+    ("top RMSNorm, 8192 × 4096, over memcpy", Baseline(("softmax", "8192x4096 rmsnorm"), "memcpy", 1.0 / 0.97)),
 ];
 
 /// A target, with its measurement.

@@ -80,6 +80,8 @@ fn baselines_compute_what_the_rungs_do() {
             ("scan", &[("n", "1003"), ("kind", "exclusive")]),
             ("sort", &[("n", "1003")]),
             ("sort", &[("n", "1003"), ("values", "yes")]),
+            ("softmax", &[("m", "9"), ("n", "101"), ("type", "f16")]),
+            ("softmax", &[("m", "9"), ("n", "101"), ("op", "rmsnorm")]),
             ("shuffle", &[]),
         ] {
             let (problem, baselines) = of(ladder, options);
@@ -100,7 +102,7 @@ fn baselines_compute_what_the_rungs_do() {
             "CUB DeviceScan",
             "memcpy",
         ];
-        assert_eq!(names, [&["CUB DeviceReduce"; 4][..], &others, &["CUB DeviceRadixSort"; 2]].concat());
+        assert_eq!(names, [&["CUB DeviceReduce"; 4][..], &others, &["CUB DeviceRadixSort"; 2], &["memcpy"; 2]].concat());
         // The library keeps open what it works on.
         drop(gpu);
     });

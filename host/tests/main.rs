@@ -29,6 +29,7 @@ mod scan;
 mod several;
 mod shown;
 mod sim;
+mod softmax;
 mod stand_in;
 mod transcripts;
 mod transpose;

@@ -30,6 +30,7 @@ pub mod pitfalls;
 pub mod reduce;
 pub mod scan;
 pub mod shuffle;
+pub mod softmax;
 pub mod sort;
 pub mod tensor_core;
 pub mod transpose;

@@ -28,6 +28,8 @@ const SIZES: &[Written] = &[
     ("scan", "2^28", "n=2^28"),
     ("sort", "2^24", "n=2^24"),
     ("sort", "2^28", "n=2^28"),
+    ("softmax", "8192x4096", "m=8192 n=4096"),
+    ("softmax", "1024x262144", "m=1024 n=262144"),
 ];
 
 /// The cases of `cargo bench`: each ladder's, in the ladders' order.

@@ -16,6 +16,7 @@ pub mod reduce;
 mod rung_fixture;
 pub mod scan;
 pub mod shuffle;
+pub mod softmax;
 pub mod sort;
 pub mod transpose;
 
@@ -32,6 +33,7 @@ pub(crate) static ALL: &[Ladder] = &[
     histogram::LADDER,
     scan::LADDER,
     sort::LADDER,
+    softmax::LADDER,
     attention::LADDER,
     allreduce::LADDER,
 ];

@@ -265,8 +265,40 @@ pub fn cluster_rank() -> u32 {
 /// The caller must ensure that all threads of the cluster call it.
 #[inline(always)]
 pub unsafe fn cluster_sync() {
-    ptx!(
-        "barrier.cluster.arrive.release.aligned; barrier.cluster.wait.acquire.aligned;",
-        options(nostack, preserves_flags)
-    );
+    // SAFETY: all threads of the cluster arrive, and then wait.
+    unsafe {
+        cluster_arrive();
+        cluster_wait();
+    }
+}
+
+/// Arrives at the barrier of the cluster (`barrier.cluster.arrive`). Threads that have waited see what this thread did before.
+///
+/// # Safety
+/// The caller must ensure that all threads of the cluster call it, and then [`cluster_wait`], before one calls it again.
+#[inline(always)]
+pub unsafe fn cluster_arrive() {
+    ptx!("barrier.cluster.arrive.release.aligned;", options(nostack, preserves_flags));
+}
+
+/// Waits until all threads of the cluster have arrived (`barrier.cluster.wait`).
+///
+/// # Safety
+/// The caller must ensure that this thread has called [`cluster_arrive`] since it last waited.
+#[inline(always)]
+pub unsafe fn cluster_wait() {
+    ptx!("barrier.cluster.wait.acquire.aligned;", options(nostack, preserves_flags));
+}
+
+impl Shared {
+    /// Stores a word at the same address in the block `rank` of the cluster (`mapa`, `st.shared::cluster`).
+    ///
+    /// # Safety
+    /// The caller must ensure that the address has 8 bytes and is a multiple of 8, that no other thread accesses them until a
+    /// barrier of the cluster, that the cluster has a block of this rank, and that the block has started and not ended.
+    #[inline(always)]
+    pub unsafe fn store_remote(self, rank: u32, word: u64) {
+        ptx!("{{ .reg .b32 r; mapa.shared::cluster.u32 r, {}, {}; st.shared::cluster.u64 [r], {}; }}",
+            in(reg32) self.0, in(reg32) rank, in(reg64) word, options(nostack, preserves_flags));
+    }
 }

@@ -4,11 +4,11 @@ use engine::launch::TensorElement;
 use half::f16;
 
 /// The formats of the factors, as the option has them.
-pub(super) const TYPES: &[&str] = &["bf16", "f16", "tf32"];
+pub(in crate::ladders) const TYPES: &[&str] = &["bf16", "f16", "tf32"];
 
 /// A binary format of floating-point numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Format {
+pub(in crate::ladders) enum Format {
     /// The upper half of an f32.
     Bf16,
     /// IEEE 754's binary16.
@@ -25,11 +25,11 @@ const fn power(exponent: i32) -> f64 {
 }
 
 /// The bits of the NaN that every conversion to a format of 16 bits gives (PTX ISA, `cvt`).
-pub(super) const NAN: u16 = 0x7fff;
+pub(in crate::ladders) const NAN: u16 = 0x7fff;
 
 impl Format {
     /// The one of this name, of [`TYPES`].
-    pub(super) fn named(name: &str) -> Self {
+    pub(in crate::ladders) fn named(name: &str) -> Self {
         match name {
             "f16" => Self::F16,
             "tf32" => Self::Tf32,
@@ -38,7 +38,7 @@ impl Format {
     }
 
     /// Bytes of an element.
-    pub(super) fn bytes(self) -> u64 {
+    pub(in crate::ladders) fn bytes(self) -> u64 {
         match self {
             Self::Bf16 | Self::F16 => 2,
             Self::Tf32 | Self::F32 => 4,
@@ -46,7 +46,7 @@ impl Format {
     }
 
     /// The type of an element for a tensor copy.
-    pub(super) fn in_tensors(self) -> TensorElement {
+    pub(in crate::ladders) fn in_tensors(self) -> TensorElement {
         match self {
             Self::Bf16 => TensorElement::Bf16,
             Self::F16 => TensorElement::F16,
@@ -55,7 +55,7 @@ impl Format {
     }
 
     /// The digits of the significand.
-    pub(super) fn digits(self) -> i32 {
+    pub(in crate::ladders) fn digits(self) -> i32 {
         match self {
             Self::Bf16 => 8,
             Self::F16 | Self::Tf32 => 11,
@@ -69,22 +69,22 @@ impl Format {
     }
 
     /// The least number above 0.
-    pub(super) fn least(self) -> f64 {
+    pub(in crate::ladders) fn least(self) -> f64 {
         power(self.exponents().0 + 1 - self.digits())
     }
 
     /// The least normal number above 0.
-    pub(super) fn least_normal(self) -> f64 {
+    pub(in crate::ladders) fn least_normal(self) -> f64 {
         power(self.exponents().0)
     }
 
     /// The largest finite number.
-    pub(super) fn largest(self) -> f64 {
+    pub(in crate::ladders) fn largest(self) -> f64 {
         (2.0 - power(1 - self.digits())) * power(self.exponents().1)
     }
 
     /// The nearest number of the format, and the even one of two; beyond the largest, infinity (IEEE 754, §4.3.1).
-    pub(super) fn round(self, value: f64) -> f32 {
+    pub(in crate::ladders) fn round(self, value: f64) -> f32 {
         if !value.is_finite() || value == 0.0 {
             return value as f32;
         }
@@ -99,7 +99,7 @@ impl Format {
     }
 
     /// The bits of a number of a format of 16 bits.
-    pub(super) fn encode(self, value: f32) -> u16 {
+    pub(in crate::ladders) fn encode(self, value: f32) -> u16 {
         match self {
             _ if value.is_nan() => NAN,
             Self::F16 => f16::from_f32(value).to_bits(),
@@ -108,7 +108,7 @@ impl Format {
     }
 
     /// The number with these bits, of a format of 16 bits.
-    pub(super) fn decode(self, bits: u16) -> f32 {
+    pub(in crate::ladders) fn decode(self, bits: u16) -> f32 {
         match self {
             Self::F16 => f16::from_bits(bits).to_f32(),
             _ => f32::from_bits(u32::from(bits) << 16),

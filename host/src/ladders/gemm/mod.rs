@@ -28,7 +28,7 @@
 //! so few bits that no sum is rounded, as in the ladder `matmul`; an output is right only if it is that sum, rounded
 //! once (-0 is 0).
 
-mod formats;
+pub(super) mod formats;
 mod inputs;
 mod reference;
 mod sweep;

@@ -1,0 +1,219 @@
+//! The softmax, or the RMSNorm, of each row of a matrix of bfloat16, half precision or f32.
+//!
+//! Each kernel takes `(input: *const T, output: *mut T, …, n: u32)`, for row-major matrices of `m` rows and `n` columns, and
+//! computes in f32. `kernels_gpu::softmax` defines both operations, and `kernels_gpu::softmax::row` says what a row with
+//! infinities or NaN gives.
+//!
+//! Effective bandwidth counts one read and one write of every element, and one read of the weight.
+//!
+//! # The bound on the error
+//! With the unit roundoff u = 2^-24 of f32, to first order:
+//!
+//! - An exponential of x - max is off by a factor of at most 1 + (4 + 3 t) u, with t = max - x. `ex2.approx` has an error of 2 ulp
+//!   (PTX ISA, "ex2"), which is 4 u. The difference, the product with log2(e), and that constant are each off by u. Together
+//!   they change the exponent by 3 t u.
+//! - An exponential goes through at most k additions on its way to the sum. With each, an online softmax rescales: by an
+//!   exponential (4 u), a product (u) and the sum (u). The distances of the maxima add up to t. So the sum is off by at most
+//!   (4 + 6 k + 3 T) u, with T the mean of t weighted by the exponentials.
+//! - The quotient and the product with it are off by 2 u.
+//! - So an element is off by at most (10 + 6 k + 3 t + 3 T) u. Exponentials below 2^-126 are subnormal: they are off by up
+//!   to 2^-147 more.
+//! - The sum of squares of an RMSNorm is off by at most k u. The quotient by n, n in f32, and the sum with 1e-6 add 3 u. The root
+//!   halves this. The root, its reciprocal, and two products add 4 u: (k / 2 + 5.5) u together.
+//!
+//! k is n in the first rung. In each other rung a thread has at most n / 32 + 8 elements, and at most 16 additions combine
+//! the threads and blocks. The ends of this interval, rounded to the type of the elements, are the least and the greatest number
+//! that an element may be. A NaN has to be NaN, and an exact 0 has to be 0.
+
+mod problem;
+mod reference;
+
+use engine::Error;
+use engine::options::{Kind, Opt, Options};
+use engine::problem::Problem;
+use engine::registry::{Effort, Ladder, ShownColumns};
+
+use super::gemm::formats::Format;
+use crate::data::MAX_ELEMENTS;
+use problem::{DATA, Data, Rows};
+use reference::Op;
+
+/// The operations.
+const OPS: &[&str] = &["softmax", "rmsnorm"];
+
+/// The types of the elements.
+const TYPES: &[&str] = &["bf16", "f16", "f32"];
+
+pub(super) const LADDER: Ladder = Ladder {
+    name: "softmax",
+    summary: "the softmax of each row of a matrix, or its RMSNorm",
+    rungs: kernels_gpu::softmax::RUNGS,
+    options: &[
+        Opt::size("m", "M", "2^15", "How many rows"),
+        Opt::size("n", "N", "2^10", "How many columns: the elements of a row"),
+        Opt::word("op", "OP", OPS, "The operation on each row"),
+        Opt::word("type", "TYPE", TYPES, "The type of the elements"),
+        Opt::word(
+            "data",
+            "DATA",
+            DATA,
+            "The elements: random (normally distributed), constant, special (rows with NaN, infinities, large and small \
+             numbers), or masked (each row ends with some -inf)",
+        ),
+        Opt {
+            name: "resident",
+            metavar: "BLOCKS",
+            kind: Kind::SizeOr("device"),
+            default: "device",
+            help: "Blocks of the rungs whose blocks take several rows: those that the device holds, or at most BLOCKS",
+        },
+    ],
+    blocks: &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
+    block_rule: "a power of two from 64 to 1024",
+    sweep,
+    problem,
+    shown: ShownColumns::MEMORY,
+};
+
+/// Shapes at which a wrong comparison or a wrong offset shows: rows around warps, vectors, blocks and the longest rows of
+/// blocks, primes, rows that start at any offset from a multiple of 16 bytes, and numbers of rows around warps and blocks.
+const EDGES: &[(u64, u64)] = &[
+    (0, 0),
+    (0, 5),
+    (7, 0),
+    (1, 1),
+    (300, 1),
+    (3, 2),
+    (130, 3),
+    (5, 5),
+    (9, 7),
+    (4, 8),
+    (9, 9),
+    (3, 15),
+    (5, 16),
+    (4, 17),
+    (3, 31),
+    (33, 32),
+    (3, 33),
+    (127, 48),
+    (2, 63),
+    (5, 64),
+    (3, 65),
+    (2, 100),
+    (2, 127),
+    (129, 128),
+    (2, 129),
+    (7, 255),
+    (5, 256),
+    (3, 257),
+    (2, 383),
+    (2, 511),
+    (5, 512),
+    (2, 513),
+    (2, 640),
+    (3, 767),
+    (2, 997),
+    (3, 1000),
+    (2, 1023),
+    (5, 1024),
+    (3, 1025),
+    (1, 1536),
+    (2, 1999),
+    (1, 2047),
+    (3, 2048),
+    (1, 2049),
+    (2, 2056),
+    (1, 3072),
+    (1, 4095),
+    (2, 4096),
+    (1, 4097),
+    (1, 4104),
+    (1, 6001),
+    (1, 7919),
+    (1, 8192),
+    (1, 8193),
+    (1, 8200),
+    (1, 10_007),
+    (1, 12_288),
+    (1, 16_384),
+    (1, 16_385),
+    (1, 16_392),
+];
+
+fn sweep(effort: Effort) -> Vec<Options> {
+    let larger: &[(u64, u64)] = effort.pick(
+        &[
+            (1, 32_768),
+            (1, 32_776),
+            (2, 57_344),
+            (1, 57_352),
+            (3, 65_536),
+            (2, 65_537),
+            (1, 99_991),
+            (3, 131_072),
+            (2, 131_080),
+            (1, 262_143),
+            (2, 262_144),
+            (1, 262_152),
+            (1, 458_752),
+            (1, 524_288),
+            (1, 524_296),
+            (1, 1_000_003),
+            (32_768, 1000),
+            (5000, 4096),
+            (700, 16_384),
+            (300, 65_536),
+            (150, 262_144),
+            (1_000_003, 3),
+        ],
+        &[(1, 32_776), (2, 57_352), (2, 65_536), (1, 65_537), (1, 131_080), (1, 262_144), (1, 262_151), (700, 8)],
+        &[(1, 65_544)],
+    );
+    // Of the variants, only the usual one is checked with all of these shapes.
+    let others: &[(u64, u64)] = effort.pick(
+        &[(0, 0), (1, 1), (7, 4), (9, 33), (40, 1000), (3, 1024), (2, 4097), (3, 8192), (2, 20_000), (1, 262_144)],
+        &[(1, 1), (7, 4), (9, 33), (5, 1000), (2, 1024), (1, 4097), (2, 8192), (1, 20_000)],
+        &[(1, 1), (3, 36), (2, 1001), (1, 4100)],
+    );
+    let with = |&(m, n): &(u64, u64)| Options::default().with("m", m).with("n", n);
+    let mut all: Vec<Options> = EDGES.iter().chain(larger).map(with).collect();
+    let variants = || OPS.iter().flat_map(|op| TYPES.iter().map(move |word| (op, word)));
+    for shape in others {
+        all.extend(variants().skip(1).map(|(op, word)| with(shape).with("op", op).with("type", word)));
+    }
+    for data in &DATA[1..] {
+        for (op, word) in variants() {
+            all.push(with(&(12, 300)).with("op", op).with("type", word).with("data", data));
+        }
+        all.push(with(&(12, 1024)).with("data", data));
+    }
+    // Blocks and clusters that take several rows.
+    for (shape, resident) in [((11, 264), 2), ((7, 1000), 8), ((5, 5000), 1), ((20, 24), 16)] {
+        all.extend(
+            variants().map(|(op, word)| with(&shape).with("op", op).with("type", word).with("resident", resident)),
+        );
+    }
+    all
+}
+
+fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
+    let resident = options.maybe_size("resident").map_or(Ok(None), |resident| match u32::try_from(resident) {
+        Ok(resident) if resident > 0 => Ok(Some(resident)),
+        _ => Err(Error::out_of_bounds(LADDER.name, "resident", resident, &format!("1 to {}", u32::MAX))),
+    })?;
+    let [m, n] = ["m", "n"].map(|side| options.size_within(side, 0..=MAX_ELEMENTS));
+    let (m, n) = (m?, n?);
+    if m * n > MAX_ELEMENTS {
+        return Err(Error::too_large(LADDER.name, &format!("{m} × {n}"), MAX_ELEMENTS));
+    }
+    let op = if options.text("op") == OPS[0] { Op::Softmax } else { Op::RmsNorm };
+    let format = match options.text("type") {
+        "f32" => Format::F32,
+        word => Format::named(word),
+    };
+    let data = Data::named(options.text("data"));
+    Ok(Box::new(Rows::new([m, n], (op, format, data), resident)))
+}
+
+#[cfg(test)]
+mod tests;

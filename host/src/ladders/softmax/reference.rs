@@ -1,0 +1,96 @@
+//! The right elements of a row in double precision, and the bound on the error. The ladder's documentation derives it.
+
+/// What is computed of each row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Op {
+    Softmax,
+    RmsNorm,
+}
+
+/// The unit roundoff of f32.
+const U: f64 = f32::EPSILON as f64 / 2.0;
+
+/// The error of a subnormal exponential.
+const SUBNORMAL: f64 = 8.0 * 1.4e-45;
+
+/// For the terms of second order, and the roundings of the reference.
+const SLACK: f64 = 1.01;
+
+/// What all elements of a row are computed from.
+pub(super) enum Reference {
+    /// Every element is NaN.
+    Nan,
+    /// The maximum, the sum of the exponentials, and its relative error in units of [`U`].
+    Softmax { max: f64, sum: f64, error: f64 },
+    /// The least and the greatest reciprocal root that f32 may give, and the relative error of the elements. A reciprocal root
+    /// is 0 if the sum of the squares overflows.
+    RmsNorm { factors: [f64; 2], error: f64 },
+}
+
+/// An element, and the least and the greatest number that the bound allows for it before it is rounded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Expected {
+    pub(super) right: f64,
+    pub(super) least: f64,
+    pub(super) greatest: f64,
+}
+
+impl Reference {
+    /// Computes the reference of a row. Each of its elements goes through at most `additions` additions.
+    pub(super) fn new(op: Op, row: &[f64], additions: f64) -> Self {
+        if row.iter().any(|x| x.is_nan()) {
+            return Self::Nan;
+        }
+        match op {
+            Op::Softmax => Self::softmax(row, additions),
+            Op::RmsNorm => Self::rms_norm(row, additions),
+        }
+    }
+
+    fn softmax(row: &[f64], additions: f64) -> Self {
+        let max = row.iter().copied().fold(f64::NEG_INFINITY, f64::max);
+        if max.is_infinite() {
+            return Self::Nan;
+        }
+        let (mut sum, mut distances) = (0.0, 0.0);
+        for &x in row.iter().filter(|x| x.is_finite()) {
+            let exponential = (x - max).exp();
+            sum += exponential;
+            distances += exponential * (max - x);
+        }
+        Self::Softmax { max, sum, error: 4.0 + 6.0 * additions + 3.0 * distances / sum }
+    }
+
+    fn rms_norm(row: &[f64], additions: f64) -> Self {
+        let epsilon = f64::from(kernels_gpu::softmax::row::EPSILON);
+        let squares: f64 = row.iter().map(|x| x * x).sum();
+        let error = SLACK * (additions / 2.0 + 5.5) * U;
+        let factor = (squares / row.len() as f64 + epsilon).sqrt().recip();
+        let overflow = |sum: f64| if sum > f64::from(f32::MAX) { 0.0 } else { factor };
+        let width = 1.0 + SLACK * additions * U;
+        Self::RmsNorm { factors: [squares * width, squares / width].map(overflow), error }
+    }
+
+    /// The element for `x`, with its weight.
+    pub(super) fn expected(&self, x: f64, weight: f64) -> Expected {
+        let exact = |right| Expected { right, least: right, greatest: right };
+        match *self {
+            Self::Nan => exact(f64::NAN),
+            Self::Softmax { .. } if x == f64::NEG_INFINITY => exact(0.0),
+            Self::Softmax { max, sum, error } => {
+                let right = (x - max).exp() / sum;
+                let off = right * SLACK * (error + 6.0 + 3.0 * (max - x)) * U + SUBNORMAL;
+                // An exponential of 0 has no error, however far the element is from the maximum.
+                let off = if right == 0.0 { SUBNORMAL } else { off };
+                Expected { right, least: (right - off).max(0.0), greatest: right + off }
+            }
+            Self::RmsNorm { factors, error } => {
+                // An infinity times 0 is NaN.
+                let [one, other] = factors.map(|factor| x * factor * weight);
+                let off = one.abs().max(other.abs()) * error + SUBNORMAL;
+                let off = if one == 0.0 && other == 0.0 { 0.0 } else { off };
+                Expected { right: other, least: one.min(other) - off, greatest: one.max(other) + off }
+            }
+        }
+    }
+}

@@ -1,0 +1,81 @@
+//! The softmax of each row of a matrix, and the RMSNorm of each row.
+//!
+//! `input` and `output` are row-major matrices of `m` rows and `n` columns. Element `j` of a row of the softmax is
+//! `exp(x[j] - max) / sum`, with the row's maximum `max` and the sum of all `exp(x[k] - max)`. Element `j` of a row of the
+//! RMSNorm is `x[j] / sqrt(mean(x²) + 1e-6) * weight[j]`; `weight` has `n` elements of the same type. The elements are bf16,
+//! f16 or f32, and all arithmetic is that of f32. [`row`] has what the rungs share, and says what a row with infinities or
+//! NaN gives.
+//!
+//! Every rung is one kernel in one file. The rungs before `softmax_online` compute the softmax alone. The others are generic
+//! over the [operation](row::RowOperation). From `softmax_registers` on, the rungs keep a row in registers or in shared memory,
+//! so each has a longest row.
+//!
+//! # Safety
+//! All kernels: `input` and `output` each point to `m * n` elements in device memory that nothing else uses during the launch,
+//! at a multiple of 16, and `m * n` is below 2^31. `weight` points to `n` elements at a multiple of 16 if the operation has
+//! a weight. The block is the one in the kernel's name, where there is one, the grid is the one that the rung describes, and
+//! no row is longer than the rung's longest row.
+
+use rung::LaunchRequest;
+#[cfg(not(target_arch = "nvptx64"))]
+use rung::Rung;
+
+pub mod block;
+pub mod bulk;
+pub mod cluster;
+pub mod cluster_bulk;
+pub mod online;
+pub mod registers;
+pub mod row;
+pub mod shuffle;
+pub mod thread_per_row;
+pub mod vector;
+pub mod warp_per_row;
+
+/// The rungs, in the order in which they are climbed.
+#[cfg(not(target_arch = "nvptx64"))]
+pub const RUNGS: &[Rung] = &[
+    thread_per_row::SOFTMAX_THREAD_PER_ROW,
+    block::SOFTMAX_BLOCK,
+    shuffle::SOFTMAX_SHUFFLE,
+    online::SOFTMAX_ONLINE,
+    registers::SOFTMAX_REGISTERS,
+    vector::SOFTMAX_VECTOR,
+    warp_per_row::SOFTMAX_WARP_PER_ROW,
+    cluster::SOFTMAX_CLUSTER,
+    bulk::SOFTMAX_BULK,
+    cluster_bulk::SOFTMAX_CLUSTER_BULK,
+];
+
+/// The most bytes of a row that a rung accepts for elements of `size` bytes. `None` if the rung accepts all rows.
+#[cfg(not(target_arch = "nvptx64"))]
+#[must_use]
+pub fn longest_row(rung: &Rung, size: u64) -> Option<u64> {
+    match rung.name {
+        "softmax_registers" => Some(u64::from(registers::LONGEST) * size),
+        "softmax_vector" => Some(vector::bytes(1024).into()),
+        "softmax_warp_per_row" => Some(u64::from(warp_per_row::LONGEST) * size),
+        "softmax_cluster" => Some((cluster::BLOCKS * cluster::bytes(1024)).into()),
+        "softmax_bulk" => Some(bulk::bytes(1024).into()),
+        "softmax_cluster_bulk" => Some((cluster_bulk::BLOCKS * cluster_bulk::bytes(1024)).into()),
+        _ => None,
+    }
+}
+
+/// A block for each row. The number of rows is the first length of the shape. A matrix without rows has one block.
+fn rows(launch: &LaunchRequest<'_>) -> [u32; 3] {
+    [launch.length(0).max(1) as u32, 1, 1]
+}
+
+/// The smallest of the blocks that keeps a row of the shape `[m, n, bytes of an element]`, where a block of `BLOCK` threads
+/// keeps `bytes(BLOCK)` bytes. The largest block if no block keeps the row.
+fn smallest_block<const N: usize>(shape: &[u64], blocks: [u32; N], bytes: impl Fn(u32) -> u32) -> [u32; 3] {
+    let row = shape.get(1).copied().unwrap_or(1) * shape.get(2).copied().unwrap_or(1);
+    let mut block = blocks[N - 1];
+    for smaller in blocks.into_iter().rev() {
+        if row <= bytes(smaller).into() {
+            block = smaller;
+        }
+    }
+    [block, 1, 1]
+}

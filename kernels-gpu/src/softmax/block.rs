@@ -1,0 +1,88 @@
+//! One block per row.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+use super::row::{RowElement, exp, shift};
+use super::rows;
+use crate::operation::{Max, Operation, Sum};
+use crate::tensor_core::{Bf16, F16, Output as _};
+
+/// A block computes a row in the same three passes. Neighboring threads have neighboring elements.
+///
+/// After the first and the second pass, each thread has the maximum or the sum of every `BLOCK`-th element. A tree in shared
+/// memory combines them: in each of log2 `BLOCK` rounds, the first half of the threads combines its values with the second
+/// half's, between two barriers.
+///
+/// # Safety
+/// As [`softmax`](super) says.
+#[rung(
+    after = softmax_thread_per_row,
+    lesson = "one block per row: coalesced loads, and a tree in shared memory for the maximum and the sum",
+    blocks = [128, 256, 512],
+    default_block = 256,
+    grid = rows,
+    T = { _: Bf16, f16: F16, f32: f32 },
+)]
+pub unsafe fn softmax_block<T: RowElement, const BLOCK: u32>(input: *const T, output: *mut T, m: u32, n: u32) {
+    #[address_space(shared)]
+    static mut VALUES: MaybeUninit<[f32; BLOCK as usize]> = MaybeUninit::uninit();
+    let values = (&raw mut VALUES).cast::<f32>();
+    let row = thread::block_idx_x();
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
+    // SAFETY: the row has n elements, and k < n in all three loops.
+    let value = |k: u32| unsafe { *input.add(first + k as usize) }.value();
+
+    let (mut max, mut k) = (f32::NEG_INFINITY, thread::thread_idx_x());
+    while k < n {
+        max = max.max(value(k));
+        k += BLOCK;
+    }
+    // SAFETY: the whole block calls it, and there is an element for each thread.
+    let shift = shift(unsafe { combine_tree::<Max, BLOCK>(values, max) });
+    let (mut sum, mut k) = (0.0, thread::thread_idx_x());
+    while k < n {
+        sum += exp(value(k) - shift);
+        k += BLOCK;
+    }
+    // SAFETY: the whole block calls it, and there is an element for each thread.
+    let factor = 1.0 / unsafe { combine_tree::<Sum, BLOCK>(values, sum) };
+    let mut k = thread::thread_idx_x();
+    while k < n {
+        // SAFETY: k < n, and no other thread writes this element.
+        unsafe { *output.add(first + k as usize) = T::from_f32(exp(value(k) - shift) * factor) };
+        k += BLOCK;
+    }
+}
+
+/// Combines the values of a block's threads, for all threads.
+///
+/// # Safety
+/// All threads of a block of `BLOCK` call it together. `values` is shared memory of an element for each thread, which nothing
+/// else uses.
+#[inline(always)]
+unsafe fn combine_tree<O: Operation<f32>, const BLOCK: u32>(values: *mut f32, value: f32) -> f32 {
+    let tid = thread::thread_idx_x();
+    // The result of an earlier call is read before this thread's element is written again.
+    thread::sync_threads();
+    // SAFETY: tid < BLOCK, and no other thread accesses the element before the barrier.
+    unsafe { *values.add(tid as usize) = value };
+    let mut half = BLOCK / 2;
+    while half > 0 {
+        thread::sync_threads();
+        if tid < half {
+            let (own, other) = (values.wrapping_add(tid as usize), values.wrapping_add((tid + half) as usize));
+            // SAFETY: tid + half < BLOCK. No thread writes the other element in this round, and none reads this one.
+            unsafe { *own = O::combine(*own, *other) };
+        }
+        half /= 2;
+    }
+    thread::sync_threads();
+    // SAFETY: the first element was written before the barrier.
+    unsafe { *values }
+}

@@ -1,0 +1,64 @@
+//! Online softmax: the maximum and the sum in one pass.
+
+use core::mem::MaybeUninit;
+
+use cuda_std::{address_space, thread};
+use rung::rung;
+
+use super::row::{RmsNorm, RowElement, RowOperation, Softmax, of_block};
+use super::rows;
+use crate::tensor_core::{Bf16, F16, Output as _};
+
+/// A thread keeps the maximum of the elements so far and the sum of their exponentials relative to that maximum. When an
+/// element is a new maximum, the thread multiplies the sum by `exp(old maximum - new maximum)`.
+///
+/// So one pass over the row gives both, and a second pass writes: the row is read twice and written once, in place of three
+/// times and once. The price is a second exponential for each element. (Milakov and Gimelshein, *Online normalizer
+/// calculation for softmax*, 2018.) The parts of the threads are combined in the same way, with one barrier. The step is
+/// [`RowOperation::with`]. With another step, the kernel computes an RMSNorm.
+///
+/// # Safety
+/// As [`softmax`](super) says.
+#[rung(
+    after = softmax_shuffle,
+    lesson = "one pass for maximum and sum: a new maximum rescales the sum; the row is read twice, not three times",
+    blocks = [128, 256, 512],
+    default_block = 256,
+    grid = rows,
+    O = { _: Softmax, rmsnorm: RmsNorm },
+    T = { _: Bf16, f16: F16, f32: f32 },
+)]
+pub unsafe fn softmax_online<T: RowElement, O: RowOperation, const BLOCK: u32>(
+    input: *const T,
+    output: *mut T,
+    weight: *const T,
+    m: u32,
+    n: u32,
+) {
+    #[address_space(shared)]
+    static mut PARTS: MaybeUninit<[<O as RowOperation>::Part; BLOCK as usize / 32]> = MaybeUninit::uninit();
+    let row = thread::block_idx_x();
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
+    // SAFETY: the row has n elements, and k < n in both loops.
+    let value = |k: u32| unsafe { *input.add(first + k as usize) }.value();
+
+    let (mut part, mut k) = (O::NONE, thread::thread_idx_x());
+    while k < n {
+        part = O::with(part, value(k));
+        k += BLOCK;
+    }
+    // SAFETY: the whole block calls it, with an element for each warp.
+    let norm = O::norm(unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) }, n);
+    let mut k = thread::thread_idx_x();
+    while k < n {
+        // SAFETY: k < n, no thread writes the weight, and no other thread writes this element of the output.
+        unsafe {
+            let weight = if O::HAS_WEIGHT { (*weight.add(k as usize)).value() } else { 0.0 };
+            *output.add(first + k as usize) = T::from_f32(O::apply(norm, value(k), weight));
+        }
+        k += BLOCK;
+    }
+}

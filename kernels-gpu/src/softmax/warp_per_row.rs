@@ -1,0 +1,49 @@
+//! One warp per short row.
+
+use cuda_std::thread;
+use rung::rung;
+
+use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span};
+use crate::tensor_core::{Bf16, F16};
+
+/// Warps of a block, which are its rows.
+const WARPS: u32 = 4;
+/// The most elements of a row.
+pub const LONGEST: u32 = 1024;
+
+/// `softmax_vector` with a warp for each row, so no barrier and no shared memory.
+///
+/// The parts of a row meet in shuffles alone, and a warp does not wait for other warps. So some warps of a multiprocessor load
+/// while others store. In a block per row, all warps load, then all wait at the barrier, and then all store. The rows have at
+/// most 1024 elements.
+///
+/// # Safety
+/// As [`softmax`](super) says.
+#[rung(
+    after = softmax_vector,
+    lesson = "one warp per row: shuffles alone combine it, so no barrier and no shared memory",
+    blocks = [128],
+    grid = |launch| [launch.length(0).div_ceil(WARPS.into()).max(1) as u32, 1, 1],
+    O = { _: Softmax, rmsnorm: RmsNorm },
+    (T, VECTORS) = { _: (Bf16, 4), f16: (F16, 4), f32: (f32, 8) },
+)]
+pub unsafe fn softmax_warp_per_row<T: RowElement, O: RowOperation, const VECTORS: usize>(
+    input: *const T,
+    output: *mut T,
+    weight: *const T,
+    m: u32,
+    n: u32,
+) {
+    let row = thread::block_idx_x() * WARPS + thread::thread_idx_x() / 32;
+    if row >= m {
+        return;
+    }
+    let first = row as usize * n as usize;
+    let span = Span { n, first: thread::thread_idx_x() % 32, stride: 32 };
+
+    // SAFETY: the row has n elements, and no thread writes the input.
+    let vectors = unsafe { span.load::<T, O, VECTORS>(input.add(first)) };
+    let part = O::of_warp(span.part::<T, O, VECTORS>(&vectors));
+    // SAFETY: the row has n elements, and no other thread accesses this thread's vectors of the output.
+    unsafe { span.store::<T, O, VECTORS>(output.add(first), &vectors, O::norm(part, n), weight) };
+}
