@@ -102,7 +102,10 @@ fn baselines_compute_what_the_rungs_do() {
             "CUB DeviceScan",
             "memcpy",
         ];
-        assert_eq!(names, [&["CUB DeviceReduce"; 4][..], &others, &["CUB DeviceRadixSort"; 2], &["memcpy"; 2]].concat());
+        assert_eq!(
+            names,
+            [&["CUB DeviceReduce"; 4][..], &others, &["CUB DeviceRadixSort"; 2], &["memcpy"; 2]].concat()
+        );
         // The library keeps open what it works on.
         drop(gpu);
     });
