@@ -30,7 +30,8 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
 #[test]
 fn every_rung_has_a_verdict() {
     let sim = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Sim::open(&KERNELS, 0)?)) };
-    let out = within(&env(&sim), "why all --n=64 --m=32 --k=32 --rows=64 --cols=64 --queries=2 --heads=1 --device=sim").printed();
+    let out = within(&env(&sim), "why all --n=64 --m=32 --k=32 --rows=64 --cols=64 --queries=2 --heads=1 --device=sim")
+        .printed();
     for ladder in host::ladders() {
         assert!(out.contains(&format!("\n{}: ", ladder.name)) || out.starts_with(ladder.name));
         for rung in ladder.rungs {

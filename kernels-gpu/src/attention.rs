@@ -45,7 +45,7 @@ pub const RUNGS: &[Rung] = &[
 /// Returns log2(e) / √`d`: the factor from a score to the exponent of 2.
 const fn exponent_scale(d: u32) -> f32 {
     // The square root of 2 where the exponent of d is odd.
-    let root = if d.trailing_zeros() % 2 == 0 { 1.0 } else { core::f64::consts::SQRT_2 };
+    let root = if d.trailing_zeros().is_multiple_of(2) { 1.0 } else { core::f64::consts::SQRT_2 };
     (core::f64::consts::LOG2_E / (root * (1 << (d.trailing_zeros() / 2)) as f64)) as f32
 }
 

@@ -65,7 +65,7 @@ const HEAD_SIZES: &[&str] = &["128", "64"];
 
 pub(super) const LADDER: Ladder = Ladder {
     name: "attention",
-    summary: "softmax(Q Kᵀ / √d) V of bfloat16 or half precision: attention, the forward pass",
+    summary: "attention, the forward pass: softmax(Q Kᵀ / √d) V of 16-bit floats",
     rungs: kernels_gpu::attention::RUNGS,
     options: &[
         Opt::size("batch", "BATCH", "1", "The number of sequences"),
@@ -75,7 +75,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "HEADS",
             kind: Kind::SizeOr("heads"),
             default: "heads",
-            help: "The heads of K and V, a divisor of those of Q; by default the same number",
+            help: "The heads of K and V, a divisor of those of Q",
         },
         Opt::size("queries", "QUERIES", "512", "The rows of Q in each head"),
         Opt {
@@ -83,7 +83,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "KEYS",
             kind: Kind::SizeOr("queries"),
             default: "queries",
-            help: "The rows of K and V in each head; by default the same number as those of Q",
+            help: "The rows of K and V in each head",
         },
         Opt::word("d", "D", HEAD_SIZES, "The elements of a row"),
         Opt::word("type", "TYPE", TYPES, "The type of the elements"),

@@ -96,7 +96,7 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
         let (d, word) = (HEAD_SIZES[variant / 2 % 2], TYPES[variant / 4 % 2]);
         all.push(heads.with("causal", causal).with("d", d).with("type", word).with("data", DATA[data % DATA.len()]));
     };
-    let few: &[[u64; 2]] = &[[33, 17], [20, 65], [70, 33], [5, 130], [1, 1], [40, 0], [129, 70], [64, 64]];
+    let few: &[[u64; 2]] = &[[33, 17], [20, 65], [70, 33], [5, 130], [1, 1], [40, 0], [129, 70], [64, 64], [2, 2]];
     for (turn, &lengths) in effort.pick(EDGES, EDGES, few).iter().enumerate() {
         // The default variant and the causal one are those of the kernels that `cargo lab mutate` changes.
         let variants = effort.pick((0..8).collect(), vec![turn % 2, 2 + turn % 6], vec![turn % 8]);
