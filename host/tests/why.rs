@@ -125,6 +125,7 @@ fn a_verdict_fits_a_terminal() {
             "transpose" => "--rows=128 --cols=128",
             "shuffle" => "",
             "attention" => "--queries=64 --heads=1",
+            "softmax" => "--m=64 --n=512",
             _ => "--n=2^14",
         };
         let out = within(&env(&sim), &format!("why {} {sizes}", rung.name)).printed();

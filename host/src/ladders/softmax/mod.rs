@@ -169,17 +169,30 @@ fn sweep(effort: Effort) -> Vec<Options> {
         &[(1, 32_776), (2, 57_352), (2, 65_536), (1, 65_537), (1, 131_080), (1, 262_144), (1, 262_151), (700, 8)],
         &[(1, 65_544)],
     );
-    // Of the variants, only the usual one is checked with all of these shapes.
+    // Of the variants, only the usual one is checked with all of these shapes. With the other ones, each block of each rung
+    // has a row of its length.
     let others: &[(u64, u64)] = effort.pick(
         &[(0, 0), (1, 1), (7, 4), (9, 33), (40, 1000), (3, 1024), (2, 4097), (3, 8192), (2, 20_000), (1, 262_144)],
         &[(1, 1), (7, 4), (9, 33), (5, 1000), (2, 1024), (1, 4097), (2, 8192), (1, 20_000)],
-        &[(1, 1), (3, 36), (2, 1001), (1, 4100)],
+        &[
+            (1, 1),
+            (3, 36),
+            (2, 1001),
+            (1, 2000),
+            (1, 4100),
+            (1, 12_000),
+            (1, 24_000),
+            (1, 50_000),
+            (1, 100_000),
+            (1, 200_000),
+            (1, 400_000),
+        ],
     );
     let with = |&(m, n): &(u64, u64)| Options::default().with("m", m).with("n", n);
     let mut all: Vec<Options> = EDGES.iter().chain(larger).map(with).collect();
     let variants = || OPS.iter().flat_map(|op| TYPES.iter().map(move |word| (op, word)));
     for shape in others {
-        all.extend(variants().skip(1).map(|(op, word)| with(shape).with("op", op).with("type", word)));
+        all.extend(variants().map(|(op, word)| with(shape).with("op", op).with("type", word)));
     }
     for data in &DATA[1..] {
         for (op, word) in variants() {

@@ -102,11 +102,11 @@ pub fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Laun
     };
     let mut launches = Vec::new();
     for variant in variants {
-        let compiled = match rung.entries.of(variant) {
-            Some(Entries::PerBlock(blocks)) => blocks,
-            _ => ladder.blocks,
+        let blocks = match rung.entries.of(variant) {
+            Some(Entries::PerBlock(blocks)) => blocks.to_vec(),
+            _ => fixed.clone().unwrap_or_else(|| ladder.blocks.to_vec()),
         };
-        for block in fixed.clone().unwrap_or_else(|| compiled.to_vec()) {
+        for block in blocks {
             launches.push(Launch {
                 code: Code::Kernels,
                 entry: rung.entry(variant, block).map_err(engine::Error::from)?,
