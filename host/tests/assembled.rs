@@ -63,25 +63,41 @@ static USAGES: LazyLock<[BTreeMap<&str, Usage>; 4]> = LazyLock::new(|| {
     })
 });
 
-/// The most bytes that an entry may store to local memory for lack of registers. The sorts are written for keys of 32 bits: of
-/// these, two blocks with 64 registers per thread fit a multiprocessor. Larger keys and values spill up to 33 words. On
-/// `sm_100`, keys of the one sweep spill 10 words.
+/// The most bytes that an entry may store to local memory for lack of registers.
+///
+/// - The sorts are written for keys of 32 bits: of these, two blocks with 64 registers per thread fit a multiprocessor. Larger keys
+///   and values spill up to 33 words. On `sm_100`, keys of the one sweep spill 10 words.
+/// - Threads of a softmax with blocks of 1024 have 64 registers and keep 28 or 32 of them for a row. They spill up to 33 words.
+/// - `attention_persistent` spills 10 words, all outside of its inner loop. `attention_cp_async` spills a word on `sm_80`.
 fn allowed_spill_bytes(entry: &str) -> u64 {
     let is_larger = ["_u64", "_pairs_"].iter().any(|variant| entry.contains(variant));
-    if entry.starts_with("sort_") && (is_larger || entry.starts_with("sort_one_sweep_")) { 132 } else { 0 }
+    let is_sort = entry.starts_with("sort_") && (is_larger || entry.starts_with("sort_one_sweep_"));
+    let is_softmax = entry.starts_with("softmax_") && entry.ends_with("_1024");
+    let is_attention = entry.starts_with("attention_persistent_") || entry.starts_with("attention_cp_async_");
+    if is_sort || is_softmax {
+        132
+    } else if is_attention {
+        40
+    } else {
+        0
+    }
 }
 
 #[test]
 fn no_kernel_spills() {
     let assembled: BTreeSet<&str> = USAGES.iter().flat_map(BTreeMap::keys).copied().collect();
     assert_eq!(assembled, KERNELS.modules.iter().flat_map(entry_names).collect());
+    let mut wrong = Vec::new();
     for ((_, arch), usages) in ARCHITECTURES.into_iter().zip(&*USAGES) {
         for (name, usage) in usages {
             assert!(usage.registers > 0, "{name} for {arch}: {usage:?}");
             let spilled = u64::from(usage.spill_store_bytes);
-            assert!(spilled <= allowed_spill_bytes(name), "{name} spills {spilled} bytes on {arch}");
+            if spilled > allowed_spill_bytes(name) {
+                wrong.push(format!("{name} spills {spilled} bytes on {arch}"));
+            }
         }
     }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
 /// The alignment of dynamic shared memory, which a module with a kernel that uses it declares for all of its kernels.

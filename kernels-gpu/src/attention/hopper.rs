@@ -274,7 +274,6 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
         let t = thread::thread_idx_x() % WARP_GROUP;
         let row = first_row + t / 32 * 16 + t % 32 / 4;
         let seen = [row, row + 8].map(|row| keys_seen::<CAUSAL>(row, self.queries, self.keys));
-        #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
         for i in 0..N {
             if first_key + i as u32 / 4 * 8 + t % 4 * 2 + i as u32 % 2 >= seen[i / 2 % 2] {
                 scores[i] = f32::NEG_INFINITY;

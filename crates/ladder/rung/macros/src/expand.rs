@@ -115,7 +115,10 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
         let Some(place) = generics.iter().position(is_block_generic) else { continue };
         let name = &generics[place];
         if arguments.blocks.is_some() || name != "BLOCK" {
-            return fail(name.span(), "the values of a generic can list `BLOCK`, and then there is no `blocks`".to_owned());
+            return fail(
+                name.span(),
+                "the values of a generic can list `BLOCK`, and then there is no `blocks`".to_owned(),
+            );
         }
         for (_, sizes) in values {
             syn::parse2::<Block>(sizes[place].clone())?;
