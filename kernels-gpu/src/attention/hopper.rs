@@ -255,7 +255,8 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
         Self { head, kv_head, row, tiles, queries, keys }
     }
 
-    /// The work of block number `index`. Neighboring blocks have the same head, so they read the same keys and values from the L2 cache.
+    /// The work of block number `index`. Neighboring blocks have the same head, so they read the same keys and values from the
+    /// L2 cache.
     #[inline(always)]
     pub(super) fn of_block(index: u32, lengths: [u32; 4]) -> Self {
         let rows = lengths[2].div_ceil(ROWS).max(1);
@@ -285,8 +286,8 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
 /// Starts the products of a warp group's 64 queries with the keys of a tile, as one group. They replace the scores.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, that both tiles are full and no thread writes them before the
-/// products have been waited for, and that until then no thread accesses the scores.
+/// The caller must ensure that all threads of the warp group call it, that both tiles are full and no thread writes them
+/// before the products have been waited for, and that until then no thread accesses the scores.
 #[inline(always)]
 pub(super) unsafe fn start_scores<T: Element, const D: u32, const ROWS: u32, const KEYS: u32, const N: usize>(
     scores: &mut [f32; N],

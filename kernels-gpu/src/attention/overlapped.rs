@@ -12,12 +12,13 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// `attention_ping_pong`, whose warp groups start the products of two tiles in a turn.
+/// `attention_ping_pong`, whose warp groups start the products of two tiles together.
 ///
-/// A warp group of the previous rung waits twice for each tile: for its scores, and for its sums. Both products depend on the
-/// weights between them. But the scores of the next tile depend on nothing: here a warp group starts them together with the
-/// sums of the tile before. It needs the scores first. While it computes their weights, the tensor cores add the sums. That takes registers
-/// for both, the scores of one tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024, section 3.2.)
+/// A warp group of the previous rung waits twice for each tile: for its scores, and for its sums. The weights are between
+/// both products. But the scores of the next tile depend on nothing before them. Here a warp group starts them together with
+/// the sums of the current tile. It needs the scores first. While it computes their weights, the tensor cores add the sums.
+/// The price is registers for the scores of one tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024,
+/// section 3.2.)
 ///
 /// # Safety
 /// As [`attention`](super) says.

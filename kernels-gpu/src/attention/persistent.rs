@@ -13,11 +13,11 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 
 /// `attention_overlapped`, with one block for each multiprocessor, which computes one part of the queries after another.
 ///
-/// A block of the previous rung starts with an empty shared memory, and its tensor cores wait for the first tiles. At its end they
-/// wait again, while it stores its output. Here the producer goes on to the next queries while the consumers finish.
+/// A block of the previous rung starts with an empty shared memory, and its tensor cores wait for the first tiles. At its
+/// end they wait again, while it stores its output. Here the producer goes on to the next queries while the consumers finish.
 ///
-/// Queries with a causal mask see different numbers of keys. The parts are taken in the order of their length, the longest
-/// first, so that all blocks end at about the same time. (Shah et al., *FlashAttention-3*, 2024.)
+/// Queries with a causal mask see different numbers of keys. The parts with the most keys come first, so that all blocks end
+/// at about the same time. (Shah et al., *FlashAttention-3*, 2024.)
 ///
 /// # Safety
 /// As [`attention`](super) says.

@@ -12,21 +12,23 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// A producer copies, and the warp groups that multiply take turns at the tensor cores.
+/// A producer copies, and the warp groups that multiply alternate at the tensor cores.
 ///
-/// In `attention_wgmma` all warp groups wait at the barrier of the block after each tile, so all of them compute weights at the same
-/// time. An exponential takes a multiprocessor as long as 256 multiply-adds of a tensor core: for heads of 128 elements, the
-/// weights of a tile take half of the time of its products, and for heads of 64 elements as long as these.
+/// In `attention_wgmma` all warp groups wait at the barrier of the block after each tile, so all of them compute weights at
+/// the same time. A multiprocessor computes 16 exponentials in a cycle, in which its tensor cores could do 2048
+/// multiply-adds. So the exponentials of a tile take half of the time of its products for heads of 128 elements, and as long
+/// as its products for heads of 64 elements.
 ///
-/// Here each warp group has a turn. In its turn it starts its products, and then it lets the next warp group start. While the tensor
-/// cores work for that one, it computes its weights. A producer warp group starts the copies, as in `gemm_warp_specialized`. It gives its registers
-/// to the others, which makes larger tiles possible. (Shah et al., *FlashAttention-3*, 2024, section 3.1.)
+/// Here one warp group at a time starts its products, and then lets the next one start. While the tensor cores work for the
+/// next one, it computes its weights. A producer warp group starts the copies, as in `gemm_warp_specialized`, and gives its
+/// registers to the others, which makes larger tiles possible. (Shah et al., *FlashAttention-3*, 2024, section 3.1; CUDA C++
+/// Programming Guide, "Arithmetic Instructions".)
 ///
 /// # Safety
 /// As [`attention`](super) says.
 #[rung(
     after = attention_wgmma,
-    lesson = "warp groups take turns: one computes exponentials while the tensor cores work for the other",
+    lesson = "warp groups alternate: one computes exponentials while the tensor cores work for another one",
     default_block = 384,
     block_for = |shape| [(consumers(shape[3] as u32) + 1) * WARP_GROUP, 1, 1],
     fixed_block,

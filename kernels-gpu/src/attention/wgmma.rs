@@ -21,12 +21,12 @@ const FRAGMENTS: usize = KEYS as usize / 16;
 /// A warp group computes 64 queries with `wgmma`, and one thread of the block copies whole tiles.
 ///
 /// In `attention_cp_async` every warp loads fragments of `k` and `v` from shared memory for its 16 queries, and every thread
-/// computes the addresses of its copies. `wgmma` reads the tile of keys and the tile of values in shared memory itself, once for 64
-/// queries. The weights are its first factor, and stay in registers as before. A tensor copy takes one instruction for 64 columns of a
-/// tile. Rows after the last key of a head arrive as zeros.
+/// computes the addresses of its copies. `wgmma` reads the tiles of keys and values in shared memory itself, once for 64
+/// queries. The weights are its first factor, and stay in registers as before. A tensor copy takes one instruction for 64
+/// columns of a tile. Rows after the last key of a head arrive as zeros.
 ///
-/// The next tile arrives while the warp groups compute. But they all do the same thing at the same time: while they compute
-/// weights, the tensor cores wait.
+/// The next tile arrives while the warp groups compute. But all warp groups do the same thing at the same time: while they
+/// compute weights, the tensor cores wait.
 ///
 /// # Safety
 /// As [`attention`](super) says.
