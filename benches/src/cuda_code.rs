@@ -61,6 +61,7 @@ pub const PORTS: &[PortText] = ports![
     "scan" ["cooperation.cuh", "tensor_core.cuh"],
     "sort" ["cooperation.cuh"],
     "softmax",
+    "attention" ["tensor_core.cuh"],
 ];
 
 const BASELINES: &str = include_str!("../cuda/baselines.cu");

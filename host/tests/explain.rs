@@ -202,7 +202,8 @@ fn what_is_drawn_is_what_the_machine_counts() {
                 if !copies_in_bulk {
                     loads(&recording, rung.name);
                 }
-                if warp == 0 && rung.name == ladder.rungs[0].name {
+                // A kernel that polls counts its polls, and their number depends on timing.
+                if warp == 0 && rung.name == ladder.rungs[0].name && !rung.blocks_wait {
                     let mut session = Session::new(&mut sim, plan.problem(), false).unwrap();
                     let counters = session.observe(rung, launch, None, simt::Counters::new).unwrap();
                     assert_eq!(recording.counters.all().metrics(), counters.metrics(), "{}", rung.name);
