@@ -20,7 +20,7 @@ const PLUS_ONE: &str = "    \
 ";
 
 /// The ladders that the copy does without.
-const LEFT_OUT: [&str; 5] = ["gemm", "histogram", "matmul", "shuffle", "transpose"];
+const LEFT_OUT: [&str; 7] = ["attention", "gemm", "histogram", "matmul", "shuffle", "softmax", "transpose"];
 
 /// The crates that are compiled for the copy.
 const OWN: [&str; 2] = ["host", "kernels-gpu"];

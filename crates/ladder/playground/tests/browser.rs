@@ -377,8 +377,9 @@ fn it_is_small_and_fluid() {
     );
     println!("{bytes} bytes, {compressed:?} compressed; first paint after {paint} ms; slowest redraws {redraws} ms");
     if let Some(compressed) = compressed {
-        // Optimized, it is 40 % smaller. The kernels of `scan` made it 3,525,195 bytes: each kernel is in it as PTX.
-        assert!(compressed < 4_000_000, "{compressed} bytes compressed");
+        // Optimized, it is 40 % smaller. The kernels of `softmax` and `attention` made it 5,278,141 bytes: each kernel is in it
+        // as PTX.
+        assert!(compressed < 5_500_000, "{compressed} bytes compressed");
     }
     // A machine with much else to do takes longer than the 60 ms and the second that are meant.
     assert!(paint.as_f64() < Some(5000.0), "{paint}");
