@@ -62,7 +62,8 @@ impl<'a> Blocks<'a> {
             schedule,
             next: AtomicU64::new(0),
             // Small enough that all threads end together, and large enough that taking them costs little.
-            share: (count / (threads as u64 * 16)).clamp(1, 64),
+            // One at a time where not all fit: the first block that has not begun is then one that has room.
+            share: if limit < count { 1 } else { (count / (threads as u64 * 16)).clamp(1, 64) },
             last: AtomicBool::new(schedule != Schedule::Fixed),
             resident: AtomicU64::new(0),
             limit,
@@ -114,11 +115,30 @@ impl<'a> Blocks<'a> {
 
     /// The last block, if it has not begun and there is room for it.
     fn take_last(&self) -> Option<u64> {
-        (self.has_room() && !self.last.swap(true, Ordering::Relaxed)).then(|| self.count - 1)
+        if self.last.load(Ordering::Relaxed) || !self.reserve() {
+            return None;
+        }
+        let is_taken = self.last.swap(true, Ordering::Relaxed);
+        if is_taken {
+            self.release();
+        }
+        (!is_taken).then(|| self.count - 1)
     }
 
-    fn has_room(&self) -> bool {
-        self.resident.load(Ordering::Relaxed) < self.limit
+    /// Reserves the room for a block, before the block is taken. Returns whether there was room.
+    fn reserve(&self) -> bool {
+        let one_more = |resident| (resident < self.limit).then_some(resident + 1);
+        self.resident.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
+    }
+
+    /// Gives the room of a block back.
+    fn release(&self) {
+        self.resident.fetch_sub(1, Ordering::Relaxed);
+    }
+
+    /// Whether all blocks but the last one of a fixed schedule are taken.
+    fn are_taken(&self) -> bool {
+        self.next.load(Ordering::Relaxed) >= self.count - u64::from(self.schedule == Schedule::Fixed)
     }
 
     fn number(&self, index: u64) -> u64 {
@@ -245,16 +265,30 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
             && !self.state.progress.separates.load(Ordering::Relaxed)
     }
 
-    fn may_begin(&mut self) -> bool {
+    /// Whether there is a next block, and room for it.
+    fn may_begin(&self) -> bool {
+        let is_left = !self.taken.is_empty() || !self.blocks.are_taken();
+        is_left && self.blocks.resident.load(Ordering::Relaxed) < self.blocks.limit
+    }
+
+    /// Takes the next block, if there is room for it, which is then reserved.
+    fn take_next(&mut self) -> Option<u64> {
+        if !self.may_begin() || !self.blocks.reserve() {
+            return None;
+        }
         if self.taken.is_empty() {
             self.taken = self.blocks.take();
         }
-        !self.taken.is_empty() && self.blocks.has_room()
+        let next = self.taken.next();
+        if next.is_none() {
+            self.blocks.release();
+        }
+        next
     }
 
     fn begin_next(&mut self) -> bool {
-        while self.may_begin() {
-            if self.taken.next().is_some_and(|index| self.begin(index)) {
+        while let Some(index) = self.take_next() {
+            if self.begin(index) {
                 return true;
             }
             let faulted = self.state.progress.faulted.load(Ordering::Relaxed);
@@ -267,16 +301,16 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         false
     }
 
-    /// Begins a block. Those before the first that faulted are still run, so that the fault that is reported does not
-    /// depend on the timing of host threads.
+    /// Begins a block whose room is reserved. Those before the first that faulted are still run, so that the fault that is
+    /// reported does not depend on the timing of host threads.
     fn begin(&mut self, index: u64) -> bool {
         let number = self.blocks.number(index);
         if number > self.state.progress.faulted.load(Ordering::Relaxed) {
+            self.blocks.release();
             return false;
         }
         let new = || RunningCluster::new(self.state, &self.fork);
         let mut block = self.ended.pop().unwrap_or_else(new);
-        self.blocks.resident.fetch_add(1, Ordering::Relaxed);
         match block.begin(number) {
             Ok(()) => self.begun.push_back(block),
             Err(fault) => {
@@ -288,7 +322,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
     }
 
     fn end(&mut self, block: RunningCluster<'a, 'm, O>) {
-        self.blocks.resident.fetch_sub(1, Ordering::Relaxed);
+        self.blocks.release();
         self.ended.push(block);
     }
 
