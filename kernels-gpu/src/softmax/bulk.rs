@@ -29,7 +29,7 @@ const fn resident(block: u32) -> u32 {
     if block == 1024 { 1 } else { 1536 / block }
 }
 
-/// Blocks that stay and take row after row. The copies of the next rows are in flight while a block computes a row.
+/// Resident blocks, which compute one row after another. The copies of the next rows are in flight while a block computes a row.
 ///
 /// In `softmax_vector`, a block loads, computes, stores and ends. The multiprocessor loads during a computation only if it has
 /// other blocks, and for long rows there is one block. Here one thread starts a bulk copy (`cp.async.bulk`) of a whole row to

@@ -15,7 +15,7 @@ use std::hint::select_unpredictable as select;
 use super::fast::{canonical32, flush32, nan64};
 use crate::alu::lanes::each;
 
-/// For each segment of a function's argument the coefficients C0, of which the lower and the upper half, C1 and C2.
+/// The coefficients for each segment of a function's argument: the lower half of C0, the upper half of C0, C1 and C2.
 type Segments = [[i32; 128]; 4];
 
 /// The segments of the functions, in the order of special.txt.
