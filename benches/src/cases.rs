@@ -63,6 +63,18 @@ const VERSUS: &[Written] = &[
     ("softmax", "2048x65536", "m=2048 n=65536"),
     ("softmax", "1024x262144", "m=1024 n=262144"),
     ("softmax", "8192x4096 rmsnorm", "m=8192 n=4096 op=rmsnorm"),
+    ("attention", "4096", "batch=4 heads=16 queries=4096"),
+    ("attention", "8192", "batch=2 heads=16 queries=8192"),
+    ("attention", "16384", "batch=1 heads=16 queries=16384"),
+    ("attention", "4096 causal", "batch=4 heads=16 queries=4096 causal=yes"),
+    ("attention", "8192 causal", "batch=2 heads=16 queries=8192 causal=yes"),
+    ("attention", "16384 causal", "batch=1 heads=16 queries=16384 causal=yes"),
+    ("attention", "4096 d64", "batch=4 heads=16 queries=4096 d=64"),
+    ("attention", "8192 d64", "batch=2 heads=16 queries=8192 d=64"),
+    ("attention", "16384 d64", "batch=1 heads=16 queries=16384 d=64"),
+    ("attention", "4096 d64 causal", "batch=4 heads=16 queries=4096 d=64 causal=yes"),
+    ("attention", "8192 d64 causal", "batch=2 heads=16 queries=8192 d=64 causal=yes"),
+    ("attention", "16384 d64 causal", "batch=1 heads=16 queries=16384 d=64 causal=yes"),
 ];
 
 /// The cases of a ladder, or of all ladders that are timed.

@@ -11,6 +11,7 @@ use crate::cases::Case;
 use crate::contestant::{Contestant, Kind, port_name};
 use crate::cuda_code::CudaCode;
 use crate::error::{Error, Failure};
+use crate::torch;
 
 /// A launch of more nanoseconds than this is long.
 const LONG: f64 = 50e6;
@@ -197,6 +198,15 @@ pub fn contestants(
         let (own, reasons) = baseline::of(case.ladder, problem, &options(case, problem)?, device);
         all.extend(own.into_iter().map(|baseline| Contestant::baseline(baseline, library.clone(), problem)));
         left_out.extend(reasons);
+    }
+    if let Some(torch) = cuda.torch(case.ladder.name) {
+        let options = options(case, problem)?;
+        for names in torch::functions(case.ladder.name) {
+            match Contestant::torch(names, torch, &options, problem) {
+                Ok(contestant) => all.push(contestant),
+                Err(why) => left_out.push(format!("left out: {} does not compute this: {why}", names.0)),
+            }
+        }
     }
     if problem.facts().flops.is_none() {
         all.push(Contestant::read(problem, device));

@@ -4,11 +4,12 @@ use std::rc::Rc;
 
 use host::launch::Launch;
 use host::problem::Verdict;
-use host::{Device, DeviceProperties, Error, Problem, Rung, Session};
+use host::{Device, DeviceProperties, Error, Options, Problem, Rung, Session};
 use serde::{Serialize, Serializer};
 
 use crate::baseline::Baseline;
 use crate::library::Library;
+use crate::torch::{Step, Torch};
 
 /// A kind of contestant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -18,7 +19,7 @@ pub enum Kind {
     Rung,
     /// The same kernel in CUDA C++.
     CudaPort,
-    /// A call of one of NVIDIA's libraries.
+    /// A function of a library.
     Baseline,
     /// Reading the problem's largest buffer and nothing else: a ceiling.
     Read,
@@ -50,6 +51,8 @@ enum Work {
     Launch(&'static Rung, Launch),
     /// A baseline, and the library that has it.
     Call(Baseline, Rc<Library>),
+    /// A function of PyTorch, by its name in the worker, for a problem with these options.
+    Torch(&'static str, Options, Rc<Torch>),
     Read,
 }
 
@@ -75,6 +78,22 @@ impl Contestant {
         Self { name, kind, rung: None, is_bound, bytes, work }
     }
 
+    /// A function of PyTorch: its names in tables and in the worker, and the problem's options, which are complete.
+    ///
+    /// # Errors
+    /// Returns the reason when the function does not compute the problem.
+    pub fn torch(
+        (name, function): (&str, &'static str),
+        torch: &Rc<Torch>,
+        options: &Options,
+        problem: &dyn Problem,
+    ) -> Result<Self, String> {
+        torch.request(function, options, Step::Prepare)?;
+        let work = Work::Torch(function, options.clone(), torch.clone());
+        let (kind, bytes) = (Kind::Baseline, problem.facts().bytes);
+        Ok(Self { name: name.to_owned(), kind, rung: None, is_bound: false, bytes, work })
+    }
+
     /// Plain reading of a problem's largest buffer.
     pub fn read(problem: &dyn Problem, device: DeviceProperties) -> Self {
         let sizes = problem.buffers(device).into_iter().map(|buffer| buffer.bytes);
@@ -86,7 +105,7 @@ impl Contestant {
     pub fn check_supported<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
         match &self.work {
             Work::Launch(_, launch) => session.check_supported(launch),
-            Work::Call(..) | Work::Read => None,
+            Work::Call(..) | Work::Torch(..) | Work::Read => None,
         }
     }
 
@@ -103,6 +122,10 @@ impl Contestant {
                 &mut |stream, memory| library.enqueue(&baseline.call, stream, memory),
                 |problem, outputs| baseline.verdict(problem, outputs),
             ),
+            Work::Torch(function, options, torch) => Ok(match torch.request(function, options, Step::Check) {
+                Ok(_) => Verdict::Right,
+                Err(why) => Verdict::Wrong(why),
+            }),
             Work::Read => Ok(Verdict::Right),
         }
     }
@@ -119,6 +142,9 @@ impl Contestant {
                     .call(baseline.name, &mut |stream, memory| library.enqueue(&baseline.call, stream, memory))?
                     .time_ns
             }
+            Work::Torch(function, options, torch) => torch
+                .request(function, options, Step::Time)
+                .map_err(|reason| Error::Call { what: self.name.clone(), reason })?,
             Work::Read => session.read()?.map(|(time_ns, _)| time_ns),
         })
     }

@@ -1,9 +1,11 @@
-//! The CUDA C++ in `cuda/`: the CUDA ports of rungs, and the library of baselines.
+//! The code that rungs are measured against: the CUDA C++ in `cuda/`, which has the CUDA ports of rungs and the library of
+//! baselines, and PyTorch in a process.
 //!
-//! The text is part of this program. It is compiled and loaded on the machine that the program runs on, when a ladder
-//! first asks for it; when that is not possible, the output says why.
+//! The texts are part of this program. The first request of a ladder compiles and loads the CUDA C++, or starts the process, on
+//! the machine that the program runs on. When that is not possible, the output gives the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -16,6 +18,7 @@ use crate::baseline;
 use crate::error::Error;
 use crate::library::Library;
 use crate::nvcc::{self, Nvcc, Product, Unit};
+use crate::torch::{self, Torch};
 
 /// The CUDA ports of a ladder, as text.
 #[derive(Clone, Copy, Debug)]
@@ -73,23 +76,27 @@ struct Ports {
     entries: BTreeSet<String>,
 }
 
-/// The CUDA C++ that was compiled and loaded for one device.
+/// The code that was compiled, loaded or started for one device.
 pub struct CudaCode {
     nvcc: Result<Nvcc, String>,
     folder: PathBuf,
     ports: BTreeMap<&'static str, Result<Ports, String>>,
     library: Option<Result<Rc<Library>, String>>,
+    python: OsString,
+    torch: Option<Result<Rc<Torch>, String>>,
 }
 
 impl CudaCode {
-    /// Looks for an nvcc, and does nothing else yet. What nvcc makes is kept in [`nvcc::cache`].
+    /// Looks for an nvcc, and does nothing else yet. What nvcc makes is kept in [`nvcc::cache`]. The environment variable
+    /// `PYTHON` names the Python that has PyTorch; the default is `python3`.
     pub fn find() -> Self {
-        Self::with(Nvcc::find(), nvcc::cache())
+        Self::with(Nvcc::find(), nvcc::cache(), std::env::var_os("PYTHON").unwrap_or("python3".into()))
     }
 
-    /// The code that this nvcc makes, if it is one, kept in this folder.
-    pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf) -> Self {
-        Self { nvcc: nvcc.map_err(|error| error.to_string()), folder, ports: BTreeMap::new(), library: None }
+    /// The code that this nvcc makes, if it is one, kept in this folder, and the PyTorch of this Python.
+    pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf, python: OsString) -> Self {
+        let nvcc = nvcc.map_err(|error| error.to_string());
+        Self { nvcc, folder, ports: BTreeMap::new(), library: None, python, torch: None }
     }
 
     /// nvcc's version, when there is one.
@@ -98,7 +105,8 @@ impl CudaCode {
     }
 
     /// Compiles and loads the CUDA ports of the ladders `with_ports`, and the library when one of the ladders
-    /// `with_baselines` has baselines, all at the same time. What was asked for before is not made again.
+    /// `with_baselines` has baselines, all at the same time. Then starts PyTorch if it has functions for one of the ladders
+    /// `with_baselines`. What an earlier call has made is kept.
     pub fn prepare(&mut self, device: &mut dyn Device, with_ports: &[&str], with_baselines: &[&str]) {
         let wanted: Vec<_> = PORTS
             .iter()
@@ -128,6 +136,9 @@ impl CudaCode {
             let library = made.and_then(|path| Library::open(&path, device));
             self.library = Some(library.map(Rc::new).map_err(|error| error.to_string()));
         }
+        if self.torch.is_none() && with_baselines.iter().any(|ladder| torch::functions(ladder).next().is_some()) {
+            self.torch = Some(Torch::start(&self.python).map(Rc::new));
+        }
     }
 
     /// The launch of a rung's CUDA port: the same, of the entry that nvcc compiled. `None` when there is no such entry.
@@ -151,7 +162,20 @@ impl CudaCode {
         self.library.as_ref()?.as_ref().ok()
     }
 
-    /// Why a ladder has no CUDA ports or no baselines here, a line each.
+    /// The process of PyTorch, when it was requested, could be started, and has functions for this ladder.
+    pub fn torch(&self, ladder: &str) -> Option<&Rc<Torch>> {
+        torch::functions(ladder).next()?;
+        self.torch.as_ref()?.as_ref().ok()
+    }
+
+    /// The versions of the libraries that have the baselines.
+    pub fn versions(&self) -> Vec<String> {
+        let library = self.library().map(|library| library.versions.clone());
+        let torch = self.torch.iter().flatten().map(|torch| torch.versions.clone());
+        library.into_iter().chain(torch).collect()
+    }
+
+    /// The reasons why a ladder has no CUDA ports or no baselines here, one for each line.
     pub fn missing(&self, ladder: &str) -> Vec<String> {
         let has_ports = PORTS.iter().any(|own| own.ladder == ladder);
         let ports = match self.ports.get(ladder) {
@@ -160,11 +184,17 @@ impl CudaCode {
             _ => None,
         };
         let baselines = match &self.library {
-            _ if !baseline::exist_for(ladder) => Some(format!("{ladder} has no baselines")),
+            _ if !baseline::exist_for(ladder) => {
+                torch::functions(ladder).next().is_none().then(|| format!("{ladder} has no baselines"))
+            }
             Some(Err(why)) => Some(format!("no baselines: {why}")),
             _ => None,
         };
-        ports.into_iter().chain(baselines).collect()
+        let torch = match &self.torch {
+            Some(Err(why)) if torch::functions(ladder).next().is_some() => Some(format!("no PyTorch: {why}")),
+            _ => None,
+        };
+        ports.into_iter().chain(baselines).chain(torch).collect()
     }
 }
 

@@ -1,5 +1,5 @@
 //! Measures the ladders against other implementations of the same computation: *CUDA ports*, which are rungs written
-//! once more in CUDA C++, and *baselines*, which are NVIDIA's own libraries (CUB, cuBLAS, a copy of memory).
+//! once more in CUDA C++, and *baselines*, which are functions of libraries (CUB, cuBLAS, PyTorch, a copy of memory).
 //!
 //! The input are the ladders of `host`, the CUDA C++ in `cuda/`, which the machine's nvcc compiles, and a GPU. The
 //! output are tables and JSON of `lab versus`, which runs all contestants in turn in one process, and starts
@@ -19,6 +19,7 @@ pub mod library;
 pub mod nvcc;
 pub mod show;
 pub mod targets;
+pub mod torch;
 pub mod versus;
 
 pub use error::{Error, Failure};

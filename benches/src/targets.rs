@@ -83,6 +83,18 @@ pub const TARGETS: &[Target] = &[
     ("top softmax, 2048 × 65536, over memcpy", Baseline(("softmax", "2048x65536"), "memcpy", 1.0 / 0.93)),
     ("top softmax, 1024 × 262144, over memcpy", Baseline(("softmax", "1024x262144"), "memcpy", 1.0 / 0.9)),
     ("top RMSNorm, 8192 × 4096, over memcpy", Baseline(("softmax", "8192x4096 rmsnorm"), "memcpy", 1.0 / 0.97)),
+    ("top attention, 4096, d 128, over cuDNN", Baseline(("attention", "4096"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 8192, d 128, over cuDNN", Baseline(("attention", "8192"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 16384, d 128, over cuDNN", Baseline(("attention", "16384"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 4096, d 128, causal, over cuDNN", Baseline(("attention", "4096 causal"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 8192, d 128, causal, over cuDNN", Baseline(("attention", "8192 causal"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 16384, d 128, causal, over cuDNN", Baseline(("attention", "16384 causal"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 4096, d 64, over cuDNN", Baseline(("attention", "4096 d64"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 8192, d 64, over cuDNN", Baseline(("attention", "8192 d64"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 16384, d 64, over cuDNN", Baseline(("attention", "16384 d64"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 4096, d 64, causal, over cuDNN", Baseline(("attention", "4096 d64 causal"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 8192, d 64, causal, over cuDNN", Baseline(("attention", "8192 d64 causal"), "PyTorch, cuDNN", 1.0)),
+    ("top attention, 16384, d 64, causal, over cuDNN", Baseline(("attention", "16384 d64 causal"), "PyTorch, cuDNN", 1.0)),
 ];
 
 /// A target, with its measurement.

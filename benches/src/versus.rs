@@ -1,4 +1,4 @@
-//! `lab versus`: rungs against their CUDA ports and against NVIDIA's libraries, which alternate in one process.
+//! `lab versus`: rungs against their CUDA ports and against libraries, which alternate on one device.
 
 use std::time::Duration;
 
@@ -177,7 +177,7 @@ fn run(
             device: device.info().to_string(),
             toolchain,
             nvcc: cuda.nvcc_version().map(str::to_owned),
-            baselines: cuda.library().map(|library| library.versions.clone()),
+            baselines: cuda.versions(),
             date,
             command: command.trim_end().to_owned(),
             rounds: request.runs,

@@ -130,13 +130,18 @@ fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
     assert!(out.contains("no baselines: nvcc could not compile baselines.cu: baselines.cu(20): fatal error"), "{out}");
     assert!(out.contains("0.909 (0.909–0.909)"), "{out}");
 
-    let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
+    let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new(), "no/such/python".into());
     let (code, out, _) = run(|| clocked(""), &none, &args);
     assert_eq!(code, 0);
     for what in ["no CUDA ports: no nvcc: ", "no baselines: no nvcc: "] {
         assert!(out.contains(what), "{out}");
     }
     assert!(out.contains("\nhistogram_private "), "{out}");
+
+    let args = ["softmax_block", "--m", "3", "--n", "40", "--runs", "5"];
+    let (code, out, _) = run(|| clocked(""), &none, &args);
+    assert_eq!(code, 0);
+    assert!(out.contains("no PyTorch: cannot start no/such/python: "), "{out}");
 }
 
 #[test]
@@ -199,6 +204,31 @@ fn a_rung_that_cannot_run_a_problem_is_left_out_with_the_reason() {
 }
 
 #[test]
+fn pytorch_is_a_baseline_in_another_process() {
+    let nvcc = FakeNvcc::new(None);
+    let run = |more: &str| {
+        let args = format!("attention_naive --heads 1 --queries 32 --runs 5 {more}");
+        run(|| clocked(""), &|| nvcc.cuda(), &args.trim().split(' ').collect::<Vec<_>>())
+    };
+    let (code, out, err) = run("");
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("PyTorch 1.2.3"), "{out}");
+    let row = out.lines().find(|line| line.starts_with("PyTorch, cuDNN")).unwrap();
+    assert!(row.contains("50.00 µs") && row.contains("attention_naive") && row.contains("2.000"), "{row}");
+    let left_out = "left out: PyTorch, FlashAttention-2 does not compute this: it has no head of 128";
+    assert!(out.contains(left_out), "{out}");
+
+    for (more, why) in [
+        ("--causal yes", "wrong: PyTorch, cuDNN: its relative error is 0.5"),
+        ("--d 64", "wrong: PyTorch, cuDNN: PyTorch, cuDNN failed: the Python process exited without an answer"),
+    ] {
+        let (code, out, _) = run(more);
+        assert_eq!(code, 1, "{out}");
+        assert!(out.contains(why), "{out}");
+    }
+}
+
+#[test]
 fn what_cannot_be_asked_for_is_refused() {
     let nvcc = whole();
     for line in [
@@ -218,7 +248,7 @@ fn what_cannot_be_asked_for_is_refused() {
 
 #[test]
 fn a_contestant_that_takes_the_device_down_is_reported_and_the_others_are_measured_by_the_next_process() {
-    let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new());
+    let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new(), "no/such/python".into());
     let device = || {
         let mut device = clocked("");
         device.faulty = "transpose_naive";

@@ -12,6 +12,7 @@ use benches::cases::{Case, Written, from_table};
 use benches::contest::{contestants, options};
 use benches::contestant::{READ, port_name};
 use benches::cuda_code::CudaCode;
+use benches::torch;
 
 /// The sizes: of each ladder one or two that fit into the cache or nearly do, and one far beyond it. A ladder that is
 /// not here is measured at its usual size.
@@ -30,6 +31,8 @@ const SIZES: &[Written] = &[
     ("sort", "2^28", "n=2^28"),
     ("softmax", "8192x4096", "m=8192 n=4096"),
     ("softmax", "1024x262144", "m=1024 n=262144"),
+    ("attention", "4096", "batch=4 heads=16 queries=4096"),
+    ("attention", "4096 causal", "batch=4 heads=16 queries=4096 causal=yes"),
 ];
 
 /// The cases of `cargo bench`: each ladder's, in the ladders' order.
@@ -79,7 +82,8 @@ fn group(
     let ladder = [case.ladder.name];
     let wanted = |is_wanted| if is_wanted { &ladder[..] } else { &[] };
     let ports = wanted(rungs.iter().any(|rung| takes(&port_name(rung))));
-    let libraries = wanted(baselines.iter().any(|baseline| takes(baseline.name)));
+    let mut others = baselines.iter().map(|own| own.name).chain(torch::functions(ladder[0]).map(|(name, _)| name));
+    let libraries = wanted(others.any(takes));
     let wants_others = takes(READ) || rungs.iter().any(|rung| takes(rung.name));
     if ports.is_empty() && libraries.is_empty() && !wants_others {
         return Ok(Vec::new());

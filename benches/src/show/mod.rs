@@ -19,8 +19,8 @@ pub struct MeasurementContext {
     pub toolchain: String,
     /// nvcc's version, when there is one.
     pub nvcc: Option<String>,
-    /// The versions of the baselines' libraries, when there are baselines.
-    pub baselines: Option<String>,
+    /// The versions of the baselines' libraries.
+    pub baselines: Vec<String>,
     /// The date.
     pub date: String,
     /// The command line.

@@ -41,11 +41,17 @@ impl FakeNvcc {
         }
         let fake = Self { folder };
         script::write(&fake.program(), include_str!("../data/nvcc.sh"));
+        script::write(&fake.python(), include_str!("../data/python.sh"));
         fake
     }
 
     pub fn program(&self) -> PathBuf {
         self.folder.path().join("nvcc")
+    }
+
+    /// A Python with a stand-in for PyTorch.
+    pub fn python(&self) -> PathBuf {
+        self.folder.path().join("python")
     }
 
     pub fn cache(&self) -> PathBuf {
@@ -61,7 +67,7 @@ impl FakeNvcc {
     }
 
     pub fn cuda(&self) -> CudaCode {
-        CudaCode::with(Nvcc::at(self.program()), self.cache())
+        CudaCode::with(Nvcc::at(self.program()), self.cache(), self.python().into())
     }
 }
 
