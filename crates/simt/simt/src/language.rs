@@ -12,11 +12,12 @@ pub(crate) enum Language {
 }
 
 /// What a text writes for a function, and its name in Rust, in CUDA C++ and in PTX.
-const NAMES: [(&str, [&str; 3]); 6] = [
+const NAMES: [(&str, [&str; 3]); 7] = [
     ("{sync_threads}", ["`thread::sync_threads()`", "`__syncthreads()`", "`bar.sync 0`"]),
     ("{sync_warp}", ["`warp::sync_warp`", "`__syncwarp()`", "`bar.warp.sync`"]),
     ("{ballot}", ["`warp::warp_vote_ballot`", "`__ballot_sync()`", "`vote.sync.ballot`"]),
     ("{device_fence}", ["`thread::device_fence()`", "`__threadfence()`", "`fence.acq_rel.gpu`"]),
+    ("{block_fence}", ["`thread::device_fence()`", "`__threadfence_block()`", "`fence.acq_rel.cta`"]),
     (
         "{sync_cluster}",
         [

@@ -19,7 +19,9 @@ mod clocks;
 mod grid;
 mod hash;
 mod locations;
+mod locks;
 mod pairs;
+mod patterns;
 mod shadow;
 mod sites;
 mod threads;
@@ -41,6 +43,7 @@ use clocks::Node;
 use grid::{Agent, Grid, WarpNumber};
 use hash::FastHasher;
 use locations::Locations;
+use locks::Locks;
 use pairs::Pairs;
 use shadow::Shadow;
 use sites::Sites;
@@ -57,6 +60,7 @@ pub(super) struct Race {
     blocks: HashMap<u64, Block, FastHasher>,
     global: Shadow,
     locations: Locations,
+    locks: Locks,
     objects: Objects,
     /// The lanes that have issued the last operations of which mbarriers are told, by the threads that stand for these.
     issuers: HashMap<(WarpNumber, u32), u32>,
@@ -106,7 +110,8 @@ const MOST: u64 = 2 << 30;
 
 impl Race {
     pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
-        let sites = Sites::new(facts.function.program());
+        let program = facts.function.program();
+        let sites = Sites::new(program, facts.function.module.register_uses(program));
         let blocks = facts.grid.iter().map(|side| u64::from(*side)).product();
         Self {
             findings: Findings::default(),
@@ -115,6 +120,7 @@ impl Race {
             blocks: HashMap::default(),
             global: Shadow::default(),
             locations: Locations::default(),
+            locks: Locks::default(),
             objects: Objects::default(),
             issuers: HashMap::new(),
             pairs: Pairs::default(),
@@ -164,8 +170,11 @@ impl Race {
 
     /// Lanes execute a fence that orders memory.
     fn fence_of(&mut self, warp_id: WarpId, mask: u32, scope: Scope, kind: FenceKind) {
-        let Some((warp, grid)) = self.warp(warp_id) else { return };
+        let Self { blocks, grid: Some(grid), locks, .. } = self else { return };
+        let warp = blocks.get_mut(&warp_id.block).and_then(|own| own.warps.get_mut(warp_id.warp as usize));
+        let Some(warp) = warp else { return };
         warp.acquire_pending(mask, scope, grid);
+        locks.fence(warp, mask, scope);
         if kind == FenceKind::Sc && scope > Scope::Cta {
             warp.fence_in_order(mask, grid);
         }
@@ -248,7 +257,7 @@ impl Checker for Race {
         let BarrierArrival { warp_id, id, lanes, waits, .. } = *arrival;
         let Some(block) = self.blocks.get_mut(&warp_id.block) else { return };
         let Some(warp) = block.warps.get_mut(warp_id.warp as usize) else { return };
-        let release = Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cta };
+        let release = Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cta, by_volatile: false };
         block.barriers[id as usize].push(Arrival { warp: warp_id.warp, waits, release });
     }
 
@@ -285,7 +294,7 @@ impl Checker for Race {
             // With `.relaxed`, what was before a fence is released.
             let released = match relaxed {
                 true => warp.fenced.iter().map(|own| Release { lanes: own.lanes & lanes, ..own.clone() }).collect(),
-                false => vec![Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cluster }],
+                false => vec![Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cluster, by_volatile: false }],
             };
             if let Some(first) = self.first_of_cluster(warp_id.block) {
                 first.cluster_barrier.arrived.extend(released);
@@ -326,7 +335,7 @@ impl Checker for Race {
     }
 
     fn end(&mut self, _: bool) {
-        self.pairs.tell(&self.sites, &mut self.findings);
+        self.pairs.tell(&self.sites, &self.locations.flags, &mut self.findings);
         let what = match (&self.grid, self.is_full) {
             (None, _) => "the grid has more blocks than the check has room for",
             (_, true) => "what is known of memory has taken all room, and memory accessed later was not looked at",

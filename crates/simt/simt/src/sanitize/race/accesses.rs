@@ -8,11 +8,11 @@ use super::asynchronous::object;
 use super::clocks::Node;
 use super::grid::{Agent, WarpNumber};
 use super::shadow::{LINE, Run};
-use super::sites::PRODUCT;
+use super::sites::{Info, PRODUCT};
 use super::threads::{Release, Tree};
 use crate::memory::Place;
 use crate::observe::{
-    Access, AccessKind, Issue, MbarrierEvent, MbarrierUse, Order, Places, Scope, Site, Space, StoredValues, WarpId,
+    Access, AccessKind, Issue, MbarrierEvent, MbarrierUse, Places, Scope, Site, Space, StoredValues, WarpId,
 };
 use crate::regs::lanes;
 use crate::sanitize::finding::{ThreadAtSite, in_words};
@@ -39,14 +39,19 @@ impl Race {
     fn touch(&mut self, touch: &Touch<'_, '_>, each_run: impl FnOnce(&Run, &mut dyn FnMut(u64, &Run))) {
         let Touch { site, warp_id, space, whose, places, .. } = *touch;
         let number = self.sites.number(site);
-        let order = self.sites.info(number).order;
+        let (order, is_volatile) = (self.sites.info(number).order, self.sites.info(number).is_volatile());
         // The state of the warp is put aside while the shadow of its block is changed.
-        let Some((warp, _)) = self.warp(warp_id) else { return };
+        let Some((warp, grid)) = self.warp(warp_id) else { return };
+        // Volatile accesses stay in program order, so a thread that has seen a flag needs no fence before them.
+        let after_flags = if is_volatile { warp.with_pending(grid) } else { None };
         let classes = std::mem::take(&mut warp.classes);
         let waited = warp.issued.as_ref().map(|issued| issued.waited.clone());
         let (home, clock) = (warp.number, touch.clock.unwrap_or(warp.clock));
         let full = self.is_full;
-        let Self { grid: Some(grid), blocks, global, sites, issuers, pairs, hits, facts, .. } = self else { return };
+        let Self { grid: Some(grid), blocks, global, sites, issuers, pairs, hits, facts, locks, locations, .. } = self
+        else {
+            return;
+        };
         let agent = grid.agent(home, touch.agent);
         let actor = Actor {
             warp: agent,
@@ -56,7 +61,7 @@ impl Race {
             site: number,
             writes: touch.writes,
             is_strong: order.is_strong(),
-            classes: &classes,
+            classes: after_flags.as_ref().unwrap_or(&classes),
             waited: waited.as_ref(),
             sites,
             grid,
@@ -71,11 +76,14 @@ impl Race {
             let before = shadow.bytes;
             let base = Run { warp: agent, clock, site: number, ..Run::default() };
             each_run(&base, &mut |line, run| {
-                if !run.is_of_same_bytes() {
-                    sites.set_of_many(number);
-                }
-                if actor.writes && !run.lanes.is_power_of_two() && run.is_of_same_bytes() && !actor.is_strong {
+                let is_atomic = actor.is_strong && !is_volatile;
+                if actor.writes && !run.lanes.is_power_of_two() && run.is_of_same_bytes() && !is_atomic {
                     hits.push(actor.collision(run));
+                }
+                if !locks.is_empty() && actor.is_threads() {
+                    shadow.visit(line, run, |earlier, wrote, lanes, byte| {
+                        hits.extend(actor.locked(earlier, wrote, (lanes, clock), byte, locks));
+                    });
                 }
                 shadow.access(line, run, full, &actor, hits);
                 for hit in hits.drain(..) {
@@ -97,7 +105,8 @@ impl Race {
                         true => touch.stored.alike,
                         false => hit.wrote && touch.stored.unchanged >> hit.lanes.1 & 1 != 0,
                     };
-                    pairs.add(&hit, same_value, (number, later, earlier), address, place);
+                    let flag = flag_place(space, whose, address);
+                    pairs.add(&hit, same_value, (number, later, earlier), (address, flag), &locations.flags, place);
                 }
             });
             taken = shadow.bytes - before;
@@ -123,12 +132,16 @@ impl Race {
     }
 
     /// Strong accesses of lanes: what they hand over and get.
-    fn strong(&mut self, warp_id: WarpId, (kind, order, mask): (AccessKind, Order, u32), at: impl Fn(usize) -> u64) {
-        let Self { blocks, locations, grid: Some(grid), .. } = self else { return };
+    fn strong(&mut self, warp_id: WarpId, (info, mask): (Info, u32), at: impl Fn(usize) -> u64) {
+        let Self { blocks, locations, locks, grid: Some(grid), .. } = self else { return };
         let warp = blocks.get_mut(&warp_id.block).and_then(|own| own.warps.get_mut(warp_id.warp as usize));
-        if let Some(warp) = warp {
-            locations.access(warp, (kind, order, mask), at, grid);
+        let Some(warp) = warp else { return };
+        if info.locks {
+            locks.take(warp, mask, info.order, &at);
+        } else if info.kind != AccessKind::Load && !locks.is_empty() {
+            locks.release(warp, mask, &at);
         }
+        locations.access(warp, (info, mask), at, grid);
     }
 
     /// Lanes do something with an mbarrier, or its phase ends.
@@ -171,7 +184,8 @@ impl Race {
                 objects.arrive(name, &fences, true);
             }
             MbarrierUse::Arrive => {
-                let release = Release { snapshot: warp.release(mask), lanes: mask, scope: Scope::Cluster };
+                let release =
+                    Release { snapshot: warp.release(mask), lanes: mask, scope: Scope::Cluster, by_volatile: false };
                 objects.arrive(name, &release.tree(grid), true);
             }
             MbarrierUse::CopiesArrive => {
@@ -237,19 +251,15 @@ impl Race {
             (Space::Shared, Some(rank)) => self.of_rank(warp_id.block, rank),
             _ => return,
         };
-        let order = self.sites.info(self.sites.number(site)).order;
+        let info = *self.sites.info(self.sites.number(site));
         let Some((warp, _)) = self.warp(warp_id) else { return };
         let (agent, clock) = match access.kind {
             AccessKind::AsyncCopy => (Agent::Copies, warp.issued.get_or_insert_default().issue()),
             // What is released by this very access belongs to what was before.
             _ => (Agent::Threads, warp.clock),
         };
-        if order.is_strong() {
-            let at = |lane: usize| match access.space {
-                Space::Shared => 1 << 63 | object(whose, access.addresses[lane]),
-                _ => access.addresses[lane],
-            };
-            self.strong(warp_id, (access.kind, order, access.mask), at);
+        if info.order.is_strong() {
+            self.strong(warp_id, (info, access.mask), |lane| flag_place(access.space, whose, access.addresses[lane]));
         }
         let writes = match access.kind {
             AccessKind::Load => false,
@@ -260,6 +270,14 @@ impl Race {
         let stored = access.stored;
         let touch = Touch { site, warp_id, agent, issuer: None, space, whose, writes, clock, stored, places };
         self.touch(&touch, |base, act| each_run(base, access, act));
+    }
+}
+
+/// A name for the memory at an address: of the global memory, or of the shared memory of the block `whose`.
+fn flag_place(space: Space, whose: u64, address: u64) -> u64 {
+    match space {
+        Space::Shared => 1 << 63 | object(whose, address),
+        _ => address,
     }
 }
 

@@ -5,10 +5,11 @@ use std::cell::Cell;
 use super::asynchronous::WaitedClocks;
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
+use super::locks::{Locks, Moment};
 use super::shadow::Run;
 use super::sites::{Info, SiteNumber, Sites};
 use super::threads::Class;
-use crate::observe::{AccessKind, Semantics};
+use crate::observe::AccessKind;
 use crate::regs::ALL;
 
 /// Lanes of a warp that have accessed something at a time.
@@ -39,6 +40,10 @@ pub(super) enum Reason {
     Size,
     /// Both are volatile, by lanes of one warp that nothing makes run in step.
     InStep,
+    /// One is volatile and the other is volatile or atomic: in CUDA C++ and Rust a volatile access is not atomic.
+    Volatile,
+    /// They are ordered by the order of two critical sections, and one thread has no fence after taking the lock.
+    Lock,
     /// They are ordered, but no proxy fence is between a write and what an asynchronous operation reads.
     Proxy,
 }
@@ -148,14 +153,16 @@ impl Actor<'_> {
     /// strong accesses do not collide with many that plain ones do.
     #[inline]
     pub(super) fn is_as_strong_as(&self, site: SiteNumber) -> bool {
-        let (earlier, own) = (self.sites.info(site).order, self.sites.info(self.site).order);
-        !own.is_strong() || earlier.is_strong() && earlier.scope >= own.scope
+        let (earlier, own) = (self.sites.info(site), self.sites.info(self.site));
+        let is_strong = earlier.order.is_strong() && earlier.order.scope >= own.order.scope;
+        !own.order.is_strong() || is_strong && (own.is_volatile() || !earlier.is_volatile())
     }
 
     /// Whether threads may have seen an earlier strong write, and with it that it was before.
     #[inline]
     pub(super) fn may_have_seen(&self, earlier: &Toucher) -> bool {
-        !self.is_strong && self.is_threads() && self.sites.info(earlier.site).order.is_strong()
+        let is_atomic = self.is_strong && !self.sites.info(self.site).is_volatile();
+        !is_atomic && self.is_threads() && self.sites.info(earlier.site).order.is_strong()
     }
 
     /// Which of these lanes have seen a strong write: those that come behind one of these strong accesses to the same place,
@@ -195,12 +202,14 @@ impl Actor<'_> {
         let nearness = self.grid.nearness(self.warp, earlier.warp);
         let (one, other) = (self.sites.info(earlier.site), self.sites.info(self.site));
         let strong = one.order.is_strong() && other.order.is_strong();
+        let volatile = [one, other].map(Info::is_volatile);
         let reason = match strong {
             false => Reason::Unordered,
             true if !same_size => Reason::Size,
             true if !nearness.is_in(one.order.scope) || !nearness.is_in(other.order.scope) => Reason::Scope,
-            true if nearness == Nearness::Warp && [one, other].into_iter().all(is_volatile) => Reason::InStep,
-            true => return None,
+            true if volatile == [false; 2] || one.spins || other.spins => return None,
+            true if nearness == Nearness::Warp && volatile == [true; 2] => Reason::InStep,
+            true => Reason::Volatile,
         };
         Some((reason, nearness))
     }
@@ -222,19 +231,48 @@ impl Actor<'_> {
             return Some(Hit { reason: Reason::Proxy, nearness, earlier: *earlier, wrote, writes: false, lanes, byte });
         };
         let (reason, nearness) = self.reason(earlier, same_size)?;
-        // Flags that lanes wait for are meant so.
-        let waits = self.sites.info(self.site).polls || !self.sites.is_of_many(self.site);
-        if reason == Reason::InStep && (!wrote || self.writes || waits || !self.sites.is_of_many(earlier.site)) {
+        Some(Hit { reason, nearness, earlier: *earlier, wrote, writes: self.writes, lanes: pair, byte })
+    }
+
+    /// The collision with an earlier access to the same byte that only the order of two critical sections orders.
+    #[cold]
+    pub(super) fn locked(
+        &self,
+        earlier: &Toucher,
+        wrote: bool,
+        (lanes, clock): (u32, u32),
+        byte: u8,
+        locks: &Locks,
+    ) -> Option<Hit> {
+        if !wrote && !self.writes || !self.grid.is_threads(earlier.warp) {
             return None;
         }
-        Some(Hit { reason, nearness, earlier: *earlier, wrote, writes: self.writes, lanes: pair, byte })
+        let (_, nearness) = self.reason(earlier, self.same_size(earlier.site))?;
+        for (lane, other) in
+            crate::regs::lanes(lanes).flat_map(|own| crate::regs::lanes(earlier.lanes).map(move |lane| (own, lane)))
+        {
+            let (later, other) = (lane as u32, other as u32);
+            if (self.warp, later) == (earlier.warp, other)
+                || !self.all_before(&Toucher { lanes: 1 << other, ..*earlier }, 1 << later)
+            {
+                continue;
+            }
+            let first = Moment { warp: earlier.warp, lane: other, clock: earlier.clock };
+            let second = Moment { warp: self.warp, lane: later, clock };
+            if locks.is_missing_acquire(first, second, nearness, self.grid) {
+                let lanes = (other, later);
+                let (earlier, writes) = (*earlier, self.writes);
+                return Some(Hit { reason: Reason::Lock, nearness, earlier, wrote, writes, lanes, byte });
+            }
+        }
+        None
     }
 
     /// The collision of two lanes that write the same bytes by one instruction.
     pub(super) fn collision(&self, run: &Run) -> Hit {
         let (one, others) = (run.lanes.trailing_zeros(), run.lanes & (run.lanes - 1));
         Hit {
-            reason: Reason::Unordered,
+            reason: if self.is_strong { Reason::Volatile } else { Reason::Unordered },
             nearness: Nearness::Warp,
             earlier: Toucher { warp: run.warp, clock: run.clock, site: run.site, lanes: run.lanes },
             wrote: true,
@@ -256,8 +294,4 @@ fn not_up_to(known: &Node, earlier: &Toucher) -> u32 {
         }
         Node::Uniform(_) | Node::Inner(_) => earlier.lanes,
     }
-}
-
-fn is_volatile(info: &Info) -> bool {
-    info.order.semantics == Semantics::Volatile && matches!(info.kind, AccessKind::Load | AccessKind::Store)
 }

@@ -5,12 +5,13 @@
 //! `.release`, or the fence before it. It knows that from its acquire on: the read itself, if it is `.acquire`, or the
 //! fence behind it. Atomic operations hand over what was there before them; other writes end it.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use super::clocks::Node;
 use super::grid::Grid;
 use super::hash::FastHasher;
+use super::sites::Info;
 use super::threads::{Release, WarpState};
 use crate::observe::{AccessKind, Order, Scope};
 use crate::regs::lanes;
@@ -18,12 +19,17 @@ use crate::regs::lanes;
 /// Releases that are kept one by one; of more, those of the same scope are joined.
 const MOST: usize = 8;
 
+/// Memory on which threads spin, by place.
+pub(super) type Flags = HashSet<u64, FastHasher>;
+
 /// What strong writes to places hand over.
 #[derive(Debug, Default)]
 pub(super) struct Locations {
     all: HashMap<u64, Vec<Release>, FastHasher>,
     /// What those knew at a `fence.sc` that have written to a place since.
     heard: HashMap<u64, Node, FastHasher>,
+    /// The places on which threads have spun.
+    pub(super) flags: Flags,
 }
 
 impl Locations {
@@ -31,13 +37,24 @@ impl Locations {
     pub(super) fn access(
         &mut self,
         warp: &mut WarpState,
-        (kind, order, mask): (AccessKind, Order, u32),
+        (info, mask): (Info, u32),
         at: impl Fn(usize) -> u64,
         grid: &Grid,
     ) {
+        let Info { kind, order, .. } = info;
         let writes = kind != AccessKind::Load;
         self.hear(warp, (kind, mask), &at);
-        let hands_over = writes && (order.releases() || warp.fenced.iter().any(|fence| fence.lanes & mask != 0));
+        if info.spins {
+            self.flags.extend(lanes(mask).map(&at));
+        }
+        // A volatile write to a flag comes after the volatile accesses before it. What one lane alone writes may be a flag.
+        let sets = match writes && info.is_volatile() {
+            true if mask.is_power_of_two() => mask,
+            true => lanes(mask).filter(|lane| self.flags.contains(&at(*lane))).fold(0, |all, lane| all | 1 << lane),
+            false => 0,
+        };
+        let hands_over =
+            writes && (order.releases() || sets != 0 || warp.fenced.iter().any(|fence| fence.lanes & mask != 0));
         if !hands_over && self.all.is_empty() {
             return;
         }
@@ -51,18 +68,21 @@ impl Locations {
         }
         let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
         let reads = kind == AccessKind::Atomic;
-        let released = order.releases().then(|| warp.release(mask));
+        let released = (order.releases() || sets != 0).then(|| warp.release(mask));
         // One after the other: atomics of one instruction see those of the lanes before.
         for lane in lanes(mask) {
             for release in self.all.get(&at(lane)).filter(|_| reads).into_iter().flatten() {
                 acquire(warp, 1 << lane, order, release, grid);
             }
-            let own = released.clone().map(|snapshot| Release { snapshot, lanes: 1 << lane, scope: order.scope });
+            let by_volatile = !order.releases();
+            let own = released.clone().filter(|_| !by_volatile || sets >> lane & 1 != 0);
+            let own = own.map(|snapshot| Release { snapshot, lanes: 1 << lane, scope: order.scope, by_volatile });
             let fences = warp.fenced.iter().filter(|fence| fence.lanes >> lane & 1 != 0);
             let fences = fences.map(|fence| Release {
                 snapshot: fence.snapshot.clone(),
                 lanes: 1 << lane,
                 scope: fence.scope.min(order.scope),
+                by_volatile: false,
             });
             let mut new = own.into_iter().chain(fences).peekable();
             if new.peek().is_none() {
@@ -140,7 +160,10 @@ fn add(releases: &mut Vec<Release>, release: Release) {
         }
         own.lanes != 0
     });
-    let same = |own: &&mut Release| Arc::ptr_eq(&own.snapshot, &release.snapshot) && own.scope == release.scope;
+    let same = |own: &&mut Release| {
+        let is_alike = (own.scope, own.by_volatile) == (release.scope, release.by_volatile);
+        Arc::ptr_eq(&own.snapshot, &release.snapshot) && is_alike
+    };
     match releases.iter_mut().find(same) {
         Some(own) => own.lanes |= release.lanes,
         None => releases.push(release),
@@ -154,6 +177,7 @@ fn join(releases: &mut Vec<Release>, grid: &Grid) {
         let scope = release.scope.min(Scope::Gpu);
         let same = |own: &&mut Release| {
             own.scope.min(Scope::Gpu) == scope
+                && own.by_volatile == release.by_volatile
                 && (scope == Scope::Gpu || grid.block(own.snapshot.warp) == grid.block(release.snapshot.warp))
         };
         match joined.iter_mut().find(same) {
@@ -172,7 +196,7 @@ fn acquire(warp: &mut WarpState, lanes: u32, order: Order, release: &Release, gr
     }
     match lanes & !release.known_by(warp, lanes, grid) {
         0 => {}
-        lanes if order.acquires() => warp.learn(lanes, &release.tree(grid), grid),
+        lanes if order.acquires() && !release.by_volatile => warp.learn(lanes, &release.tree(grid), grid),
         lanes => warp.read(lanes, release, nearness, grid),
     }
 }

@@ -5,6 +5,7 @@ use std::fmt::Write;
 
 use super::actor::{Hit, Reason};
 use super::grid::Nearness;
+use super::locations::Flags;
 use super::sites::{COPY, Info, PRODUCT, SiteNumber, Sites};
 use crate::observe::{AccessKind, Order, Scope, Semantics};
 use crate::sanitize::finding::{Findings, RawFinding, ThreadAtSite};
@@ -18,8 +19,17 @@ struct Pair {
     later: ThreadAtSite,
     earlier: ThreadAtSite,
     address: u64,
+    /// The name of the memory among the [`Flags`].
+    flag: u64,
     place: Option<String>,
     times: u64,
+}
+
+impl Pair {
+    /// Whether both are accesses to a flag on which threads spin, which is what `volatile` is for.
+    fn is_of_flag(reason: Reason, flag: u64, flags: &Flags) -> bool {
+        matches!(reason, Reason::Volatile | Reason::InStep) && flags.contains(&flag)
+    }
 }
 
 /// The most pairs that are kept; those beyond are not counted.
@@ -39,15 +49,20 @@ impl Pairs {
         hit: &Hit,
         same_value: bool,
         (site, later, earlier): (SiteNumber, ThreadAtSite, ThreadAtSite),
-        address: u64,
+        (address, flag): (u64, u64),
+        flags: &Flags,
         place: impl FnOnce() -> Option<String>,
     ) {
+        if Pair::is_of_flag(hit.reason, flag, flags) {
+            return;
+        }
         // Which of the two comes first is chance.
         let key = (hit.reason, same_value, site.min(hit.earlier.site), site.max(hit.earlier.site));
         let index = self.known.get(&key).copied();
         let times = index.map_or(0, |index| self.all[index].times) + 1;
         if let Some(index) = index
             && self.all[index].hit.nearness >= hit.nearness
+            && !Pair::is_of_flag(hit.reason, self.all[index].flag, flags)
         {
             self.all[index].times = times;
             return;
@@ -55,7 +70,7 @@ impl Pairs {
         if index.is_none() && self.all.len() == MOST {
             return;
         }
-        let pair = Pair { hit: *hit, same_value, later, earlier, address, place: place(), times };
+        let pair = Pair { hit: *hit, same_value, later, earlier, address, flag, place: place(), times };
         match index {
             // Of threads that are farther from each other more is said.
             Some(index) => self.all[index] = pair,
@@ -67,8 +82,9 @@ impl Pairs {
     }
 
     /// Tells all.
-    pub(super) fn tell(&mut self, sites: &Sites, findings: &mut Findings) {
-        for Pair { hit, same_value, later, earlier, address, place, times } in self.all.drain(..) {
+    pub(super) fn tell(&mut self, sites: &Sites, flags: &Flags, findings: &mut Findings) {
+        self.all.retain(|own| !Pair::is_of_flag(own.hit.reason, own.flag, flags));
+        for Pair { hit, same_value, later, earlier, address, place, times, .. } in self.all.drain(..) {
             let (one, other) = (sites.number(later.site), sites.number(earlier.site));
             let (one, other) = (sites.info(one), sites.info(other));
             let kind = match (hit.reason, same_value) {
@@ -77,6 +93,8 @@ impl Pairs {
                 (Reason::Scope, _) => "scope",
                 (Reason::Size, _) => "size",
                 (Reason::InStep, _) => "in step",
+                (Reason::Volatile, _) => "volatile",
+                (Reason::Lock, _) => "lock",
                 (Reason::Proxy, _) => "proxy",
             };
             let (what, help) = what(&hit, same_value, (one, &later), (other, &earlier));
@@ -155,6 +173,12 @@ fn what(
     if hit.reason == Reason::InStep {
         what.push_str(": the lanes of a warp do not run in step since compute capability 7.0");
     }
+    if hit.reason == Reason::Volatile {
+        what.push_str(": `volatile` neither orders nor protects an access");
+    }
+    if hit.reason == Reason::Lock {
+        what.push_str(": both are in critical sections of one lock, and one thread does not acquire it");
+    }
     let wait = match other.name {
         Some(PRODUCT) => "wgmma.wait_group",
         Some(COPY) => "cp.async.wait_group",
@@ -164,7 +188,11 @@ fn what(
     let help = match (hit.reason, hit.nearness) {
         (Reason::Scope, Nearness::Grid) => "use the scope .gpu for both operations".to_owned(),
         (Reason::Scope, _) => "use the scope .cluster or .gpu for both operations".to_owned(),
-        (Reason::Proxy, _) => "put `fence.proxy.async` after the write and before the asynchronous operation".to_owned(),
+        (Reason::Lock, nearness) => {
+                    let fence = if nearness <= Nearness::Block { "{block_fence}" } else { "{device_fence}" };
+                    format!("put {fence} between taking the lock and the first access, in each critical section")
+                }
+                (Reason::Proxy, _) => "put `fence.proxy.async` after the write and before the asynchronous operation".to_owned(),
         (Reason::Size, _) => "access the memory with the same number of bytes in both: then they are atomic".to_owned(),
         (Reason::Unordered, _) if is_asynchronous(other) && is_own => format!("wait for it first (`{wait}`)"),
         (Reason::Unordered, _) if is_asynchronous(other) => {
@@ -181,6 +209,13 @@ fn what(
              and enough where only lanes of one warp share the data"
                 .to_owned()
         }
+        (Reason::Volatile, _) if same_access && writes => one_writer.to_owned(),
+        (Reason::Volatile, Nearness::Warp | Nearness::Block) => {
+            "make both accesses atomic, or put {sync_threads} between them".to_owned()
+        }
+        (Reason::Volatile, _) => "make both accesses atomic, or order them: a lock or an atomic flag, with {device_fence} after \
+             its acquisition and before its release"
+            .to_owned(),
         (_, Nearness::Block) => "put {sync_threads} between the two accesses".to_owned(),
         (_, Nearness::Cluster | Nearness::Grid) if same_access && writes => one_writer.to_owned(),
         (_, Nearness::Cluster) => "put {sync_cluster} between the two accesses".to_owned(),

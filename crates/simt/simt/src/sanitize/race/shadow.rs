@@ -312,6 +312,33 @@ impl Shadow {
         }
     }
 
+    /// Calls `act` with each earlier access to bytes of a run, whether it wrote, the lanes of the run, and the byte.
+    #[cold]
+    pub(super) fn visit(&mut self, line: u64, run: &Run, mut act: impl FnMut(&Toucher, bool, u32, u8)) {
+        let Some(page) = self.page(line / PAGE) else { return };
+        match &page[(line % PAGE) as usize] {
+            Line::Empty => {}
+            Line::Runs(runs) => {
+                for (few, wrote) in [(&runs.writes, true), (&runs.reads, false)] {
+                    for other in few.all().iter().filter(|other| other.overlaps(run)) {
+                        let step = usize::from(run.size.min(other.size).max(1));
+                        for byte in (run.lo.max(other.lo)..run.hi.min(other.hi)).step_by(step) {
+                            act(&other.toucher(other.lanes_at(byte)), wrote, run.lanes_at(byte), byte);
+                        }
+                    }
+                }
+            }
+            Line::Words(words) => run.each_word(|index, own, bytes| {
+                for (entries, wrote) in [(&words[index].writes, true), (&words[index].reads, false)] {
+                    for other in entries.all().filter(|other| other.bytes & bytes != 0) {
+                        let byte = index as u8 * 4 + bytes.trailing_zeros() as u8;
+                        act(&other.toucher, wrote, own.lanes, byte);
+                    }
+                }
+            }),
+        }
+    }
+
     /// Adds an access to the line of this number; if `full`, only if the line was accessed before.
     #[inline]
     pub(super) fn access(&mut self, line: u64, run: &Run, full: bool, actor: &Actor<'_>, hits: &mut Vec<Hit>) {

@@ -1,16 +1,18 @@
 //! What the instructions of a kernel do, by a number for each.
 
 use crate::code::{Op, Program};
-use std::cell::Cell;
 
 use super::grid::Agent;
+use super::patterns;
 use crate::matrix::Matrix;
 use crate::memory::access::MemoryOp;
 use crate::memory::atomic::Atomic;
 use crate::memory::bulk::BulkSource;
+use crate::memory::load_store::Store;
 use crate::memory::mbarrier::MbarrierOp;
 use crate::memory::{Group, Memory};
 use crate::observe::{AccessKind, FenceKind, Order, Scope, Semantics, Site};
+use crate::regs::RegisterUses;
 
 /// The name of `cp.async`.
 pub(super) const COPY: &str = "asynchronous copy (cp.async)";
@@ -32,11 +34,21 @@ pub(super) struct Info {
     pub(super) name: Option<&'static str>,
     /// Whether it is `.relaxed`, of those that wait for each other.
     pub(super) relaxed: bool,
-    /// Whether it is in a loop in which nothing is stored: one that waits for others.
-    pub(super) polls: bool,
+    /// Whether it is a load or an atomic operation in a loop that only waits for another thread.
+    pub(super) spins: bool,
+    /// Whether it takes a lock: it spins, and changes what it finds.
+    pub(super) locks: bool,
+    /// Whether it stores a value that is the same in all threads by construction.
+    pub(super) stores_constant: bool,
 }
 
 impl Info {
+    /// Whether it is a volatile load or store.
+    #[inline]
+    pub(super) fn is_volatile(&self) -> bool {
+        self.order.semantics == Semantics::Volatile && matches!(self.kind, AccessKind::Load | AccessKind::Store)
+    }
+
     const NOTHING: Self = Self {
         order: Order::WEAK,
         kind: AccessKind::Load,
@@ -45,7 +57,9 @@ impl Info {
         group: None,
         name: None,
         relaxed: false,
-        polls: false,
+        spins: false,
+        locks: false,
+        stores_constant: false,
     };
 }
 
@@ -55,48 +69,33 @@ pub(super) struct Sites {
     /// The number of each function's first instruction.
     first: Vec<u32>,
     all: Vec<Info>,
-    /// Whether each was executed by several lanes at different addresses.
-    of_many: Vec<Cell<bool>>,
 }
 
 /// The number of an instruction.
 pub(super) type SiteNumber = u32;
 
 impl Sites {
-    pub(super) fn new(program: &Program) -> Self {
-        let mut sites = Self { first: Vec::new(), all: Vec::new(), of_many: Vec::new() };
-        for function in &program.functions {
+    pub(super) fn new(program: &Program, uses: &[Vec<RegisterUses>]) -> Self {
+        let mut sites = Self { first: Vec::new(), all: Vec::new() };
+        for (function, uses) in program.functions.iter().zip(uses) {
             sites.first.push(sites.all.len() as u32);
-            let first = sites.all.len();
-            sites.all.extend(function.code.iter().map(|inst| info(&inst.op)));
-            for (at, inst) in function.code.iter().enumerate() {
-                let Op::Branch { target, .. } = inst.op else { continue };
-                let own = &mut sites.all[first..];
-                if let Some(body) = own.get_mut(target as usize..=at)
-                    && body.iter().all(|info| info.kind == AccessKind::Load)
-                {
-                    body.iter_mut().for_each(|info| info.polls = true);
-                }
-            }
+            let (spinning, constants) = (patterns::spinning(function, uses), patterns::constants(function, uses));
+            sites.all.extend(function.code.iter().enumerate().map(|(pc, inst)| Info {
+                spins: spinning.contains(&pc),
+                locks: spinning.contains(&pc) && patterns::exchanges(&inst.op),
+                stores_constant: match &inst.op {
+                    Op::Memory(Memory::Store(Store { from, .. })) => from.iter().all(|reg| constants.contains(reg)),
+                    _ => false,
+                },
+                ..info(&inst.op)
+            }));
         }
-        sites.of_many = vec![Cell::new(false); sites.all.len()];
         sites
     }
 
     /// Whether there are asynchronous operations.
     pub(super) fn are_asynchronous(&self) -> bool {
         self.all.iter().any(|info| info.name.is_some())
-    }
-
-    /// An instruction was executed by several lanes at different addresses.
-    #[inline]
-    pub(super) fn set_of_many(&self, number: SiteNumber) {
-        self.of_many[number as usize].set(true);
-    }
-
-    #[inline]
-    pub(super) fn is_of_many(&self, number: SiteNumber) -> bool {
-        self.of_many[number as usize].get()
     }
 
     #[inline]

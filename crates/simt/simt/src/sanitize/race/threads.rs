@@ -110,6 +110,8 @@ pub(super) struct Release {
     pub(super) lanes: u32,
     /// The threads that it is meant for.
     pub(super) scope: Scope,
+    /// Whether a volatile write to a flag releases it, without a fence: only volatile accesses are ordered then.
+    pub(super) by_volatile: bool,
 }
 
 impl Release {
@@ -175,6 +177,7 @@ impl Release {
             && own.warp == its.warp
             && own.clock < its.clock
             && self.scope <= later.scope
+            && self.by_volatile == later.by_volatile
             && later.is_single()
     }
 }
@@ -185,7 +188,25 @@ struct Pending {
     lanes: u32,
     /// How near those are that have released it.
     nearness: Nearness,
+    /// Whether a volatile write has released it, so that no fence acquires it.
+    by_volatile: bool,
     tree: Tree,
+}
+
+/// Changes what some lanes of a warp know.
+fn change_some(classes: &mut Vec<Class>, lanes: u32, change: impl Fn(&mut Knowledge)) {
+    let mut rest = Vec::new();
+    for (own, known) in classes.iter_mut() {
+        if *own & lanes == 0 {
+            continue;
+        }
+        if *own & !lanes != 0 {
+            rest.push((*own & !lanes, known.clone()));
+            *own &= lanes;
+        }
+        change(known);
+    }
+    classes.append(&mut rest);
 }
 
 /// A warp that runs.
@@ -233,18 +254,16 @@ impl WarpState {
 
     /// Changes what some lanes know.
     pub(super) fn change(&mut self, lanes: u32, change: impl Fn(&mut Knowledge)) {
-        let mut rest = Vec::new();
-        for (own, known) in &mut self.classes {
-            if *own & lanes == 0 {
-                continue;
-            }
-            if *own & !lanes != 0 {
-                rest.push((*own & !lanes, known.clone()));
-                *own &= lanes;
-            }
-            change(known);
+        change_some(&mut self.classes, lanes, change);
+    }
+
+    /// What lanes know together with what they have read without acquiring it; `None` if they have acquired everything.
+    pub(super) fn with_pending(&self, grid: &Grid) -> Option<Vec<Class>> {
+        let mut classes = (!self.pending.is_empty()).then(|| self.classes.clone())?;
+        for own in &self.pending {
+            change_some(&mut classes, own.lanes, |known| known.learn(self.number, &own.tree, grid));
         }
-        self.classes.append(&mut rest);
+        Some(classes)
     }
 
     /// Lanes learn what a tree has.
@@ -256,7 +275,9 @@ impl WarpState {
     /// Lanes have read what a release by threads that are so near has written.
     pub(super) fn read(&mut self, mut lanes: u32, release: &Release, nearness: Nearness, grid: &Grid) {
         let mut new = Vec::new();
-        for own in self.pending.iter_mut().filter(|own| own.nearness == nearness) {
+        let by_volatile = release.by_volatile;
+        let of_kind = |own: &&mut Pending| (own.nearness, own.by_volatile) == (nearness, by_volatile);
+        for own in self.pending.iter_mut().filter(of_kind) {
             let those = own.lanes & lanes;
             lanes &= !those;
             if those == 0 || release.is_in(&own.tree, grid) {
@@ -264,10 +285,10 @@ impl WarpState {
             }
             let tree = own.tree.join(&release.tree(grid));
             own.lanes &= !those;
-            new.push(Pending { lanes: those, nearness, tree });
+            new.push(Pending { lanes: those, nearness, by_volatile, tree });
         }
         if lanes != 0 {
-            new.push(Pending { lanes, nearness, tree: release.tree(grid) });
+            new.push(Pending { lanes, nearness, by_volatile, tree: release.tree(grid) });
         }
         if !new.is_empty() {
             self.pending.retain(|own| own.lanes != 0);
@@ -279,7 +300,7 @@ impl WarpState {
     pub(super) fn acquire_pending(&mut self, mask: u32, scope: Scope, grid: &Grid) {
         let mut pending = std::mem::take(&mut self.pending);
         pending.retain_mut(|own| {
-            if own.lanes & mask != 0 && own.nearness.is_in(scope) {
+            if own.lanes & mask != 0 && own.nearness.is_in(scope) && !own.by_volatile {
                 self.learn(own.lanes & mask, &own.tree, grid);
                 own.lanes &= !mask;
             }
@@ -359,7 +380,7 @@ impl WarpState {
             fence.lanes != 0
         });
         let snapshot = self.release(lanes);
-        self.fenced.push(Release { snapshot, lanes, scope });
+        self.fenced.push(Release { snapshot, lanes, scope, by_volatile: false });
     }
 
     /// Lanes execute a proxy fence: what they know and have done can be read by asynchronous operations.

@@ -34,7 +34,7 @@ pub(super) struct Entry {
 
 impl Entries {
     #[inline]
-    fn all(&self) -> impl Iterator<Item = &Entry> {
+    pub(super) fn all(&self) -> impl Iterator<Item = &Entry> {
         let one = (self.one.bytes != 0).then_some(&self.one);
         one.into_iter().chain(&self.more)
     }
