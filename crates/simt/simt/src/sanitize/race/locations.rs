@@ -22,10 +22,20 @@ const MOST: usize = 8;
 /// Memory on which threads spin, by place.
 pub(super) type Flags = HashSet<u64, FastHasher>;
 
+/// What a thread that reads a place gets.
+#[derive(Debug, Default)]
+struct Handover {
+    releases: Vec<Release>,
+    /// A number that no other state of any place has.
+    version: u32,
+}
+
 /// What strong writes to places hand over.
 #[derive(Debug, Default)]
 pub(super) struct Locations {
-    all: HashMap<u64, Vec<Release>, FastHasher>,
+    all: HashMap<u64, Handover, FastHasher>,
+    /// The version of the handover that changed last.
+    version: u32,
     /// What those knew at a `fence.sc` that have written to a place since.
     heard: HashMap<u64, Node, FastHasher>,
     /// The places on which threads have spun.
@@ -60,9 +70,7 @@ impl Locations {
         }
         if !writes {
             for (place, lanes) in together(mask, at) {
-                for release in self.all.get(&place).into_iter().flatten() {
-                    acquire(warp, lanes, order, release, grid);
-                }
+                self.read(warp, (place, lanes), order, grid);
             }
             return;
         }
@@ -71,8 +79,8 @@ impl Locations {
         let released = (order.releases() || sets != 0).then(|| warp.release(mask));
         // One after the other: atomics of one instruction see those of the lanes before.
         for lane in lanes(mask) {
-            for release in self.all.get(&at(lane)).filter(|_| reads).into_iter().flatten() {
-                acquire(warp, 1 << lane, order, release, grid);
+            if reads {
+                self.read(warp, (at(lane), 1 << lane), order, grid);
             }
             let by_volatile = !order.releases();
             let own = released.clone().filter(|_| !by_volatile || sets >> lane & 1 != 0);
@@ -91,16 +99,29 @@ impl Locations {
                 }
                 continue;
             }
-            let releases = self.all.entry(at(lane)).or_default();
+            let Handover { releases, version } = self.all.entry(at(lane)).or_default();
             if !is_atomic {
                 releases.clear();
             }
-            for release in new {
-                add(releases, release);
-            }
+            let changes = new.fold(false, |changes, release| add(releases, release, grid) | changes);
             if releases.len() > MOST {
                 join(releases, grid);
             }
+            if changes {
+                self.version = self.version.wrapping_add(1);
+                *version = self.version;
+            }
+        }
+    }
+
+    /// Lanes read a place. A lane that spins gets nothing new until the place changes.
+    fn read(&self, warp: &mut WarpState, (place, mask): (u64, u32), order: Order, grid: &Grid) {
+        let Some(Handover { releases, version }) = self.all.get(&place) else { return };
+        let state = (place, *version, order.acquires());
+        let new = lanes(mask).filter(|lane| warp.seen[*lane] != state).fold(0, |all, lane| all | 1 << lane);
+        if new != 0 {
+            releases.iter().for_each(|release| acquire(warp, new, order, release, grid));
+            lanes(new).for_each(|lane| warp.seen[lane] = state);
         }
     }
 }
@@ -149,25 +170,28 @@ impl Locations {
     }
 }
 
-fn add(releases: &mut Vec<Release>, release: Release) {
+/// Adds a release, in place of those that a thread gets with it. Returns whether anything changes.
+fn add(releases: &mut Vec<Release>, release: Release, grid: &Grid) -> bool {
     let has_later = |own: &Release| own.lanes & release.lanes == release.lanes && release.is_before(own);
     if releases.iter().any(has_later) {
-        return;
+        return false;
     }
     releases.retain_mut(|own| {
         if own.is_before(&release) {
             own.lanes &= !release.lanes;
         }
-        own.lanes != 0
+        own.lanes != 0 && !own.is_known_to(&release, grid)
     });
     let same = |own: &&mut Release| {
         let is_alike = (own.scope, own.by_volatile) == (release.scope, release.by_volatile);
         Arc::ptr_eq(&own.snapshot, &release.snapshot) && is_alike
     };
     match releases.iter_mut().find(same) {
+        Some(own) if own.lanes & release.lanes == release.lanes => return false,
         Some(own) => own.lanes |= release.lanes,
         None => releases.push(release),
     }
+    true
 }
 
 /// Joins releases that are meant for the whole grid, and those of one block for that block.

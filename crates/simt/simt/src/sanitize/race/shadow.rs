@@ -230,6 +230,7 @@ impl Runs {
             run.covers(other)
                 && actor.is_as_strong_as(other.site)
                 && (actor.is_threads() && other.same_threads(run)
+                    || actor.is_behind(&other.toucher(other.lanes))
                     || actor.all_before(&other.toucher(other.lanes), run.lanes))
         };
         if actor.writes {

@@ -6,7 +6,7 @@ use super::asynchronous::{Issued, WaitedClocks};
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
 use crate::observe::Scope;
-use crate::regs::ALL;
+use crate::regs::{ALL, LANES};
 
 /// What a thread knows of the others, apart from itself. What is known of the own warp and of the own block stands by
 /// itself, because it changes most; where two say different things, the later clock holds.
@@ -182,6 +182,23 @@ impl Release {
     }
 }
 
+impl Release {
+    /// Whether the thread of a later release had acquired this one, so that those who get the later release get this one too.
+    pub(super) fn is_known_to(&self, later: &Self, grid: &Grid) -> bool {
+        let (own, its) = (&self.snapshot, &later.snapshot);
+        let reaches = match grid.block(own.warp) == grid.block(its.warp) {
+            true => later.scope >= self.scope,
+            false => later.scope >= Scope::Gpu,
+        };
+        let mut classes = its.classes.iter().filter(|(lanes, _)| lanes & later.lanes != 0);
+        reaches
+            && self.is_single()
+            && later.is_single()
+            && self.by_volatile == later.by_volatile
+            && classes.all(|(_, known)| self.lanes & !known.of(its.warp, own.warp, grid).lanes_at(own.clock) == 0)
+    }
+}
+
 /// What lanes have read without acquiring it; a fence does that.
 #[derive(Debug)]
 struct Pending {
@@ -227,6 +244,8 @@ pub(super) struct WarpState {
     pub(super) fenced: Vec<Release>,
     /// What lanes have read without acquiring it: of each lane, one for each nearness at most.
     pending: Vec<Pending>,
+    /// What each lane has read last: the place, the version of what is handed over there, and whether the read acquired.
+    pub(super) seen: [(u64, u32, bool); LANES],
 }
 
 impl WarpState {
@@ -240,6 +259,7 @@ impl WarpState {
             issued: None,
             fenced: Vec::new(),
             pending: Vec::new(),
+            seen: [(0, 0, false); LANES],
         }
     }
 

@@ -110,6 +110,7 @@ impl Word {
             other.bytes & !bytes == 0
                 && actor.is_as_strong_as(other.toucher.site)
                 && (actor.is_threads() && other.toucher.is_thread_of(toucher)
+                    || actor.is_behind(&other.toucher)
                     || actor.all_before(&other.toucher, toucher.lanes))
         };
         let entry = Entry { toucher: *toucher, bytes };
@@ -126,6 +127,9 @@ impl Word {
                 other.toucher.lanes |= toucher.lanes;
                 return;
             }
+            // A later write that is ordered after this read is ordered after reads before it.
+            let is_over = |other: &Entry| actor.is_behind(&other.toucher) && actor.is_as_strong_as(other.toucher.site);
+            self.reads.retain(|other| other.bytes & !bytes != 0 || !is_over(other));
             // If there is no room, the oldest gives way, which is the likeliest to have happened before.
             self.reads.add(entry);
         }
