@@ -157,6 +157,12 @@ impl Diagnostic {
         Self { check, notes, ..diagnostic }
     }
 
+    /// One without a place: the name of a check, what is wrong, notes, and what to do.
+    #[must_use]
+    pub fn without_place(check: Option<Check>, title: String, notes: Vec<String>, help: String) -> Self {
+        Self { check, title, at: None, other: None, notes, help }
+    }
+
     /// That of PTX that cannot be loaded, which was read from this file.
     #[must_use]
     pub fn of_load_error(error: &LoadError, file: &str) -> Self {

@@ -44,7 +44,10 @@ fn the_other_lanes_go_on_and_the_faulting_ones_get_poison() {
     // From the 33rd thread on, the word lies past the end.
     let (found, b) = findings("ld.global.u32 %r2, [%rd3+128];\nst.global.u32 [%rd4], %r2;", Checks::ALL);
     assert_eq!(summary(&found), [(Check::Memory, "out of bounds read of 4 bytes", 32)]);
-    assert_eq!((found[0].thread, found[0].place.as_deref()), ([32, 0, 0], Some("0 bytes past the end of argument 0's buffer of 256 bytes")));
+    assert_eq!(
+        (found[0].thread, found[0].place.as_deref()),
+        ([32, 0, 0], Some("0 bytes past the end of argument 0's buffer of 256 bytes"))
+    );
     assert_eq!(b, [[5; 32], [POISON as u32; 32]].concat());
     assert!(f32::from_bits(POISON as u32).is_nan() && f64::from_bits(POISON).is_nan() && (POISON as i32) < 0);
 }
@@ -60,14 +63,14 @@ fn every_kind_of_access_is_skipped() {
         ),
         ("ld.global.u8 %rs1, [%rd3+300];", "out of bounds read of 1 bytes", 64),
         ("atom.global.add.u32 %r2, [%rd4+128], 1;", "out of bounds write of 4 bytes", 32),
-        (
-            "red.global.add.u32 [%rd2+1], 1;",
-            "misaligned write of 4 bytes, whose address has to be a multiple of 4",
-            64,
-        ),
+        ("red.global.add.u32 [%rd2+1], 1;", "misaligned write of 4 bytes, whose address has to be a multiple of 4", 64),
         ("mov.u64 %rd5, 0;\nst.u32 [%rd5], 1;", "out of bounds write of 4 bytes", 64),
         ("mov.u32 %r2, 1024;\nld.shared.u32 %r3, [%r2];", "out of bounds read of 4 bytes", 64),
-        ("mov.u32 %r2, 0;\ncp.async.ca.shared.global [%r2], [%rd3+128], 4;\ncp.async.wait_all;", "out of bounds write of 4 bytes", 64),
+        (
+            "mov.u32 %r2, 0;\ncp.async.ca.shared.global [%r2], [%rd3+128], 4;\ncp.async.wait_all;",
+            "out of bounds write of 4 bytes",
+            64,
+        ),
         (
             "mov.u32 %r2, 1024;\nldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r3}, [%r2];\nst.global.u32 [%rd4], %r3;",
             "out of bounds read of 16 bytes",
@@ -97,6 +100,8 @@ fn thousands_of_faults_are_counted_and_a_loop_that_only_faults_ends() {
     let stores: String = (0..400).map(|at| format!("st.global.u32 [%rd3+{}], 1;\n", 256 + 4 * at)).collect();
     let (found, _) = findings(&stores, "memory".parse().unwrap());
     assert_eq!((found.len(), found.iter().all(|own| own.times == 64)), (256, true));
+    let (sanitized, _) = launched("", &stores, "memory".parse().unwrap());
+    assert_eq!(sanitized.notes, ["256 different accesses that were skipped are listed; others were seen 9216 times"]);
     // A lock at an address that is out of bounds is never free.
     let lock = "L:\natom.global.cas.b32 %r2, [%rd3+256], 0, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;";
     let (sanitized, _) = launched("", lock, "memory".parse().unwrap());

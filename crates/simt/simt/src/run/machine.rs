@@ -221,6 +221,12 @@ impl Machine {
         self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
 
+    /// The blocks that `malloc` has given to kernels and no kernel has freed: how many, and their bytes.
+    #[must_use]
+    pub fn heap_in_use(&self) -> (usize, u64) {
+        self.heap.lock().expect("the heap does not panic").in_use()
+    }
+
     /// What kernels have printed with `printf` since the last time, block by block in the order of their numbers; of
     /// more than [`Config::printf_bytes`], the last messages.
     ///

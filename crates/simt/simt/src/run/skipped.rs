@@ -19,6 +19,8 @@ pub(crate) struct SkippedFaults {
     pub(crate) faults: Vec<(Fault, u64)>,
     /// Whether the launch has ended because it skipped as many accesses as it may.
     pub(crate) is_full: bool,
+    /// The lanes of the accesses that are not kept.
+    pub(crate) left_out: u64,
 }
 
 /// The instruction, the calls that led there, and what is wrong with the access.
@@ -31,6 +33,7 @@ pub(super) struct Skipped {
     found: Vec<(u64, BlockFault, u64)>,
     known: HashMap<Key, usize>,
     lanes: u64,
+    left_out: u64,
 }
 
 impl SkippedFaults {
@@ -66,15 +69,15 @@ impl Skipped {
                 let kind = FaultKind::Access { access, near: String::new() };
                 self.found.push((warp_id.block, BlockFault { callers, ..BlockFault::new(site, thread, kind) }, 1));
             }
-            None => {}
+            None => self.left_out += 1,
         }
         Ok(())
     }
 
     /// The same, with each fault in words and with its place in the text.
     pub(super) fn described(self, describe: impl Fn(u64, BlockFault) -> Fault) -> SkippedFaults {
-        let is_full = self.lanes == SkippedFaults::MOST;
-        let found = self.found.into_iter();
-        SkippedFaults { faults: found.map(|(block, fault, lanes)| (describe(block, fault), lanes)).collect(), is_full }
+        let Self { found, lanes, left_out, .. } = self;
+        let faults = found.into_iter().map(|(block, fault, lanes)| (describe(block, fault), lanes)).collect();
+        SkippedFaults { faults, is_full: lanes == SkippedFaults::MOST, left_out }
     }
 }

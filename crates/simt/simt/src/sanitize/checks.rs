@@ -134,6 +134,13 @@ impl Checks {
         self == Self::NONE
     }
 
+    /// The names of its checks and requests.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        let checks = Check::ALL.into_iter().filter(|check| self.contains(*check)).map(Check::name);
+        checks.chain(Extra::ALL.into_iter().filter(|extra| self.looks_for(*extra)).map(Extra::name)).collect()
+    }
+
     /// Whether it has this request.
     #[must_use]
     pub fn looks_for(self, extra: Extra) -> bool {
@@ -181,7 +188,10 @@ impl FromStr for Checks {
                     let meant = names.iter().find(near);
                     let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
                     let (last, others) = names.split_last().expect("there are checks");
-                    return Err(format!("there is no check `{word}`; there are {} and {last}{meant}", others.join(", ")));
+                    return Err(format!(
+                        "there is no check `{word}`; there are {} and {last}{meant}",
+                        others.join(", ")
+                    ));
                 }
             };
         }
@@ -191,13 +201,10 @@ impl FromStr for Checks {
 
 impl fmt::Display for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let checks: Vec<&str> = Check::ALL.into_iter().filter(|check| self.contains(*check)).map(Check::name).collect();
-        let names = match checks.len() {
-            0 => vec!["none"],
-            4 => vec!["all"],
-            _ => checks,
-        };
-        let extras = Extra::ALL.into_iter().filter(|extra| self.looks_for(*extra)).map(Extra::name);
-        f.pad(&names.into_iter().chain(extras).collect::<Vec<_>>().join(","))
+        let mut names = self.names();
+        if Check::ALL.into_iter().all(|check| self.contains(check)) {
+            names.splice(..Check::ALL.len(), ["all"]);
+        }
+        f.pad(&if names.is_empty() { "none".to_owned() } else { names.join(",") })
     }
 }

@@ -150,7 +150,7 @@ pub(super) struct RawFinding {
     pub(super) other: Option<(String, ThreadAtSite)>,
 }
 
-/// The different findings that are kept; those beyond are counted only.
+/// The different findings of a check that are kept; those beyond are counted only.
 const MOST: usize = 256;
 
 /// What one check has found.
@@ -161,6 +161,8 @@ pub(super) struct Findings {
     found: Vec<Found>,
     /// By kind, by the places in the text, and by the calls that led there.
     known: HashMap<(&'static str, Site, Option<Site>, u64), usize>,
+    /// How often findings were seen that are not kept.
+    left_out: u64,
     /// The calls of the warp whose turn it is.
     calls: RefCell<Arc<WarpCalls>>,
 }
@@ -195,8 +197,16 @@ impl Findings {
                 let calls = calls.of(raw.party.block, raw.party.thread).collect();
                 self.found.push(Found { raw, times, calls });
             }
-            None => {}
+            None => self.left_out += times,
         }
+    }
+
+    /// What could not be checked or is not listed, a sentence each.
+    pub(super) fn notes(&self, check: Check) -> impl Iterator<Item = String> {
+        let left_out = (self.left_out > 0).then(|| {
+            format!("{check}: {MOST} different findings are listed; others were seen {} times", self.left_out)
+        });
+        self.note.clone().into_iter().chain(left_out)
     }
 
     /// The warp whose turn it is is in these calls from now on.

@@ -175,7 +175,11 @@ impl Sanitizer {
         });
         let steps = Arc::<AtomicBool>::default();
         Self {
-            state: Arc::new(Mutex::new(State { checkers: checkers.collect(), calls: Calls::default(), steps: steps.clone() })),
+            state: Arc::new(Mutex::new(State {
+                checkers: checkers.collect(),
+                calls: Calls::default(),
+                steps: steps.clone(),
+            })),
             steps,
             values: checks.contains(Check::Race),
         }
@@ -205,7 +209,7 @@ pub(super) fn end(
     for (check, checker) in &mut state.checkers {
         checker.end(error.is_none());
         findings.append(&mut checker.findings().resolve(*check, launch));
-        notes.extend(checker.findings().note.clone());
+        notes.extend(checker.findings().notes(*check));
     }
     // Skipped accesses are findings also where `memory` was not asked for: the launch would have ended at the first.
     for (fault, lanes) in &skipped.faults {
@@ -218,6 +222,13 @@ pub(super) fn end(
             Some(own) => own.times += lanes,
             None => findings.push(fault),
         }
+    }
+    if skipped.left_out > 0 {
+        let listed = skipped.faults.len();
+        notes.push(format!(
+            "{listed} different accesses that were skipped are listed; others were seen {} times",
+            skipped.left_out
+        ));
     }
     if skipped.is_full {
         notes.push(format!("the launch ended early: it had skipped {} accesses", SkippedFaults::MOST));
