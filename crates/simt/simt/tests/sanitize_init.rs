@@ -182,7 +182,8 @@ fn fields_may_be_packed_by_shifts_and_products_may_not() {
     let written = "st.global.u16 [%rd5], 5;\nadd.s64 %rd8, %rd5, 2;\nst.global.u8 [%rd8], 5;\n\
                    ld.global.u32 %r3, [%rd5];\n";
     let store = "st.global.u32 [%rd5], %r4;";
-    for product in ["shl.b32 %r4, %r3, 1;", "mul.lo.s32 %r4, %r3, 3;", "shl.b32 %r4, %r3, 8;", "shl.b32 %r4, %r3, %r2;"] {
+    for product in ["shl.b32 %r4, %r3, 1;", "mul.lo.s32 %r4, %r3, 3;", "shl.b32 %r4, %r3, 8;", "shl.b32 %r4, %r3, %r2;"]
+    {
         // The highest byte is shifted out of the word by a byte or more.
         match product {
             "shl.b32 %r4, %r3, 8;" => clean("", &format!("{written}{product}\n{store}")),

@@ -93,6 +93,12 @@ pub(crate) fn exit(code: u8) -> ! {
     }
 }
 
+/// Ends the process with this exit code.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn exit(code: u8) -> ! {
+    std::process::exit(code.into())
+}
+
 /// A number of the thread that calls. Only NVIDIA's runtime library asks for it, which finds this driver on Linux alone.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn thread() -> u64 {

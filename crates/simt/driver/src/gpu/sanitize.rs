@@ -1,4 +1,4 @@
-//! The machine's checks of kernels, for programs that ask for them, and what is said of them when the process ends.
+//! The machine's checks of kernels, for programs that ask for them, and what they have found in all launches of a process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -15,7 +15,6 @@ use crate::abi::handles::{Handle, lock};
 use crate::abi::report;
 use crate::abi::watch::watcher;
 use crate::gpu::ranges::{self, Kind};
-use crate::gpu::{queue, state};
 
 /// The environment variable that says what to check kernels for: `memory`, `init`, `race` and `sync`, with commas between
 /// them, or `all`. Nothing without it. `leaks` and `barriers` add what CUDA allows ([`Extra`]).
@@ -58,6 +57,11 @@ struct Found {
 
 /// The exit code of a process with findings, and 0 as long as there are none or the program keeps its exit code.
 static EXIT_CODE: AtomicU8 = AtomicU8::new(0);
+
+/// The exit code that findings ask for, if there are any.
+pub(crate) fn code_of_findings() -> Option<u8> {
+    Some(EXIT_CODE.load(Ordering::Relaxed)).filter(|code| *code > 0)
+}
 
 /// The value of an environment variable, if it has one.
 fn variable(name: &str) -> Option<String> {
@@ -195,8 +199,13 @@ impl Sanitizer {
         }
     }
 
+    /// Whether nothing is checked.
+    pub(crate) fn is_off(&self) -> bool {
+        self.checks.is_empty()
+    }
+
     /// What was found in the whole process, by lines.
-    fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let found = lock(&self.found);
         let mut lines: BTreeMap<&(String, u32), BTreeMap<&str, u64>> = BTreeMap::new();
         for ((check, _, line, _), times) in &found.times {
@@ -264,38 +273,3 @@ fn ordinal(number: u64) -> String {
     };
     format!("{number}{ending}")
 }
-
-/// Waits for what the process has launched, and says what was found in it.
-fn conclude() {
-    let Some(driver) = state::started() else { return };
-    let sanitizer = &driver.sanitizer;
-    if sanitizer.checks.is_empty() {
-        return;
-    }
-    if let Ok(queue) = queue::queue() {
-        queue.wait_for_all();
-    }
-    driver.print_printed();
-    sanitizer.report_leaks(None, &driver.machine());
-    report::tell(&sanitizer.summary());
-}
-
-/// Ends the process after all of its other code has run.
-///
-/// The functions of this section are called when the program, its exit handlers and its static objects are done. A process
-/// that is killed or calls `_exit` does not call them.
-#[cfg(target_os = "linux")]
-extern "C" fn end() {
-    if !state::is_child() && std::panic::catch_unwind(conclude).is_ok() {
-        match EXIT_CODE.load(Ordering::Relaxed) {
-            0 => {}
-            code => crate::abi::platform::exit(code),
-        }
-    }
-}
-
-#[cfg(target_os = "linux")]
-#[used]
-// SAFETY: the section holds the addresses of functions without arguments.
-#[unsafe(link_section = ".fini_array")]
-static END: extern "C" fn() = end;

@@ -1,12 +1,12 @@
 //! How the bits of an instruction's result depend on those of its operands.
 
+use super::taints::History;
 use crate::alu::Alu;
 use crate::alu::compare::{Combine, Compare, Outcome, Test};
 use crate::alu::convert::{Convert, Move, Parts, Type};
 use crate::alu::int::{Int, Op as I};
 use crate::alu::logic::{Logic, Op as L};
 use crate::alu::modifiers::Modifiers;
-use super::taints::History;
 use crate::regs::{Pred, R32, R64, Reg};
 
 /// How an instruction's result depends on its operands.
