@@ -1,6 +1,7 @@
 //! The command line.
 
 use std::ffi::OsString;
+use std::path::PathBuf;
 
 use crate::console::{Failure, Result, nearest};
 use crate::sim::Run;
@@ -128,11 +129,16 @@ fn sim(rest: Vec<OsString>) -> Result<Task> {
         match option.as_str() {
             "--help" | "-h" => return Ok(Task::Help),
             "--print-path" if words.peek().is_none() => return Ok(Task::SimPath),
-            "--profile" | "--profile-every" => {
+            "--profile" | "--profile-every" | "--sanitize" | "--sanitize-exit" => {
                 let value = words.next().ok_or_else(|| Failure::request(format!("`{option}` needs a value")))?;
-                match option.as_str() {
-                    "--profile" => run.profile = Some(value.into()),
-                    _ => run.profile_every = Some(value),
+                let before = match option.as_str() {
+                    "--profile" => run.profile.replace(value.into()).map(PathBuf::into_os_string),
+                    "--profile-every" => run.profile_every.replace(value),
+                    "--sanitize" => run.sanitize.replace(value),
+                    _ => run.sanitize_exit.replace(value),
+                };
+                if before.is_some() {
+                    return Err(Failure::request(format!("`{option}` is given twice")).help("give it once"));
                 }
             }
             "--" => break,
@@ -148,6 +154,14 @@ fn sim(rest: Vec<OsString>) -> Result<Task> {
     }
     if run.profile.is_none() && run.profile_every.is_some() {
         return Err(Failure::request("`--profile-every` needs `--profile`").help("add `--profile report.html`"));
+    }
+    let code = run.sanitize_exit.as_ref().map(|code| code.to_string_lossy());
+    if code.is_some() && run.sanitize.is_none() {
+        return Err(Failure::request("`--sanitize-exit` needs `--sanitize`").help("add `--sanitize all`"));
+    }
+    if let Some(code) = code.filter(|code| !matches!(code.parse(), Ok(1..=u8::MAX))) {
+        return Err(Failure::request(format!("`--sanitize-exit` does not take `{code}`"))
+            .help("give the exit code of a program with findings, from 1 to 255"));
     }
     Ok(Task::Sim(run))
 }
@@ -212,15 +226,17 @@ mod tests {
 
     #[test]
     fn sim_passes_on_what_follows_the_program() {
+        let program = |program: &str| Run { program: vec![program.into()], ..Run::default() };
         let run =
             |words: &[&str]| Ok(Task::Sim(Run { program: words.iter().map(Into::into).collect(), ..Run::default() }));
         assert_eq!(parsed("sim ./program"), run(&["./program"]));
         assert_eq!(parsed("sim -- ./program -x -- --help"), run(&["./program", "-x", "--", "--help"]));
         assert_eq!(parsed("sim ./program --print-path"), run(&["./program", "--print-path"]));
         assert_eq!(parsed("sim -- --print-path"), run(&["--print-path"]));
-        let profile =
-            Run { profile: Some("a.html".into()), profile_every: Some("9".into()), program: vec!["./a".into()] };
+        let profile = Run { profile: Some("a.html".into()), profile_every: Some("9".into()), ..program("./a") };
         assert_eq!(parsed("sim --profile a.html --profile-every 9 -- ./a"), Ok(Task::Sim(profile)));
+        let sanitize = Run { sanitize: Some("race".into()), sanitize_exit: Some("7".into()), ..program("./a") };
+        assert_eq!(parsed("sim --sanitize race --sanitize-exit 7 -- ./a"), Ok(Task::Sim(sanitize)));
         assert_eq!(parsed("sim --print-path"), Ok(Task::SimPath));
         assert_eq!(parsed("sim --help"), Ok(Task::Help));
         for line in [
@@ -230,6 +246,11 @@ mod tests {
             "sim --device h100 program",
             "sim --profile",
             "sim --profile-every 9 a",
+            "sim --sanitize",
+            "sim --sanitize-exit 1 a",
+            "sim --sanitize all --sanitize-exit 0 a",
+            "sim --sanitize all --sanitize-exit 256 a",
+            "sim --sanitize all --sanitize race a",
         ] {
             assert_eq!(parsed(line).expect_err("it does not take that").code, 2, "{line}");
         }

@@ -16,6 +16,9 @@ pub(crate) struct Run {
     /// The file to explain its launches in, and how many launches of a kernel lie between two that are explained.
     pub(crate) profile: Option<PathBuf>,
     pub(crate) profile_every: Option<OsString>,
+    /// What to check its kernels for, and the exit code of a program with findings.
+    pub(crate) sanitize: Option<OsString>,
+    pub(crate) sanitize_exit: Option<OsString>,
 }
 
 /// The variable that lists the folders in which programs look for libraries first.
@@ -65,6 +68,11 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode> {
     }
     if let Some(every) = &run.profile_every {
         command.env("LADDER_PROFILE_EVERY", every);
+    }
+    if let Some(checks) = &run.sanitize {
+        // The library reads them, and knows which checks there are.
+        command.env("LADDER_SANITIZE", checks);
+        command.env("LADDER_SANITIZE_EXIT", run.sanitize_exit.as_deref().unwrap_or(OsStr::new("1")));
     }
     let name = Path::new(program).display();
     let begin = SystemTime::now();

@@ -11,6 +11,8 @@ fn main() {
         return;
     }
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
+    // What is done when the process ends is not done when a program closes the library.
+    println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     // OUT_DIR is target/PROFILE/build/PACKAGE/out.
     let out = env::var_os("OUT_DIR").map(PathBuf::from).expect("cargo sets OUT_DIR");
     let profile = out.ancestors().nth(3).expect("OUT_DIR lies below the profile's folder");

@@ -14,7 +14,7 @@
 //!   program asks for becomes an operation (`op`), which a stream enqueues and `queue` does, in a thread of its own.
 //! - `calls` has the functions that need objects of several kinds.
 //! - `runtime` is what NVIDIA's runtime library asks for besides (`cuGetExportTable`), `symbols` has the functions by their
-//!   names and versions (`cuGetProcAddress`), and `simulation` is a side door for programs of this project.
+//!   names and versions (`cuGetProcAddress`), `process_end` is what is done when the process ends, and `simulation` is a side door for programs of this project.
 //!
 //! # Errors
 //!
@@ -29,6 +29,7 @@ mod abi;
 mod calls;
 mod code;
 mod gpu;
+mod process_end;
 mod runtime;
 mod simulation;
 mod symbols;
@@ -38,7 +39,7 @@ pub use abi::report::{LOG, tell};
 pub use abi::watch::{Watcher, watch};
 pub use code::image::DRIVER_VERSION;
 pub use gpu::device::{DEFAULT_DEVICE, DEVICE, DEVICES, description};
-pub use gpu::sanitize::SANITIZE;
+pub use gpu::sanitize::{SANITIZE, SANITIZE_EXIT};
 pub use gpu::state::is_inside;
 pub use simulation::{Kernel, Resources, Simulation, launch_with};
 pub use symbols::function;

@@ -101,3 +101,74 @@ fn a_programs_kernels_are_explained() {
     let page = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{error}: {}", got.errors));
     assert!(page.contains("The program launched no kernel.") && page.contains("machine code"), "{page}");
 }
+
+const FAULTY: &str = "#include <cstdio>
+#include <cstdlib>
+struct Last { ~Last() { std::puts(\"destroyed\"); } } last;
+__global__ void faulty(int* from, int* to) {
+    if (threadIdx.x == 0) to[1] = from[-1];
+    to[0] = threadIdx.x;
+}
+__global__ void atomics(int* to) { atomicAdd(&to[threadIdx.x], 1); }
+int main(int, char** arguments) {
+    int *from, *to;
+    cudaMalloc(&from, 256);
+    cudaMalloc(&to, 256);
+    cudaMemset(from, 0, 256);
+    cudaMemset(to, 0, 256);
+    cudaFree(from);
+    cudaMalloc(&from, 128);
+    cudaMemset(from, 0, 128);
+    if (std::atoi(std::getenv(\"FAULTY\"))) faulty<<<1, 64>>>(from, to);
+    if (std::atoi(std::getenv(\"FAULTY\")) > 1) atomics<<<1, 96>>>(to);
+    return cudaGetLastError() == cudaSuccess ? 5 : 6;
+}
+";
+
+#[test]
+fn findings_decide_the_exit_code_where_that_is_asked_for() {
+    let Some(compiler) = Compiler::find() else { return };
+    let program = compiler.compile_text("faulty", FAULTY, "-arch=compute_80 -code=compute_80 -lineinfo");
+    let run = |variables: &[(&str, &str)]| {
+        let variables: Vec<(&str, &Path)> = variables.iter().map(|(name, value)| (*name, Path::new(*value))).collect();
+        let done = run::run_with(&program, &variables);
+        assert_eq!(done.output, "destroyed\n", "{}", done.errors);
+        (done.end.rsplit(' ').next().unwrap_or_default().to_owned(), done.errors)
+    };
+    let (end, said) = run(&[("FAULTY", "1"), ("LADDER_SANITIZE", "memory,race")]);
+    assert_eq!(end, "5", "{said}");
+    for words in ["error[memory]: out of bounds read of 4 bytes", "error[race]: write of 4 bytes", "faulty.cu:5:"] {
+        assert!(said.contains(words), "`{words}` is not in: {said}");
+    }
+    let summary = "2 findings at 2 lines in 1 launch; checks: memory, race\n";
+    assert!(said.contains(summary) && said.contains("faulty.cu:5: memory 1 time\n"), "{said}");
+    let all = |faulty, code| run(&[("FAULTY", faulty), ("LADDER_SANITIZE", "all"), ("LADDER_SANITIZE_EXIT", code)]);
+    assert_eq!(all("1", "77").0, "77");
+    let (end, said) = all("0", "77");
+    assert!(
+        end == "5" && said.contains("no findings in 0 launches; checks: memory, init, race, sync\n"),
+        "{end}: {said}"
+    );
+    // The user's line comes first, and then the header's.
+    let (_, said) = all("2", "1");
+    let (line, header) = (said.find(" faulty.cu:8:"), said.find("at device_atomic_functions.hpp:"));
+    assert!(line.or(said.find("faulty.cu:8:")) < header && header.is_some(), "{said}");
+    // Memory that is not freed is no error by default.
+    let (end, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "leaks"), ("LADDER_SANITIZE_EXIT", "9")]);
+    assert!(end == "9" && said.contains("error[memory]: leak of 256 bytes of device memory"), "{end}: {said}");
+    assert!(said.contains("leak of 128 bytes") && said.contains("2 findings in 0 launches"), "{said}");
+    // Words that nobody understands.
+    let (end, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "rice"), ("LADDER_SANITIZE_EXIT", "9")]);
+    assert!(end == "9" && said.contains("error: LADDER_SANITIZE: there is no check `rice`"), "{end}: {said}");
+    assert!(said.contains("did you mean `race`?"), "{said}");
+    for (checks, code, words) in [
+        ("none,race", "9", "error: LADDER_SANITIZE: `none` contradicts the other checks of `none,race`"),
+        ("all", "256", "error: LADDER_SANITIZE_EXIT=256 is not an exit code of a failure"),
+        ("", "9", "warning: LADDER_SANITIZE_EXIT has no effect, because nothing is checked"),
+    ] {
+        let (_, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", checks), ("LADDER_SANITIZE_EXIT", code)]);
+        assert!(said.contains(words), "`{words}` is not in: {said}");
+    }
+    let (_, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "all"), ("LADDER_DRIVER_LOG", "/nowhere/at/all")]);
+    assert!(said.contains("warning: cannot write LADDER_DRIVER_LOG=/nowhere/at/all: "), "{said}");
+}

@@ -37,6 +37,8 @@ pub(crate) fn run_with(program: &Built, variables: &[(&str, &Path)]) -> Done {
         "LADDER_SIM_DEVICES",
         "LADDER_DRIVER_LOG",
         "LADDER_PROFILE",
+        "LADDER_SANITIZE",
+        "LADDER_SANITIZE_EXIT",
         "CUDA_LAUNCH_BLOCKING",
         "CUDA_VISIBLE_DEVICES",
     ] {

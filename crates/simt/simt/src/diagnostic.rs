@@ -142,14 +142,9 @@ impl Diagnostic {
         if let Some(place) = place.as_ref().filter(|place| !is_in_label(place)) {
             let _ = write!(note, ", {place}");
         }
-        Self {
-            check: Some(*check),
-            title: what.clone(),
-            at: Some((at, label)),
-            other,
-            notes: vec![note],
-            help: help.clone(),
-        }
+        let mut notes = vec![note];
+        notes.extend(library_note(&finding.library));
+        Self { check: Some(*check), title: what.clone(), at: Some((at, label)), other, notes, help: help.clone() }
     }
 
     /// That of a fault.
@@ -160,6 +155,12 @@ impl Diagnostic {
         let mut notes = diagnostic.notes;
         notes.extend(calls(&fault.frames));
         Self { check, notes, ..diagnostic }
+    }
+
+    /// One without a place: the name of a check, what is wrong, notes, and what to do.
+    #[must_use]
+    pub fn without_place(check: Option<Check>, title: String, notes: Vec<String>, help: String) -> Self {
+        Self { check, title, at: None, other: None, notes, help }
     }
 
     /// That of PTX that cannot be loaded, which was read from this file.
@@ -351,6 +352,27 @@ fn position([x, y, z]: [u32; 3]) -> String {
         (_, 0) => format!("({x}, {y})"),
         _ => format!("({x}, {y}, {z})"),
     }
+}
+
+/// The library code that the line leads to, if the instruction is there.
+fn library_note(library: &[Frame]) -> Option<String> {
+    const LISTED: usize = 4;
+    let mut text = "in library code that this line calls:".to_owned();
+    for frame in library.iter().take(LISTED) {
+        let place = frame.place.as_ref().map(|(file, line)| (in_library(file).to_owned(), *line));
+        let function = frame.function.as_deref().map(|name| match name.split_once("::") {
+            Some((internal, name)) if internal.starts_with("_INTERNAL_") => name.to_owned(),
+            _ => name.to_owned(),
+        });
+        let _ = write!(text, "\n  at {}", Frame { place, function, ..frame.clone() });
+    }
+    (!library.is_empty()).then_some(text)
+}
+
+/// The path of a library's file below the folder that compilers look for it in.
+fn in_library(file: &str) -> &str {
+    let ends = ["/include/", "/library/", "/registry/src/"].map(|root| Some(file.rfind(root)? + root.len()));
+    ends.into_iter().flatten().max().map_or(file, |end| &file[end..])
 }
 
 /// The functions of the user's that a thread was in when it faulted, if there are several.

@@ -11,8 +11,9 @@ pub(crate) mod number;
 pub(crate) mod sparse;
 pub(crate) mod warp_group;
 
-use crate::memory::{Accessed, Env, Observe};
+use crate::memory::{Accessed, Env, Observe, POISON};
 use crate::observe::AsyncGroup;
+use crate::regs::{ALL, LANES, Regs};
 use memory::{Rows, Tile, Transpose};
 // The tests, a package of their own, multiply without a machine.
 use multiply::{AddProduct, Multiply};
@@ -42,6 +43,25 @@ pub enum Matrix {
 }
 
 impl Matrix {
+    /// Whether it may be left out if one of its addresses cannot be accessed.
+    pub(crate) fn may_be_skipped(&self) -> bool {
+        matches!(self, Matrix::Rows(_) | Matrix::Tile(_))
+    }
+
+    /// Fills its destination registers with [`POISON`], because it is skipped.
+    #[cold]
+    pub(crate) fn poison(&self, regs: &mut Regs<'_>) {
+        match self {
+            Matrix::Rows(op) if !op.stores => {
+                op.registers.iter().for_each(|register| regs.set32(*register, ALL, &[POISON as u32; LANES]));
+            }
+            Matrix::Tile(op) if !op.stores => {
+                op.fragment.registers.iter().for_each(|register| regs.set(*register, ALL, &[POISON; LANES]));
+            }
+            _ => {}
+        }
+    }
+
     /// Runs it on all lanes of warp number `warp` of a block, and tells `observe` what it accesses. `add_product` is
     /// [`Product::add`](multiply::Product::add) for this CPU.
     ///

@@ -25,7 +25,7 @@ use std::fmt;
 use std::sync::atomic::{Ordering, fence};
 
 use crate::observe::{Access, AsyncGroup, FenceKind, Scope};
-use crate::regs::{Lanes64, R32, R64, Reg, Regs, lanes};
+use crate::regs::{LANES, Lanes64, R32, R64, Reg, Regs, lanes};
 use crate::vectors::Portable;
 use ptx::ast::Space;
 
@@ -38,7 +38,7 @@ use bulk::Bulk;
 pub use cluster::{Cluster, Place};
 pub use global::{Allocation, GlobalMemory};
 pub(crate) use in_flight::Group;
-use load_store::{Load, Store};
+use load_store::{Destination, Load, Store, Width, put};
 pub use local::LocalMemory;
 use mbarrier::Mbarrier;
 pub use storage::SharedMemory;
@@ -291,7 +291,35 @@ pub enum Memory {
     Texture(Box<Texture>),
 }
 
+/// What a lane finds in the destination of a load that was skipped, byte by byte: as a number of 16, 32 or 64 bits it is a NaN,
+/// and as a signed integer it is negative.
+pub const POISON: u64 = 0xfff4_fff4_fff4_fff4;
+
 impl Memory {
+    /// Whether the lanes whose access cannot be done may be left out. A thread that waits for an asynchronous operation
+    /// would wait forever for one that was left out, except for `cp.async`.
+    pub(crate) fn may_be_skipped(&self) -> bool {
+        matches!(self, Memory::Load(_) | Memory::Store(_) | Memory::Atomic(_) | Memory::AsyncCopy(_))
+    }
+
+    /// Fills the destination registers of lanes whose access is skipped with [`POISON`].
+    #[cold]
+    pub(crate) fn poison(&self, regs: &mut Regs<'_>, mask: u32) {
+        let (to, width, signed): (&[Destination], Width, bool) = match self {
+            Memory::Load(op) => (&op.to, op.width, op.signed),
+            Memory::Atomic(op) => (&op.to, op.width, false),
+            _ => return,
+        };
+        for to in to {
+            match width {
+                Width::B1 => put(regs, *to, mask, &[POISON as u8; LANES], signed),
+                Width::B2 => put(regs, *to, mask, &[POISON as u16; LANES], signed),
+                Width::B4 => put(regs, *to, mask, &[POISON as u32; LANES], signed),
+                Width::B8 => put(regs, *to, mask, &[POISON; LANES], signed),
+            }
+        }
+    }
+
     /// The registers that hold the addresses of what it accesses.
     pub(crate) fn address_registers(&self) -> Vec<Reg> {
         match self {

@@ -453,6 +453,10 @@ pub trait Observer: Send + Sized {
     /// Whether all blocks have to run on one host thread, so that the calls come in the order in which things happen.
     const SEQUENTIAL: bool = false;
 
+    /// Whether the launch goes on after an access that cannot be done: out of bounds, misaligned, or a write to constants. The
+    /// access of that lane is skipped, and a load gives the lane [`POISON`](crate::memory::POISON).
+    const SKIPS: bool = false;
+
     /// Whether [`Access::stored`] is to be filled in.
     fn values(&self) -> bool {
         false
@@ -497,6 +501,7 @@ impl<A: Observer, B: Observer> Observer for (A, B) {
     const LOCATES: bool = A::LOCATES || B::LOCATES;
     const MISTAKES: bool = A::MISTAKES || B::MISTAKES;
     const SEQUENTIAL: bool = A::SEQUENTIAL || B::SEQUENTIAL;
+    const SKIPS: bool = A::SKIPS || B::SKIPS;
 
     fn steps(&self) -> bool {
         A::STEPS && self.0.steps() || B::STEPS && self.1.steps()

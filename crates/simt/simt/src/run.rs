@@ -15,6 +15,7 @@ mod observed;
 mod printf;
 mod residents;
 mod schedule;
+mod skipped;
 mod state;
 mod warp;
 
@@ -31,3 +32,4 @@ pub use launch::{Launch, LaunchError};
 pub use machine::{Buffer, Config, Element, Machine};
 pub use observed::Observed;
 pub use schedule::Schedule;
+pub(crate) use skipped::SkippedFaults;

@@ -4,9 +4,13 @@
 //! [`Machine::launch_sanitized`] runs a kernel with the [`Checks`] that it is asked for, and returns [`Finding`]s: each is
 //! a pair of places in the kernel and says how often it was seen. A sanitized launch runs on one host thread.
 //!
+//! A sanitized launch skips the accesses that would end another launch: out of bounds, misaligned, and writes to constants.
+//! Each is a finding, whatever the checks are, and the launch goes on.
+//!
 //! Each check is a module of its own and knows nothing of the others: it is told what an [`Observer`]
 //! is told, and collects findings.
 
+mod calls;
 mod checks;
 mod finding;
 mod init;
@@ -15,7 +19,7 @@ mod observer;
 mod race;
 mod sync;
 
-pub use checks::{Check, Checks};
+pub use checks::{Check, Checks, Extra};
 pub use finding::{Finding, OtherParty};
 
 use crate::counters::Counters;
@@ -26,8 +30,9 @@ use observer::Sanitizer;
 /// What a sanitized launch gives.
 #[derive(Debug)]
 pub struct Sanitized<O = Counters> {
-    /// The observer, which is the counters if no other was given; or why the launch was refused, or the fault that ended it, which is among the findings too if the check
-    /// that it belongs to was asked for.
+    /// The observer, which is the counters if no other was given; or why the launch was refused, or the fault that ended it,
+    /// which is among the findings too if the check that it belongs to was asked for. Skipped accesses are findings, and
+    /// no faults.
     pub result: Result<O, LaunchError>,
     /// What the checks have found, in the order in which it was first seen.
     pub findings: Vec<Finding>,
@@ -90,7 +95,8 @@ impl Machine {
         let sanitizer = Sanitizer::new(self, launch, checks);
         let state = sanitizer.state();
         let result = self.launch_observed(launch, (observer, sanitizer)).map(|(observer, _)| observer);
-        let (findings, notes) = observer::end(&state, launch, checks, result.as_ref().err());
+        let skipped = std::mem::take(&mut self.skipped);
+        let (findings, notes) = observer::end(&state, launch, checks, skipped, result.as_ref().err());
         Sanitized { result, findings, notes }
     }
 }

@@ -1,5 +1,7 @@
 //! The source lines that a text's debug lines give for a place in it, through the functions that were inlined there.
 
+use std::fmt;
+
 use crate::demangle::demangled;
 
 /// A function that a thread was in when it faulted.
@@ -19,6 +21,17 @@ pub struct Frame {
     /// `cuda_std`; one below a directory `include`, unless the kernel's own file lies beside that directory; and one
     /// of which the PTX has only the end of the path.
     pub library: bool,
+}
+
+impl fmt::Display for Frame {
+    /// The place, or else the function: `a.cuh:12 in `load``.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.place, &self.function) {
+            (Some((file, line)), Some(function)) => write!(f, "{file}:{line} in `{function}`"),
+            (Some((file, line)), None) => write!(f, "{file}:{line}"),
+            (None, function) => write!(f, "`{}`", function.as_deref().unwrap_or("?")),
+        }
+    }
 }
 
 /// The frames of one instruction.
@@ -55,6 +68,13 @@ pub(crate) fn origin(frames: &[Frame]) -> Option<&Frame> {
     lead.or_else(|| frames.iter().find(|frame| frame.place.is_some()))
 }
 
+/// The frames of library code between an instruction and the frame to look at, the innermost first.
+pub(crate) fn library_frames(frames: &[Frame]) -> Vec<Frame> {
+    let origin = origin(frames);
+    let own = frames.iter().take_while(|frame| origin.is_some_and(|origin| !std::ptr::eq(*frame, origin)));
+    own.filter(|frame| frame.library).cloned().collect()
+}
+
 /// The source line to look at for a place in a text that is not part of a program: file and line, and the column.
 pub(crate) fn origin_at(module: &ptx::ast::Module<'_>, text: &str, at: ptx::ast::At) -> Option<((String, u32), u32)> {
     let function = module.functions.iter().find(|own| (own.span.start..own.span.end).contains(&at))?;
@@ -70,8 +90,19 @@ pub(crate) fn origin_at(module: &ptx::ast::Module<'_>, text: &str, at: ptx::ast:
 
 /// Whether a file is a library's, for a kernel in the file `kernel`.
 fn is_library(file: &str, kernel: &str) -> bool {
-    const LIBRARIES: [&str; 6] =
-        ["/rustc/", "/rustlib/src/rust/library/", "/registry/src/", "/git/checkouts/", "/cuda_std/src/", "/vendor/"];
+    const LIBRARIES: [&str; 10] = [
+        "/rustc/",
+        "/rustlib/src/rust/library/",
+        "/registry/src/",
+        "/git/checkouts/",
+        "/cuda_std/src/",
+        "/vendor/",
+        // The layout of CCCL's repository.
+        "/cub/cub/",
+        "/thrust/thrust/",
+        "/libcudacxx/include/",
+        "/cudax/include/",
+    ];
     let outside = |at| {
         let (beside, of_kernel) = (&file[..=at], kernel.strip_prefix(&file[..=at]));
         beside == "/" || of_kernel.is_none_or(|rest| rest.starts_with("include/"))

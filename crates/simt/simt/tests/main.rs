@@ -37,6 +37,7 @@ mod sanitize_calls;
 mod sanitize_copies;
 mod sanitize_init;
 mod sanitize_memory;
+mod skipped;
 mod sync_check;
 mod textures;
 mod threads;

@@ -177,6 +177,30 @@ fn bits_that_are_masked_and_padding_accuse_nobody() {
 }
 
 #[test]
+fn fields_may_be_packed_by_shifts_and_products_may_not() {
+    // Three bytes of each word are written.
+    let written = "st.global.u16 [%rd5], 5;\nadd.s64 %rd8, %rd5, 2;\nst.global.u8 [%rd8], 5;\n\
+                   ld.global.u32 %r3, [%rd5];\n";
+    let store = "st.global.u32 [%rd5], %r4;";
+    for product in ["shl.b32 %r4, %r3, 1;", "mul.lo.s32 %r4, %r3, 3;", "shl.b32 %r4, %r3, 8;", "shl.b32 %r4, %r3, %r2;"]
+    {
+        // The highest byte is shifted out of the word by a byte or more.
+        match product {
+            "shl.b32 %r4, %r3, 8;" => clean("", &format!("{written}{product}\n{store}")),
+            _ => drop(one("", &format!("{written}{product}\n{store}"), STORED)),
+        }
+    }
+    // A byte that is not written, as a field of its own: the product by 256 is stored, the packed word is a copy.
+    let byte = "st.global.u8 [%rd5], 5;\nadd.s64 %rd8, %rd5, 1;\nld.global.u8 %r3, [%rd8];\nshl.b32 %r4, %r3, 8;\n";
+    one("", &format!("{byte}{store}"), STORED);
+    clean("", &format!("{byte}or.b32 %r4, %r4, 7;\n{store}"));
+    clean("", &format!("{byte}or.b32 %r4, %r4, 7;\nshl.b32 %r4, %r4, 8;\nor.b32 %r4, %r4, 9;\n{store}"));
+    clean("", &format!("{byte}prmt.b32 %r4, %r4, %r1, 0x5410;\n{store}"));
+    // What was computed with stays so.
+    one("", &format!("{byte}add.s32 %r4, %r4, 1;\nor.b32 %r4, %r4, 7;\n{store}"), STORED);
+}
+
+#[test]
 fn structs_with_padding_are_copied_through_local_memory() {
     let local = ".local .align 8 .b8 l[16];\n";
     let fields = "st.local.u32 [l], %r1;\nst.local.u8 [l+4], 1;\n";

@@ -83,8 +83,11 @@ fn pointers_may_be_bumped_and_stand_at_the_end() {
         @%p1 bra L;
         ld.global.u32 %r4, [%rd4+-4];";
     clean("", body);
-    let found = one("", &body.replace("%rd1, 64", "%rd1, 68"));
-    assert!(found.what.starts_with("out of bounds read of 4 bytes"), "{found}");
+    // Both loads are beyond the end, and the first does not hide the second.
+    let found = findings("", &body.replace("%rd1, 64", "%rd1, 68"));
+    let lines: Vec<u32> = found.iter().map(|own| own.ptx_line).collect();
+    assert!(found.iter().all(|own| own.what == "out of bounds read of 4 bytes"), "{found:?}");
+    assert_eq!((lines.len(), lines[1] - lines[0]), (2, 4));
 }
 
 #[test]

@@ -61,6 +61,38 @@ fn right(body: &str, threads: u32) {
 }
 
 #[test]
+fn what_cuda_allows_is_found_on_request() {
+    // The second half of the block ends first; each warp of `arms` has a barrier that comes from line 7.
+    let ends = "setp.ge.u32 %p1, %tid, 40;\n@%p1 ret;\nbar.sync 0;";
+    let arms =
+        "setp.ge.u32 %p1, %tid, 32;\n@%p1 bra L;\n.loc 1 7 5\nbar.sync 0;\nbra M;\nL:\n.loc 1 7 5\nbar.sync 0;\nM:";
+    let after_the_last = "bar.sync 0;\nsetp.ge.u32 %p1, %tid, 40;\n@%p1 ret;";
+    let expected = [
+        (
+            ends,
+            Some(
+                "24 threads of the block ended without reaching barrier 0, which the other threads of the block wait at",
+            ),
+        ),
+        (arms, Some("warp 1 waits at barrier 0 here and warp 0 at another instruction")),
+        (after_the_last, None),
+    ];
+    for (body, what) in expected {
+        right(body, 64);
+        let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
+        let mut machine = Machine::new(Config { threads: 1, ..Config::default() }).unwrap();
+        let args = [machine.zeroed::<u32>(1024).unwrap().into()];
+        let launch = Launch::new(&function, [2, 1, 1], [64, 1, 1], &args);
+        let Sanitized { result, findings, .. } = machine.launch_sanitized(&launch, "barriers".parse().unwrap());
+        result.unwrap();
+        let found: Vec<&str> = findings.iter().map(|own| own.what.as_str()).collect();
+        assert_eq!(found.len(), usize::from(what.is_some()), "{found:?}");
+        assert!(what.is_none_or(|what| found[0].starts_with(what)), "{found:?}");
+        assert!(findings.iter().all(|own| (own.check, own.times) == (Check::Sync, 2) && own.other.is_some()));
+    }
+}
+
+#[test]
 fn barriers_in_divergent_code() {
     let both = |sync: &str, split: &str| {
         format!("setp.lt.u32 %p0, {split};\n@%p0 bra A;\n{sync} 0; // even\nbra DONE;\nA:\n{sync} 0; // odd\nDONE:\n")

@@ -11,6 +11,7 @@ unsafe extern "C" {
     fn fwrite(from: *const c_void, size: usize, count: usize, to: *mut c_void) -> usize;
     fn fflush(file: *mut c_void) -> c_int;
     fn pthread_self() -> usize;
+    fn _exit(code: c_int) -> !;
     fn process_vm_readv(
         process: c_int,
         to: *const Bytes,
@@ -80,6 +81,22 @@ pub(crate) type Place = (*const u8, usize);
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn print(bytes: &[u8]) {
     let _ = std::io::stdout().write_all(bytes);
+}
+
+/// Ends the process with this exit code, after C's streams are written.
+#[cfg(target_os = "linux")]
+pub(crate) fn exit(code: u8) -> ! {
+    // SAFETY: a null pointer stands for all streams, and nothing runs in this process afterwards.
+    unsafe {
+        fflush(std::ptr::null_mut());
+        _exit(code.into())
+    }
+}
+
+/// Ends the process with this exit code.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn exit(code: u8) -> ! {
+    std::process::exit(code.into())
 }
 
 /// A number of the thread that calls. Only NVIDIA's runtime library asks for it, which finds this driver on Linux alone.

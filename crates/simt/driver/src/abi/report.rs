@@ -17,13 +17,25 @@ pub const LOG: &str = "LADDER_DRIVER_LOG";
 /// Where messages go. `None` is the standard error.
 static FILE: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
     let path = std::env::var_os(LOG).filter(|path| !path.is_empty())?;
-    File::options().append(true).create(true).open(path).ok().map(Mutex::new)
+    match File::options().append(true).create(true).open(&path) {
+        Ok(file) => Some(Mutex::new(file)),
+        Err(error) => {
+            let path = path.to_string_lossy();
+            // Nobody may read the standard error, as below.
+            let _ = writeln!(
+                std::io::stderr(),
+                "simulated CUDA driver: warning: cannot write {LOG}={path}: {error}\n\
+                 help: name a file in a folder that this process can write; the messages go to the standard error"
+            );
+            None
+        }
+    }
 });
 
 /// The functions that were called and are not implemented.
 static UNSUPPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Writes a message to the log, and tells the watcher. A log that cannot be written is not an error.
+/// Writes a message to the log, and tells the watcher. A log that cannot be written is no error for the program.
 pub fn tell(text: &str) {
     if keep(text) {
         return;

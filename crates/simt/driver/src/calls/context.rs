@@ -56,6 +56,11 @@ fn clear(context: &Context) -> Result<()> {
             unsafe { destructor(context.handle, key, value) };
         }
     }
+    // A function of the static runtime may have freed memory.
+    {
+        let driver = driver()?;
+        driver.sanitizer.report_leaks(Some(context.handle), &driver.machine());
+    }
     let enders = [
         stream::remove_all,
         event::remove_all,

@@ -1,20 +1,36 @@
-//! The machine's checks of kernels, for programs that ask for them.
+//! The machine's checks of kernels, for programs that ask for them, and what they have found in all launches of a process.
 
-use std::collections::HashSet;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::path::Path;
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicU8, Ordering};
 
 use simt::diagnostic::Diagnostic;
-use simt::sanitize::{Check, Checks, Finding, Sanitized};
+use simt::sanitize::{Check, Checks, Extra, Finding, Sanitized};
 use simt::{FaultKind, Launch, LaunchError, Machine};
 
 use crate::abi::error::{Code, Error, Result};
-use crate::abi::handles::lock;
+use crate::abi::handles::{Handle, lock};
 use crate::abi::report;
 use crate::abi::watch::watcher;
+use crate::gpu::ranges::{self, Kind};
 
 /// The environment variable that says what to check kernels for: `memory`, `init`, `race` and `sync`, with commas between
-/// them, or `all`. Nothing without it.
+/// them, or `all`. Nothing without it. `leaks` and `barriers` add what CUDA allows ([`Extra`]).
 pub const SANITIZE: &str = "LADDER_SANITIZE";
+
+/// The environment variable with the exit code of a process whose kernels have findings, 1 to 255. Without it, a program keeps
+/// its exit code. A process whose [`SANITIZE`] cannot be understood ends with it too.
+pub const SANITIZE_EXIT: &str = "LADDER_SANITIZE_EXIT";
+
+/// The findings that a process writes in full. Those beyond are counted, and their lines are in the summary.
+const SHOWN: usize = 100;
+/// The different findings that are told apart, and the leaks that are written.
+const KNOWN: usize = 10_000;
+const LEAKS: usize = 20;
+/// The lines of source that the summary lists.
+const LINES: usize = 50;
 
 /// What a finding is known by: the check, the kernel, and the lines of the source, or else of the PTX.
 type Places = (Check, String, (String, u32), Option<(String, u32)>);
@@ -23,10 +39,51 @@ type Places = (Check, String, (String, u32), Option<(String, u32)>);
 #[derive(Default)]
 pub(crate) struct Sanitizer {
     checks: Checks,
-    /// The places of what was told already. A program launches the same kernel many times.
-    told: Mutex<HashSet<Places>>,
-    /// What was told of what could not be checked, with the kernels.
-    noted: Mutex<HashSet<(String, String)>>,
+    found: Mutex<Found>,
+}
+
+/// What the checks have found in all launches.
+#[derive(Default)]
+struct Found {
+    launches: u64,
+    /// How often each was seen. A program launches the same kernel many times.
+    times: HashMap<Places, u64>,
+    /// How many were written in full.
+    shown: usize,
+    /// What could not be checked, with the kernels.
+    noted: BTreeSet<(String, String)>,
+    leaks: u64,
+}
+
+/// The exit code of a process with findings, and 0 as long as there are none or the program keeps its exit code.
+static EXIT_CODE: AtomicU8 = AtomicU8::new(0);
+
+/// The exit code that findings ask for, if there are any.
+pub(crate) fn code_of_findings() -> Option<u8> {
+    Some(EXIT_CODE.load(Ordering::Relaxed)).filter(|code| *code > 0)
+}
+
+/// The value of an environment variable, if it has one.
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name).map(|text| text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
+}
+
+/// The exit code that the environment asks for; `None` if it asks for none.
+fn exit_code() -> Result<Option<u8>> {
+    let Some(text) = variable(SANITIZE_EXIT) else { return Ok(None) };
+    match text.parse() {
+        Ok(code @ 1..) => Ok(Some(code)),
+        _ => Err(refused(
+            format!("{SANITIZE_EXIT}={text} is not an exit code of a failure"),
+            "give a number from 1 to 255".to_owned(),
+        )),
+    }
+}
+
+/// The error for a variable with another value than there is.
+fn refused(title: String, help: String) -> Error {
+    let diagnostic = Diagnostic::without_place(None, title.clone(), Vec::new(), help);
+    Error { diagnostic: Some(Box::new(diagnostic)), ..Error::new(Code::INVALID_VALUE, title) }
 }
 
 impl Sanitizer {
@@ -35,11 +92,20 @@ impl Sanitizer {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` when it asks for something else.
     pub(crate) fn from_environment() -> Result<Self> {
-        let Some(text) = std::env::var_os(SANITIZE).filter(|text| !text.is_empty()) else {
+        let code = exit_code()?;
+        let Some(text) = variable(SANITIZE) else {
+            if code.is_some() {
+                report::tell(&format!(
+                    "warning: {SANITIZE_EXIT} has no effect, because nothing is checked\nhelp: set {SANITIZE}=all"
+                ));
+            }
             return Ok(Self::default());
         };
-        let checks = text.to_string_lossy().parse::<Checks>();
-        let checks = checks.map_err(|why| Error::new(Code::INVALID_VALUE, format!("{SANITIZE}: {why}")))?;
+        let checks = text.parse::<Checks>().map_err(|why| {
+            EXIT_CODE.store(code.unwrap_or(0), Ordering::Relaxed);
+            let (title, help) = why.split_once("; ").unwrap_or((&why, "name `none` alone, or leave it out"));
+            refused(format!("{SANITIZE}: {title}"), help.to_owned())
+        })?;
         Ok(Self { checks, ..Self::default() })
     }
 
@@ -50,17 +116,27 @@ impl Sanitizer {
             None if self.checks.is_empty() => return machine.launch(launch),
             None => machine.launch_sanitized(launch, self.checks).map(drop),
         };
-        let mut told = lock(&self.told);
-        let new: Vec<&Finding> = findings.iter().filter(|finding| !told.contains(&places(finding))).collect();
-        told.extend(new.iter().map(|finding| places(finding)));
-        drop(told);
+        let mut found = lock(&self.found);
+        found.launches += 1;
+        let before = found.shown;
+        let new: Vec<&Finding> = findings.iter().filter(|finding| found.add(finding)).collect();
+        let (is_full, name) = (before < SHOWN && found.shown >= SHOWN, launch.function.name().to_owned());
+        let is_new = |note: &String| found.noted.len() < KNOWN && found.noted.insert((name.clone(), note.clone()));
+        let notes: Vec<String> = notes.into_iter().filter(is_new).collect();
+        drop(found);
         if !new.is_empty() {
-            report::diagnostics("the sanitizers have findings", &Diagnostic::of_findings(new));
+            self.fail();
+            let mut diagnostics = Diagnostic::of_findings(new);
+            diagnostics.truncate(SHOWN.saturating_sub(before));
+            if !diagnostics.is_empty() {
+                report::diagnostics("the sanitizers have findings", &diagnostics);
+            }
+            if is_full {
+                report::tell("more findings are only counted: the summary at the end has their lines");
+            }
         }
         for note in notes {
-            if lock(&self.noted).insert((launch.function.name().to_owned(), note.clone())) {
-                report::tell(&format!("{}: {note}", launch.function.name()));
-            }
+            report::tell(&format!("{name}: {note}"));
         }
         result
     }
@@ -69,10 +145,131 @@ impl Sanitizer {
     pub(crate) fn finds(&self, fault: &FaultKind) -> bool {
         Check::of(fault).is_some_and(|check| self.checks.contains(check))
     }
+
+    /// The process ends with the code for findings, if there is one.
+    fn fail(&self) {
+        if let Ok(Some(code)) = exit_code() {
+            EXIT_CODE.store(code, Ordering::Relaxed);
+        }
+    }
+
+    /// Reports the memory of a context that ends, or of all contexts when the process ends, if leaks are looked for.
+    pub(crate) fn report_leaks(&self, context: Option<Handle>, machine: &Machine) {
+        if !self.checks.looks_for(Extra::Leaks) {
+            return;
+        }
+        let is_leak = |range: &&ranges::Range| {
+            let is_programs = matches!(range.kind, Kind::Device | Kind::Host | Kind::Managed | Kind::Array);
+            is_programs && !range.is_freed && context.is_none_or(|own| own == range.context)
+        };
+        let mut leaks: Vec<ranges::Range> = ranges::all().values().filter(is_leak).cloned().collect();
+        leaks.sort_by_key(|range| range.id);
+        let leak = |title: String, note: String, help: &str| {
+            Diagnostic::without_place(Some(Check::Memory), title, vec![note], help.to_owned())
+        };
+        let mut diagnostics: Vec<Diagnostic> = leaks
+            .iter()
+            .take(LEAKS)
+            .map(|range| {
+                let (what, help) = match range.kind {
+                    Kind::Host => ("page-locked memory of the host", "free it with `cudaFreeHost` (`cuMemFreeHost`)"),
+                    Kind::Managed => ("managed memory", "free it with `cudaFree` (`cuMemFree`)"),
+                    Kind::Array => ("an array", "free it with `cudaFreeArray` (`cuArrayDestroy`)"),
+                    _ => ("device memory", "free it with `cudaFree` (`cuMemFree`)"),
+                };
+                let note = format!("at {:#x}, the {} allocation of the process", range.base, ordinal(range.id));
+                leak(format!("leak of {} bytes of {what}", range.bytes), note, help)
+            })
+            .collect();
+        let (blocks, bytes) = machine.heap_in_use();
+        if blocks > 0 {
+            let note = format!("{blocks} blocks that `malloc` gave to kernels");
+            let help = "free each block in a kernel, with `free`";
+            diagnostics.push(leak(format!("leak of {bytes} bytes of the device's heap"), note, help));
+        }
+        if diagnostics.is_empty() {
+            return;
+        }
+        lock(&self.found).leaks += leaks.len() as u64 + u64::from(blocks > 0);
+        self.fail();
+        report::diagnostics("memory is still allocated when its context ends", &diagnostics);
+        if leaks.len() > LEAKS {
+            let bytes: u64 = leaks[LEAKS..].iter().map(|range| range.bytes).sum();
+            report::tell(&format!("{} more leaks, of {bytes} bytes", leaks.len() - LEAKS));
+        }
+    }
+
+    /// Whether nothing is checked.
+    pub(crate) fn is_off(&self) -> bool {
+        self.checks.is_empty()
+    }
+
+    /// What was found in the whole process, by lines.
+    pub(crate) fn summary(&self) -> String {
+        let found = lock(&self.found);
+        let mut lines: BTreeMap<&(String, u32), BTreeMap<&str, u64>> = BTreeMap::new();
+        for ((check, _, line, _), times) in &found.times {
+            *lines.entry(line).or_default().entry(check.name()).or_default() += times;
+        }
+        let count = |count: u64, what: &str| format!("{count} {what}{}", if count == 1 { "" } else { "s" });
+        let findings = found.times.len() as u64 + found.leaks;
+        let mut text = match findings {
+            0 => "no findings".to_owned(),
+            _ if found.times.is_empty() => count(findings, "finding"),
+            _ => format!("{} at {}", count(findings, "finding"), count(lines.len() as u64, "line")),
+        };
+        let launches = if found.launches == 1 { "launch" } else { "launches" };
+        let checks = self.checks.names().join(", ");
+        let _ = write!(text, " in {} {launches}; checks: {checks}", found.launches);
+        let here = std::env::current_dir().unwrap_or_default();
+        for ((file, line), checks) in lines.iter().take(LINES) {
+            let path = Path::new(file).strip_prefix(&here).unwrap_or(Path::new(file));
+            let times = |(check, times): (&&str, &u64)| format!("{check} {}", count(*times, "time"));
+            let checks: Vec<String> = checks.iter().map(times).collect();
+            let _ = write!(text, "\n  {}:{line}: {}", path.display(), checks.join(", "));
+        }
+        if lines.len() > LINES {
+            let _ = write!(text, "\n  {} more lines", lines.len() - LINES);
+        }
+        if found.leaks > 0 {
+            let _ = write!(text, "\n  {} of memory", count(found.leaks, "leak"));
+        }
+        text
+    }
+}
+
+impl Found {
+    /// Counts a finding, and returns whether it is to be written: the first of its places.
+    fn add(&mut self, finding: &Finding) -> bool {
+        let places = places(finding);
+        if let Some(times) = self.times.get_mut(&places) {
+            *times += finding.times;
+            return false;
+        }
+        if self.times.len() >= KNOWN {
+            return false;
+        }
+        self.times.insert(places, finding.times);
+        self.shown += 1;
+        self.shown <= SHOWN
+    }
 }
 
 fn places(finding: &Finding) -> Places {
-    let place = |source: &Option<(String, u32)>, ptx_line| source.clone().unwrap_or((String::new(), ptx_line));
+    let unnamed = || format!("the PTX of {}", finding.kernel);
+    let place = |source: &Option<(String, u32)>, ptx_line| source.clone().unwrap_or_else(|| (unnamed(), ptx_line));
     let other = finding.other.as_ref().map(|other| place(&other.source, other.ptx_line));
     (finding.check, finding.kernel.clone(), place(&finding.source, finding.ptx_line), other)
+}
+
+/// `1st`, `2nd`.
+fn ordinal(number: u64) -> String {
+    let ending = match (number % 10, number % 100) {
+        (_, 11..=13) => "th",
+        (1, _) => "st",
+        (2, _) => "nd",
+        (3, _) => "rd",
+        _ => "th",
+    };
+    format!("{number}{ending}")
 }

@@ -105,6 +105,16 @@ pub(crate) fn driver() -> Result<&'static Driver> {
     }
 }
 
+/// The driver that the program's calls reach, if this process has started it.
+pub(crate) fn started() -> Option<&'static Driver> {
+    DRIVER.get()?.as_ref().ok().filter(|driver| driver.process == std::process::id())
+}
+
+/// Whether the program's calls reach a driver that the parent of this process has started.
+pub(crate) fn is_child() -> bool {
+    matches!(DRIVER.get(), Some(Ok(driver)) if driver.process != std::process::id())
+}
+
 impl Driver {
     /// A driver whose machine runs on so many threads; 0 for one per core. It has so many `own` devices, and else those that the
     /// environment asks for.

@@ -137,12 +137,19 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     }
     let file = args.launch.file.display().to_string();
     let diagnostics = Diagnostic::of_findings(&findings).into_iter().map(|own| own.in_ptx_file(&file));
-    write!(out, "{}", texts(&diagnostics.collect::<Vec<_>>(), style()))?;
+    let diagnostics: Vec<Diagnostic> = diagnostics.collect();
+    write!(out, "{}", texts(&diagnostics[..diagnostics.len().min(SHOWN)], style()))?;
+    if diagnostics.len() > SHOWN {
+        writeln!(out, "\n{} more findings: `--json` lists all", diagnostics.len() - SHOWN)?;
+    }
     for note in &notes {
         writeln!(out, "{note}")?;
     }
     fault.map_or(Ok(code), Err)
 }
+
+/// The findings that are shown.
+const SHOWN: usize = 100;
 
 /// A launch that has run to its end.
 struct FinishedLaunch<'a> {

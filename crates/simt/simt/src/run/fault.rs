@@ -181,7 +181,7 @@ impl Machine {
         let source = Source::new(&launch.function.module.ptx);
         let text = |line: u32| source.line_text(line).trim().to_owned();
         let other = other.map(|WaitedForThread { what, site, block, thread }| {
-            let Position { ptx_line, source: origin, column } = Position::of(launch.function, site);
+            let Position { ptx_line, source: origin, column, .. } = Position::of(launch.function, site);
             let block = unravel(block.unwrap_or(number), launch.grid);
             let thread = unravel(u64::from(thread), launch.block);
             OtherThread { what, block, thread, ptx_line, ptx: text(ptx_line), origin, column }

@@ -8,7 +8,7 @@ use crate::code::Program;
 use crate::demangle::demangled;
 use crate::module::Function;
 use crate::observe::Site;
-use crate::source_frames::{Frame, frames_of, mark_libraries, origin};
+use crate::source_frames::{Frame, frames_of, library_frames, mark_libraries, origin};
 
 /// How many frames are listed, and calls looked at.
 const LISTED: usize = 24;
@@ -58,6 +58,8 @@ pub struct Position {
     pub source: Option<(String, u32)>,
     /// The column in the source line, in bytes from 1; 0 where the PTX says none.
     pub column: u32,
+    /// The frames of library code between the instruction and that line, the innermost first.
+    pub library: Vec<Frame>,
 }
 
 impl Position {
@@ -74,22 +76,33 @@ impl Position {
     /// # Panics
     /// When the kernel's program does not have one of them.
     pub fn of_all(function: &Function, sites: &[Site]) -> Vec<Self> {
+        Self::of_chains(function, sites.iter().map(std::slice::from_ref))
+    }
+
+    /// The places of several instructions, each with the calls that led there: the instruction, then the calls, the innermost
+    /// first. There may be none.
+    pub(crate) fn of_chains<'s>(function: &Function, chains: impl Iterator<Item = &'s [Site]>) -> Vec<Self> {
         let (text, program) = (&function.module.ptx, &function.program);
         let (lines, module) = (Source::new(text), ptx::parse(text).unwrap_or_default());
         // Many instructions stand behind one `.loc`.
         let mut known = HashMap::new();
-        let place = |site: &Site| {
+        let place = |sites: &'s [Site]| {
+            let site = &sites[0];
             let origin = &program.functions[site.function as usize].origins[site.pc as usize];
             let (ptx_line, _) = lines.line_column(origin.at);
             let read = || {
-                let frames = frames_in(&module, text, program, std::iter::once(*site));
-                self::origin(&frames).map(|frame| (frame.place.clone(), frame.column))
+                let frames = frames_in(&module, text, program, sites.iter().copied());
+                let origin = self::origin(&frames)?;
+                Some((origin.place.clone(), origin.column, library_frames(&frames)))
             };
-            let frame = origin.loc.and_then(|loc| known.entry((site.function, loc.at)).or_insert_with(read).clone());
-            let (source, column) = frame.unwrap_or_default();
-            Self { ptx_line, source, column }
+            let frame = match (origin.loc.map(|loc| loc.at), &sites[1..]) {
+                (None, []) => None,
+                (loc, calls) => known.entry((site.function, loc, calls)).or_insert_with(read).clone(),
+            };
+            let (source, column, library) = frame.unwrap_or_default();
+            Self { ptx_line, source, column, library }
         };
-        sites.iter().map(place).collect()
+        chains.map(place).collect()
     }
 }
 

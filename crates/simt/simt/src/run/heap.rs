@@ -44,6 +44,11 @@ impl Heap {
         (address - at < *bytes).then_some((*at, *bytes))
     }
 
+    /// How many blocks are given out, and their bytes.
+    pub(super) fn in_use(&self) -> (usize, u64) {
+        (self.used.len(), self.used.values().sum())
+    }
+
     /// Frees what begins at an address, or nothing at 0; `false` if nothing was given out there.
     pub(super) fn free(&mut self, at: u64) -> bool {
         if at == 0 {

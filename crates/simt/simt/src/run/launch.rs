@@ -288,6 +288,7 @@ impl Machine {
             workspace,
             heap: &self.heap,
             printed: &self.printed,
+            skipped: Mutex::default(),
         };
         let room = state.resident_blocks();
         if cooperative && all > room {
@@ -321,6 +322,7 @@ impl Machine {
         }
         merge(&mut thread().run_last());
         self.clock += state.progress.instructions.into_inner();
+        let skipped = state.skipped.into_inner().expect("skipping does not panic");
         let mut result = match blocks.fault(each) {
             None => Ok(merged.into_inner().expect("no observer panics")),
             Some((number, fault)) => {
@@ -330,6 +332,7 @@ impl Machine {
                 Err(LaunchError::Fault(Box::new(fault)))
             }
         };
+        self.skipped = skipped.described(|number, fault| self.describe(launch, variables, number, fault));
         if function.placed.is_none() {
             if let Ok(observer) = &mut result {
                 let places = function.module.places(variables);

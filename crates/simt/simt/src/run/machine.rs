@@ -11,6 +11,7 @@ use bytemuck::Pod;
 use super::heap::Heap;
 use super::printf::Printed;
 use super::schedule::Schedule;
+use super::skipped::SkippedFaults;
 use crate::memory::GlobalMemory;
 use crate::memory::global::MemoryError;
 use crate::memory::texture::{Image, Object, TextureDescription, TextureError};
@@ -148,6 +149,8 @@ pub struct Machine {
     /// The instructions of all launches: where the next one's clock begins.
     pub(super) clock: u64,
     pub(super) printed: Mutex<Printed>,
+    /// What the last launch has skipped.
+    pub(crate) skipped: SkippedFaults,
     /// The host's threads; none where launches run on the thread that calls them.
     pub(crate) pool: Option<rayon::ThreadPool>,
     pub(crate) simd: &'static crate::host_simd::HostSimd,
@@ -178,6 +181,7 @@ impl Machine {
             heap: Mutex::default(),
             clock: 0,
             printed: Mutex::default(),
+            skipped: SkippedFaults::default(),
             pool: (!is_alone).then(pool).transpose()?,
             simd: crate::host_simd::best(),
         })
@@ -215,6 +219,12 @@ impl Machine {
     /// How many host threads it runs on.
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
+    }
+
+    /// The blocks that `malloc` has given to kernels and no kernel has freed: how many, and their bytes.
+    #[must_use]
+    pub fn heap_in_use(&self) -> (usize, u64) {
+        self.heap.lock().expect("the heap does not panic").in_use()
     }
 
     /// What kernels have printed with `printf` since the last time, block by block in the order of their numbers; of

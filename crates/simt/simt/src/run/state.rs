@@ -8,10 +8,11 @@ use super::fault::{ravel, unravel};
 use super::heap::Heap;
 use super::machine::Config;
 use super::printf::Printed;
+use super::skipped::Skipped;
 use crate::code::{InitializedRegister, Inst, Program, RESERVED_SHARED};
-use crate::memory::GlobalMemory;
+use crate::memory::{AccessFault, GlobalMemory};
 use crate::module::Text;
-use crate::observe::{Place, Site, Space};
+use crate::observe::{Place, Site, Space, WarpId};
 use crate::regs::RegisterUses;
 
 /// The state that all blocks of a running launch share.
@@ -42,6 +43,8 @@ pub(super) struct LaunchState<'a> {
     pub(super) workspace: u64,
     pub(super) heap: &'a Mutex<Heap>,
     pub(super) printed: &'a Mutex<Printed>,
+    /// The accesses that were skipped: none unless the observer asks for it.
+    pub(super) skipped: Mutex<Skipped>,
 }
 
 /// The state that host threads exchange while they run. It has cache lines of its own, because the rest of the launch
@@ -63,6 +66,18 @@ impl LaunchState<'_> {
     /// The instruction at a site.
     pub(super) fn inst(&self, site: Site) -> &Inst {
         &self.program.functions[site.function as usize].code[site.pc as usize]
+    }
+
+    /// Skips the access of a lane that cannot be done: see [`Skipped::add`].
+    #[cold]
+    pub(super) fn skip(
+        &self,
+        site: Site,
+        warp_id: WarpId,
+        callers: impl Iterator<Item = Site>,
+        fault: AccessFault,
+    ) -> Result<(), AccessFault> {
+        self.skipped.lock().expect("skipping does not panic").add(site, warp_id, callers, fault)
     }
 
     /// The registers that the instruction at a site reads and writes.

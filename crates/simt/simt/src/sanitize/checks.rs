@@ -67,7 +67,41 @@ impl Serialize for Check {
     }
 }
 
-/// A set of checks. As text it is their names with commas between them, `all` or `none`.
+/// What checks look for on request only, because CUDA allows it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Extra {
+    /// Memory that is still allocated when its context ends. Only the simulated driver has contexts.
+    Leaks,
+    /// Threads that end before a barrier that others of their block wait at, and barriers that a compiler may have made of
+    /// one in the source, which warps of a block wait at together.
+    Barriers,
+}
+
+impl Extra {
+    /// All of them.
+    pub const ALL: [Self; 2] = [Self::Leaks, Self::Barriers];
+
+    /// Its name, as on the command line.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Leaks => "leaks",
+            Self::Barriers => "barriers",
+        }
+    }
+
+    /// The check that it is a part of, which its findings have the name of.
+    #[must_use]
+    pub fn check(self) -> Check {
+        match self {
+            Self::Leaks => Check::Memory,
+            Self::Barriers => Check::Sync,
+        }
+    }
+}
+
+/// A set of checks. As text it is their names with commas between them, `all` or `none`. The names of [`Extra`] are added to
+/// those, and turn the check on that they are a part of: `all,leaks`.
 ///
 /// ```
 /// use simt::sanitize::{Check, Checks};
@@ -75,7 +109,9 @@ impl Serialize for Check {
 /// let checks: Checks = "race,sync".parse().unwrap();
 /// assert!(checks.contains(Check::Race) && !checks.contains(Check::Init));
 /// assert_eq!("all".parse(), Ok(Checks::ALL));
+/// assert_eq!("all,leaks".parse::<Checks>().unwrap().to_string(), "all,leaks");
 /// assert!("rice".parse::<Checks>().unwrap_err().contains("did you mean `race`?"));
+/// assert!("none,race".parse::<Checks>().is_err());
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 pub struct Checks(u8);
@@ -98,6 +134,25 @@ impl Checks {
         self == Self::NONE
     }
 
+    /// The names of its checks and requests.
+    #[must_use]
+    pub fn names(self) -> Vec<&'static str> {
+        let checks = Check::ALL.into_iter().filter(|check| self.contains(*check)).map(Check::name);
+        checks.chain(Extra::ALL.into_iter().filter(|extra| self.looks_for(*extra)).map(Extra::name)).collect()
+    }
+
+    /// Whether it has this request.
+    #[must_use]
+    pub fn looks_for(self, extra: Extra) -> bool {
+        self.0 >> (Check::ALL.len() + extra as usize) & 1 != 0
+    }
+
+    /// The same and this request, with the check that it is a part of.
+    #[must_use]
+    pub fn with_extra(self, extra: Extra) -> Self {
+        Self(self.0 | 1 << (Check::ALL.len() + extra as usize)).with(extra.check())
+    }
+
     /// The same and this check.
     #[must_use]
     pub fn with(self, check: Check) -> Self {
@@ -116,19 +171,27 @@ impl FromStr for Checks {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let mut checks = Self::NONE;
-        for word in text.split(',').map(str::trim) {
-            let found = Check::ALL.into_iter().find(|check| check.name() == word);
-            checks = match (word, found) {
-                ("all", _) => Self::ALL,
-                ("none", _) => checks,
-                (_, Some(check)) => checks.with(check),
+        let words: Vec<&str> = text.split(',').map(str::trim).collect();
+        for word in &words {
+            let check = Check::ALL.into_iter().find(|check| check.name() == *word);
+            let extra = Extra::ALL.into_iter().find(|extra| extra.name() == *word);
+            checks = match (*word, check, extra) {
+                ("all", ..) => Self(checks.0 | Self::ALL.0),
+                ("none", ..) if words.len() == 1 => checks,
+                ("none", ..) => return Err(format!("`none` contradicts the other checks of `{text}`")),
+                (_, Some(check), _) => checks.with(check),
+                (_, _, Some(extra)) => checks.with_extra(extra),
                 _ => {
-                    let names = Check::ALL.map(Check::name);
-                    let near = |name: &&str| strsim::jaro_winkler(word, name) > 0.7;
-                    let meant = names.into_iter().find(near);
+                    let names = Check::ALL.map(Check::name).into_iter().chain(Extra::ALL.map(Extra::name));
+                    let names: Vec<&str> = names.chain(["all", "none"]).collect();
+                    let near = |name: &&&str| strsim::jaro_winkler(word, name) > 0.7;
+                    let meant = names.iter().find(near);
                     let meant = meant.map_or(String::new(), |name| format!("; did you mean `{name}`?"));
-                    let names = names.join(", ");
-                    return Err(format!("there is no check `{word}`; there are {names}, all and none{meant}"));
+                    let (last, others) = names.split_last().expect("there are checks");
+                    return Err(format!(
+                        "there is no check `{word}`; there are {} and {last}{meant}",
+                        others.join(", ")
+                    ));
                 }
             };
         }
@@ -138,11 +201,10 @@ impl FromStr for Checks {
 
 impl fmt::Display for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let names: Vec<&str> = Check::ALL.into_iter().filter(|check| self.contains(*check)).map(Check::name).collect();
-        match *self {
-            Self::NONE => f.pad("none"),
-            Self::ALL => f.pad("all"),
-            _ => f.pad(&names.join(",")),
+        let mut names = self.names();
+        if Check::ALL.into_iter().all(|check| self.contains(check)) {
+            names.splice(..Check::ALL.len(), ["all"]);
         }
+        f.pad(&if names.is_empty() { "none".to_owned() } else { names.join(",") })
     }
 }

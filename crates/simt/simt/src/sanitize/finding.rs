@@ -1,21 +1,26 @@
 //! What the checks find, and how it is collected.
 
 use std::borrow::Cow;
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::Arc;
 
 use ptx::Source;
 
 use serde::{Serialize, Serializer};
 
+use super::calls::WarpCalls;
 use super::checks::Check;
 use super::observer::LaunchFacts;
 use super::sync::faults::{self, sentence};
+use crate::code::{Callee, Op, Program};
 use crate::demangle::{demangled, variable};
 use crate::language::Language;
 use crate::memory::AccessProblem;
 use crate::observe::{Place, Site, Space};
-use crate::run::{Arg, Fault, FaultKind, Launch, OtherThread, Position, unravel};
+use crate::run::{Arg, Fault, FaultKind, Frame, Launch, OtherThread, Position, unravel};
+use crate::source_frames::library_frames;
 
 /// Something that a check has found, at one pair of places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
@@ -34,6 +39,10 @@ pub struct Finding {
     pub source: Option<(String, u32)>,
     /// The column in that line, in bytes from 1; 0 where the PTX says none.
     pub column: u32,
+    /// The frames of library code between the instruction and that line, the innermost first: the line is that of the user's
+    /// code where there is any.
+    #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_places")]
+    pub library: Vec<Frame>,
     /// The line of the PTX, from 1.
     pub ptx_line: u32,
     /// The text of that line.
@@ -80,6 +89,10 @@ pub struct OtherParty {
 fn with_colon<S: Serializer>(source: &Option<(String, u32)>, serializer: S) -> Result<S::Ok, S::Error> {
     let text = source.as_ref().map(|(file, line)| format!("{file}:{line}"));
     text.serialize(serializer)
+}
+
+fn as_places<S: Serializer>(frames: &[Frame], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_seq(frames.iter().map(Frame::to_string))
 }
 
 impl fmt::Display for Finding {
@@ -137,7 +150,7 @@ pub(super) struct RawFinding {
     pub(super) other: Option<(String, ThreadAtSite)>,
 }
 
-/// The different findings that are kept; those beyond are counted only.
+/// The different findings of a check that are kept; those beyond are counted only.
 const MOST: usize = 256;
 
 /// What one check has found.
@@ -145,9 +158,22 @@ const MOST: usize = 256;
 pub(super) struct Findings {
     /// What could not be checked, in a sentence.
     pub(super) note: Option<String>,
-    found: Vec<(RawFinding, u64)>,
-    /// By kind and by the places in the text.
-    known: HashMap<(&'static str, Site, Option<Site>), usize>,
+    found: Vec<Found>,
+    /// By kind, by the places in the text, and by the calls that led there.
+    known: HashMap<(&'static str, Site, Option<Site>, u64), usize>,
+    /// How often findings were seen that are not kept.
+    left_out: u64,
+    /// The calls of the warp whose turn it is.
+    calls: RefCell<Arc<WarpCalls>>,
+}
+
+/// A finding, and what is known of it beyond its places.
+#[derive(Debug)]
+struct Found {
+    raw: RawFinding,
+    times: u64,
+    /// The calls that its thread was in, the innermost first.
+    calls: Vec<Site>,
 }
 
 impl Findings {
@@ -161,14 +187,31 @@ impl Findings {
         times: u64,
         make: impl FnOnce() -> RawFinding,
     ) {
-        match self.known.get(&(kind, site, other)) {
-            Some(index) => self.found[*index].1 += times,
+        let calls = self.calls.borrow();
+        let key = (kind, site, other, calls.number);
+        match self.known.get(&key) {
+            Some(index) => self.found[*index].times += times,
             None if self.found.len() < MOST => {
-                self.known.insert((kind, site, other), self.found.len());
-                self.found.push((make(), times));
+                self.known.insert(key, self.found.len());
+                let raw = make();
+                let calls = calls.of(raw.party.block, raw.party.thread).collect();
+                self.found.push(Found { raw, times, calls });
             }
-            None => {}
+            None => self.left_out += times,
         }
+    }
+
+    /// What could not be checked or is not listed, a sentence each.
+    pub(super) fn notes(&self, check: Check) -> impl Iterator<Item = String> {
+        let left_out = (self.left_out > 0).then(|| {
+            format!("{check}: {MOST} different findings are listed; others were seen {} times", self.left_out)
+        });
+        self.note.clone().into_iter().chain(left_out)
+    }
+
+    /// The warp whose turn it is is in these calls from now on.
+    pub(super) fn enter(&self, calls: &Arc<WarpCalls>) {
+        self.calls.replace(calls.clone());
     }
 
     /// The findings with their places.
@@ -176,21 +219,29 @@ impl Findings {
         if self.found.is_empty() {
             return Vec::new();
         }
-        let parties = self.found.iter().flat_map(|(found, _)| {
-            [Some(&found.party), found.other.as_ref().map(|(_, party)| party)].into_iter().flatten()
+        let program = &launch.function.program;
+        let parties = self.found.iter().flat_map(|Found { raw, calls, .. }| {
+            let chain = |site: Site, calls: &[Site]| [&[site], calls].concat();
+            let own = match calls.is_empty() {
+                true => chain(raw.party.site, &only_calls(program, raw.party.site)),
+                false => chain(raw.party.site, calls),
+            };
+            // Which calls the other thread was in is not known any more.
+            let other = raw.other.as_ref().map(|(_, other)| chain(other.site, &only_calls(program, other.site)));
+            [Some(own), other].into_iter().flatten()
         });
-        let sites: Vec<Site> = parties.map(|party| party.site).collect();
-        let mut positions = Position::of_all(launch.function, &sites).into_iter();
+        let chains: Vec<Vec<Site>> = parties.collect();
+        let mut positions = Position::of_chains(launch.function, chains.iter().map(Vec::as_slice)).into_iter();
         let text = Source::new(launch.function.ptx());
         let mut resolve = |party: &ThreadAtSite| {
             let position = positions.next().expect("each party has a position");
             let ptx = text.line_text(position.ptx_line).trim().to_owned();
             (position, ptx, unravel(party.block, launch.grid), unravel(party.thread.into(), launch.block))
         };
-        let resolved = self.found.iter().map(|(found, times)| {
-            let (Position { ptx_line, source, column }, ptx, block, thread) = resolve(&found.party);
+        let resolved = self.found.iter().map(|Found { raw: found, times, .. }| {
+            let (Position { ptx_line, source, column, library }, ptx, block, thread) = resolve(&found.party);
             let other = found.other.as_ref().map(|(what, party)| {
-                let (Position { ptx_line, source, column }, ptx, block, thread) = resolve(party);
+                let (Position { ptx_line, source, column, .. }, ptx, block, thread) = resolve(party);
                 OtherParty { what: what.clone(), source, column, ptx_line, ptx, block, thread }
             });
             Finding {
@@ -201,6 +252,7 @@ impl Findings {
                 help: Language::of(source.as_ref()).fill(&found.help),
                 source,
                 column,
+                library,
                 ptx_line,
                 ptx,
                 block,
@@ -213,6 +265,29 @@ impl Findings {
         });
         resolved.collect()
     }
+}
+
+/// The calls that lead to a function, the innermost first, as long as there is only one of each in the program.
+fn only_calls(program: &Program, site: Site) -> Vec<Site> {
+    let mut function = site.function;
+    let call = |function: u32| {
+        let code = program.functions.iter().enumerate().flat_map(|(of, own)| {
+            own.code.iter().enumerate().map(move |(pc, inst)| (Site { function: of as u32, pc: pc as u32 }, inst))
+        });
+        let mut calls = code.filter(|(_, inst)| match &inst.op {
+            Op::Call(call) => matches!(call.callee, Callee::Function(number) if number == function),
+            _ => false,
+        });
+        let (first, second) = (calls.next(), calls.next());
+        first.filter(|_| second.is_none()).map(|(site, _)| site)
+    };
+    let calls = std::iter::from_fn(|| {
+        let found = call(function).filter(|_| function != 0)?;
+        function = found.function;
+        Some(found)
+    });
+    // A function that only calls itself is never entered.
+    calls.take(program.functions.len()).collect()
 }
 
 impl Finding {
@@ -246,6 +321,7 @@ impl Finding {
             kernel: demangled(&fault.kernel),
             source: fault.origin.clone(),
             column: fault.column,
+            library: library_frames(&fault.frames),
             ptx_line: fault.ptx_line,
             ptx: fault.ptx.clone(),
             block: fault.block,

@@ -35,7 +35,7 @@ use frames::WarpState;
 use liveness::RegisterLives;
 use origins::{Origin, OriginKind};
 use shadow::SharedShadow;
-use taints::{Cause, Taints};
+use taints::{Cause, History, Taints};
 
 /// The check of one launch.
 pub(super) struct Init {
@@ -264,7 +264,7 @@ impl Checker for Init {
             let to = Reg::R32(*to);
             let origin = self.origin_of_absent(site, lanes.trailing_zeros() as usize);
             self.enter(lanes);
-            self.taints().set(to, lanes, &[all_bits(to); LANES], Cause { origin, copied: false });
+            self.taints().set(to, lanes, &[all_bits(to); LANES], Cause { origin, history: History::Computed });
         }
     }
 

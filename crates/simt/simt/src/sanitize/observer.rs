@@ -3,7 +3,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use super::checks::{Check, Checks};
+use super::calls::{Calls, WarpCalls};
+use super::checks::{Check, Checks, Extra};
 use super::finding::{Finding, Findings};
 use super::init::Init;
 use super::memory::Memory;
@@ -14,7 +15,7 @@ use crate::observe::{
     Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site,
     Step, WarpId, every_event, nothing,
 };
-use crate::run::{Arg, Launch, LaunchError, Machine};
+use crate::run::{Arg, Launch, LaunchError, Machine, SkippedFaults};
 
 /// What all checks know of the launch.
 #[derive(Debug, Clone)]
@@ -59,6 +60,8 @@ macro_rules! tell {
     ($method:ident($($arg:ident: $ty:ty),+);) => {
         fn $method(&mut self, $($arg: $ty),+) {
             let mut state = lock(&self.state);
+            let calls = state.calls.$method($($arg),+);
+            state.enter(calls);
             for (_, checker) in &mut state.checkers {
                 checker.$method($($arg),+);
             }
@@ -66,6 +69,41 @@ macro_rules! tell {
             state.steps.store(steps, Ordering::Relaxed);
         }
     };
+}
+
+/// A method that changes no calls.
+macro_rules! no_change {
+    ($method:ident($($arg:ident: $ty:ty),+);) => {
+        #[inline(always)]
+        fn $method(&mut self, $($arg: $ty),+) -> Option<Arc<WarpCalls>> {
+            let _ = ($($arg,)+);
+            None
+        }
+    };
+}
+
+/// The methods that change no calls.
+macro_rules! no_change_of_those {
+    ($($events:tt)*) => { asked_for! { no_change $($events)* } };
+}
+
+/// What changes the calls of a warp. Each method returns the calls of the warp whose turn it is, if they are others now.
+trait CallEvents {
+    every_event!(no_change_of_those);
+}
+
+impl CallEvents for Calls {
+    fn turn(&mut self, warp_id: WarpId) -> Option<Arc<WarpCalls>> {
+        self.begin_turn(warp_id)
+    }
+
+    fn frames(&mut self, _: Site, warp_id: WarpId, lanes: u32, change: &FrameChange) -> Option<Arc<WarpCalls>> {
+        self.change(warp_id, lanes, change)
+    }
+
+    fn exited(&mut self, _: Site, warp_id: WarpId, lanes: u32) -> Option<Arc<WarpCalls>> {
+        self.exit(warp_id, lanes)
+    }
 }
 
 /// A check: what it is told of a launch, and what it has found. All calls come in the order in which things happen.
@@ -90,8 +128,19 @@ pub(super) trait Checker: Send {
 /// The checks of a launch.
 pub(super) struct State {
     checkers: Vec<(Check, Box<dyn Checker>)>,
+    calls: Calls,
     /// Whether one of them is to be told of each instruction.
     steps: Arc<AtomicBool>,
+}
+
+impl State {
+    /// The warp whose turn it is is in other calls from now on, unless there are `None`.
+    fn enter(&mut self, calls: Option<Arc<WarpCalls>>) {
+        let Some(calls) = calls else { return };
+        for (_, checker) in &self.checkers {
+            checker.findings().enter(&calls);
+        }
+    }
 }
 
 /// Tells the checks of a launch what happens. All copies of it tell the same ones.
@@ -120,13 +169,17 @@ impl Sanitizer {
                 Check::Memory => Box::new(Memory::new(machine, facts)),
                 Check::Init => Box::new(Init::new(machine, facts)),
                 Check::Race => Box::new(Race::new(machine, facts)),
-                Check::Sync => Box::new(Sync::new(machine, facts)),
+                Check::Sync => Box::new(Sync::new(machine, facts, checks.looks_for(Extra::Barriers))),
             };
             (check, checker)
         });
         let steps = Arc::<AtomicBool>::default();
         Self {
-            state: Arc::new(Mutex::new(State { checkers: checkers.collect(), steps: steps.clone() })),
+            state: Arc::new(Mutex::new(State {
+                checkers: checkers.collect(),
+                calls: Calls::default(),
+                steps: steps.clone(),
+            })),
             steps,
             values: checks.contains(Check::Race),
         }
@@ -142,21 +195,44 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The findings of a launch that is over, with the fault that ended it.
+/// The findings of a launch that is over, with what it has skipped and the fault that ended it.
 pub(super) fn end(
     state: &Mutex<State>,
     launch: &Launch<'_>,
     checks: Checks,
+    skipped: SkippedFaults,
     error: Option<&LaunchError>,
 ) -> (Vec<Finding>, Vec<String>) {
     let mut state = lock(state);
     let (mut findings, mut notes) = (Vec::new(), Vec::new());
+    state.enter(Some(Arc::default()));
     for (check, checker) in &mut state.checkers {
         checker.end(error.is_none());
         findings.append(&mut checker.findings().resolve(*check, launch));
-        notes.extend(checker.findings().note.clone());
+        notes.extend(checker.findings().notes(*check));
     }
-    if let Some(LaunchError::Fault(fault)) = error
+    // Skipped accesses are findings also where `memory` was not asked for: the launch would have ended at the first.
+    for (fault, lanes) in &skipped.faults {
+        let fault = Finding { times: *lanes, ..Finding::of_fault(Check::Memory, fault) };
+        let is_same = |own: &&mut Finding| {
+            (own.check, own.ptx_line, &own.source, &own.what)
+                == (fault.check, fault.ptx_line, &fault.source, &fault.what)
+        };
+        match findings.iter_mut().find(is_same) {
+            Some(own) => own.times += lanes,
+            None => findings.push(fault),
+        }
+    }
+    if skipped.left_out > 0 {
+        let listed = skipped.faults.len();
+        notes.push(format!(
+            "{listed} different accesses that were skipped are listed; others were seen {} times",
+            skipped.left_out
+        ));
+    }
+    if skipped.is_full {
+        notes.push(format!("the launch ended early: it had skipped {} accesses", SkippedFaults::MOST));
+    } else if let Some(LaunchError::Fault(fault)) = error
         && let Some(check) = Check::of(&fault.kind).filter(|check| checks.contains(*check))
     {
         let fault = Finding::of_fault(check, fault);
@@ -173,6 +249,7 @@ impl Observer for Sanitizer {
     const LOCATES: bool = true;
     const MISTAKES: bool = true;
     const SEQUENTIAL: bool = true;
+    const SKIPS: bool = true;
 
     fn fork(&self) -> Self {
         Self { state: self.state.clone(), steps: self.steps.clone(), values: self.values }

@@ -33,10 +33,11 @@ pub(super) struct Sync {
 }
 
 impl Sync {
-    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+    /// The check of a launch; with `extra`, it also looks for [`Extra::Barriers`](super::Extra::Barriers).
+    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>, extra: bool) -> Self {
         Self {
             findings: Findings::default(),
-            barriers: Barriers::default(),
+            barriers: Barriers::new(extra),
             objects: Objects::default(),
             clusters: Clusters::default(),
             facts,
@@ -50,7 +51,7 @@ impl Checker for Sync {
     }
 
     fn released(&mut self, block: u64, id: u32) {
-        self.barriers.released(block, id);
+        self.barriers.released(&self.facts, block, id, &mut self.findings);
         self.objects.block_meets(block);
     }
 
@@ -91,6 +92,7 @@ impl Checker for Sync {
     fn exited(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
         let party = party(site, warp_id, lanes.trailing_zeros());
         self.clusters.exited(&self.facts, party, lanes.count_ones(), &mut self.findings);
+        self.barriers.exited(party, lanes.count_ones());
     }
 
     fn block_ended(&mut self, block: u64) {

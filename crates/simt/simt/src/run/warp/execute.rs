@@ -158,16 +158,28 @@ impl WarpState {
                             if O::WATCHES {
                                 env.cluster.site = here;
                             }
-                            let stored = match op {
-                                Memory::Store(op) if O::WATCHES && observer.values() => {
-                                    op.compare(&mut env, active, &mut self.at)
-                                }
-                                _ => StoredValues::default(),
-                            };
-                            simd.run_memory(op, &mut env, active, &mut self.at, |access| {
-                                told(observer, launch, here, warp_id, &Access { stored, ..*access });
-                            })
-                            .map_err(|fault| bad_access(here, warp_id, fault))?;
+                            let mut left = active;
+                            while left != 0 {
+                                let stored = match op {
+                                    Memory::Store(op) if O::WATCHES && observer.values() => {
+                                        op.compare(&mut env, left, &mut self.at)
+                                    }
+                                    _ => StoredValues::default(),
+                                };
+                                let done = simd.run_memory(op, &mut env, left, &mut self.at, |access| {
+                                    told(observer, launch, here, warp_id, &Access { stored, ..*access });
+                                });
+                                let Err(fault) = done else { break };
+                                let lane = 1 << fault.lane;
+                                let calls = calls(&self.frames, entry.frame);
+                                let fault = match O::SKIPS && op.may_be_skipped() {
+                                    true => launch.skip(here, warp_id, calls, fault),
+                                    false => Err(fault),
+                                };
+                                fault.map_err(|fault| bad_access(here, warp_id, fault))?;
+                                op.poison(&mut env.regs, lane);
+                                left &= !lane;
+                            }
                             if O::MISTAKES {
                                 for event in env.cluster.told.drain(..) {
                                     observer.mbarrier(here, warp_id, &event);
@@ -223,10 +235,17 @@ impl WarpState {
                                 let kind = FaultKind::AbsentLanes { lanes };
                                 return Err(BlockFault::new(here, thread, kind));
                             }
-                            op.execute(&mut env, warp_id.warp, simd.add_product, &mut |access| {
+                            let done = op.execute(&mut env, warp_id.warp, simd.add_product, &mut |access| {
                                 told(observer, launch, here, warp_id, access);
-                            })
-                            .map_err(|fault| bad_access(here, warp_id, fault))?;
+                            });
+                            if let Err(fault) = done {
+                                let fault = match O::SKIPS && op.may_be_skipped() {
+                                    true => launch.skip(here, warp_id, calls(&self.frames, entry.frame), fault),
+                                    false => Err(fault),
+                                };
+                                fault.map_err(|fault| bad_access(here, warp_id, fault))?;
+                                op.poison(&mut env.regs);
+                            }
                             if let Matrix::Group(group) = &**op {
                                 observer.async_group(here, warp_id, active, *group);
                             }
@@ -413,6 +432,16 @@ fn groups(members: &Lanes32, mut active: u32) -> impl Iterator<Item = u32> {
         let group = lanes(active).filter(|lane| members[*lane] == members[first]).fold(0, |all, lane| all | 1 << lane);
         active &= !group;
         Some(group)
+    })
+}
+
+/// The calls that the lanes of a frame are in, the innermost first.
+fn calls(frames: &[Frame], innermost: u32) -> impl Iterator<Item = Site> {
+    let mut frame = frames[innermost as usize];
+    std::iter::from_fn(move || {
+        let (caller, pc) = frame.call?;
+        frame = frames[caller as usize];
+        Some(Site { function: frame.function, pc })
     })
 }
 

@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use super::Init;
-use super::taints::Cause;
+use super::taints::{Cause, History};
 use crate::code::Op;
 use crate::matrix::Matrix;
 use crate::memory::Memory;
@@ -114,7 +114,7 @@ impl Init {
     /// A load, or an atomic that returns the old value, has read bytes that nobody has written.
     pub(super) fn loaded(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>, unwritten: &Lanes64) {
         self.enter(access.mask);
-        let cause = Cause { origin: self.origin_of(site, access, places, unwritten), copied: true };
+        let cause = Cause { origin: self.origin_of(site, access, places, unwritten), history: History::Copied };
         let program = self.facts.function.program.clone();
         let inst = &program.functions[site.function as usize].code[site.pc as usize];
         let (to, width, signed): (&[Destination], u32, bool) = match &inst.op {
@@ -171,7 +171,7 @@ impl Init {
     pub(super) fn stored_to_device(&mut self, site: Site, access: &Access<'_>, undefined: &mut Lanes64, cause: Cause) {
         let all = u64::MAX >> (64 - access.bytes.clamp(1, 64));
         let is_byte = matches!(&self.inst(site).op, Op::Memory(Memory::Store(store)) if store.width == Width::B1);
-        let matters = |bytes: u64| match cause.copied {
+        let matters = |bytes: u64| match cause.history == History::Copied {
             true => bytes == all && !is_byte,
             false => bytes != 0,
         };

@@ -2,7 +2,7 @@
 
 use super::Init;
 use super::follower::{Follower, Scratch};
-use super::taints::{Cause, Taints};
+use super::taints::{Cause, History, Taints};
 use crate::code::{Callee, Op};
 use crate::matrix::Matrix;
 use crate::memory::Memory;
@@ -34,8 +34,8 @@ impl Init {
                 for byte in 0..width {
                     if taint.bits[lane] >> (8 * byte) & 0xff != 0 {
                         bytes[lane] |= 1 << (index as u32 * width + byte);
-                        let copied = taint.cause.copied && cause.is_none_or(|own| own.copied);
-                        cause = Some(Cause { copied, ..taint.cause });
+                        let before = cause.map_or(History::Copied, |own| own.history);
+                        cause = Some(Cause { history: taint.cause.history.max(before), ..taint.cause });
                     }
                 }
             }

@@ -1,7 +1,7 @@
 //! How undefined bits go through instructions on registers.
 
-use super::rules::{Rule, copies, rule};
-use super::taints::{Cause, Taints};
+use super::rules::{Rule, changed, rule};
+use super::taints::{Cause, History, Taints};
 use crate::alu::Alu;
 use crate::alu::compare::Combine;
 use crate::code::{Inst, Op, Program};
@@ -58,7 +58,7 @@ impl Follower<'_> {
         let reads = step.reads().iter().filter_map(|reg| self.taints.get(*reg));
         let mut causes = reads.filter(|own| own.lanes & mask != 0).map(|own| own.cause);
         let first = causes.next()?;
-        Some(Cause { copied: first.copied && causes.all(|own| own.copied), ..first })
+        Some(Cause { history: causes.fold(first.history, |most, own| most.max(own.history)), ..first })
     }
 
     /// An instruction of each lane by itself.
@@ -66,7 +66,11 @@ impl Follower<'_> {
         let Some(mut cause) = self.cause(step, step.lanes) else {
             return self.defines(step, step.lanes);
         };
-        cause.copied &= copies(alu);
+        cause.history = changed(cause.history, alu, |reg| {
+            let distances = step.registers.value(Reg::R32(reg));
+            let first = distances[step.lanes.trailing_zeros() as usize % LANES];
+            lanes(step.lanes).all(|lane| distances[lane] == first).then_some(first as u32)
+        });
         self.scratch.begin(self.program);
         let rule = rule(alu);
         let unguarded = Inst { guard: None, op: Op::Alu(*alu) };
@@ -293,7 +297,7 @@ impl Follower<'_> {
 
     /// All bits of the results are undefined in those lanes that read an undefined bit.
     pub(super) fn set_all(&mut self, step: &Step<'_>, cause: Cause) {
-        let cause = Cause { copied: false, ..cause };
+        let cause = Cause { history: History::Computed, ..cause };
         for (reg, bits) in self.all(step) {
             self.taints.set(reg, step.lanes, &bits, cause);
         }
@@ -305,7 +309,7 @@ impl Follower<'_> {
             return self.defines(step, step.lanes);
         };
         for reg in step.writes() {
-            self.taints.set(*reg, step.lanes, &[all_bits(*reg); LANES], Cause { copied: false, ..cause });
+            self.taints.set(*reg, step.lanes, &[all_bits(*reg); LANES], Cause { history: History::Computed, ..cause });
         }
     }
 
@@ -323,7 +327,7 @@ impl Follower<'_> {
         op.spread(&mut self.scratch.regs());
         for reg in step.writes() {
             let bits = self.scratch.regs().wide(*reg);
-            self.taints.set(*reg, step.lanes, &bits, Cause { copied: false, ..cause });
+            self.taints.set(*reg, step.lanes, &bits, Cause { history: History::Computed, ..cause });
         }
     }
 }

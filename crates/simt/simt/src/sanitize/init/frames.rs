@@ -3,7 +3,7 @@
 use super::Init;
 use super::follower::all_bits;
 use super::shadow::LocalShadow;
-use super::taints::{Cause, Taints, Window};
+use super::taints::{Cause, History, Taints, Window};
 use crate::code::{Func, Op};
 use crate::memory::load_store::{Load, Store};
 use crate::memory::{Memory, Region};
@@ -33,7 +33,7 @@ impl WarpState {
     /// Registers of the current frame begin, in which the lanes of `mask` have written nothing, each with its origin.
     fn begin_registers(&mut self, mask: u32, registers: &[(u32, Reg)]) {
         for (origin, reg) in registers {
-            let cause = Cause { origin: *origin, copied: true };
+            let cause = Cause { origin: *origin, history: History::Copied };
             self.taints.set(*reg, mask, &[all_bits(*reg); LANES], cause);
         }
     }

@@ -1,5 +1,6 @@
 //! How the bits of an instruction's result depend on those of its operands.
 
+use super::taints::History;
 use crate::alu::Alu;
 use crate::alu::compare::{Combine, Compare, Outcome, Test};
 use crate::alu::convert::{Convert, Move, Parts, Type};
@@ -27,14 +28,26 @@ pub(super) enum Rule {
     All,
 }
 
-/// Whether an instruction takes values along as they are, or puts them beside others.
-pub(super) fn copies(alu: &Alu) -> bool {
-    match alu {
-        Alu::Convert(Convert::Move(_) | Convert::Widen { .. } | Convert::Shorten { .. }) => true,
-        Alu::Compare(op) => matches!(op.outcome, Outcome::Select32 | Outcome::Select64),
-        Alu::Logic(op) => matches!(op.op, L::Shl32 | L::Shl64 | L::Or32 | L::Or64 | L::Prmt),
-        Alu::Int(op) => matches!(op.op, I::Bfi32 | I::Bfi64),
-        Alu::Convert(_) | Alu::Float(_) | Alu::Video(_) => false,
+/// Returns what an instruction makes of the most changed of its operands.
+///
+/// Compilers pack the fields of a struct with `or`, `prmt` and `bfi`, after they have shifted them by whole bytes. A shift
+/// alone multiplies. `distance` returns the bits by which the instruction shifts, if all lanes shift by the same number.
+pub(super) fn changed(history: History, alu: &Alu, distance: impl Fn(R32) -> Option<u32>) -> History {
+    let (packs, copies) = (history.min(History::Copied), history);
+    match (alu, history) {
+        (_, History::Computed) => History::Computed,
+        (Alu::Convert(Convert::Move(Move::Pack { .. })), _) => packs,
+        (Alu::Convert(Convert::Move(_) | Convert::Widen { .. } | Convert::Shorten { .. }), _) => copies,
+        (Alu::Compare(op), _) if matches!(op.outcome, Outcome::Select32 | Outcome::Select64) => copies,
+        (Alu::Logic(op), _) => match op.op {
+            L::Or32 | L::Or64 | L::Prmt => packs,
+            L::Shl32 | L::Shl64 if distance(R32(op.r[2])).is_some_and(|bits| bits.is_multiple_of(8)) => {
+                history.max(History::Shifted)
+            }
+            _ => History::Computed,
+        },
+        (Alu::Int(op), _) if matches!(op.op, I::Bfi32 | I::Bfi64) => packs,
+        _ => History::Computed,
     }
 }
 

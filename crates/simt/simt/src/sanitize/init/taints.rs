@@ -21,9 +21,21 @@ pub(super) struct Taint {
 pub(super) struct Cause {
     /// The number of an origin.
     pub(super) origin: u32,
-    /// Whether the value has been copied since then, and nothing was computed of it. Then undefined bits beside defined
-    /// ones may be the padding of a struct.
-    pub(super) copied: bool,
+    /// What has been done to the value since then.
+    pub(super) history: History,
+}
+
+/// What instructions have done to a value with undefined bits since it was read.
+///
+/// Undefined bytes next to defined ones may be the padding of a struct only if the value is a copy.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum History {
+    /// It was copied, or packed into a word with other fields.
+    Copied,
+    /// It was shifted by whole bytes: a copy if it is then packed with other fields, else a product.
+    Shifted,
+    /// It was computed with.
+    Computed,
 }
 
 /// The registers of a frame among those of its warp: where they begin in each of the three files, and how many there are.

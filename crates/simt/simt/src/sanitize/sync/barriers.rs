@@ -17,6 +17,11 @@ pub(super) struct Barriers {
     /// By block and number, in the order in which lanes arrived.
     arrived: HashMap<(u64, u32), Vec<Arrived>>,
     texts: Texts,
+    /// Whether to report also what CUDA allows: threads that end before a barrier, and barriers from one place of the source
+    /// that warps reach at different instructions.
+    is_strict: bool,
+    /// By block, the first thread that has ended and how many have.
+    ended: HashMap<u64, (ThreadAtSite, u32)>,
 }
 
 /// Which instructions come from one place of the source: a compiler may copy a barrier.
@@ -50,6 +55,10 @@ struct Arrived {
 }
 
 impl Barriers {
+    pub(super) fn new(is_strict: bool) -> Self {
+        Self { is_strict, ..Self::default() }
+    }
+
     /// Lanes arrive; they may do so in another way than those that have arrived before them.
     pub(super) fn arrive(&mut self, facts: &LaunchFacts, arrival: &BarrierArrival, findings: &mut Findings) {
         let BarrierArrival { site, warp_id, id, count, lanes, .. } = *arrival;
@@ -103,7 +112,7 @@ impl Barriers {
             earlier.warp != now.warp && earlier.site != site && is_comparable && is_whole
         };
         if let Some(earlier) = before.iter().find(is_apart)
-            && !self.texts.are_one(&facts.function, earlier.site, site)
+            && (self.is_strict || !self.texts.are_one(&facts.function, earlier.site, site))
         {
             // Which of them comes first depends on the order of warps.
             let (one, other) = if earlier.site.pc < site.pc { (earlier, &now) } else { (&now, earlier) };
@@ -146,17 +155,45 @@ impl Barriers {
         before.push(now);
     }
 
-    /// A barrier is complete.
-    pub(super) fn released(&mut self, block: u64, id: u32) {
-        self.arrived.remove(&(block, id));
+    /// A barrier is complete. Threads that have ended do not count, although they have not reached it.
+    pub(super) fn released(&mut self, facts: &LaunchFacts, block: u64, id: u32, findings: &mut Findings) {
+        let arrived = self.arrived.remove(&(block, id)).unwrap_or_default();
+        let Some((ended, threads)) = self.ended.get(&block) else { return };
+        let for_block = |own: &&Arrived| own.waits_for_block(facts);
+        let Some(first) = arrived.iter().filter(for_block).min_by_key(|own| (own.site.pc, own.party.thread)) else {
+            return;
+        };
+        findings.add("ended", first.site, Some(ended.site), 1, || {
+            let others = if *threads == 1 { "1 thread" } else { &format!("{threads} threads") };
+            let what = format!(
+                "{others} of the block ended without reaching barrier {id}, which the other threads of the block wait at"
+            );
+            let help = "let every thread of the block reach {sync_threads}: put the work in the branch, and not the barrier, \
+                        and return after the last one";
+            let other = Some(("ends without reaching it".to_owned(), *ended));
+            RawFinding { other, ..first.found(first, String::new(), what, help) }
+        });
+    }
+
+    /// Threads of a block end.
+    pub(super) fn exited(&mut self, party: ThreadAtSite, threads: u32) {
+        if self.is_strict {
+            self.ended.entry(party.block).or_insert((party, 0)).1 += threads;
+        }
     }
 
     pub(super) fn block_ended(&mut self, block: u64) {
+        self.ended.remove(&block);
         self.arrived.retain(|(of, _), _| *of != block);
     }
 }
 
 impl Arrived {
+    /// Whether it waits for all threads of its block, with or without a count.
+    fn waits_for_block(&self, facts: &LaunchFacts) -> bool {
+        self.count == facts.block.iter().product::<u32>().next_multiple_of(32)
+    }
+
     fn found(&self, other: &Arrived, does: String, what: String, help: &'static str) -> RawFinding {
         let (party, other) = (self.party, Some((does, other.party)));
         RawFinding { what, action: None, help: help.into(), party, address: None, place: None, other }
