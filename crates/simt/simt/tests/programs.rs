@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use simt::sanitize::{Check, Checks, Finding};
+use simt::sanitize::{Check, Checks, Extra, Finding};
 use simt::{Arg, Config, Function, Im2col, Launch, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
 
 /// Words of the second argument.
@@ -232,6 +232,11 @@ fn are_not_accused() {
             check => check == Check::Race && RACY.contains(&&**name),
         };
         let (races, others): (Vec<Finding>, Vec<Finding>) = findings.into_iter().partition(races);
+        if VOLATILE.contains(&&**name) {
+            let by_ptx = Checks::NONE.with_extra(Extra::PtxVolatile);
+            let findings = program.run(&mut machine, by_ptx).map_or_else(|_| Vec::new(), |(_, findings)| findings);
+            wrong.extend(findings.iter().map(|finding| format!("{name}: {finding}")));
+        }
         if races.is_empty() && [&RACY[..], &VOLATILE].concat().contains(&&**name) {
             wrong.push(format!("{name}: its race is not found"));
         }

@@ -4,8 +4,9 @@ mod asynchronous;
 mod atomics;
 mod barriers;
 mod clusters;
+mod volatile;
 
-use simt::sanitize::{Check, Checks, Finding};
+use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Config, Launch, Machine, Module};
 
 /// What is found in a kernel of this body. `%tid` is the thread in its block, `%cta` its block, `%out` the address of 64 KiB
@@ -17,6 +18,16 @@ fn findings_of(body: &str, grid: u32, block: u32) -> Vec<Finding> {
 
 /// The same in clusters of so many blocks.
 fn findings_in_clusters(body: &str, grid: u32, block: u32, cluster: u32) -> Vec<Finding> {
+    checked(body, grid, block, cluster).findings
+}
+
+/// The findings, and the notes.
+fn notes_of(body: &str, grid: u32, block: u32) -> (Vec<Finding>, Vec<String>) {
+    let Sanitized { findings, notes, .. } = checked(body, grid, block, 1);
+    (findings, notes)
+}
+
+fn checked(body: &str, grid: u32, block: u32, cluster: u32) -> Sanitized {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n\
          .entry kernel(.param .u64 out)\n{{\n\
@@ -34,8 +45,10 @@ fn findings_in_clusters(body: &str, grid: u32, block: u32, cluster: u32) -> Vec<
     let launch = Launch::new(&kernel, [grid, 1, 1], [block, 1, 1], &args);
     let launch = Launch { cluster: Some([cluster, 1, 1]), ..launch };
     let sanitized = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Race));
-    sanitized.result.unwrap_or_else(|error| panic!("{error}\n{body}"));
-    sanitized.findings
+    if let Err(error) = &sanitized.result {
+        panic!("{error}\n{body}");
+    }
+    sanitized
 }
 
 /// Fails unless the kernel has no race.

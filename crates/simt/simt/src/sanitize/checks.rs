@@ -67,7 +67,7 @@ impl Serialize for Check {
     }
 }
 
-/// What checks look for on request only, because CUDA allows it.
+/// How checks differ on request: what they look for although CUDA allows it, and what they then allow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Extra {
     /// Memory that is still allocated when its context ends. Only the simulated driver has contexts.
@@ -75,11 +75,13 @@ pub enum Extra {
     /// Threads that end before a barrier that others of their block wait at, and barriers that a compiler may have made of
     /// one in the source, which warps of a block wait at together.
     Barriers,
+    /// Only the races of PTX, where volatile accesses are relaxed atomic ones. In CUDA C++ and Rust they are not atomic.
+    PtxVolatile,
 }
 
 impl Extra {
     /// All of them.
-    pub const ALL: [Self; 2] = [Self::Leaks, Self::Barriers];
+    pub const ALL: [Self; 3] = [Self::Leaks, Self::Barriers, Self::PtxVolatile];
 
     /// Its name, as on the command line.
     #[must_use]
@@ -87,6 +89,7 @@ impl Extra {
         match self {
             Self::Leaks => "leaks",
             Self::Barriers => "barriers",
+            Self::PtxVolatile => "ptx-volatile",
         }
     }
 
@@ -96,6 +99,7 @@ impl Extra {
         match self {
             Self::Leaks => Check::Memory,
             Self::Barriers => Check::Sync,
+            Self::PtxVolatile => Check::Race,
         }
     }
 }

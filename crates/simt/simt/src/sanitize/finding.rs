@@ -174,6 +174,8 @@ struct Found {
     times: u64,
     /// The calls that its thread was in, the innermost first.
     calls: Vec<Site>,
+    /// Whether it is a note, and not an error.
+    is_note: bool,
 }
 
 impl Findings {
@@ -195,10 +197,39 @@ impl Findings {
                 self.known.insert(key, self.found.len());
                 let raw = make();
                 let calls = calls.of(raw.party.block, raw.party.thread).collect();
-                self.found.push(Found { raw, times, calls });
+                self.found.push(Found { raw, times, calls, is_note: false });
             }
             None => self.left_out += times,
         }
+    }
+
+    /// Adds what [`Findings::add`] adds, as a note if `is_note`: the launch is right as it is.
+    pub(super) fn add_as(
+        &mut self,
+        is_note: bool,
+        kind: &'static str,
+        (site, other): (Site, Option<Site>),
+        times: u64,
+        make: impl FnOnce() -> RawFinding,
+    ) {
+        let before = self.found.len();
+        self.add(kind, site, other, times, make);
+        self.found[before..].iter_mut().for_each(|own| own.is_note = is_note);
+    }
+
+    /// Divides the resolved findings into errors and notes, which are sentences.
+    pub(super) fn divide(&self, check: Check, findings: Vec<Finding>) -> (Vec<Finding>, Vec<String>) {
+        let (mut errors, mut notes) = (Vec::new(), Vec::new());
+        for (own, finding) in self.found.iter().zip(findings) {
+            match (own.is_note, &finding.source) {
+                (false, _) => errors.push(finding),
+                (true, Some((file, line))) => notes.push(format!("{check}: {}, at {file}:{line}", finding.what)),
+                (true, None) => {
+                    notes.push(format!("{check}: {}, at line {} of the PTX", finding.what, finding.ptx_line))
+                }
+            }
+        }
+        (errors, notes)
     }
 
     /// What could not be checked or is not listed, a sentence each.

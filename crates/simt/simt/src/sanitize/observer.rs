@@ -168,7 +168,7 @@ impl Sanitizer {
             let checker: Box<dyn Checker> = match check {
                 Check::Memory => Box::new(Memory::new(machine, facts)),
                 Check::Init => Box::new(Init::new(machine, facts)),
-                Check::Race => Box::new(Race::new(machine, facts)),
+                Check::Race => Box::new(Race::new(machine, facts, checks.looks_for(Extra::PtxVolatile))),
                 Check::Sync => Box::new(Sync::new(machine, facts, checks.looks_for(Extra::Barriers))),
             };
             (check, checker)
@@ -208,7 +208,9 @@ pub(super) fn end(
     state.enter(Some(Arc::default()));
     for (check, checker) in &mut state.checkers {
         checker.end(error.is_none());
-        findings.append(&mut checker.findings().resolve(*check, launch));
+        let (mut errors, more) = checker.findings().divide(*check, checker.findings().resolve(*check, launch));
+        findings.append(&mut errors);
+        notes.extend(more);
         notes.extend(checker.findings().notes(*check));
     }
     // Skipped accesses are findings also where `memory` was not asked for: the launch would have ended at the first.

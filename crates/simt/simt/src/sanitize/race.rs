@@ -109,9 +109,10 @@ struct ClusterBarrier {
 const MOST: u64 = 2 << 30;
 
 impl Race {
-    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+    /// The check. With `by_ptx`, volatile accesses are atomic ones.
+    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>, by_ptx: bool) -> Self {
         let program = facts.function.program();
-        let sites = Sites::new(program, facts.function.module.register_uses(program));
+        let sites = Sites::new(program, facts.function.module.register_uses(program), by_ptx);
         let blocks = facts.grid.iter().map(|side| u64::from(*side)).product();
         Self {
             findings: Findings::default(),
@@ -294,7 +295,9 @@ impl Checker for Race {
             // With `.relaxed`, what was before a fence is released.
             let released = match relaxed {
                 true => warp.fenced.iter().map(|own| Release { lanes: own.lanes & lanes, ..own.clone() }).collect(),
-                false => vec![Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cluster, by_volatile: false }],
+                false => {
+                    vec![Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cluster, by_volatile: false }]
+                }
             };
             if let Some(first) = self.first_of_cluster(warp_id.block) {
                 first.cluster_barrier.arrived.extend(released);

@@ -39,7 +39,7 @@ impl Race {
     fn touch(&mut self, touch: &Touch<'_, '_>, each_run: impl FnOnce(&Run, &mut dyn FnMut(u64, &Run))) {
         let Touch { site, warp_id, space, whose, places, .. } = *touch;
         let number = self.sites.number(site);
-        let (order, is_volatile) = (self.sites.info(number).order, self.sites.info(number).is_volatile());
+        let (order, is_volatile) = (self.sites.info(number).order, self.sites.info(number).is_volatile);
         // The state of the warp is put aside while the shadow of its block is changed.
         let Some((warp, grid)) = self.warp(warp_id) else { return };
         // Volatile accesses stay in program order, so a thread that has seen a flag needs no fence before them.

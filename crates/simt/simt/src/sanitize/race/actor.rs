@@ -7,7 +7,7 @@ use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
 use super::locks::{Locks, Moment};
 use super::shadow::Run;
-use super::sites::{Info, SiteNumber, Sites};
+use super::sites::{SiteNumber, Sites};
 use super::threads::Class;
 use crate::observe::AccessKind;
 use crate::regs::ALL;
@@ -155,13 +155,13 @@ impl Actor<'_> {
     pub(super) fn is_as_strong_as(&self, site: SiteNumber) -> bool {
         let (earlier, own) = (self.sites.info(site), self.sites.info(self.site));
         let is_strong = earlier.order.is_strong() && earlier.order.scope >= own.order.scope;
-        !own.order.is_strong() || is_strong && (own.is_volatile() || !earlier.is_volatile())
+        !own.order.is_strong() || is_strong && (own.is_volatile || !earlier.is_volatile)
     }
 
     /// Whether threads may have seen an earlier strong write, and with it that it was before.
     #[inline]
     pub(super) fn may_have_seen(&self, earlier: &Toucher) -> bool {
-        let is_atomic = self.is_strong && !self.sites.info(self.site).is_volatile();
+        let is_atomic = self.is_strong && !self.sites.info(self.site).is_volatile;
         !is_atomic && self.is_threads() && self.sites.info(earlier.site).order.is_strong()
     }
 
@@ -202,7 +202,7 @@ impl Actor<'_> {
         let nearness = self.grid.nearness(self.warp, earlier.warp);
         let (one, other) = (self.sites.info(earlier.site), self.sites.info(self.site));
         let strong = one.order.is_strong() && other.order.is_strong();
-        let volatile = [one, other].map(Info::is_volatile);
+        let volatile = [one, other].map(|info| info.is_volatile);
         let reason = match strong {
             false => Reason::Unordered,
             true if !same_size => Reason::Size,

@@ -12,7 +12,7 @@ use super::clocks::Node;
 use super::grid::Grid;
 use super::hash::FastHasher;
 use super::sites::Info;
-use super::threads::{Release, WarpState};
+use super::threads::{Release, Seen, WarpState};
 use crate::observe::{AccessKind, Order, Scope};
 use crate::regs::lanes;
 
@@ -58,7 +58,7 @@ impl Locations {
             self.flags.extend(lanes(mask).map(&at));
         }
         // A volatile write to a flag comes after the volatile accesses before it. What one lane alone writes may be a flag.
-        let sets = match writes && info.is_volatile() {
+        let sets = match writes && info.is_volatile {
             true if mask.is_power_of_two() => mask,
             true => lanes(mask).filter(|lane| self.flags.contains(&at(*lane))).fold(0, |all, lane| all | 1 << lane),
             false => 0,
@@ -117,10 +117,12 @@ impl Locations {
     /// Lanes read a place. A lane that spins gets nothing new until the place changes.
     fn read(&self, warp: &mut WarpState, (place, mask): (u64, u32), order: Order, grid: &Grid) {
         let Some(Handover { releases, version }) = self.all.get(&place) else { return };
-        let state = (place, *version, order.acquires());
+        let is_flag = self.flags.contains(&place);
+        let state = Seen { place, version: *version, acquires: order.acquires(), is_flag };
         let new = lanes(mask).filter(|lane| warp.seen[*lane] != state).fold(0, |all, lane| all | 1 << lane);
         if new != 0 {
-            releases.iter().for_each(|release| acquire(warp, new, order, release, grid));
+            let releases = releases.iter().filter(|release| is_flag || !release.by_volatile);
+            releases.for_each(|release| acquire(warp, new, order, release, grid));
             lanes(new).for_each(|lane| warp.seen[lane] = state);
         }
     }

@@ -98,6 +98,9 @@ impl Pairs {
                 (Reason::Proxy, _) => "proxy",
             };
             let (what, help) = what(&hit, same_value, (one, &later), (other, &earlier));
+            // Whichever lane comes last, the memory holds the constant.
+            let is_note =
+                same_value && hit.nearness == Nearness::Warp && later.site == earlier.site && one.stores_constant;
             let make = || RawFinding {
                 what,
                 action: Some(words(one, hit.writes)),
@@ -107,7 +110,7 @@ impl Pairs {
                 place,
                 other: Some((words(other, hit.wrote), earlier)),
             };
-            findings.add(kind, later.site, Some(earlier.site), times, make);
+            findings.add_as(is_note, kind, (later.site, Some(earlier.site)), times, make);
         }
         self.known.clear();
     }

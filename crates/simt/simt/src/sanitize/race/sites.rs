@@ -8,7 +8,7 @@ use crate::matrix::Matrix;
 use crate::memory::access::MemoryOp;
 use crate::memory::atomic::Atomic;
 use crate::memory::bulk::BulkSource;
-use crate::memory::load_store::Store;
+use crate::memory::load_store::{Load, Store};
 use crate::memory::mbarrier::MbarrierOp;
 use crate::memory::{Group, Memory};
 use crate::observe::{AccessKind, FenceKind, Order, Scope, Semantics, Site};
@@ -34,6 +34,8 @@ pub(super) struct Info {
     pub(super) name: Option<&'static str>,
     /// Whether it is `.relaxed`, of those that wait for each other.
     pub(super) relaxed: bool,
+    /// Whether it is a volatile load or store, if that is not atomic.
+    pub(super) is_volatile: bool,
     /// Whether it is a load or an atomic operation in a loop that only waits for another thread.
     pub(super) spins: bool,
     /// Whether it takes a lock: it spins, and changes what it finds.
@@ -43,12 +45,6 @@ pub(super) struct Info {
 }
 
 impl Info {
-    /// Whether it is a volatile load or store.
-    #[inline]
-    pub(super) fn is_volatile(&self) -> bool {
-        self.order.semantics == Semantics::Volatile && matches!(self.kind, AccessKind::Load | AccessKind::Store)
-    }
-
     const NOTHING: Self = Self {
         order: Order::WEAK,
         kind: AccessKind::Load,
@@ -57,6 +53,7 @@ impl Info {
         group: None,
         name: None,
         relaxed: false,
+        is_volatile: false,
         spins: false,
         locks: false,
         stores_constant: false,
@@ -75,12 +72,18 @@ pub(super) struct Sites {
 pub(super) type SiteNumber = u32;
 
 impl Sites {
-    pub(super) fn new(program: &Program, uses: &[Vec<RegisterUses>]) -> Self {
+    pub(super) fn new(program: &Program, uses: &[Vec<RegisterUses>], by_ptx: bool) -> Self {
         let mut sites = Self { first: Vec::new(), all: Vec::new() };
         for (function, uses) in program.functions.iter().zip(uses) {
             sites.first.push(sites.all.len() as u32);
             let (spinning, constants) = (patterns::spinning(function, uses), patterns::constants(function, uses));
             sites.all.extend(function.code.iter().enumerate().map(|(pc, inst)| Info {
+                is_volatile: match &inst.op {
+                    Op::Memory(Memory::Load(Load { order, .. }) | Memory::Store(Store { order, .. })) => {
+                        order.semantics == Semantics::Volatile && !by_ptx
+                    }
+                    _ => false,
+                },
                 spins: spinning.contains(&pc),
                 locks: spinning.contains(&pc) && patterns::exchanges(&inst.op),
                 stores_constant: match &inst.op {

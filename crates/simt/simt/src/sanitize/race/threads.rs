@@ -210,6 +210,18 @@ struct Pending {
     tree: Tree,
 }
 
+/// What a lane has read from a place by which threads tell each other that something is done.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Seen {
+    pub(super) place: u64,
+    /// The version of what is handed over there.
+    pub(super) version: u32,
+    /// Whether the read acquired.
+    pub(super) acquires: bool,
+    /// Whether the place was a flag then.
+    pub(super) is_flag: bool,
+}
+
 /// Changes what some lanes of a warp know.
 fn change_some(classes: &mut Vec<Class>, lanes: u32, change: impl Fn(&mut Knowledge)) {
     let mut rest = Vec::new();
@@ -244,8 +256,8 @@ pub(super) struct WarpState {
     pub(super) fenced: Vec<Release>,
     /// What lanes have read without acquiring it: of each lane, one for each nearness at most.
     pending: Vec<Pending>,
-    /// What each lane has read last: the place, the version of what is handed over there, and whether the read acquired.
-    pub(super) seen: [(u64, u32, bool); LANES],
+    /// What each lane has read last.
+    pub(super) seen: [Seen; LANES],
 }
 
 impl WarpState {
@@ -259,7 +271,7 @@ impl WarpState {
             issued: None,
             fenced: Vec::new(),
             pending: Vec::new(),
-            seen: [(0, 0, false); LANES],
+            seen: [Seen::default(); LANES],
         }
     }
 
