@@ -12,7 +12,7 @@ use host::selection::select;
 use host::{CATALOG, DeviceProperties, KERNELS, Session};
 use profile::Watch;
 use profile::dram::Dram;
-use profile::figures::{DRAWINGS, Figure, Recording, Round, Shade, Tree, tree};
+use profile::figures::{DRAWINGS, Figure, FigureRow, Recording, Round, Shade, Tree, tree};
 
 /// Sectors of the figure's only grid in which something is drawn: eight words each.
 fn sectors(figure: &Figure) -> u64 {
@@ -162,6 +162,16 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                     assert!(done, "{place}");
                 }
                 "exchange" => exchange(figure, &place),
+                "loop" => {
+                    let grid = &figure.grids[0];
+                    let steps = count("steps").unwrap();
+                    assert!(steps >= 3 && grid.columns.len() as u64 == steps.min(16), "{place}");
+                    assert!(grid.rows.iter().all(|row| row.cells.len() == grid.columns.len()), "{place}");
+                    // The next step reads a register where the value may change, and nowhere else.
+                    let is_kept = |row: &FigureRow| row.cells[0].shade == Shade::Turn(3);
+                    let is_plain = |row: &FigureRow| row.cells.iter().all(|cell| cell.shade == Shade::Idle);
+                    assert!(grid.rows.iter().all(|row| is_kept(row) || is_plain(row)), "{place}");
+                }
                 "fragments" => {
                     let held = figure.grids[0].rows.iter().flat_map(|row| &row.cells);
                     let held = held.filter(|cell| cell.shade != Shade::Empty).count();

@@ -55,6 +55,7 @@ topics! {
     atomics: "atomics, memory orderings and fences", "atomics";
     scans: "prefix sums: in a warp, along a tree, and from block to block", "scan";
     sorting: "sorts: a network, a split, ranks and a coalesced scatter", "sort";
+    softmax: "softmax and RMSNorm: one pass, merged parts, a row in registers", "softmax";
     copies: "asynchronous copies and pipelines", "async-copies";
     tensor: "tensor-core products: fragments, tiles without bank conflicts, pipelines", "tensor-cores";
     rust: "Rust on a GPU: slices, generics, traits and safe wrappers", "rust-kernels";

@@ -19,6 +19,8 @@ const LINE: usize = 21;
 const ARROWS: usize = 60;
 /// The width of a character, rounded up.
 const CHARACTER: usize = 9;
+/// The most characters of a text for which cells become wider.
+const UNSQUEEZED: usize = 5;
 /// The most characters of a line of text that fit.
 const CHARACTERS: usize = (WIDTH - 24) / CHARACTER;
 
@@ -141,7 +143,11 @@ fn drawn(body: &mut String, grid: &Grid, mut y: usize) -> usize {
     // As many columns as there are have to fit.
     let count = grid.columns.len().max(1);
     let room = (32 * CELL.0).saturating_sub(count / grid.together.max(1) * 4) / count;
-    let wide = CELL.0.min(room + 1).max(6);
+    // Cells of a few columns are wider if short texts fit then without being squeezed.
+    let texts = grid.rows.iter().flat_map(|row| &row.cells).map(|cell| cell.text.chars().count());
+    let needed = texts.max().filter(|longest| *longest <= UNSQUEEZED).map_or(0, |longest| longest * CHARACTER + 4);
+    let wide = if needed <= room { CELL.0.max(needed) } else { CELL.0 };
+    let wide = wide.min(room + 1).max(6);
     // A text that is too wide is squeezed.
     let squeezed = |text: &str| match text.chars().count() * CHARACTER > wide {
         true => format!(" textLength=\"{}\" lengthAdjust=\"spacingAndGlyphs\"", wide - 2),

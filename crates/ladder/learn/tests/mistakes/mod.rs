@@ -60,6 +60,16 @@ mistakes! {
     split_by_bit: "(!ones).count_ones() + " => "", "race";
     stable_rank: "peers & before).count_ones()" => "peers & !before).count_ones()", "expected ";
     scatter_in_order: "        thread::sync_threads();\n" => "", "race";
+    row_maximum: "f32::NEG_INFINITY" => "0.0_f32", "expected ";
+    row_maximum: "exp(value(k) - max) / sum" => "exp(value(k)) / sum", "expected ";
+    online_softmax: "sum * exp(max - new)" => "sum", "expected ";
+    online_softmax: "exp(max - new)" => "exp(new - max)", "expected ";
+    online_softmax: "        max = new;\n" => "", "expected ";
+    merge_parts: "    if larger == f32::NEG_INFINITY {\n        return (larger, 0.0);\n    }\n" => "", "n = Some(10)";
+    merge_parts: "other_sum * exp(other_max - larger)" => "other_sum", "expected ";
+    row_in_registers: "if column(i) < n { *input.add(first + column(i) as usize) } else { 0.0 }" => "*input.add(first + column(i) as usize)", "bounds check";
+    row_in_registers: "else { 0.0 }" => "else { 1.0 }", "expected ";
+    row_in_registers: "n as f32" => "256.0", "expected ";
     bank_stride: "t + 128))" => "t + 64))", "expected ";
     transpose_tile: "*tile.add((x * 32 + y) as usize)" => "*tile.add((y * 32 + x) as usize)", "expected ";
     bank_padding: "const PITCH: u32 = 34" => "const PITCH: u32 = 33", "extra wavefronts of shared loads in total: 128,";

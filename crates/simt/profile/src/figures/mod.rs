@@ -11,6 +11,7 @@ mod exchange;
 mod figure;
 mod flow;
 mod fragments;
+mod loops;
 mod meeting;
 mod record;
 mod recorder;
@@ -24,7 +25,7 @@ mod tree;
 pub use exchange::{Exchanged, exchange};
 pub use figure::{Arrow, Cell, Drawing, Figure, FigureRow, Grid, Line, Listing, PtxLine, Shade};
 pub use flow::{Graph, Id as ValueId, Kind as ValueKind, Loaded, MemoryAddress, Value as FlowValue};
-pub use record::{Recording, Request, Residence, Shuffle};
+pub use record::{Recording, Request, Residence, Shuffle, Written};
 pub use recorder::Observers;
 pub(crate) use recorder::{finish, observers};
 pub use tree::{Addition, Round, Term, Tree, tree};
@@ -34,6 +35,7 @@ pub const DRAWINGS: &[Drawing] = &[
     access::ACCESS,
     banks::BANKS,
     shuffle::SHUFFLE,
+    loops::LOOP,
     fragments::FRAGMENTS,
     tree::TREE,
     scan::SCAN,

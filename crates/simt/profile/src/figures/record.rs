@@ -27,6 +27,8 @@ pub struct Recording {
     pub requests: Vec<Request>,
     /// The warp's shuffles, in their order.
     pub shuffles: Vec<Shuffle>,
+    /// What the warp's lane 0 wrote to registers of 32 bits, in its order: the results of arithmetic and of loads.
+    pub written: Vec<Written>,
     /// The requests of all warps of the block to global memory, in the order of the simulation.
     pub of_block: Vec<Request>,
     /// Whether there were more requests than are kept.
@@ -85,6 +87,17 @@ pub struct Request {
     pub mask: u32,
     /// Their addresses; offsets in shared memory.
     pub addresses: [u64; 32],
+}
+
+/// A result of an instruction, in a register of 32 bits of a warp's lane 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Written {
+    /// The instruction.
+    pub site: Site,
+    /// The place of the register among those that the instruction writes, from 0.
+    pub place: usize,
+    /// The value.
+    pub bits: u32,
 }
 
 /// A shuffle of a warp.

@@ -5,16 +5,17 @@ use simt::Function;
 use simt::code::Op;
 use simt::counters::SiteCounters;
 use simt::critical_path::CriticalPath;
+use simt::memory::Memory;
 use simt::observe::{Access, Observer, OfBlocks, Reg, Site, Step, WarpId};
 use simt::run::Position;
 use simt::warp::Warp;
 
 use super::flow::Flow;
 use super::meeting::Meeting;
-use super::record::{Recording, Request, Residence, Shuffle};
+use super::record::{Recording, Request, Residence, Shuffle, Written};
 use crate::watch::Watch;
 
-/// The most requests and shuffles that are kept of a warp, and requests of a block.
+/// The most requests, shuffles and results that are kept of a warp, and requests of a block.
 const MOST: usize = 1 << 16;
 
 /// The observers of a launch: its warp and block, the way of its values, its counters and its critical path.
@@ -42,7 +43,7 @@ pub(crate) fn finish(
     let path = path.into_inner();
     let sites: Vec<Site> = counters.executed().collect();
     let positions = Position::of_all(&recorder.function, &sites);
-    let Recorder { function, requests, shuffles, of_block, is_cut, .. } = recorder;
+    let Recorder { function, requests, shuffles, written, of_block, is_cut, .. } = recorder;
     let recording = Recording {
         function,
         positions: sites.into_iter().zip(positions).collect(),
@@ -50,6 +51,7 @@ pub(crate) fn finish(
         watch,
         requests,
         shuffles,
+        written,
         of_block,
         is_cut,
         lost: flow.lost.iter().copied().collect(),
@@ -73,6 +75,9 @@ pub struct Recorder {
     of_block: Vec<Request>,
     is_cut: bool,
     pub(super) shuffles: Vec<Shuffle>,
+    pub(super) written: Vec<Written>,
+    /// The instruction that lane 0 executes, with the registers that it writes. The next step has their values.
+    executed: Option<(Site, Vec<Reg>)>,
     meeting: Meeting,
     members: [u32; 32],
     widths: [u32; 32],
@@ -91,6 +96,8 @@ impl Recorder {
             of_block: Vec::new(),
             is_cut: false,
             shuffles: Vec::new(),
+            written: Vec::new(),
+            executed: None,
             meeting: Meeting::default(),
             members: [0; 32],
             widths: [0; 32],
@@ -102,9 +109,28 @@ impl Recorder {
         (warp.block, warp.warp) == self.watched
     }
 
+    fn op(&self, site: Site) -> &Op {
+        &self.function.program().functions[site.function as usize].code[site.pc as usize].op
+    }
+
+    /// Keeps the results of the instruction before this step, and remembers the registers that this step writes.
+    fn keep_results(&mut self, step: &Step<'_>) {
+        if let Some((site, registers)) = self.executed.take().filter(|(site, _)| site.function == step.site.function) {
+            for (place, register) in registers.into_iter().enumerate().filter(|(_, own)| matches!(own, Reg::R32(_))) {
+                if self.written.len() < MOST {
+                    let bits = step.registers.value(register)[0] as u32;
+                    self.written.push(Written { site, place, bits });
+                }
+            }
+        }
+        let has_results = matches!(self.op(step.site), Op::Alu(_) | Op::Memory(Memory::Load(_)));
+        if has_results && step.lanes & 1 == 1 && self.written.len() < MOST {
+            self.executed = Some((step.site, step.writes().to_vec()));
+        }
+    }
+
     fn shuffle(&self, site: Site) -> Option<&Warp> {
-        let op = &self.function.program().functions[site.function as usize].code[site.pc as usize].op;
-        match op {
+        match self.op(site) {
             Op::Warp(shuffle @ Warp::Shuffle { .. }) => Some(shuffle),
             _ => None,
         }
@@ -126,6 +152,7 @@ impl Observer for Recorder {
         self.requests.extend(other.requests);
         self.of_block.extend(other.of_block);
         self.shuffles.extend(other.shuffles);
+        self.written.extend(other.written);
         self.is_cut |= other.is_cut;
     }
 
@@ -154,7 +181,11 @@ impl Observer for Recorder {
     }
 
     fn step(&mut self, step: &Step<'_>) {
-        if !self.is_watched(step.warp_id) || step.lanes == 0 {
+        if !self.is_watched(step.warp_id) {
+            return;
+        }
+        self.keep_results(step);
+        if step.lanes == 0 {
             return;
         }
         let Some(Warp::Shuffle { mode, value, lane, clamp, mask, .. }) = self.shuffle(step.site) else { return };
