@@ -1,13 +1,13 @@
 //! Causal tiles: mask the keys that a query does not see, and skip tiles that no query sees.
 //!
-//! In attention with a causal mask, the last query sees all keys. Each query before it sees one key less than the next
+//! In attention with a causal mask, the last query sees all keys. Each query before it sees one key fewer than the next
 //! one, down to none. There can be more keys than queries, or more queries than keys.
 //!
 //! Here the output of a query is the sum of the values of the keys that it sees, 0 if it sees none. A block of one warp
 //! has 32 queries, one for each lane. The warp loads tiles of 32 values, and each lane adds the values that its query
 //! sees. There are n queries and 160 keys.
 //!
-//! Complete `keys_seen`. Then end the loop after the last tile of which some query of the warp sees a key.
+//! Complete `keys_seen`. Then end the loop after the last tile with a key that some query of the warp sees.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
