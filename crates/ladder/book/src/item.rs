@@ -154,8 +154,9 @@ fn ends(lines: &[&str], start: usize, line: usize) -> bool {
     let (first, own) = (lines[start].trim_end(), lines[line].trim_end());
     if first.ends_with(['{', '[', '(', '<']) {
         let closes = own.trim_start().starts_with(['}', ']', ')']);
-        // The head of a function goes on: `) -> u32 {` or `) where`.
-        let goes_on = own.ends_with('{') || own.ends_with("where");
+        // The head of a function goes on: `) -> u32 {` or `) where`, also in the next line.
+        let next = lines.get(line + 1).map(|next| next.trim());
+        let goes_on = own.ends_with('{') || own.ends_with("where") || next == Some("where");
         return line > start && indent_of(own) == indent_of(first) && closes && !goes_on;
     }
     own.ends_with(';') || own.ends_with('}')
@@ -201,6 +202,15 @@ fn generic<
 {
     a;
 }
+
+fn result(
+    a: u32,
+) -> u32
+where
+    A: B,
+{
+    a
+}
 ";
 
     #[test]
@@ -209,6 +219,7 @@ fn generic<
         let first = item("first");
         assert!(first.starts_with("pub unsafe fn first(") && first.ends_with("    }\n}"), "{first}");
         assert!(item("generic").ends_with("{\n    a;\n}"), "{}", item("generic"));
+        assert!(item("result").ends_with("{\n    a\n}"), "{}", item("result"));
         assert_eq!(item("LEN"), "pub(super) const LEN: usize =\n    4;");
         assert_eq!(item("ONE"), "const ONE: usize = 1;");
         assert_eq!(item("TWO"), "static mut TWO: usize = 2;");

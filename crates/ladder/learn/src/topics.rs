@@ -58,6 +58,7 @@ topics! {
     softmax: "softmax and RMSNorm: one pass, merged parts, a row in registers", "softmax";
     copies: "asynchronous copies and pipelines", "async-copies";
     tensor: "tensor-core products: fragments, tiles without bank conflicts, pipelines", "tensor-cores";
+    attention: "attention: one pass, causal tiles, weights in registers", "attention";
     rust: "Rust on a GPU: slices, generics, traits and safe wrappers", "rust-kernels";
     ptx: "the compiler's PTX, and inline PTX", "rust-compiler";
     host: "the launch: grid, block and bytes of shared memory", "launching";

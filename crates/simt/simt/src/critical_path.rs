@@ -357,8 +357,14 @@ impl CriticalPath {
         if let Some(log) = self.log.as_mut().filter(|log| log.is_on && cost.pipe != Pipe::None) {
             let late = step.uses.iter().max_by_key(|used| warp.ready[**used as usize][1]);
             let late = late.filter(|used| warp.ready[**used as usize][1] == begins[1]);
+            let waits = match (step.kind, late) {
+                (Kind::WaitProducts(_), _) | (Kind::Product, None) => Activity::WaitsForProducts,
+                (_, Some(used)) => log.produced(self.block.at, *used),
+                // It waits for asynchronous copies.
+                (_, None) => Activity::WaitsForMemory,
+            };
             let issued = begins[1] + cost.issued.round() as u64;
-            log.issued(self.block.at, active, (warp.next[1], begins[1], issued), late.copied());
+            log.issued(self.block.at, active, (warp.next[1], begins[1], issued), waits);
         }
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
         // An instruction that is issued in several parts occupies the warp for as many cycles. One for which
@@ -382,7 +388,12 @@ impl CriticalPath {
                 warp.ready[*def as usize] = begins.map(|at| at + latency);
             }
             if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
-                log.computed(self.block.at, &step.defs);
+                let waits = match cost.pipe {
+                    Pipe::Special => Activity::WaitsForSpecial,
+                    Pipe::Matrix => Activity::WaitsForProducts,
+                    _ => Activity::WaitsForResult,
+                };
+                log.computed(self.block.at, &step.defs, waits);
             }
         }
     }

@@ -4,13 +4,13 @@ use crate::exercise::Case;
 use crate::values::words;
 
 /// Two neighbors along `k` in a word, both bfloat16: small integers, whose products and sums are exact.
-fn pairs(count: usize, seed: u32) -> Vec<u32> {
+pub(super) fn pairs(count: usize, seed: u32) -> Vec<u32> {
     let bits = |word: u32| ((word % 9) as f32 - 4.0).to_bits() >> 16;
     words(count, seed).into_iter().map(|word| bits(word >> 8) | bits(word >> 16) << 16).collect()
 }
 
 /// The product of 16 rows of `a` and 8 columns of `b`, which have `length` words each.
-fn product(a: &[u32], b: &[u32], length: usize) -> Vec<f32> {
+pub(super) fn product(a: &[u32], b: &[u32], length: usize) -> Vec<f32> {
     let elements = |word: u32| [f32::from_bits(word << 16), f32::from_bits(word & 0xffff_0000)];
     let element = |index: usize| {
         let (row, column) = (index / 8, index % 8);

@@ -70,6 +70,13 @@ mistakes! {
     row_in_registers: "if column(i) < n { *input.add(first + column(i) as usize) } else { 0.0 }" => "*input.add(first + column(i) as usize)", "bounds check";
     row_in_registers: "else { 0.0 }" => "else { 1.0 }", "expected ";
     row_in_registers: "n as f32" => "256.0", "expected ";
+    rescaled_sums: "            sum *= factor;\n" => "", "expected ";
+    rescaled_sums: "exp2(max - score);" => "exp2(score - max);", "expected ";
+    causal_tiles: "(query + 1 + keys).saturating_sub(queries).min(keys)" => "(query + 1).min(keys)", "expected ";
+    causal_tiles: "(query + 1 + keys).saturating_sub(queries)" => "(query + 1 + keys).wrapping_sub(queries)", "expected ";
+    causal_tiles: "keys_seen(last_query, queries, keys)" => "keys_seen(first_query, queries, keys)", "expected ";
+    causal_tiles: "keys_seen(last_query, queries, keys)" => "keys", "load requests in total:";
+    weights_as_fragment: "pair(left[2], left[3]), pair(right[0], right[1])" => "pair(right[0], right[1]), pair(left[2], left[3])", "expected ";
     bank_stride: "t + 128))" => "t + 64))", "expected ";
     transpose_tile: "*tile.add((x * 32 + y) as usize)" => "*tile.add((y * 32 + x) as usize)", "expected ";
     bank_padding: "const PITCH: u32 = 34" => "const PITCH: u32 = 33", "extra wavefronts of shared loads in total: 128,";

@@ -23,18 +23,25 @@ enum WarpActivity {
     Splits,
     Memory,
     Shared,
+    Special,
+    Products,
     Result,
     Barrier,
+    Mbarrier,
 }
 
 impl WarpActivity {
-    const ALL: [(Self, &'static str, &'static str, Shade); 6] = [
-        (Self::Works, "w", "w works", Shade::Used),
-        (Self::Splits, "s", "s works while lanes are idle", Shade::Turn(1)),
-        (Self::Memory, "m", "m waits for memory", Shade::Turn(3)),
-        (Self::Shared, "h", "h waits for shared memory", Shade::Turn(2)),
-        (Self::Result, ".", ". waits for a result", Shade::Idle),
-        (Self::Barrier, "b", "b waits at a barrier", Shade::Turn(4)),
+    /// Each with its letter, its meaning, its name in the counts, and how it looks.
+    const ALL: [(Self, &'static str, &'static str, &'static str, Shade); 9] = [
+        (Self::Works, "w", "w works", "of work", Shade::Used),
+        (Self::Splits, "s", "s works while lanes are idle", "of split work", Shade::Turn(1)),
+        (Self::Memory, "m", "m waits for memory", "for memory", Shade::Turn(3)),
+        (Self::Shared, "h", "h waits for shared memory", "for shared memory", Shade::Turn(2)),
+        (Self::Special, "x", "x computes special functions", "for special functions", Shade::Turn(1)),
+        (Self::Products, "T", "T waits for tensor cores", "for tensor cores", Shade::Turn(3)),
+        (Self::Result, ".", ". waits for a result", "for results", Shade::Idle),
+        (Self::Barrier, "b", "b waits at a barrier", "at barriers", Shade::Turn(4)),
+        (Self::Mbarrier, "c", "c waits at an mbarrier", "at mbarriers", Shade::Turn(2)),
     ];
 
     fn of(span: &Span) -> Self {
@@ -43,8 +50,11 @@ impl WarpActivity {
             Activity::Issues => Self::Works,
             Activity::WaitsForMemory => Self::Memory,
             Activity::WaitsForShared => Self::Shared,
+            Activity::WaitsForSpecial => Self::Special,
+            Activity::WaitsForProducts => Self::Products,
             Activity::WaitsForResult => Self::Result,
             Activity::WaitsAtBarrier => Self::Barrier,
+            Activity::WaitsAtMbarrier => Self::Mbarrier,
         }
     }
 }
@@ -63,31 +73,40 @@ fn draw(recording: &Recording) -> Vec<Figure> {
             own[column as usize][WarpActivity::of(span) as usize] += span.to.min(part.end) - span.from.max(part.start);
         }
     }
-    let row = |(warp, cells): (usize, &Vec<[u64; 6]>)| {
-        let cell = |times: &[u64; 6]| {
+    let row = |(warp, cells): (usize, &Vec<[u64; WarpActivity::ALL.len()]>)| {
+        let cell = |times: &[u64; WarpActivity::ALL.len()]| {
+            let mut times = *times;
+            // Other arithmetic comes before and after each special function, and counts as theirs if they take an eighth.
+            let others = [WarpActivity::Works, WarpActivity::Result].map(|doing| doing as usize);
+            let special = WarpActivity::Special as usize;
+            let all = times[special] + others.map(|doing| times[doing]).iter().sum::<u64>();
+            if times[special] * 8 >= all {
+                others.into_iter().for_each(|doing| times[doing] = 0);
+                times[special] = all;
+            }
             let longest =
                 times.iter().zip(WarpActivity::ALL).max_by_key(|(time, _)| **time).filter(|(time, _)| **time > 0);
-            longest.map_or_else(Cell::default, |(_, (_, letter, _, shade))| Cell::new(letter, shade))
+            longest.map_or_else(Cell::default, |(_, (_, letter, _, _, shade))| Cell::new(letter, shade))
         };
         FigureRow { label: format!("warp {warp}"), cells: cells.iter().map(cell).collect() }
     };
     let residence = &recording.residence;
+    let cycles = |doing: WarpActivity| -> u64 {
+        spans.iter().filter(|span| WarpActivity::of(span) == doing).map(|span| span.to - span.from).sum()
+    };
+    // What does not occur is left out.
+    let occurring = WarpActivity::ALL.map(|(doing, _, what, name, _)| (what, name, cycles(doing)));
+    let occurring: Vec<_> = occurring.into_iter().filter(|(.., cycles)| *cycles > 0).collect();
+    let legend: Vec<_> = occurring.iter().map(|(what, ..)| *what).collect();
     let time = Grid {
-        caption: format!(
-            "warps (rows) over {end} cycles, {each} a column: {}",
-            WarpActivity::ALL.map(|(_, _, what, _)| what).join(", ")
-        ),
+        caption: format!("warps (rows) over {end} cycles, {each} a column: {}", legend.join(", ")),
         columns: vec![String::new(); columns as usize],
         together: 8,
         rows: times.iter().enumerate().map(row).collect(),
         arrows: Vec::new(),
     };
-    let cycles = |doing: WarpActivity| {
-        spans.iter().filter(|span| WarpActivity::of(span) == doing).map(|span| span.to - span.from).sum()
-    };
-    let names = ["of work", "of split work", "for memory", "for shared memory", "for results", "at barriers"];
     let mut counts = vec![("cycles", end)];
-    counts.extend(names.into_iter().zip(WarpActivity::ALL.map(|(doing, ..)| cycles(doing))));
+    counts.extend(occurring.iter().map(|(_, name, cycles)| (*name, *cycles)));
     let Residence { resident, warps, most_warps, blocks, multiprocessors, .. } = *residence;
     let at_once = u64::from(resident) * u64::from(multiprocessors);
     counts.extend([

@@ -5,7 +5,7 @@ use crate::traffic::SECTOR;
 
 use super::booked::UnitSchedule;
 use super::cost::{Cost, Rates};
-use super::{CriticalPath, Times, later};
+use super::{Activity, CriticalPath, Times, later};
 
 /// Tensor cores of a multiprocessor. A warp has the one of its scheduler.
 const CORES: usize = 4;
@@ -160,7 +160,7 @@ impl CriticalPath {
                         let told = last.map(|at| at + u64::from(self.latencies.mbarrier));
                         let waited = later(since, told);
                         if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
-                            log.waited(block.at, (since[1], waited[1]));
+                            log.waited(block.at, (since[1], waited[1]), Activity::WaitsAtMbarrier);
                         }
                         warp.next = waited;
                     }

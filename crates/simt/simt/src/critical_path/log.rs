@@ -30,10 +30,16 @@ pub enum Activity {
     WaitsForMemory,
     /// It waits for shared memory.
     WaitsForShared,
+    /// It waits for the result of a special function or a conversion: an exponential, a square root.
+    WaitsForSpecial,
+    /// It waits for the tensor cores.
+    WaitsForProducts,
     /// It waits for the result of another instruction.
     WaitsForResult,
-    /// It waits at a barrier.
+    /// It waits at a barrier of the block, or at a named barrier of some of its warps.
     WaitsAtBarrier,
+    /// It waits at an mbarrier, for a copy or for other warps.
+    WaitsAtMbarrier,
 }
 
 /// Keeps the spans of a block.
@@ -93,29 +99,26 @@ impl Log {
         registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = self.reads);
     }
 
-    /// The registers are written by another instruction.
-    pub(super) fn computed(&mut self, warp: usize, registers: &[u32]) {
-        registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = Activity::WaitsForResult);
+    /// The registers are written by another instruction, for whose result the next ones wait as `waits` says.
+    pub(super) fn computed(&mut self, warp: usize, registers: &[u32], waits: Activity) {
+        registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = waits);
     }
 
-    /// An instruction waits from the first time on for a register, or for asynchronous copies without one, and is issued
-    /// from the second to the third.
-    pub(super) fn issued(
-        &mut self,
-        warp: usize,
-        lanes: u32,
-        (from, begins, ends): (u64, u64, u64),
-        waits_for: Option<u32>,
-    ) {
-        let waits = waits_for.map_or(Activity::WaitsForMemory, |used| self.warps[warp].produced[used as usize]);
+    /// Returns what an instruction waits for that needs the register.
+    pub(super) fn produced(&self, warp: usize, register: u32) -> Activity {
+        self.warps[warp].produced[register as usize]
+    }
+
+    /// An instruction waits from the first time on, and is issued from the second to the third.
+    pub(super) fn issued(&mut self, warp: usize, lanes: u32, (from, begins, ends): (u64, u64, u64), waits: Activity) {
         self.add(warp, lanes, (from, begins), waits);
         self.add(warp, lanes, (begins, ends), Activity::Issues);
     }
 
-    /// The warp waited at a barrier.
-    pub(super) fn waited(&mut self, warp: usize, times: (u64, u64)) {
+    /// The warp waited at a barrier or an mbarrier.
+    pub(super) fn waited(&mut self, warp: usize, times: (u64, u64), at: Activity) {
         let alive = self.warps[warp].alive;
-        self.add(warp, alive, times, Activity::WaitsAtBarrier);
+        self.add(warp, alive, times, at);
     }
 
     pub(super) fn exited(&mut self, warp: usize, lanes: u32) {

@@ -1,6 +1,6 @@
 //! What a launch tells the critical path.
 
-use super::log::Log;
+use super::log::{Activity, Log};
 use super::{Block, CONSTANT_CYCLES, Clock, CriticalPath, Look, ResourceUse, later};
 use crate::host_simd;
 use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
@@ -163,7 +163,7 @@ impl Observer for CriticalPath {
                 warp.loads_from = warp.next;
                 self.sums.at_barriers += warp.next[1] - arrived;
                 if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
-                    log.waited(number, (arrived, warp.next[1]));
+                    log.waited(number, (arrived, warp.next[1]), Activity::WaitsAtBarrier);
                 }
             }
         }

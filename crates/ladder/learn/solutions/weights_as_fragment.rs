@@ -1,0 +1,55 @@
+//! Hints:
+//!
+//! 1. Register 0 holds two neighbors of `row`. Which two sums are neighbors in the same row?
+//! 2. Registers 0 and 1 have the columns 0 to 7, which are `left`. Registers 2 and 3 have the columns 8 to 15.
+//! 3. `pair(left[0], left[1])` is register 0.
+//!
+//! The layout of the sums and that of the left factor agree, so attention keeps its weights in registers between the
+//! products. Through shared memory, the warp would store 16 × 16 weights, wait for each other, and load the fragments.
+
+use cuda_std::prelude::*;
+
+/// Returns the registers of a factor whose columns 0 to 7 are the sums `left`, and whose columns 8 to 15 are `right`.
+fn fragment(left: [f32; 4], right: [f32; 4]) -> [u32; 4] {
+    [pair(left[0], left[1]), pair(left[2], left[3]), pair(right[0], right[1]), pair(right[2], right[3])]
+}
+
+/// Returns two neighbors of a row as bfloat16 in a register. The scores of this exercise need no rounding.
+fn pair(first: f32, second: f32) -> u32 {
+    first.to_bits() >> 16 | second.to_bits() & 0xffff_0000
+}
+
+/// # Safety
+/// `q` points to 128 words, each two neighbors of a row. `k` points to 128 words, each two neighbors of a key's row. `v`
+/// points to 64 words, each two neighbors of a column. `output` points to 128 floats. There is one block of 32 threads.
+#[kernel]
+pub unsafe fn weights_as_fragment(q: *const u32, k: *const u32, v: *const u32, output: *mut f32) {
+    let lane = thread::thread_idx_x() as usize;
+    let (row, word) = (lane / 4, lane % 4);
+    // SAFETY: the words are in `q`, `k` and `v`, and each element of `output` is one lane's. All lanes execute the products.
+    unsafe {
+        let q = [0, 1, 2, 3].map(|register| *q.add((row + register % 2 * 8) * 8 + word + register / 2 * 4));
+        let (mut left, mut right, mut sums) = ([0.0; 4], [0.0; 4], [0.0; 4]);
+        multiply_add(&mut left, q, [0, 1].map(|register| *k.add(row * 8 + word + register * 4)));
+        multiply_add(&mut right, q, [0, 1].map(|register| *k.add((row + 8) * 8 + word + register * 4)));
+        multiply_add(&mut sums, fragment(left, right), [0, 1].map(|register| *v.add(row * 8 + word + register * 4)));
+        for (i, sum) in sums.into_iter().enumerate() {
+            *output.add((row + i / 2 * 8) * 8 + word * 2 + i % 2) = sum;
+        }
+    }
+}
+
+/// Adds the product of two fragments to the sums: `mma.m16n8k16`.
+///
+/// # Safety
+/// The caller must ensure that all lanes of the warp execute the call together.
+#[inline(always)]
+#[allow(unused, reason = "the host has no tensor cores")]
+unsafe fn multiply_add([s0, s1, s2, s3]: &mut [f32; 4], a: [u32; 4], b: [u32; 2]) {
+    ptx!(
+        "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 \
+         {{{0}, {1}, {2}, {3}}}, {{{4}, {5}, {6}, {7}}}, {{{8}, {9}}}, {{{0}, {1}, {2}, {3}}};",
+        inout(reg32) *s0, inout(reg32) *s1, inout(reg32) *s2, inout(reg32) *s3,
+        in(reg32) a[0], in(reg32) a[1], in(reg32) a[2], in(reg32) a[3], in(reg32) b[0], in(reg32) b[1],
+    );
+}
