@@ -42,8 +42,8 @@ pub(super) struct Run {
     /// Count instructions, memory traffic, bank conflicts and branches, and print the counters
     #[arg(long)]
     pub(super) count: bool,
-    /// Look for faults that need not show in the results: memory, init, race and sync with commas between them, or all.
-    /// Exit code 1 if there are findings. The run is slower, and on one thread
+    /// Look for faults that need not show in the results: memory, init, race and sync with commas between them, or all;
+    /// barriers adds what CUDA allows. Exit code 1 if there are findings. The run is slower, and on one thread
     #[arg(long, value_name = "CHECKS", default_value_t, hide_default_value = true)]
     pub(super) sanitize: Checks,
     /// Print one JSON object: entry, seconds, counters, and in buffers what --print names. With --launch, the first
