@@ -139,7 +139,7 @@ fn blocks_race_in_global_memory() {
 fn writes_of_the_same_value_are_told_apart() {
     let same = "both write the same value";
     // In one instruction, of warps, and of blocks.
-    races("st.shared.u32 [%tile], 7;", 1, 32, same);
+    races("ld.global.u32 %r0, [%out];\nst.shared.u32 [%tile], %r0;", 1, 32, same);
     races("setp.eq.u32 %p0, %lane, 0;\n@%p0 st.shared.u32 [%tile], 7;", 1, 64, same);
     races("setp.eq.u32 %p0, %lane, 0;\n@%p0 st.global.u32 [%out], 7;", 4, 32, same);
     let findings = findings_of("setp.eq.u32 %p0, %lane, 0;\n@%p0 st.shared.u32 [%tile], %tid;", 1, 64);

@@ -5,9 +5,7 @@ use super::{clean, findings_of, notes_of, races};
 #[test]
 fn volatile_accesses_race() {
     let add = "ld.volatile.global.u32 %r0, [%out];\nadd.u32 %r0, %r0, 1;\nst.volatile.global.u32 [%out], %r0;";
-    let findings = findings_of(add, 2, 1);
-    assert_eq!(findings.len(), 2, "{findings:?}");
-    assert!(findings.iter().all(|own| own.what.ends_with("`volatile` neither orders nor protects an access")));
+    races(add, 2, 1, "`volatile` neither orders nor protects an access");
     // A volatile access and an atomic one.
     let mixed =
         "setp.eq.u32 %p0, %cta, 0;\n@%p0 st.volatile.global.u32 [%out], 1;\n@!%p0 red.global.add.u32 [%out], 1;";
