@@ -221,13 +221,15 @@ impl Findings {
     pub(super) fn divide(&self, check: Check, findings: Vec<Finding>) -> (Vec<Finding>, Vec<String>) {
         let (mut errors, mut notes) = (Vec::new(), Vec::new());
         for (own, finding) in self.found.iter().zip(findings) {
-            match (own.is_note, &finding.source) {
-                (false, _) => errors.push(finding),
-                (true, Some((file, line))) => notes.push(format!("{check}: {}, at {file}:{line}", finding.what)),
-                (true, None) => {
-                    notes.push(format!("{check}: {}, at line {} of the PTX", finding.what, finding.ptx_line))
-                }
+            if !own.is_note {
+                errors.push(finding);
+                continue;
             }
+            let place = match &finding.source {
+                Some((file, line)) => format!("{file}:{line}"),
+                None => format!("line {} of the PTX", finding.ptx_line),
+            };
+            notes.push(format!("{check}: {}, at {place}", finding.what));
         }
         (errors, notes)
     }
