@@ -1,16 +1,25 @@
-//! The check `race`: accesses to the same byte, one of them a write, that nothing orders (PTX ISA, "Memory Consistency
-//! Model").
+//! The sanitizer `race`: conflicting accesses to the same byte that nothing orders (PTX ISA, "Memory Consistency Model").
 //!
-//! Each warp has a clock, and each thread knows up to which clock the accesses of each other thread happened before what it
-//! does now. Barriers, `__syncwarp()`, releases and acquires hand this knowledge over ([`threads`], [`clocks`],
-//! [`locations`]); for each byte the accesses since then are kept ([`shadow`]), and each access is compared with those of
-//! whom its thread does not know ([`actor`]). So what is found does not depend on what comes first by chance: two accesses
-//! race if nothing that the kernel did orders them.
+//! # Algorithm
 //!
-//! A launch begins with nothing: what was done before it happened before it.
+//! Happens-before by vector clocks, as in FastTrack (Flanagan and Freund, PLDI 2009) and in ThreadSanitizer. Each warp has a clock.
+//! Each thread knows, for every other thread, the clock up to which that thread's accesses happened before the thread's next access.
+//! Barriers, `__syncwarp()`, releases and acquires transfer this knowledge ([`threads`], [`clocks`], [`locations`]), limited by
+//! their scopes. For each byte the last accesses are kept ([`shadow`], [`words`]). A new access is compared with those of which its
+//! thread does not know ([`actor`]). So a finding does not depend on which of two unordered accesses comes first.
 //!
-//! Of the order of all `fence.sc` that part counts only which the kernel has seen to, by what it reads: which of two others
-//! comes first is chance.
+//! Two rules go beyond the memory model of PTX: volatile accesses are not atomic unless threads spin on the memory ([`patterns`]),
+//! and critical sections are compared in both orders ([`locks`]). docs/sanitizers.md describes them.
+//!
+//! # What it can miss
+//!
+//! - Races on paths that this run does not take, and races that an order of this run hides: a lock, other than in [`locks`], or an
+//!   atomic operation that happens to come first.
+//! - One of more than five readers or writers of a word, and one of more than four accesses to a line ([`words`], [`shadow`]).
+//! - Accesses through textures and surfaces.
+//! - The order of two `fence.sc`, unless the kernel itself makes one of them come first.
+//!
+//! A launch starts without knowledge: everything before the launch happened before it.
 
 mod accesses;
 mod actor;
