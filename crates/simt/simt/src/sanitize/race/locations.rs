@@ -151,7 +151,8 @@ impl Locations {
         for lane in lanes(mask) {
             let Some(own) = warp.of_lane(lane).map(|known| known.heard.clone()) else { continue };
             let there = self.heard.get(&at(lane));
-            let joined = there.map(|there| own.join(there));
+            // If both know the same, all go on with one tree, which is compared at once.
+            let joined = there.map(|there| there.join(&own));
             if kind == AccessKind::Atomic
                 && let Some(joined) = joined.as_ref().filter(|joined| !joined.is(&own))
             {

@@ -182,8 +182,7 @@ impl Line {
                 }
             }
             Line::Words(words) => run.each_word(|index, toucher, bytes| {
-                words[index].check(toucher, bytes, index as u8 * 4, actor, hits);
-                words[index].add(toucher, bytes, actor);
+                words[index].access(toucher, bytes, index as u8 * 4, actor, hits);
             }),
         }
         0

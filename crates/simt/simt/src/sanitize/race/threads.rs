@@ -72,11 +72,12 @@ impl Knowledge {
 
     /// What a tree has is known too.
     pub(super) fn learn(&mut self, own: WarpNumber, tree: &Tree, grid: &Grid) {
-        self.grid = self.grid.join(&tree.known);
+        // If both know the same, the threads go on with one tree, which is compared at once.
+        self.grid = tree.known.join(&self.grid);
         self.block = self.block.join(tree.known.at(grid.levels - 1, own / 32));
         self.warp = self.warp.join(self.block.at(1, own));
-        self.proxied = self.proxied.join(&tree.proxied);
-        self.heard = self.heard.join(&tree.heard);
+        self.proxied = tree.proxied.join(&self.proxied);
+        self.heard = tree.heard.join(&self.heard);
     }
 
     fn join(&mut self, other: &Self) {

@@ -82,8 +82,37 @@ impl Entries {
 }
 
 impl Word {
+    /// Checks and adds an access.
     #[inline]
-    pub(super) fn check(&self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
+    pub(super) fn access(&mut self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
+        if !self.is_of_thread(toucher, bytes, actor) {
+            self.check(toucher, bytes, at, actor, hits);
+            self.add(toucher, bytes, actor);
+            return;
+        }
+        let entry = Entry { toucher: *toucher, bytes };
+        match actor.writes {
+            true => (self.writes.one, self.reads.one) = (entry, Entry::default()),
+            false => self.reads.one = entry,
+        }
+    }
+
+    /// Whether the only accesses so far are a thread's accesses to the same bytes, which a new access replaces.
+    #[inline]
+    fn is_of_thread(&self, toucher: &Toucher, bytes: u8, actor: &Actor<'_>) -> bool {
+        let is_replaced = |own: &Entry| {
+            own.bytes == 0
+                || own.bytes == bytes && own.toucher.is_thread_of(toucher) && actor.is_as_strong_as(own.toucher.site)
+        };
+        actor.is_threads()
+            && self.writes.more.is_empty()
+            && self.reads.more.is_empty()
+            && is_replaced(&self.writes.one)
+            && is_replaced(&self.reads.one)
+    }
+
+    #[inline]
+    fn check(&self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
         let reads = actor.writes.then_some(&self.reads);
         let all = [(Some(&self.writes), true), (reads, false)];
         for (entries, wrote) in all {
