@@ -129,12 +129,13 @@ fn sim(rest: Vec<OsString>) -> Result<Task> {
         match option.as_str() {
             "--help" | "-h" => return Ok(Task::Help),
             "--print-path" if words.peek().is_none() => return Ok(Task::SimPath),
-            "--profile" | "--profile-every" | "--sanitize" | "--sanitize-exit" => {
+            "--profile" | "--profile-every" | "--sanitize" | "--sanitize-exit" | "--schedules" => {
                 let value = words.next().ok_or_else(|| Failure::request(format!("`{option}` needs a value")))?;
                 let before = match option.as_str() {
                     "--profile" => run.profile.replace(value.into()).map(PathBuf::into_os_string),
                     "--profile-every" => run.profile_every.replace(value),
                     "--sanitize" => run.sanitize.replace(value),
+                    "--schedules" => run.schedules.replace(value),
                     _ => run.sanitize_exit.replace(value),
                 };
                 if before.is_some() {
@@ -156,8 +157,10 @@ fn sim(rest: Vec<OsString>) -> Result<Task> {
         return Err(Failure::request("`--profile-every` needs `--profile`").help("add `--profile report.html`"));
     }
     let code = run.sanitize_exit.as_ref().map(|code| code.to_string_lossy());
-    if code.is_some() && run.sanitize.is_none() {
-        return Err(Failure::request("`--sanitize-exit` needs `--sanitize`").help("add `--sanitize all`"));
+    for (option, is_given) in [("--sanitize-exit", code.is_some()), ("--schedules", run.schedules.is_some())] {
+        if is_given && run.sanitize.is_none() {
+            return Err(Failure::request(format!("`{option}` needs `--sanitize`")).help("add `--sanitize all`"));
+        }
     }
     if let Some(code) = code.filter(|code| !matches!(code.parse(), Ok(1..=u8::MAX))) {
         return Err(Failure::request(format!("`--sanitize-exit` does not take `{code}`"))
@@ -248,6 +251,7 @@ mod tests {
             "sim --profile-every 9 a",
             "sim --sanitize",
             "sim --sanitize-exit 1 a",
+            "sim --schedules 10 a",
             "sim --sanitize all --sanitize-exit 0 a",
             "sim --sanitize all --sanitize-exit 256 a",
             "sim --sanitize all --sanitize race a",

@@ -19,6 +19,7 @@ pub(crate) struct Run {
     /// What to check its kernels for, and the exit code of a program with findings.
     pub(crate) sanitize: Option<OsString>,
     pub(crate) sanitize_exit: Option<OsString>,
+    pub(crate) schedules: Option<OsString>,
 }
 
 /// The variable that lists the folders in which programs look for libraries first.
@@ -73,6 +74,9 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode> {
         // The library reads them, and knows which checks there are.
         command.env("LADDER_SANITIZE", checks);
         command.env("LADDER_SANITIZE_EXIT", run.sanitize_exit.as_deref().unwrap_or(OsStr::new("1")));
+    }
+    if let Some(schedules) = &run.schedules {
+        command.env("LADDER_SCHEDULES", schedules);
     }
     let name = Path::new(program).display();
     let begin = SystemTime::now();

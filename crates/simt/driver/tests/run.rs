@@ -39,6 +39,7 @@ pub(crate) fn run_with(program: &Built, variables: &[(&str, &Path)]) -> Done {
         "LADDER_PROFILE",
         "LADDER_SANITIZE",
         "LADDER_SANITIZE_EXIT",
+        "LADDER_SCHEDULES",
         "CUDA_LAUNCH_BLOCKING",
         "CUDA_VISIBLE_DEVICES",
     ] {

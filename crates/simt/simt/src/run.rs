@@ -14,6 +14,7 @@ mod machine;
 mod observed;
 mod printf;
 mod residents;
+mod saved;
 mod schedule;
 mod skipped;
 mod state;

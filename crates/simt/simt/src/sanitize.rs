@@ -24,7 +24,7 @@ pub use finding::{Finding, OtherParty};
 
 use crate::counters::Counters;
 use crate::observe::Observer;
-use crate::run::{Launch, LaunchError, Machine};
+use crate::run::{Launch, LaunchError, Machine, Schedule};
 use observer::Sanitizer;
 
 /// What a sanitized launch gives.
@@ -76,6 +76,47 @@ impl Machine {
     /// ```
     pub fn launch_sanitized(&mut self, launch: &Launch<'_>, checks: Checks) -> Sanitized {
         self.launch_sanitized_with(launch, checks, Counters::new(launch.function))
+    }
+
+    /// Runs a kernel as [`Machine::launch_sanitized`] does. Before that, runs it in as many random orders of blocks, warps and
+    /// lanes as `orders` says, and undoes what these runs change: `race` and `sync` find what only shows in another order. A
+    /// kernel that waits for the host waits in each run.
+    pub fn launch_sanitized_in_orders(&mut self, launch: &Launch<'_>, checks: Checks, orders: u32) -> Sanitized {
+        let by_order = checks.without(Check::Memory).without(Check::Init);
+        if orders == 0 || by_order.is_empty() {
+            return self.launch_sanitized(launch, checks);
+        }
+        let Some(state) = self.save() else {
+            let mut sanitized = self.launch_sanitized(launch, checks);
+            sanitized
+                .notes
+                .push("no other order was tried: the host has too little memory to undo a launch".to_owned());
+            return sanitized;
+        };
+        let usual = self.config.schedule;
+        let mut others: Vec<(u64, Finding)> = Vec::new();
+        for seed in 1..=u64::from(orders) {
+            self.config.schedule = Schedule::Random(seed);
+            let found = self.launch_sanitized(launch, by_order).findings;
+            others.extend(found.into_iter().map(|finding| (seed, finding)));
+            self.restore(&state);
+        }
+        self.config.schedule = usual;
+        self.resume(state);
+        let mut sanitized = self.launch_sanitized(launch, checks);
+        let (before, mut first) = (sanitized.findings.len(), None);
+        for (seed, finding) in others {
+            if !sanitized.findings.iter().any(|own| own.is_same(&finding)) {
+                first = first.or(Some(seed));
+                sanitized.findings.push(finding);
+            }
+        }
+        if let Some(seed) = first {
+            let count = sanitized.findings.len() - before;
+            let findings = if count == 1 { "1 finding is" } else { &*format!("{count} findings are") };
+            sanitized.notes.push(format!("{findings} from other orders, the first from the schedule random:{seed}"));
+        }
+        sanitized
     }
 
     /// Runs a kernel with checks as [`Machine::launch_sanitized`] does, and with an observer.

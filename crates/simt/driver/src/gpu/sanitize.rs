@@ -24,6 +24,13 @@ pub const SANITIZE: &str = "LADDER_SANITIZE";
 /// its exit code. A process whose [`SANITIZE`] cannot be understood ends with it too.
 pub const SANITIZE_EXIT: &str = "LADDER_SANITIZE_EXIT";
 
+/// The environment variable with the number of random orders in which each launch is tried before it runs, up to
+/// [`MOST_SCHEDULES`]. What these runs change is undone.
+pub const SCHEDULES: &str = "LADDER_SCHEDULES";
+
+/// The most orders that a launch is tried in.
+const MOST_SCHEDULES: u32 = 1000;
+
 /// The findings that a process writes in full. Those beyond are counted, and their lines are in the summary.
 const SHOWN: usize = 100;
 /// The different findings that are told apart, and the leaks that are written.
@@ -39,6 +46,7 @@ type Places = (Check, String, (String, u32), Option<(String, u32)>);
 #[derive(Default)]
 pub(crate) struct Sanitizer {
     checks: Checks,
+    schedules: u32,
     found: Mutex<Found>,
 }
 
@@ -80,6 +88,18 @@ fn exit_code() -> Result<Option<u8>> {
     }
 }
 
+/// The number of orders that the environment asks for.
+fn schedules() -> Result<u32> {
+    let Some(text) = variable(SCHEDULES) else { return Ok(0) };
+    match text.parse() {
+        Ok(count @ 0..=MOST_SCHEDULES) => Ok(count),
+        _ => Err(refused(
+            format!("{SCHEDULES}={text} is not a number of schedules"),
+            format!("give a number from 0 to {MOST_SCHEDULES}"),
+        )),
+    }
+}
+
 /// The error for a variable with another value than there is.
 fn refused(title: String, help: String) -> Error {
     let diagnostic = Diagnostic::without_place(None, title.clone(), Vec::new(), help);
@@ -92,12 +112,14 @@ impl Sanitizer {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` when it asks for something else.
     pub(crate) fn from_environment() -> Result<Self> {
-        let code = exit_code()?;
+        let (code, schedules) = (exit_code()?, schedules()?);
         let Some(text) = variable(SANITIZE) else {
-            if code.is_some() {
-                report::tell(&format!(
-                    "warning: {SANITIZE_EXIT} has no effect, because nothing is checked\nhelp: set {SANITIZE}=all"
-                ));
+            for (name, is_set) in [(SANITIZE_EXIT, code.is_some()), (SCHEDULES, schedules > 0)] {
+                if is_set {
+                    report::tell(&format!(
+                        "warning: {name} has no effect, because nothing is checked\nhelp: set {SANITIZE}=all"
+                    ));
+                }
             }
             return Ok(Self::default());
         };
@@ -106,7 +128,7 @@ impl Sanitizer {
             let (title, help) = why.split_once("; ").unwrap_or((&why, "name `none` alone, or leave it out"));
             refused(format!("{SANITIZE}: {title}"), help.to_owned())
         })?;
-        Ok(Self { checks, ..Self::default() })
+        Ok(Self { checks, schedules, ..Self::default() })
     }
 
     /// Runs a kernel, and writes what the checks find.
@@ -114,7 +136,7 @@ impl Sanitizer {
         let Sanitized { result, findings, notes } = match watcher() {
             Some(watcher) => watcher.launch(machine, launch, self.checks),
             None if self.checks.is_empty() => return machine.launch(launch),
-            None => machine.launch_sanitized(launch, self.checks).map(drop),
+            None => machine.launch_sanitized_in_orders(launch, self.checks, self.schedules).map(drop),
         };
         let mut found = lock(&self.found);
         found.launches += 1;

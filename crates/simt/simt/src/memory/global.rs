@@ -276,6 +276,11 @@ impl GlobalMemory {
         Some((&mut self.allocations[index], at))
     }
 
+    /// All allocations, in the order of their addresses.
+    pub(crate) fn all(&self) -> &[Allocation] {
+        &self.allocations
+    }
+
     /// How many bytes of the device's own memory are in use.
     pub fn used(&self) -> u64 {
         self.used

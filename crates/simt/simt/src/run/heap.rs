@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 const ALIGN: u64 = 16;
 
 /// Which parts of the heap's memory are free, and which are given out.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Heap {
     /// Free parts: where each begins, and its bytes.
     free: BTreeMap<u64, u64>,

@@ -157,6 +157,12 @@ impl Checks {
         Self(self.0 | 1 << (Check::ALL.len() + extra as usize)).with(extra.check())
     }
 
+    /// The same without this check.
+    #[must_use]
+    pub fn without(self, check: Check) -> Self {
+        Self(self.0 & !(1 << check as u8))
+    }
+
     /// The same and this check.
     #[must_use]
     pub fn with(self, check: Check) -> Self {

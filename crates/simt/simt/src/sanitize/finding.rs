@@ -324,6 +324,15 @@ fn only_calls(program: &Program, site: Site) -> Vec<Site> {
 }
 
 impl Finding {
+    /// Whether two findings are about the same instructions, in either order.
+    pub(super) fn is_same(&self, other: &Self) -> bool {
+        let lines = |own: &Self| {
+            let line = own.other.as_ref().map_or(own.ptx_line, |other| other.ptx_line);
+            (own.ptx_line.min(line), own.ptx_line.max(line))
+        };
+        self.check == other.check && lines(self) == lines(other)
+    }
+
     /// A fault as a finding of the check that it belongs to.
     pub(crate) fn of_fault(check: Check, fault: &Fault) -> Self {
         let (what, address, place) = match &fault.kind {

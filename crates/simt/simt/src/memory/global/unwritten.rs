@@ -10,13 +10,13 @@ const PART: u64 = 4096;
 const WORDS: usize = PART as usize / 64;
 
 /// The bytes that nobody has written, of the allocations that have such bytes.
-#[derive(Debug, Default)]
+#[derive(Debug, Clone, Default)]
 pub(crate) struct Unwritten {
     /// By their addresses.
     allocations: BTreeMap<u64, Parts>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Parts {
     bytes: u64,
     /// None as long as nothing is written.
@@ -25,7 +25,7 @@ struct Parts {
     left: usize,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 enum Part {
     Unwritten,
     Written,
@@ -178,7 +178,7 @@ impl Unwritten {
 
 impl GlobalMemory {
     /// What nobody has written.
-    pub(super) fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
+    pub(crate) fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -1,0 +1,59 @@
+//! The state of a machine before a launch, so that the launch can be undone.
+
+use std::sync::atomic::Ordering;
+
+use super::available::available_memory;
+use super::heap::Heap;
+use super::machine::Machine;
+use super::printf::Printed;
+use crate::memory::Allocation;
+use crate::memory::global::Unwritten;
+
+/// What a launch changes.
+pub(crate) struct SavedState {
+    /// By allocation, its address and words.
+    memory: Vec<(u64, Vec<u64>)>,
+    unwritten: Unwritten,
+    heap: Heap,
+    printed: Printed,
+    clock: u64,
+}
+
+impl Machine {
+    /// Saves what a launch changes. Returns `None` if the host has too little memory for a copy of the device's memory.
+    pub(crate) fn save(&mut self) -> Option<SavedState> {
+        let available = available_memory().unwrap_or(u64::MAX);
+        if self.global.used() > available / 2 {
+            return None;
+        }
+        let words = |own: &Allocation| own.words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        Some(SavedState {
+            memory: self.global.all().iter().map(|own| (own.base, words(own))).collect(),
+            unwritten: self.global.unwritten().clone(),
+            heap: self.heap.get_mut().expect("the heap does not panic").clone(),
+            printed: std::mem::take(self.printed.get_mut().expect("printing does not panic")),
+            clock: self.clock,
+        })
+    }
+
+    /// Undoes all launches since the state was saved.
+    pub(crate) fn restore(&mut self, state: &SavedState) {
+        let heap = self.heap.get_mut().expect("the heap does not panic");
+        if let Some(base) = heap.base.filter(|_| state.heap.base.is_none()) {
+            self.global.free(base);
+        }
+        *heap = state.heap.clone();
+        for (base, words) in &state.memory {
+            let Some(own) = self.global.at(*base) else { continue };
+            own.words.iter().zip(words).for_each(|(to, word)| to.store(*word, Ordering::Relaxed));
+        }
+        *self.global.unwritten() = state.unwritten.clone();
+        self.clock = state.clock;
+        *self.printed.get_mut().expect("printing does not panic") = Printed::default();
+    }
+
+    /// Continues with the messages of `printf` that a saved state has taken.
+    pub(crate) fn resume(&mut self, state: SavedState) {
+        *self.printed.get_mut().expect("printing does not panic") = state.printed;
+    }
+}
