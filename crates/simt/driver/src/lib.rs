@@ -39,7 +39,7 @@ pub use abi::report::{LOG, tell};
 pub use abi::watch::{Watcher, watch};
 pub use code::image::DRIVER_VERSION;
 pub use gpu::device::{DEFAULT_DEVICE, DEVICE, DEVICES, description};
-pub use gpu::sanitize::{SANITIZE, SANITIZE_EXIT};
+pub use gpu::sanitize::{SANITIZE, SANITIZE_EXIT, SCHEDULES};
 pub use gpu::state::is_inside;
 pub use simulation::{Kernel, Resources, Simulation, launch_with};
 pub use symbols::function;
