@@ -153,9 +153,12 @@ impl Actor<'_> {
     /// strong accesses do not collide with many that plain ones do.
     #[inline]
     pub(super) fn is_as_strong_as(&self, site: SiteNumber) -> bool {
+        if !self.is_strong {
+            return true;
+        }
         let (earlier, own) = (self.sites.info(site), self.sites.info(self.site));
         let is_strong = earlier.order.is_strong() && earlier.order.scope >= own.order.scope;
-        !own.order.is_strong() || is_strong && (own.is_volatile || !earlier.is_volatile)
+        is_strong && (own.is_volatile || !earlier.is_volatile)
     }
 
     /// Whether threads may have seen an earlier strong write, and with it that it was before.

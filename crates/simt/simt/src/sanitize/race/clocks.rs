@@ -93,15 +93,15 @@ impl Node {
                     Self::leaf(all)
                 }
             }
+            // Mostly one side has all of the other, which is seen without a new node.
             (Self::Inner(a), Self::Inner(b)) => {
-                let all: [Self; LANES] = array::from_fn(|child| a[child].join(&b[child]));
-                let same = |of: &[Self; LANES]| all.iter().zip(of).all(|(one, other)| one.is(other));
-                if same(a) {
+                let differing = || a.iter().zip(&**b).filter(|(a, b)| !a.is(b));
+                if differing().all(|(a, b)| a.covers(b)) {
                     self.clone()
-                } else if same(b) {
+                } else if differing().all(|(a, b)| b.covers(a)) {
                     other.clone()
                 } else {
-                    inner(all)
+                    inner(array::from_fn(|child| a[child].join(&b[child])))
                 }
             }
             (known, Self::Uniform(clock)) | (Self::Uniform(clock), known) => known.at_least(*clock),

@@ -74,43 +74,69 @@ impl Locations {
             }
             return;
         }
-        let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
-        let reads = kind == AccessKind::Atomic;
+        let by_volatile = !order.releases();
         let released = (order.releases() || sets != 0).then(|| warp.release(mask));
-        // One after the other: atomics of one instruction see those of the lanes before.
-        for lane in lanes(mask) {
-            if reads {
-                self.read(warp, (at(lane), 1 << lane), order, grid);
-            }
-            let by_volatile = !order.releases();
-            let own = released.clone().filter(|_| !by_volatile || sets >> lane & 1 != 0);
-            let own = own.map(|snapshot| Release { snapshot, lanes: 1 << lane, scope: order.scope, by_volatile });
-            let fences = warp.fenced.iter().filter(|fence| fence.lanes >> lane & 1 != 0);
-            let fences = fences.map(|fence| Release {
-                snapshot: fence.snapshot.clone(),
-                lanes: 1 << lane,
-                scope: fence.scope.min(order.scope),
-                by_volatile: false,
+        let own_lanes = if by_volatile { sets } else { mask };
+        let releases_of = |warp: &WarpState, lanes: u32| {
+            let own = released.clone().map(|snapshot| Release {
+                snapshot,
+                lanes: own_lanes,
+                scope: order.scope,
+                by_volatile,
             });
-            let mut new = own.into_iter().chain(fences).peekable();
-            if new.peek().is_none() {
-                if !is_atomic {
-                    self.all.remove(&at(lane));
-                }
+            let fences =
+                warp.fenced.iter().map(|fence| Release { scope: fence.scope.min(order.scope), ..fence.clone() });
+            let all = own.into_iter().chain(fences).map(|release| Release { lanes: release.lanes & lanes, ..release });
+            all.filter(|release| release.lanes != 0).collect::<Vec<_>>()
+        };
+        for (place, mut lanes_there) in together(mask, &at) {
+            // Of several stores, the one of the last lane is left.
+            if kind == AccessKind::Store {
+                lanes_there = 1 << lanes_there.ilog2();
+            }
+            // Atomics of one instruction see those of the lanes before, which changes nothing if all know each other's releases.
+            let all = releases_of(warp, lanes_there);
+            let is_single = lanes_there.is_power_of_two();
+            if is_single || all.iter().all(|release| release.known_by(warp, lanes_there, grid) == lanes_there) {
+                self.hand_over(warp, (place, lanes_there), info, all, grid);
                 continue;
             }
-            let Handover { releases, version } = self.all.entry(at(lane)).or_default();
+            for lane in lanes(lanes_there) {
+                self.hand_over(warp, (place, 1 << lane), info, releases_of(warp, 1 << lane), grid);
+            }
+        }
+    }
+
+    /// Lanes write to a place, and hand over releases there. An atomic operation reads the place first.
+    fn hand_over(
+        &mut self,
+        warp: &mut WarpState,
+        (place, mask): (u64, u32),
+        Info { kind, order, .. }: Info,
+        new: Vec<Release>,
+        grid: &Grid,
+    ) {
+        if kind == AccessKind::Atomic {
+            self.read(warp, (place, mask), order, grid);
+        }
+        let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
+        if new.is_empty() {
             if !is_atomic {
-                releases.clear();
+                self.all.remove(&place);
             }
-            let changes = new.fold(false, |changes, release| add(releases, release, grid) | changes);
-            if releases.len() > MOST {
-                join(releases, grid);
-            }
-            if changes {
-                self.version = self.version.wrapping_add(1);
-                *version = self.version;
-            }
+            return;
+        }
+        let Handover { releases, version } = self.all.entry(place).or_default();
+        if !is_atomic {
+            releases.clear();
+        }
+        let changes = new.into_iter().fold(false, |changes, release| add(releases, release, grid) | changes);
+        if releases.len() > MOST {
+            join(releases, grid);
+        }
+        if changes {
+            self.version = self.version.wrapping_add(1);
+            *version = self.version;
         }
     }
 
@@ -148,26 +174,27 @@ impl Locations {
         if self.heard.is_empty() && warp.classes.iter().all(|(_, known)| nothing(&known.heard)) {
             return;
         }
-        for lane in lanes(mask) {
-            let Some(own) = warp.of_lane(lane).map(|known| known.heard.clone()) else { continue };
-            let there = self.heard.get(&at(lane));
-            // If both know the same, all go on with one tree, which is compared at once.
-            let joined = there.map(|there| there.join(&own));
-            if kind == AccessKind::Atomic
-                && let Some(joined) = joined.as_ref().filter(|joined| !joined.is(&own))
-            {
-                warp.change(1 << lane, |known| known.heard = joined.clone());
-            }
-            match kind {
-                AccessKind::Store if nothing(&own) => drop(self.heard.remove(&at(lane))),
-                AccessKind::Store => drop(self.heard.insert(at(lane), own)),
-                AccessKind::Atomic | AccessKind::Reduction => {
-                    let all = joined.unwrap_or(own);
-                    if !nothing(&all) {
-                        self.heard.insert(at(lane), all);
-                    }
+        for (place, lanes) in together(mask, at) {
+            let classes = warp.classes.iter().filter(|(own, _)| own & lanes != 0);
+            for (lanes, own) in classes.map(|(own, known)| (own & lanes, known.heard.clone())).collect::<Vec<_>>() {
+                // If both know the same, all go on with one tree, which is compared at once.
+                let joined = self.heard.get(&place).map(|there| there.join(&own));
+                if kind == AccessKind::Atomic
+                    && let Some(joined) = joined.as_ref().filter(|joined| !joined.is(&own))
+                {
+                    warp.change(lanes, |known| known.heard = joined.clone());
                 }
-                AccessKind::Load | AccessKind::AsyncCopy => {}
+                match kind {
+                    AccessKind::Store if nothing(&own) => drop(self.heard.remove(&place)),
+                    AccessKind::Store => drop(self.heard.insert(place, own)),
+                    AccessKind::Atomic | AccessKind::Reduction => {
+                        let all = joined.unwrap_or(own);
+                        if !nothing(&all) {
+                            self.heard.insert(place, all);
+                        }
+                    }
+                    AccessKind::Load | AccessKind::AsyncCopy => {}
+                }
             }
         }
     }

@@ -91,6 +91,10 @@ impl Run {
     fn each_word(&self, mut act: impl FnMut(usize, &Toucher, u8)) {
         let step = usize::from(self.size.clamp(1, 4));
         let part = (1u8 << step) - 1;
+        if self.hi - self.lo <= 4 && self.is_of_same_bytes() {
+            act(usize::from(self.lo / 4), &self.toucher(self.lanes), part << (self.lo % 4));
+            return;
+        }
         for byte in (self.lo..self.hi).step_by(step) {
             act(usize::from(byte / 4), &self.toucher(self.lanes_at(byte)), part << (byte % 4));
         }

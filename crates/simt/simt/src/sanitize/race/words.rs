@@ -20,9 +20,15 @@ pub(super) struct Word {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entries {
     one: Entry,
-    /// Which of the others gives way next, if their order does not matter.
-    turn: u8,
-    more: Vec<Entry>,
+    more: Option<Box<More>>,
+}
+
+/// The entries after the first.
+#[derive(Debug, Clone, Default)]
+struct More {
+    entries: Vec<Entry>,
+    /// Which of them is replaced next, if their order does not matter.
+    next: u8,
 }
 
 /// An access of lanes to some of four bytes; none if there are no lanes.
@@ -36,48 +42,66 @@ impl Entries {
     #[inline]
     pub(super) fn all(&self) -> impl Iterator<Item = &Entry> {
         let one = (self.one.bytes != 0).then_some(&self.one);
-        one.into_iter().chain(&self.more)
+        one.into_iter().chain(self.rest())
+    }
+
+    /// The entries after the first.
+    #[inline]
+    fn rest(&self) -> &[Entry] {
+        self.more.as_ref().map_or(&[], |more| &more.entries)
     }
 
     #[inline]
     fn retain(&mut self, mut keep: impl FnMut(&Entry) -> bool) {
-        self.more.retain(&mut keep);
-        if self.one.bytes != 0 && !keep(&self.one) {
-            self.one = if self.more.is_empty() { Entry::default() } else { self.more.remove(0) };
+        if let Some(more) = &mut self.more {
+            more.entries.retain(&mut keep);
         }
+        if self.one.bytes != 0 && !keep(&self.one) {
+            self.one = self.remove_second().unwrap_or_default();
+        }
+    }
+
+    /// Removes the oldest entry after the first.
+    fn remove_second(&mut self) -> Option<Entry> {
+        let more = self.more.as_mut()?;
+        (!more.entries.is_empty()).then(|| more.entries.remove(0))
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
         let one = (self.one.bytes != 0).then_some(&mut self.one);
-        one.into_iter().chain(&mut self.more)
+        let rest: &mut [Entry] = self.more.as_mut().map_or(&mut [], |more| &mut more.entries);
+        one.into_iter().chain(rest)
     }
 
-    fn is_full(&self) -> bool {
-        self.more.len() + 1 == MOST
-    }
-
-    /// Adds one in any order; one of the oldest gives way if there is no room.
+    /// Adds an entry whose place in the order does not matter. It replaces an old one if there is no slot left.
     #[inline]
     fn add(&mut self, entry: Entry) {
-        match self.is_full() {
-            true => {
-                self.turn = (self.turn + 1) % self.more.len() as u8;
-                self.more[usize::from(self.turn)] = entry;
+        match &mut self.more {
+            Some(more) if more.is_full() => {
+                more.next = (more.next + 1) % more.entries.len() as u8;
+                more.entries[usize::from(more.next)] = entry;
             }
-            false => self.push(entry),
+            _ => self.push(entry),
         }
     }
 
-    /// Adds one; the oldest gives way if there is no room.
+    /// Adds an entry as the latest. It replaces the oldest one if there is no slot left.
     pub(super) fn push(&mut self, entry: Entry) {
         if self.one.bytes == 0 {
             self.one = entry;
             return;
         }
-        if self.is_full() {
-            self.one = self.more.remove(0);
+        let more = self.more.get_or_insert_default();
+        if more.is_full() {
+            self.one = more.entries.remove(0);
         }
-        self.more.push(entry);
+        more.entries.push(entry);
+    }
+}
+
+impl More {
+    fn is_full(&self) -> bool {
+        self.entries.len() + 1 == MOST
     }
 }
 
@@ -86,8 +110,7 @@ impl Word {
     #[inline]
     pub(super) fn access(&mut self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
         if !self.is_of_thread(toucher, bytes, actor) {
-            self.check(toucher, bytes, at, actor, hits);
-            self.add(toucher, bytes, actor);
+            self.check_and_add(toucher, bytes, at, actor, hits);
             return;
         }
         let entry = Entry { toucher: *toucher, bytes };
@@ -95,6 +118,13 @@ impl Word {
             true => (self.writes.one, self.reads.one) = (entry, Entry::default()),
             false => self.reads.one = entry,
         }
+    }
+
+    // Apart from the fast path, which it would slow down.
+    #[inline(never)]
+    fn check_and_add(&mut self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
+        self.check(toucher, bytes, at, actor, hits);
+        self.add(toucher, bytes, actor);
     }
 
     /// Whether the only accesses so far are a thread's accesses to the same bytes, which a new access replaces.
@@ -105,8 +135,8 @@ impl Word {
                 || own.bytes == bytes && own.toucher.is_thread_of(toucher) && actor.is_as_strong_as(own.toucher.site)
         };
         actor.is_threads()
-            && self.writes.more.is_empty()
-            && self.reads.more.is_empty()
+            && self.writes.rest().is_empty()
+            && self.reads.rest().is_empty()
             && is_replaced(&self.writes.one)
             && is_replaced(&self.reads.one)
     }
