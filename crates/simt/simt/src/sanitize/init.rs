@@ -1,10 +1,19 @@
-//! The check `init`: values that depend on uninitialized memory or registers.
+//! The sanitizer `init`: branches, addresses and results that depend on uninitialized memory or registers.
 //!
-//! What is written is known byte by byte: of shared memory for each block, of the frames in local memory for each
-//! thread, with what functions are given and return, and of device memory from launch to launch. A load of other bytes
-//! is no fault by itself: copies of a struct take its padding along. From such a load on each bit of the warp's registers is followed, until none is left
-//! whose value nobody has written, and told where it decides something: a branch, an address, what is stored to device
-//! memory. As long as there is none, instructions on registers cost nothing.
+//! # Algorithm
+//!
+//! Undefined bits are tracked as Valgrind's Memcheck does (Seward and Nethercote, "Using Valgrind to Detect Undefined Value Errors
+//! with Bit-Precision", USENIX ATC 2005). Each byte of memory is written or unwritten: shared memory for each block, local memory
+//! for each thread, and device memory from launch to launch. A load of unwritten bytes is not a finding, because copies of a struct
+//! include its padding. From such a load on, each bit of the warp's registers is defined or undefined ([`follow`], [`rules`]). A
+//! finding is a branch, an address or a store to device memory that depends on an undefined bit. While no register has undefined
+//! bits, instructions on registers cost nothing.
+//!
+//! # What it can miss
+//!
+//! - Unwritten bytes next to written ones in a value that a kernel copies to device memory, because they may be padding.
+//! - Device memory, if the kernel writes surfaces or tensor maps, because the sanitizer does not see these writes.
+//! - Sums of `wgmma`, results of textures and surfaces, and memory of `alloca` and `malloc` count as written.
 
 mod accesses;
 mod asynchronous;

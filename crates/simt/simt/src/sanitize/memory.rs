@@ -1,9 +1,19 @@
-//! The check `memory`: accesses outside of the object that the address was made for.
+//! The sanitizer `memory`: accesses outside of the object that their address was made for.
 //!
-//! The machine itself faults at addresses where nothing is. What is looked for here are addresses that lie in another
-//! object than the one that they were made for: [`provenance`] says for each instruction what its addresses can be made
-//! of, and a launch's arguments and variables say where that begins and ends. Where an address may come from anywhere,
-//! nothing is said.
+//! # Algorithm
+//!
+//! The machine itself faults at addresses where no allocation is. This sanitizer finds addresses that hit another object. It
+//! follows pointers as CompCert's memory model does (Leroy and Blazy, "Formal Verification of a C-like Memory Model", JAR 2008):
+//! an address belongs to the object from which it was computed. A static analysis gives, for each instruction, the parameters and
+//! variables that its address can be made of ([`provenance`]). The arguments of a launch say which allocation each of them is.
+//! compute-sanitizer's memcheck compares an address with all allocations, so it misses an access that hits a neighbor.
+//!
+//! # What it can miss
+//!
+//! - An address that is loaded from memory, or computed from more than one object, may point anywhere. Only the machine's own checks
+//!   apply to it.
+//! - Accesses to another part of the same object, such as the next row of a matrix.
+//! - Textures, surfaces, `tensormap.replace` and mbarrier instructions have only the machine's own checks.
 
 mod provenance;
 

@@ -1,10 +1,21 @@
-//! The check `sync`: barriers, masks and waits that threads do not come to as they have to.
+//! The sanitizer `sync`: barriers, masks and waits that threads do not reach as they must.
 //!
-//! What nobody can go on from is a fault of the machine, which [`faults`] puts in words. Found beside are the things that
-//! the PTX ISA leaves undefined, and where a GPU may get by: lanes of a warp that come to an `.aligned` barrier at
-//! different instructions, warps that do, a barrier that is used in two ways at once, masks that differ between the lanes
-//! that they name, or that name lanes that end instead, or not the lane that executes the instruction,
-//! and asynchronous copies that are under way when the block ends whose shared memory they work on.
+//! # Algorithm
+//!
+//! A wait from which no thread can continue is a fault of the machine, and [`faults`] describes it. The sanitizer adds what the PTX ISA
+//! leaves undefined, although a GPU may continue ("Parallel Synchronization and Communication Instructions"):
+//!
+//! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once ([`barriers`]);
+//! - masks that differ between the lanes that they name, that name lanes which have ended, or that leave out the executing lane;
+//! - mbarriers that are used in a wrong phase or before they exist ([`objects`]);
+//! - asynchronous copies that are still running when the block ends whose shared memory they use, and blocks of a cluster that end
+//!   before the others have finished with their memory ([`clusters`]).
+//!
+//! # What it can miss
+//!
+//! - Barriers and masks on paths that this run does not take.
+//! - A deadlock that needs another order of the threads.
+//! - Barriers whose number of threads happens to match in this run.
 
 mod barriers;
 mod clusters;
