@@ -217,7 +217,7 @@ pub struct BarrierArrival {
 }
 
 /// The threads that a fence orders memory accesses for (PTX ISA, "Scope").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum Scope {
     Cta,
