@@ -230,14 +230,21 @@ fn candidates(launch: &Launch<'_>, program: &Program, usual: &[Outcome]) -> Vec<
         }
     }
     let is_unjudged = |site: &Site| usual.iter().any(|own| own.unjudged.contains(site));
-    candidates.retain(|own| !own.sites.iter().any(is_unjudged));
+    // The PTX ISA allows no other scope for `.mmio`.
+    candidates.retain(|own| !own.sites.iter().any(is_unjudged) && !opcode(launch, own.sites[0]).contains(".mmio"));
     candidates
+}
+
+/// The opcode of an instruction, as the text has it.
+fn opcode<'l>(launch: &Launch<'l>, site: Site) -> &'l str {
+    let origin = &launch.function.program.functions[site.function as usize].origins[site.pc as usize];
+    let text = &launch.function.ptx()[origin.at as usize..];
+    text.split([' ', '\t', '\n', '\r', ';']).next().unwrap_or_default()
 }
 
 /// What could be weaker, in a sentence. It is enough with this scope, or orders nothing if there is none.
 fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope: Option<Scope>) -> String {
-    let origin = &launch.function.program.functions[site.function as usize].origins[site.pc as usize];
-    let opcode = launch.function.ptx()[origin.at as usize..].split([' ', '\t', '\n', '\r', ';']).next().unwrap_or("");
+    let opcode = opcode(launch, site);
     let place = match &position.source {
         Some((file, line)) => format!("{file}:{line}"),
         None => format!("line {} of the PTX", position.ptx_line),

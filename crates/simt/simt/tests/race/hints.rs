@@ -79,15 +79,14 @@ fn needed_fences_and_scopes_stay() {
 #[test]
 fn fences_that_order_only_atomics_stay() {
     let body = message(true, FENCE, SET, GET, FENCE);
-    let body = body.replace("st.global.u32", "st.relaxed.gpu.global.u32");
-    hints(&body.replace("ld.global.u32", "ld.relaxed.gpu.global.u32"), 2, 64, &[]);
+    let body = body.replace("st.global.u32", "st.relaxed.cta.global.u32");
+    hints(&body.replace("ld.global.u32", "ld.relaxed.cta.global.u32"), 2, 64, &[]);
 }
 
 #[test]
 fn a_fence_that_nobody_needs() {
     let body = "st.global.u32 [%mine], %tid;\nmembar.gl;\nred.global.add.u32 [%out+32768], 1;";
     hints(body, 2, 64, &[&format!("`membar.gl`{NOTHING}")]);
-    // With one thread, the fence of the other one orders nothing either, but the barrier does.
     hints("fence.sc.cta;", 1, 64, &[&format!("`fence.sc.cta`{NOTHING}")]);
     hints("fence.sc.gpu;", 1, 64, &[]);
     hints("fence.sc.sys;", 1, 64, &[
@@ -165,7 +164,7 @@ fn scopes_of_atomics() {
     hints(own, 1, 64, &[&gpu]);
     let default = own.replace("relaxed.sys.", "");
     hints(&default, 2, 64, &[&format!("`atom.global.add.u32` could have the scope .cta: {block}")]);
-    hints(&default.replace("%a0", "%out"), 2, 64, &[]);
+    hints(&default.replace("[%a0]", "[%out]"), 2, 64, &[]);
     // Accesses to shared memory concern one block in any case.
     hints("atom.shared.add.u32 %r0, [%tile], 1;\nst.volatile.shared.u32 [%own+8], 1;", 2, 64, &[]);
 }
