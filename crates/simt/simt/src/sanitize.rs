@@ -37,7 +37,8 @@ pub struct Sanitized<O = Counters> {
     pub result: Result<O, LaunchError>,
     /// What the checks have found, in the order in which it was first seen.
     pub findings: Vec<Finding>,
-    /// What could not be checked, a sentence each: the memory that a check takes is bounded.
+    /// What could not be checked, a sentence each: the memory that a check takes is bounded. Also the hints, if
+    /// [`Extra::Weaker`] is requested.
     pub notes: Vec<String>,
 }
 

@@ -39,7 +39,7 @@ fn checked(body: &str, grid: u32, block: u32, cluster: u32) -> Sanitized {
 /// The same with other checks; the launch may fault.
 fn launched(body: &str, grid: u32, block: u32, cluster: u32, checks: Checks) -> Sanitized {
     let text = format!(
-        ".version 8.6\n.target sm_90a\n.address_size 64\n\
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.file 1 \"kernel.cu\"\n\
          .entry kernel(.param .u64 out)\n{{\n\
          .shared .align 128 .b8 tile[4096];\n\
          .reg .b32 %tid, %cta, %lane, %r<10>;\n.reg .b64 %out, %tile, %own, %mine, %a<10>;\n.reg .pred %p<10>;\n\

@@ -37,13 +37,8 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 14] = [
 ];
 
 /// The names of scopes. `membar` calls that of the GPU `.gl`.
-const SCOPES: [(&str, Scope); 5] = [
-    ("cta", Scope::Cta),
-    ("cluster", Scope::Cluster),
-    ("gpu", Scope::Gpu),
-    ("gl", Scope::Gpu),
-    ("sys", Scope::Sys),
-];
+const SCOPES: [(&str, Scope); 5] =
+    [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("gl", Scope::Gpu), ("sys", Scope::Sys)];
 
 /// The operation of this name on values of this type. Vectors (`.v2` and so on) have the operations on
 /// floating-point numbers only, and `min` and `max` of halves are of vectors only.

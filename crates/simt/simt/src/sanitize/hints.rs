@@ -13,7 +13,8 @@
 //!
 //! - Another launch, other data or another order of the threads may need the instruction: `LADDER_SCHEDULES` tries more orders.
 //!   What the race check misses is missed here too.
-//! - Whether the host or another GPU accesses memory during the launch: a smaller scope than `.sys` is always found to be enough.
+//! - Whether the host, another GPU or another kernel accesses memory during the launch. A smaller scope than `.sys` is always
+//!   found to be enough.
 //! - What a full fence is for beyond happens-before. One between a store and a load of another location is not judged. Other
 //!   patterns, such as independent reads of independent writes, are not recognized.
 //! - What barriers are for beyond the order of accesses: that lanes converge, that blocks of a cluster run, the order of messages,
@@ -37,6 +38,8 @@ use crate::warp::Warp;
 
 /// The places of the source that are tried.
 const MOST: usize = 64;
+/// The random orders that are tried at least.
+const ORDERS: u32 = 2;
 
 /// What could be weaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -91,8 +94,8 @@ struct Candidate {
 }
 
 impl Machine {
-    /// What could be weaker in a launch, a sentence each, if the checks look for it: in the usual order and in this many random
-    /// ones.
+    /// What could be weaker in a launch, a sentence each, if the checks look for it: in the usual order, in a round-robin order
+    /// and in this many random ones, at least [`ORDERS`].
     pub(super) fn hints(&mut self, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
         if !checks.looks_for(Extra::Weaker) {
             return Vec::new();
@@ -100,9 +103,10 @@ impl Machine {
         let Some(state) = self.save() else {
             return vec![not_tried("the host has too little memory to undo a launch")];
         };
+        // In the usual order, a block may do the work of all.
         let usual = self.config.schedule;
-        let schedules: Vec<Schedule> =
-            std::iter::once(usual).chain((1..=u64::from(orders)).map(Schedule::Random)).collect();
+        let random = (1..=u64::from(orders.max(ORDERS))).map(Schedule::Random);
+        let schedules: Vec<Schedule> = [usual, Schedule::RoundRobin].into_iter().chain(random).collect();
         let hints = self.hints_in(launch, &state, &schedules).unwrap_or_else(|why| vec![not_tried(why)]);
         self.config.schedule = usual;
         self.resume(state);
@@ -119,7 +123,8 @@ impl Machine {
         unseen(program, launch).map_or(Ok(()), Err)?;
         let mut usual = Vec::new();
         for schedule in [&schedules[..1], schedules].concat() {
-            let outcome = self.trial(launch, state, schedule, &Weaker::new()).ok_or("the launch faults")?;
+            let outcome = self.trial(launch, state, schedule, &Weaker::new());
+            let outcome = outcome.ok_or("the launch faults, in the usual order or in another one")?;
             outcome.is_whole.then_some(()).ok_or("`race` cannot check all of the launch")?;
             usual.push(outcome);
         }

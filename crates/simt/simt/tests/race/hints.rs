@@ -72,7 +72,8 @@ fn needed_fences_and_scopes_stay() {
     let volatile = |text: &str| text.replace("relaxed.gpu", "volatile");
     let body = message(true, "membar.gl;", &volatile(SET), &volatile(GET), "membar.gl;");
     hints(&body, 2, 64, &[]);
-    let data = body.replace("st.global.u32", "st.volatile.global.u32").replace("ld.global.u32", "ld.volatile.global.u32");
+    let data =
+        body.replace("st.global.u32", "st.volatile.global.u32").replace("ld.global.u32", "ld.volatile.global.u32");
     hints(&data, 2, 64, &[]);
 }
 
@@ -89,9 +90,14 @@ fn a_fence_that_nobody_needs() {
     hints(body, 2, 64, &[&format!("`membar.gl`{NOTHING}")]);
     hints("fence.sc.cta;", 1, 64, &[&format!("`fence.sc.cta`{NOTHING}")]);
     hints("fence.sc.gpu;", 1, 64, &[]);
-    hints("fence.sc.sys;", 1, 64, &[
-        "`fence.sc.sys` could be `fence.sc.gpu`, unless the host or another GPU accesses the memory during the launch",
-    ]);
+    hints(
+        "fence.sc.sys;",
+        1,
+        64,
+        &[
+            "`fence.sc.sys` could be `fence.sc.gpu`, unless the host or another GPU accesses the memory during the launch",
+        ],
+    );
 }
 
 #[test]
@@ -101,13 +107,33 @@ fn one_of_two_barriers_is_enough() {
     hints(&format!("st.shared.u32 [%own], %tid;\nbar.sync 0;\n{next}"), 1, 64, &[]);
     hints(&format!("st.shared.u32 [%own], %tid;\nbar.sync 0;\nbar.sync 0;\n{next}"), 1, 64, &[&barrier]);
     hints(&format!("st.shared.u32 [%own], %tid;\nbar.sync 0;\n{next}\nbar.sync 0;"), 1, 64, &[&barrier]);
-    hints(&format!("st.shared.u32 [%own], %tid;\nbar.sync 0;\n{next}\nbar.sync 0;\nst.shared.u32 [%own], 0;"), 1, 64, &[]);
+    hints(
+        &format!("st.shared.u32 [%own], %tid;\nbar.sync 0;\n{next}\nbar.sync 0;\nst.shared.u32 [%own], 0;"),
+        1,
+        64,
+        &[],
+    );
     // In one warp, a warp barrier is enough, but only one of the two orders the accesses.
     let lane = next.replace("32;", "1;");
     let both = format!("st.shared.u32 [%own], %tid;\nbar.sync 0;\nbar.warp.sync -1;\n{lane}");
     hints(&both, 1, 32, &[&barrier]);
     hints(&format!("st.shared.u32 [%own], %tid;\nbar.warp.sync -1;\n{lane}"), 1, 64, &[]);
     hints("bar.warp.sync -1;", 1, 64, &[&format!("the warp barrier{NOTHING}")]);
+}
+
+#[test]
+fn what_the_compiler_makes_of_one_line_is_one_place() {
+    let next = "xor.b32 %r1, %tid, 32;\nmad.wide.u32 %a0, %r1, 4, %tile;\nld.shared.u32 %r0, [%a0];";
+    // A loop that was unrolled: only its last barrier is unnecessary.
+    let store = "st.shared.u32 [%own], %tid;";
+    let unrolled =
+        |line: u32| format!("{store}\n.loc 1 12 5\nbar.sync 0;\n.loc 1 13 5\n{next}\n.loc 1 {line} 5\nbar.sync 0;");
+    hints(&unrolled(12), 1, 64, &[]);
+    hints(&unrolled(14), 1, 64, &[&format!("the barrier at kernel.cu:14{NOTHING}")]);
+    // With CUDA's name of the fence.
+    let body = message(false, ".loc 1 7 5\nmembar.gl;\n.loc 1 8 5", SET, GET, "").replace(".gpu", ".cta");
+    let fence = format!("`membar.gl` at kernel.cu:7 could be `membar.cta` (`__threadfence_block()`){IN_BLOCK}");
+    hints(&body.replace(DATA_GET, "fence.acq_rel.cta;\nld.global.u32 %r1, [%a1+4];"), 2, 64, &[&fence]);
 }
 
 #[test]
@@ -120,16 +146,43 @@ fn barriers_that_order_only_atomics_stay() {
     hints("atom.shared.add.u32 %r0, [%tile], 1;\nbar.sync 0;\nred.shared.add.u32 [%tile], 1;", 1, 64, &[&barrier]);
     let ticket = "atom.shared.add.u32 %r0, [%tile], 1;\nst.global.u32 [%mine], %r0;";
     hints(&format!("red.shared.add.u32 [%tile], 1;\nbar.sync 0;\n{ticket}"), 1, 64, &[]);
-    let again = "mov.u32 %r5, 0;\nagain:\nTICKET\nbar.sync 0;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p0, %r5, 3;\n@%p0 bra again;";
+    let again =
+        "mov.u32 %r5, 0;\nagain:\nTICKET\nbar.sync 0;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p0, %r5, 3;\n@%p0 bra again;";
     hints(&again.replace("TICKET", ticket), 1, 64, &[]);
 }
 
 #[test]
 fn barriers_that_cannot_be_judged_stay() {
-    hints("setp.lt.u32 %p0, %tid, 32;\n@%p0 bra low;\nbar.sync 1, 64;\nbra done;\nlow:\nbar.sync 1, 64;\ndone:", 1, 64, &[]);
-    hints("setp.lt.u32 %p0, %tid, 32;\n@%p0 bra low;\nbar.sync 1, 64;\nbra done;\nlow:\nbar.arrive 1, 64;\ndone:", 1, 64, &[]);
+    hints(
+        "setp.lt.u32 %p0, %tid, 32;\n@%p0 bra low;\nbar.sync 1, 64;\nbra done;\nlow:\nbar.sync 1, 64;\ndone:",
+        1,
+        64,
+        &[],
+    );
+    hints(
+        "setp.lt.u32 %p0, %tid, 32;\n@%p0 bra low;\nbar.sync 1, 64;\nbra done;\nlow:\nbar.arrive 1, 64;\ndone:",
+        1,
+        64,
+        &[],
+    );
     hints("mov.u32 %r0, %clock;\nbar.sync 0;\nmov.u32 %r1, %clock;", 1, 64, &[]);
     hints("bar.warp.sync -1;\nactivemask.b32 %r0;", 1, 64, &[]);
+    // The lanes meet at two instructions.
+    let meet = "setp.lt.u32 %p0, %tid, 16;\n@%p0 bra low;\nst.global.u32 [%mine+4], 1;\nbar.warp.sync -1;\nbra done;\n\
+                low:\nadd.u32 %r0, %tid, 1;\nbar.warp.sync -1;\ndone:";
+    hints(meet, 1, 32, &[]);
+}
+
+#[test]
+fn full_fences_of_lanes_are_in_any_order() {
+    // The fence of the lane that sets the flag may come before the fences of other lanes.
+    let body = "setp.ne.u32 %p0, %cta, 0;\n@%p0 bra wait;\nst.global.u32 [%mine+4], %tid;\nmembar.gl;\nBARRIER\n\
+                setp.ne.u32 %p1, %tid, 0;\n@%p1 bra done;\nst.relaxed.gpu.global.u32 [%out], 1;\nbra done;\n\
+                wait:\nld.relaxed.gpu.global.u32 %r0, [%out];\nsetp.eq.u32 %p2, %r0, 0;\n@%p2 bra wait;\n\
+                membar.gl;\nld.global.u32 %r1, [%mine+4];\ndone:";
+    for barrier in ["bar.sync 0;", "bar.warp.sync -1;"] {
+        hints(&body.replace("BARRIER", barrier), 2, 32, &[]);
+    }
 }
 
 /// Two threads each set a flag, and look for the other one's.
@@ -182,7 +235,8 @@ fn cluster_barriers() {
                 setp.ne.u32 %p0, %tid, 0;\n@!%p0 st.global.u32 [%a0], 1;\nBARRIER\n@!%p0 ld.global.u32 %r0, [%a1];";
     assert_eq!(notes(&read.replace("BARRIER", &format!("{arrive}\n{wait}"))), Vec::<String>::new());
     // The blocks have to run while others access their shared memory.
-    let remote = format!("mapa.u64 %a0, %tile, 1;\n{arrive}\n{wait}\nld.shared::cluster.u32 %r0, [%a0];\n{arrive}\n{wait}");
+    let remote =
+        format!("mapa.u64 %a0, %tile, 1;\n{arrive}\n{wait}\nld.shared::cluster.u32 %r0, [%a0];\n{arrive}\n{wait}");
     assert_eq!(notes(&remote), Vec::<String>::new());
     // From the whole device to the cluster.
     let fence = read.replace("BARRIER", &format!("fence.acq_rel.gpu;\n{arrive}\n{wait}"));
@@ -192,7 +246,12 @@ fn cluster_barriers() {
 
 #[test]
 fn launches_that_cannot_be_judged() {
-    hints("st.global.u32 [%out+8388608], 1;\nbar.sync 0;", 1, 64, &["weaker: nothing was tried: the launch faults"]);
+    hints(
+        "st.global.u32 [%out+8388608], 1;\nbar.sync 0;",
+        1,
+        64,
+        &["weaker: nothing was tried: the launch faults, in the usual order or in another one"],
+    );
     let barriers = "bar.sync 0;\n".repeat(70);
     let all = hints_of(&barriers, 1, 64);
     assert_eq!(all.len(), 65);

@@ -9,7 +9,8 @@
 //!
 //! - A full fence between a strong store and a later strong load of another location by the same thread (store buffering, Dekker,
 //!   Peterson). The machine is sequentially consistent, so no run shows what the fence prevents.
-//! - A barrier at which threads meet others that came to another barrier instruction, or that do not wait.
+//! - A barrier at which threads meet others that came to another barrier instruction, or that do not wait. Two warp barriers one
+//!   right after the other look the same.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hasher;
@@ -68,6 +69,10 @@ pub(in crate::sanitize) struct Trial {
     outcome: Outcome,
     /// By block and barrier, the instruction at which threads wait there.
     meetings: HashMap<(u64, u32), Site>,
+    /// How much was executed.
+    events: u64,
+    /// The last warp barrier of which was told, and how much was executed then.
+    last: Option<(WarpId, Site, u64)>,
     threads: HashMap<(WarpNumber, u32), Stores, FastHasher>,
 }
 
@@ -110,6 +115,7 @@ impl Trial {
     /// Lanes of a warp execute an instruction.
     fn execute(&mut self, site: Site, warp: WarpNumber, mask: u32) {
         let mut hash = Multiply::default();
+        self.events += 1;
         hash.write_u64(self.outcome.executions);
         [site.function, site.pc, warp, mask].into_iter().for_each(|number| hash.write_u32(number));
         self.outcome.executions = hash.finish();
@@ -124,6 +130,15 @@ impl Trial {
             if !own.fences.contains(&(site, own.stored)) {
                 own.fences.push((site, own.stored));
             }
+        }
+    }
+
+    /// Lanes meet at a warp barrier, which is executed next.
+    pub(super) fn meet(&mut self, site: Site, warp_id: WarpId) {
+        let last = self.last.replace((warp_id, site, self.events + 1));
+        let same = |last: &(WarpId, Site, u64)| last.1 != site && (last.0, last.2) == (warp_id, self.events);
+        if let Some((_, other, _)) = last.filter(same) {
+            self.outcome.unjudged.extend([site, other]);
         }
     }
 
