@@ -268,7 +268,7 @@ fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope:
     };
     let is_scope = |word: &&str| matches!(*word, "sys" | "gpu" | "gl" | "cluster");
     let mut words: Vec<&str> = opcode.split('.').collect();
-    let mut better = match words.iter().position(|word| is_scope(&word)) {
+    let mut better = match words.iter().position(is_scope) {
         Some(index) if words[0] != "membar" || scope != Scope::Cluster => {
             words[index] = if (words[0], scope) == ("membar", Scope::Gpu) { "gl" } else { name };
             format!("could be `{}`", words.join("."))
