@@ -28,7 +28,8 @@ macro_rules! every_event {
             released(block: u64, id: u32);
             /// Lanes of a warp met at an instruction with a `membermask`: `bar.warp.sync`, `shfl.sync` and the like.
             synchronized(site: Site, warp_id: WarpId, lanes: u32);
-            /// Lanes of a warp waited for each other at `bar.warp.sync`, which orders memory too.
+            /// Lanes of a warp waited for each other at `bar.warp.sync`, which orders memory too. If they came to different
+            /// instructions, it is told of each of these with the same lanes, one right after the other.
             warp_barrier(site: Site, warp_id: WarpId, lanes: u32);
             /// Lanes of a warp arrived at the cluster's barrier, or wait for it.
             cluster_barrier(site: Site, warp_id: WarpId, lanes: u32, waits: bool);
@@ -217,7 +218,7 @@ pub struct BarrierArrival {
 }
 
 /// The threads that a fence orders memory accesses for (PTX ISA, "Scope").
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum Scope {
     Cta,

@@ -32,5 +32,6 @@ pub use interrupt::{interruption, is_interrupted};
 pub use launch::{Launch, LaunchError};
 pub use machine::{Buffer, Config, Element, Machine};
 pub use observed::Observed;
+pub(crate) use saved::SavedState;
 pub use schedule::Schedule;
 pub(crate) use skipped::SkippedFaults;

@@ -13,6 +13,7 @@
 mod calls;
 mod checks;
 mod finding;
+mod hints;
 mod init;
 mod memory;
 mod observer;
@@ -36,7 +37,8 @@ pub struct Sanitized<O = Counters> {
     pub result: Result<O, LaunchError>,
     /// What the checks have found, in the order in which it was first seen.
     pub findings: Vec<Finding>,
-    /// What could not be checked, a sentence each: the memory that a check takes is bounded.
+    /// What could not be checked, a sentence each: the memory that a check takes is bounded. Also the hints, if
+    /// [`Extra::Weaker`] is requested.
     pub notes: Vec<String>,
 }
 
@@ -82,6 +84,13 @@ impl Machine {
     /// lanes as `orders` says, and undoes what these runs change: `race` and `sync` find what only shows in another order. A
     /// kernel that waits for the host waits in each run.
     pub fn launch_sanitized_in_orders(&mut self, launch: &Launch<'_>, checks: Checks, orders: u32) -> Sanitized {
+        let hints = self.hints(launch, checks, orders);
+        let mut sanitized = self.launch_in_orders(launch, checks.without_extra(Extra::Weaker), orders);
+        sanitized.notes.extend(hints);
+        sanitized
+    }
+
+    fn launch_in_orders(&mut self, launch: &Launch<'_>, checks: Checks, orders: u32) -> Sanitized {
         let by_order = checks.without(Check::Memory).without(Check::Init);
         if orders == 0 || by_order.is_empty() {
             return self.launch_sanitized(launch, checks);
@@ -133,11 +142,13 @@ impl Machine {
                 notes: Vec::new(),
             };
         }
+        let hints = self.hints(launch, checks, 0);
         let sanitizer = Sanitizer::new(self, launch, checks);
         let state = sanitizer.state();
         let result = self.launch_observed(launch, (observer, sanitizer)).map(|(observer, _)| observer);
         let skipped = std::mem::take(&mut self.skipped);
-        let (findings, notes) = observer::end(&state, launch, checks, skipped, result.as_ref().err());
+        let (findings, mut notes) = observer::end(&state, launch, checks, skipped, result.as_ref().err());
+        notes.extend(hints);
         Sanitized { result, findings, notes }
     }
 }

@@ -4,6 +4,7 @@ mod asynchronous;
 mod atomics;
 mod barriers;
 mod clusters;
+mod hints;
 mod volatile;
 
 use simt::sanitize::{Check, Checks, Finding, Sanitized};
@@ -28,8 +29,17 @@ fn notes_of(body: &str, grid: u32, block: u32) -> (Vec<Finding>, Vec<String>) {
 }
 
 fn checked(body: &str, grid: u32, block: u32, cluster: u32) -> Sanitized {
+    let sanitized = launched(body, grid, block, cluster, Checks::NONE.with(Check::Race));
+    if let Err(error) = &sanitized.result {
+        panic!("{error}\n{body}");
+    }
+    sanitized
+}
+
+/// The same with other checks; the launch may fault.
+fn launched(body: &str, grid: u32, block: u32, cluster: u32, checks: Checks) -> Sanitized {
     let text = format!(
-        ".version 8.6\n.target sm_90a\n.address_size 64\n\
+        ".version 8.6\n.target sm_90a\n.address_size 64\n.file 1 \"kernel.cu\"\n\
          .entry kernel(.param .u64 out)\n{{\n\
          .shared .align 128 .b8 tile[4096];\n\
          .reg .b32 %tid, %cta, %lane, %r<10>;\n.reg .b64 %out, %tile, %own, %mine, %a<10>;\n.reg .pred %p<10>;\n\
@@ -44,11 +54,7 @@ fn checked(body: &str, grid: u32, block: u32, cluster: u32) -> Sanitized {
     let args = [out.into()];
     let launch = Launch::new(&kernel, [grid, 1, 1], [block, 1, 1], &args);
     let launch = Launch { cluster: Some([cluster, 1, 1]), ..launch };
-    let sanitized = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Race));
-    if let Err(error) = &sanitized.result {
-        panic!("{error}\n{body}");
-    }
-    sanitized
+    machine.launch_sanitized(&launch, checks)
 }
 
 /// Fails unless the kernel has no race.

@@ -17,7 +17,7 @@ use crate::abi::watch::watcher;
 use crate::gpu::ranges::{self, Kind};
 
 /// The environment variable that says what to check kernels for: `memory`, `init`, `race` and `sync`, with commas between
-/// them, or `all`. Nothing without it. `leaks` and `barriers` add what CUDA allows ([`Extra`]).
+/// them, or `all`. Nothing without it. `leaks`, `barriers` and others change what is looked for ([`Extra`]).
 pub const SANITIZE: &str = "LADDER_SANITIZE";
 
 /// The environment variable with the exit code of a process whose kernels have findings, 1 to 255. Without it, a program keeps

@@ -43,8 +43,8 @@ pub(super) struct Run {
     #[arg(long)]
     pub(super) count: bool,
     /// Look for faults that need not show in the results: memory, init, race and sync with commas between them, or all;
-    /// barriers adds what CUDA allows, and ptx-volatile takes volatile accesses for atomic ones. Exit code 1 if there are
-    /// findings. The run is slower, and on one thread
+    /// barriers adds what CUDA allows, ptx-volatile takes volatile accesses for atomic ones, and weaker adds hints about
+    /// fences, scopes and barriers that could be weaker. Exit code 1 if there are findings. The run is slower, and on one thread
     #[arg(long, value_name = "CHECKS", default_value_t, hide_default_value = true)]
     pub(super) sanitize: Checks,
     /// Print one JSON object: entry, seconds, counters, and in buffers what --print names. With --launch, the first

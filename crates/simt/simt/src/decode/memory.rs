@@ -36,9 +36,9 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 14] = [
     ("max", &["s32", "s64"], AtomicOp::MaxSigned),
 ];
 
-/// Scopes of fences but the largest, `.sys`.
-const SCOPES: [(&str, Scope); 4] =
-    [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("gl", Scope::Gpu)];
+/// The names of scopes. `membar` calls that of the GPU `.gl`.
+const SCOPES: [(&str, Scope); 5] =
+    [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("gl", Scope::Gpu), ("sys", Scope::Sys)];
 
 /// The operation of this name on values of this type. Vectors (`.v2` and so on) have the operations on
 /// floating-point numbers only, and `min` and `max` of halves are of vectors only.

@@ -67,7 +67,7 @@ impl Serialize for Check {
     }
 }
 
-/// How checks differ on request: what they look for although CUDA allows it, and what they then allow.
+/// How checks differ on request: what they look for although CUDA allows it, what they then allow, and what they advise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Extra {
     /// Memory that is still allocated when its context ends. Only the simulated driver has contexts.
@@ -77,11 +77,13 @@ pub enum Extra {
     Barriers,
     /// Only the races of PTX, where volatile accesses are relaxed atomic ones. In CUDA C++ and Rust they are not atomic.
     PtxVolatile,
+    /// Hints about synchronization: fences, scopes and barriers that could be weaker. The launch runs many times.
+    Weaker,
 }
 
 impl Extra {
     /// All of them.
-    pub const ALL: [Self; 3] = [Self::Leaks, Self::Barriers, Self::PtxVolatile];
+    pub const ALL: [Self; 4] = [Self::Leaks, Self::Barriers, Self::PtxVolatile, Self::Weaker];
 
     /// Its name, as on the command line.
     #[must_use]
@@ -90,6 +92,7 @@ impl Extra {
             Self::Leaks => "leaks",
             Self::Barriers => "barriers",
             Self::PtxVolatile => "ptx-volatile",
+            Self::Weaker => "weaker",
         }
     }
 
@@ -99,7 +102,7 @@ impl Extra {
         match self {
             Self::Leaks => Check::Memory,
             Self::Barriers => Check::Sync,
-            Self::PtxVolatile => Check::Race,
+            Self::PtxVolatile | Self::Weaker => Check::Race,
         }
     }
 }
@@ -155,6 +158,12 @@ impl Checks {
     #[must_use]
     pub fn with_extra(self, extra: Extra) -> Self {
         Self(self.0 | 1 << (Check::ALL.len() + extra as usize)).with(extra.check())
+    }
+
+    /// The same without this request.
+    #[must_use]
+    pub fn without_extra(self, extra: Extra) -> Self {
+        Self(self.0 & !(1 << (Check::ALL.len() + extra as usize)))
     }
 
     /// The same without this check.

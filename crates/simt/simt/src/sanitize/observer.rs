@@ -9,6 +9,7 @@ use super::finding::{Finding, Findings};
 use super::init::Init;
 use super::memory::Memory;
 use super::race::Race;
+use super::race::trial::Trial;
 use super::sync::Sync;
 use crate::module::Function;
 use crate::observe::{
@@ -28,6 +29,19 @@ pub(super) struct LaunchFacts {
     /// Blocks of a cluster.
     pub(super) cluster: [u32; 3],
     pub(super) args: Vec<Arg>,
+}
+
+impl LaunchFacts {
+    pub(super) fn of(launch: &Launch<'_>) -> Self {
+        Self {
+            function: launch.function.clone(),
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: launch.shared_bytes,
+            cluster: launch.cluster.or(launch.function.program.required_cluster).unwrap_or([1; 3]),
+            args: launch.args.to_vec(),
+        }
+    }
 }
 
 /// What checks are told: every event but those that none of them asks for, because each call takes a lock.
@@ -154,14 +168,7 @@ pub(super) struct Sanitizer {
 impl Sanitizer {
     /// The observer of a launch.
     pub(super) fn new(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Self {
-        let facts = Arc::new(LaunchFacts {
-            function: launch.function.clone(),
-            grid: launch.grid,
-            block: launch.block,
-            shared_bytes: launch.shared_bytes,
-            cluster: launch.cluster.or(launch.function.program.required_cluster).unwrap_or([1; 3]),
-            args: launch.args.to_vec(),
-        });
+        let facts = Arc::new(LaunchFacts::of(launch));
         let wanted = Check::ALL.into_iter().filter(|check| checks.contains(*check));
         let checkers = wanted.map(|check| -> (Check, Box<dyn Checker>) {
             let facts = facts.clone();
@@ -173,16 +180,19 @@ impl Sanitizer {
             };
             (check, checker)
         });
+        Self::of(checkers.collect(), checks.contains(Check::Race))
+    }
+
+    /// The observer of a launch for [`hints`](super::hints).
+    pub(super) fn of_trial(machine: &mut Machine, launch: &Launch<'_>, trial: Trial) -> Self {
+        let race = Race::of_trial(machine, Arc::new(LaunchFacts::of(launch)), trial);
+        Self::of(vec![(Check::Race, Box::new(race))], true)
+    }
+
+    fn of(checkers: Vec<(Check, Box<dyn Checker>)>, values: bool) -> Self {
         let steps = Arc::<AtomicBool>::default();
-        Self {
-            state: Arc::new(Mutex::new(State {
-                checkers: checkers.collect(),
-                calls: Calls::default(),
-                steps: steps.clone(),
-            })),
-            steps,
-            values: checks.contains(Check::Race),
-        }
+        let state = State { checkers, calls: Calls::default(), steps: steps.clone() };
+        Self { state: Arc::new(Mutex::new(state)), steps, values }
     }
 
     /// The checks, which outlive the observer if the launch faults.

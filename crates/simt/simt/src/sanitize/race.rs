@@ -34,6 +34,7 @@ mod patterns;
 mod shadow;
 mod sites;
 mod threads;
+pub(super) mod trial;
 mod words;
 
 use std::collections::HashMap;
@@ -44,7 +45,7 @@ use super::observer::{Checker, LaunchFacts};
 use crate::observe::{
     Access, AsyncGroup, BarrierArrival, FenceKind, Issue, MbarrierEvent, Places, Scope, Site, WarpId,
 };
-use crate::regs::ALL;
+use crate::regs::{ALL, lanes};
 use crate::run::{Machine, available_memory};
 use actor::Hit;
 use asynchronous::Objects;
@@ -57,6 +58,7 @@ use pairs::Pairs;
 use shadow::Shadow;
 use sites::Sites;
 use threads::{Release, Tree, WarpState};
+use trial::Trial;
 
 /// The check of one launch.
 pub(super) struct Race {
@@ -83,6 +85,8 @@ pub(super) struct Race {
     /// The blocks of the cluster that has begun last.
     cluster: Arc<[u64]>,
     hits: Vec<Hit>,
+    /// If it is a run for hints, what this run does and counts.
+    trial: Option<Trial>,
 }
 
 /// A block that runs.
@@ -139,8 +143,18 @@ impl Race {
             is_full: false,
             cluster: Arc::new([]),
             hits: Vec::new(),
+            trial: None,
             facts,
         }
+    }
+
+    /// A run for hints. Volatile accesses are atomic ones in it: the lenient rules for flags would hide what a fence is for.
+    pub(super) fn of_trial(machine: &mut Machine, facts: Arc<LaunchFacts>, trial: Trial) -> Self {
+        let mut race = Self::new(machine, facts.clone(), true);
+        let program = facts.function.program();
+        race.sites.weaken(&trial.weaker, program, facts.function.module.register_uses(program));
+        race.trial = Some(trial);
+        race
     }
 
     /// A warp and the grid.
@@ -180,13 +194,17 @@ impl Race {
 
     /// Lanes execute a fence that orders memory.
     fn fence_of(&mut self, warp_id: WarpId, mask: u32, scope: Scope, kind: FenceKind) {
-        let Self { blocks, grid: Some(grid), locks, .. } = self else { return };
+        let Self { blocks, grid: Some(grid), locks, trial, .. } = self else { return };
         let warp = blocks.get_mut(&warp_id.block).and_then(|own| own.warps.get_mut(warp_id.warp as usize));
         let Some(warp) = warp else { return };
         warp.acquire_pending(mask, scope, grid);
         locks.fence(warp, mask, scope);
         if kind == FenceKind::Sc && scope > Scope::Cta {
-            warp.fence_in_order(mask, grid);
+            // The fences of a warp's lanes are in any order. Only a trial pays for that.
+            match trial {
+                Some(_) => lanes(mask).for_each(|lane| warp.fence_in_order(1 << lane, grid)),
+                None => warp.fence_in_order(mask, grid),
+            }
         }
         warp.fence(mask, scope);
     }
@@ -264,7 +282,13 @@ impl Checker for Race {
     }
 
     fn barrier(&mut self, arrival: &BarrierArrival) {
-        let BarrierArrival { warp_id, id, lanes, waits, .. } = *arrival;
+        let BarrierArrival { site, warp_id, id, lanes, waits, .. } = *arrival;
+        if let Some(trial) = &mut self.trial {
+            trial.arrive(arrival);
+        }
+        if self.ignores(site, warp_id, lanes) {
+            return;
+        }
         let Some(block) = self.blocks.get_mut(&warp_id.block) else { return };
         let Some(warp) = block.warps.get_mut(warp_id.warp as usize) else { return };
         let release = Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cta, by_volatile: false };
@@ -272,17 +296,31 @@ impl Checker for Race {
     }
 
     fn released(&mut self, block: u64, id: u32) {
+        if let Some(trial) = &mut self.trial {
+            trial.release(block, id);
+        }
         self.release(block, id as usize);
     }
 
-    fn warp_barrier(&mut self, _: Site, warp_id: WarpId, lanes: u32) {
+    fn warp_barrier(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
+        if let Some(trial) = &mut self.trial {
+            trial.meet(site, warp_id);
+        }
+        if self.ignores(site, warp_id, lanes) {
+            return;
+        }
         if let Some((warp, grid)) = self.warp(warp_id) {
             warp.meet(lanes, grid);
         }
     }
 
     fn fence(&mut self, site: Site, warp_id: WarpId, lanes: u32, scope: Scope) {
-        let kind = self.sites.info(self.sites.number(site)).fence;
+        let number = self.sites.number(site);
+        let kind = self.sites.info(number).fence;
+        if self.ignores(site, warp_id, lanes) {
+            return;
+        }
+        let scope = self.sites.weaker(number).flatten().map_or(scope, |weaker| scope.min(weaker));
         match kind {
             Some(kind @ (FenceKind::Sc | FenceKind::AcqRel | FenceKind::MbarrierInit)) => {
                 self.fence_of(warp_id, lanes, scope, kind);
@@ -298,6 +336,9 @@ impl Checker for Race {
 
     fn cluster_barrier(&mut self, site: Site, warp_id: WarpId, lanes: u32, waits: bool) {
         let relaxed = self.sites.info(self.sites.number(site)).relaxed;
+        if self.ignores(site, warp_id, lanes) {
+            return;
+        }
         let Some((warp, _)) = self.warp(warp_id) else { return };
         if !waits {
             warp.in_cluster |= lanes;
@@ -347,6 +388,9 @@ impl Checker for Race {
     }
 
     fn end(&mut self, _: bool) {
+        if self.end_of_trial() {
+            return;
+        }
         self.pairs.tell(&self.sites, &self.locations.flags, &mut self.findings);
         let what = match (&self.grid, self.is_full) {
             (None, _) => "the grid has more blocks than the check has room for",

@@ -82,8 +82,8 @@ impl WarpState {
                 continue;
             }
             let mut values = [0; LANES];
-            // Those that wait for each other here, told once.
-            let mut together = if matches!(op, Warp::Sync { .. }) { awaited & there } else { 0 };
+            // Those that wait for each other here, told at each of their instructions.
+            let together = if matches!(op, Warp::Sync { .. }) { awaited & there } else { 0 };
             for index in &group {
                 let StackEntry { mask, frame, .. } = self.stack[*index];
                 let op = self.warp_op(launch, *index);
@@ -99,7 +99,7 @@ impl WarpState {
                 self.met.push(Meeting {
                     site: self.site_of(&self.stack[index]),
                     lanes: mask,
-                    together: std::mem::take(&mut together),
+                    together,
                     gone: members & gone,
                     absent_sources,
                 });

@@ -253,11 +253,16 @@ impl Race {
         };
         let info = *self.sites.info(self.sites.number(site));
         let Some((warp, _)) = self.warp(warp_id) else { return };
+        let warp_number = warp.number;
         let (agent, clock) = match access.kind {
             AccessKind::AsyncCopy => (Agent::Copies, warp.issued.get_or_insert_default().issue()),
             // What is released by this very access belongs to what was before.
             _ => (Agent::Threads, warp.clock),
         };
+        if let Some(trial) = &mut self.trial {
+            let place = |lane: usize| flag_place(access.space, whose, access.addresses[lane]);
+            trial.access(site, (warp_number, &info), access, place);
+        }
         if info.order.is_strong() {
             self.strong(warp_id, (info, access.mask), |lane| flag_place(access.space, whose, access.addresses[lane]));
         }

@@ -38,6 +38,8 @@ pub(super) enum Reason {
     Scope,
     /// Both are strong, but of different sizes.
     Size,
+    /// Both are atomic, which is no race. Only [trials](super::trial) count these conflicts.
+    Atomic,
     /// Both are volatile, by lanes of one warp that nothing makes run in step.
     InStep,
     /// One is volatile and the other is volatile or atomic: in CUDA C++ and Rust a volatile access is not atomic.
@@ -210,6 +212,7 @@ impl Actor<'_> {
             false => Reason::Unordered,
             true if !same_size => Reason::Size,
             true if !nearness.is_in(one.order.scope) || !nearness.is_in(other.order.scope) => Reason::Scope,
+            true if self.sites.conflict(earlier.site, self.site) => Reason::Atomic,
             true if volatile == [false; 2] || one.spins || other.spins => return None,
             true if nearness == Nearness::Warp && volatile == [true; 2] => Reason::InStep,
             true => Reason::Volatile,

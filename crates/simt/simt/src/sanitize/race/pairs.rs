@@ -35,14 +35,27 @@ impl Pair {
 /// The most pairs that are kept; those beyond are not counted.
 const MOST: usize = 4096;
 
+/// What a pair is known by: why it races, whether both write the same value, and the instructions.
+pub(super) type PairKey = (Reason, bool, SiteNumber, SiteNumber);
+
 /// All of a launch.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     all: Vec<Pair>,
-    known: HashMap<(Reason, bool, SiteNumber, SiteNumber), usize>,
+    known: HashMap<PairKey, usize>,
 }
 
 impl Pairs {
+    /// How often each was seen.
+    pub(super) fn counts(&self) -> HashMap<PairKey, u64> {
+        self.known.iter().map(|(key, index)| (*key, self.all[*index].times)).collect()
+    }
+
+    /// Whether no other pairs are kept.
+    pub(super) fn is_full(&self) -> bool {
+        self.all.len() == MOST
+    }
+
     /// Adds a collision of an access by the instruction `site` of `later`.
     pub(super) fn add(
         &mut self,
@@ -90,6 +103,7 @@ impl Pairs {
             let kind = match (hit.reason, same_value) {
                 (_, true) => "same value",
                 (Reason::Unordered, _) => "unordered",
+                (Reason::Atomic, _) => "atomic",
                 (Reason::Scope, _) => "scope",
                 (Reason::Size, _) => "size",
                 (Reason::InStep, _) => "in step",
@@ -213,7 +227,7 @@ fn what(
                 .to_owned()
         }
         (Reason::Volatile, _) if same_access && writes => one_writer.to_owned(),
-        (Reason::Volatile, Nearness::Warp | Nearness::Block) => {
+        (Reason::Volatile | Reason::Atomic, Nearness::Warp | Nearness::Block) => {
             "make both accesses atomic, or put {sync_threads} between them".to_owned()
         }
         (Reason::Volatile, _) => "make both accesses atomic, or order them: a lock or an atomic flag, with {device_fence} after \

@@ -1,12 +1,16 @@
 //! What the instructions of a kernel do, by a number for each.
 
+use std::collections::{HashMap, HashSet};
+
 use crate::code::{Op, Program};
 
 use super::grid::Agent;
+use super::hash::FastHasher;
 use super::patterns;
+use super::trial::Weaker;
 use crate::matrix::Matrix;
 use crate::memory::access::MemoryOp;
-use crate::memory::atomic::Atomic;
+use crate::memory::atomic::{Atomic, AtomicOp};
 use crate::memory::bulk::BulkSource;
 use crate::memory::load_store::{Load, Store};
 use crate::memory::mbarrier::MbarrierOp;
@@ -66,6 +70,10 @@ pub(super) struct Sites {
     /// The number of each function's first instruction.
     first: Vec<u32>,
     all: Vec<Info>,
+    /// In a [trial](super::trial), the instructions that are treated as weaker.
+    weaker: HashMap<SiteNumber, Option<Scope>, FastHasher>,
+    /// In a trial, what each instruction does if the order of such operations changes nothing. Empty otherwise.
+    commuting: Vec<Option<AtomicOp>>,
 }
 
 /// The number of an instruction.
@@ -73,7 +81,7 @@ pub(super) type SiteNumber = u32;
 
 impl Sites {
     pub(super) fn new(program: &Program, uses: &[Vec<RegisterUses>], by_ptx: bool) -> Self {
-        let mut sites = Self { first: Vec::new(), all: Vec::new() };
+        let mut sites = Self { first: Vec::new(), all: Vec::new(), weaker: HashMap::default(), commuting: Vec::new() };
         for (function, uses) in program.functions.iter().zip(uses) {
             sites.first.push(sites.all.len() as u32);
             let (spinning, constants) = (patterns::spinning(function, uses), patterns::constants(function, uses));
@@ -94,6 +102,38 @@ impl Sites {
             }));
         }
         sites
+    }
+
+    /// Treats some instructions as weaker, and lets unordered atomic accesses conflict.
+    pub(super) fn weaken(&mut self, weaker: &Weaker, program: &Program, uses: &[Vec<RegisterUses>]) {
+        for (site, scope) in weaker {
+            let number = self.number(*site);
+            let order = &mut self.all[number as usize].order;
+            order.scope = order.scope.min(scope.unwrap_or(order.scope));
+            self.weaker.insert(number, *scope);
+        }
+        for (function, uses) in program.functions.iter().zip(uses) {
+            let read: HashSet<_> = uses.iter().flat_map(|own| own.reads.iter().copied()).collect();
+            self.commuting.extend(function.code.iter().zip(uses).map(|(inst, uses)| match &inst.op {
+                Op::Memory(Memory::Atomic(op)) if !uses.writes.iter().any(|reg| read.contains(reg)) => match op.op {
+                    AtomicOp::Exchange | AtomicOp::CompareExchange | AtomicOp::WideOp(_) => None,
+                    op => Some(op),
+                },
+                _ => None,
+            }));
+        }
+    }
+
+    /// How an instruction is weakened, if it is: to a smaller scope, or so that it orders nothing.
+    pub(super) fn weaker(&self, number: SiteNumber) -> Option<Option<Scope>> {
+        self.weaker.get(&number).copied()
+    }
+
+    /// Whether unordered atomic accesses by two instructions conflict, as they do in a trial.
+    #[inline]
+    pub(super) fn conflict(&self, one: SiteNumber, other: SiteNumber) -> bool {
+        let op = |number: SiteNumber| self.commuting[number as usize];
+        !self.commuting.is_empty() && (op(one).is_none() || op(one) != op(other))
     }
 
     /// Whether there are asynchronous operations.
