@@ -125,7 +125,7 @@ pub enum AccessKind {
 }
 
 /// One memory instruction of one warp.
-#[derive(Debug)]
+#[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
     /// Where the addresses lie. An instruction with generic addresses shows as one access for each space
     /// that its lanes address.

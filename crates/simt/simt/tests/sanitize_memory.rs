@@ -21,6 +21,10 @@ fn module(before: &str, params: &str, body: &str) -> Module {
 /// What is found in a launch of one block with 64 bytes of dynamic shared memory. Its arguments are two buffers of 64
 /// bytes and a number.
 fn findings(before: &str, body: &str) -> Vec<Finding> {
+    findings_of(memory(), before, body)
+}
+
+fn findings_of(checks: Checks, before: &str, body: &str) -> Vec<Finding> {
     let params = ".param .u64 a, .param .u64 b, .param .u32 n";
     let body = format!("ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nld.param.u32 %r1, [n];\n{body}");
     let function = module(before, params, &body).function("k").unwrap();
@@ -31,7 +35,7 @@ fn findings(before: &str, body: &str) -> Vec<Finding> {
     let distance = (b.address() - a.address()) as u32;
     let args = [a.into(), b.into(), distance.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args).with_shared_bytes(64);
-    machine.launch_sanitized(&launch, memory()).findings
+    machine.launch_sanitized(&launch, checks).findings
 }
 
 #[track_caller]
@@ -61,6 +65,36 @@ fn an_address_in_another_buffer_is_found() {
     // The other buffer's own address, and the distance of the two.
     clean("", &format!("{index}sub.s64 %rd5, %rd4, %rd3;\nst.global.u32 [%rd5], %r1;\nst.global.u32 [%rd2], %r1;"));
     clean("", "sub.s64 %rd3, %rd2, %rd1;\nadd.s64 %rd4, %rd1, %rd3;\nst.global.u32 [%rd4], %r1;");
+}
+
+#[test]
+fn a_race_in_another_buffer_is_a_consequence() {
+    // Lanes 0 and 1 write their own elements of `b`, and lane 2 writes the first one by an address of `a`.
+    let body = "cvt.u64.u32 %rd3, %r1;
+        add.s64 %rd4, %rd1, %rd3;
+        mov.u32 %r2, %tid.x;
+        mul.wide.u32 %rd5, %r2, 4;
+        add.s64 %rd5, %rd2, %rd5;
+        setp.gt.u32 %p1, %r2, 1;
+        setp.ne.u32 %p2, %r2, 2;
+        @!%p1 st.global.u32 [%rd5], %r2;
+        @!%p2 st.global.u32 [%rd4], %r2;";
+    let checks = |of: &str| {
+        let found = findings_of(of.parse().unwrap(), "", body);
+        found.iter().map(|own| own.check).collect::<Vec<_>>()
+    };
+    assert_eq!(checks("race"), [Check::Race]);
+    assert_eq!(checks("memory,race"), [Check::Memory]);
+    // Lanes 0 and 1 write the same element of `a`, and lane 2 leaves it by the same instruction.
+    let body = "cvt.u64.u32 %rd3, %r1;
+        mov.u32 %r2, %tid.x;
+        setp.eq.u32 %p1, %r2, 2;
+        setp.gt.u32 %p2, %r2, 2;
+        mov.u64 %rd4, %rd1;
+        @%p1 add.s64 %rd4, %rd1, %rd3;
+        @!%p2 st.global.u32 [%rd4], %r2;";
+    let found = findings_of("memory,race".parse().unwrap(), "", body);
+    assert_eq!(found.iter().map(|own| own.check).collect::<Vec<_>>(), [Check::Memory, Check::Race], "{found:?}");
 }
 
 #[test]

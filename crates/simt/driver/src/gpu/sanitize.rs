@@ -25,7 +25,7 @@ pub const SANITIZE: &str = "LADDER_SANITIZE";
 pub const SANITIZE_EXIT: &str = "LADDER_SANITIZE_EXIT";
 
 /// The environment variable with the number of random orders in which each launch is tried before it runs, up to
-/// [`MOST_SCHEDULES`]. What these runs change is undone.
+/// 1000. What these runs change is undone.
 pub const SCHEDULES: &str = "LADDER_SCHEDULES";
 
 /// The most orders that a launch is tried in.

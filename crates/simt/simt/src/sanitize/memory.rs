@@ -87,6 +87,8 @@ pub(super) struct Memory {
     /// For each function, one for each [`Role`] of each of its instructions: index into `allowed`.
     sites: Vec<Vec<[u32; ROLES]>>,
     allowed: Vec<Allowed>,
+    /// The lanes of the last access that lie outside of their object.
+    outside: u32,
 }
 
 impl Memory {
@@ -103,6 +105,7 @@ impl Memory {
             uses_heap: program.uses_heap(),
             placed: 0,
             sites: Vec::new(),
+            outside: 0,
             allowed: Vec::new(),
             findings: Findings::default(),
             facts: facts.clone(),
@@ -287,6 +290,7 @@ impl Memory {
         };
         let outside = || lanes(access.mask).filter(|lane| !is_allowed(access.addresses[*lane]));
         let Some(lane) = outside().next() else { return };
+        self.outside = outside().fold(0, |all, lane| all | 1 << lane);
         let facts = &self.facts;
         self.findings.add("out of bounds", site, None, outside().count() as u64, || {
             let address = access.addresses[lane];
@@ -333,6 +337,7 @@ impl Checker for Memory {
 
     fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
         let is_source = access.kind == AccessKind::AsyncCopy && access.space == Space::Global;
+        self.outside = 0;
         self.accessed(site, warp_id, access, places, if is_source { Role::Source } else { Role::Target });
     }
 
@@ -372,6 +377,10 @@ impl Checker for Memory {
             let at = (region.space(), map.wrapping_sub(region.window()));
             check(at, 128, AccessKind::Load, Role::Map);
         }
+    }
+
+    fn outside(&self) -> u32 {
+        self.outside
     }
 
     fn findings(&self) -> &Findings {

@@ -69,8 +69,9 @@ macro_rules! tell_of_those {
     ($($events:tt)*) => { asked_for! { tell $($events)* } };
 }
 
-/// A method that tells all checks.
+/// A method that tells all checks. [`Sanitizer`] has `located` itself.
 macro_rules! tell {
+    (located($($args:tt)+);) => {};
     ($method:ident($($arg:ident: $ty:ty),+);) => {
         fn $method(&mut self, $($arg: $ty),+) {
             let mut state = lock(&self.state);
@@ -87,6 +88,7 @@ macro_rules! tell {
 
 /// A method that changes no calls.
 macro_rules! no_change {
+    (located($($args:tt)+);) => {};
     ($method:ident($($arg:ident: $ty:ty),+);) => {
         #[inline(always)]
         fn $method(&mut self, $($arg: $ty),+) -> Option<Arc<WarpCalls>> {
@@ -128,6 +130,11 @@ pub(super) trait Checker: Send {
     /// instruction.
     fn steps(&self) -> bool {
         false
+    }
+
+    /// The lanes of the last access that lie outside of the object that their address was made for.
+    fn outside(&self) -> u32 {
+        0
     }
 
     /// The launch is over: what is found now concerns all of it. `completed` is false after a fault.
@@ -268,6 +275,22 @@ impl Observer for Sanitizer {
     }
 
     fn merge(&mut self, _: Self) {}
+
+    // An access outside of its object is a finding of `memory`. What it races with there is a consequence.
+    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+        let mut state = lock(&self.state);
+        let mut outside = 0;
+        for (check, checker) in &mut state.checkers {
+            match (*check, access.mask & !outside) {
+                (Check::Race, 0) => {}
+                (Check::Race, mask) => checker.located(site, warp_id, &Access { mask, ..*access }, places),
+                _ => checker.located(site, warp_id, access, places),
+            }
+            outside |= checker.outside();
+        }
+        let steps = state.checkers.iter().any(|(_, checker)| checker.steps());
+        state.steps.store(steps, Ordering::Relaxed);
+    }
 
     fn values(&self) -> bool {
         self.values

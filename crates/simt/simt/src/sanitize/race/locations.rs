@@ -14,7 +14,7 @@ use super::hash::FastHasher;
 use super::sites::Info;
 use super::threads::{Release, Seen, WarpState};
 use crate::observe::{AccessKind, Order, Scope};
-use crate::regs::lanes;
+use crate::regs::{LANES, lanes};
 
 /// Releases that are kept one by one; of more, those of the same scope are joined.
 const MOST: usize = 8;
@@ -78,16 +78,16 @@ impl Locations {
         let released = (order.releases() || sets != 0).then(|| warp.release(mask));
         let own_lanes = if by_volatile { sets } else { mask };
         let releases_of = |warp: &WarpState, lanes: u32| {
-            let own = released.clone().map(|snapshot| Release {
-                snapshot,
-                lanes: own_lanes,
-                scope: order.scope,
-                by_volatile,
+            let own = released.clone().filter(|_| own_lanes & lanes != 0);
+            let own =
+                own.map(|snapshot| Release { snapshot, lanes: own_lanes & lanes, scope: order.scope, by_volatile });
+            let fences = warp.fenced.iter().filter(|fence| fence.lanes & lanes != 0).map(|fence| Release {
+                snapshot: fence.snapshot.clone(),
+                lanes: fence.lanes & lanes,
+                scope: fence.scope.min(order.scope),
+                by_volatile: false,
             });
-            let fences =
-                warp.fenced.iter().map(|fence| Release { scope: fence.scope.min(order.scope), ..fence.clone() });
-            let all = own.into_iter().chain(fences).map(|release| Release { lanes: release.lanes & lanes, ..release });
-            all.filter(|release| release.lanes != 0).collect::<Vec<_>>()
+            own.into_iter().chain(fences).collect::<Vec<_>>()
         };
         for (place, mut lanes_there) in together(mask, &at) {
             // Of several stores, the one of the last lane is left.
@@ -257,9 +257,12 @@ fn acquire(warp: &mut WarpState, lanes: u32, order: Order, release: &Release, gr
 
 /// The lanes that access the same place, place by place.
 fn together(mut left: u32, at: impl Fn(usize) -> u64) -> impl Iterator<Item = (u64, u32)> {
+    let mut places = [0; LANES];
+    lanes(left).for_each(|lane| places[lane] = at(lane));
     std::iter::from_fn(move || {
-        let place = at(lanes(left).next()?);
-        let same = lanes(left).filter(|lane| at(*lane) == place).fold(0, |all, lane| all | 1 << lane);
+        let place = places[lanes(left).next()?];
+        // All lanes, because the compiler makes vectors of that.
+        let same = (0..LANES).fold(0, |all, lane| all | u32::from(places[lane] == place) << lane) & left;
         left &= !same;
         Some((place, same))
     })
