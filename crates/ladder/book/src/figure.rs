@@ -34,8 +34,11 @@ pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, S
     let (title, text) = (described("title")?, described("desc")?.replace('\n', " "));
     let file = format!("figures/{name}.svg");
     context.files.insert(file.clone(), svg.clone());
+    // The browser scales a picture down to a phone's width. A wide one scrolls, because its type would be too small.
+    let is_wide = attribute(&svg, " width=\"").is_some_and(|width| width > 500.0);
+    let class = if is_wide { "" } else { " class=\"picture\"" };
     Ok(format!(
-        "<figure class=\"picture\">\n<img src=\"{file}\" alt=\"{title}: {text}\">\n<figcaption>{title}</figcaption>\n</figure>\n"
+        "<figure{class}>\n<img src=\"{file}\" alt=\"{title}: {text}\">\n<figcaption>{title}</figcaption>\n</figure>\n"
     ))
 }
 
