@@ -153,11 +153,11 @@ fn findings_decide_the_exit_code_where_that_is_asked_for() {
     let (_, said) = all("2", "1");
     let (line, header) = (said.find(" faulty.cu:8:"), said.find("at device_atomic_functions.hpp:"));
     assert!(line.or(said.find("faulty.cu:8:")) < header && header.is_some(), "{said}");
-    // Memory that is not freed is no error by default.
+    // By default, memory that is not freed is not an error.
     let (end, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "leaks"), ("LADDER_SANITIZE_EXIT", "9")]);
     assert!(end == "9" && said.contains("error[memory]: leak of 256 bytes of device memory"), "{end}: {said}");
     assert!(said.contains("leak of 128 bytes") && said.contains("2 findings in 0 launches"), "{said}");
-    // Words that nobody understands.
+    // An unknown check.
     let (end, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "rice"), ("LADDER_SANITIZE_EXIT", "9")]);
     assert!(end == "9" && said.contains("error: LADDER_SANITIZE: there is no check `rice`"), "{end}: {said}");
     // The lines of a long message end at any word.

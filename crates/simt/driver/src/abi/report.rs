@@ -35,7 +35,7 @@ static FILE: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
 /// The functions that were called and are not implemented.
 static UNSUPPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Writes a message to the log, and tells the watcher. A log that cannot be written is no error for the program.
+/// Writes a message to the log, and tells the watcher. If the log cannot be written, the program continues without an error.
 pub fn tell(text: &str) {
     if keep(text) {
         return;

@@ -33,7 +33,7 @@ const MOST_SCHEDULES: u32 = 1000;
 
 /// The findings that a process writes in full. Those beyond are counted, and their lines are in the summary.
 const SHOWN: usize = 100;
-/// The different findings that are told apart, and the leaks that are written.
+/// The number of different findings that are kept apart, and the number of leaks that are written.
 const KNOWN: usize = 10_000;
 const LEAKS: usize = 20;
 /// The lines of source that the summary lists.

@@ -80,8 +80,7 @@ macro_rules! tell {
             for (_, checker) in &mut state.checkers {
                 checker.$method($($arg),+);
             }
-            let steps = state.checkers.iter().any(|(_, checker)| checker.steps());
-            state.steps.store(steps, Ordering::Relaxed);
+            state.update_steps();
         }
     };
 }
@@ -155,6 +154,12 @@ pub(super) struct State {
 }
 
 impl State {
+    /// Stores whether a check is to be told of each instruction.
+    fn update_steps(&self) {
+        let steps = self.checkers.iter().any(|(_, checker)| checker.steps());
+        self.steps.store(steps, Ordering::Relaxed);
+    }
+
     /// The warp whose turn it is is in other calls from now on, unless there are `None`.
     fn enter(&mut self, calls: Option<Arc<WarpCalls>>) {
         let Some(calls) = calls else { return };
@@ -288,8 +293,7 @@ impl Observer for Sanitizer {
             }
             outside |= checker.outside();
         }
-        let steps = state.checkers.iter().any(|(_, checker)| checker.steps());
-        state.steps.store(steps, Ordering::Relaxed);
+        state.update_steps();
     }
 
     fn values(&self) -> bool {

@@ -82,7 +82,7 @@ impl WarpState {
                 continue;
             }
             let mut values = [0; LANES];
-            // Those that wait for each other here, told at each of their instructions.
+            // The lanes that wait for each other here, reported at each of their instructions.
             let together = if matches!(op, Warp::Sync { .. }) { awaited & there } else { 0 };
             for index in &group {
                 let StackEntry { mask, frame, .. } = self.stack[*index];

@@ -38,7 +38,7 @@ pub(super) enum Reason {
     Scope,
     /// Both are strong, but of different sizes.
     Size,
-    /// Both are atomic, which is no race. Only [trials](super::trial) count these conflicts.
+    /// Both are atomic, so they do not race. Only [trials](super::trial) count these conflicts.
     Atomic,
     /// Both are volatile, by lanes of one warp that nothing makes run in step.
     InStep,

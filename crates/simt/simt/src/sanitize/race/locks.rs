@@ -1,4 +1,4 @@
-//! Critical sections: whether a thread that takes a lock also acquires what the lock protects, whoever takes it first.
+//! Critical sections: whether a thread that takes a lock also acquires what the lock protects, in either order of the threads.
 //!
 //! The order of two critical sections is chance. In a run, the section that comes first needs no acquire, because nobody has
 //! released the lock before it; in another run it comes second. So two conflicting accesses in sections of the same lock race

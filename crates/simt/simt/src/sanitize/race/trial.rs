@@ -71,7 +71,7 @@ pub(in crate::sanitize) struct Trial {
     meetings: HashMap<(u64, u32), Site>,
     /// How much was executed.
     events: u64,
-    /// The last warp barrier of which was told, and how much was executed then.
+    /// The last reported warp barrier, and the number of events up to it.
     last: Option<(WarpId, Site, u64)>,
     threads: HashMap<(WarpNumber, u32), Stores, FastHasher>,
 }

@@ -73,7 +73,7 @@ impl Entries {
         one.into_iter().chain(rest)
     }
 
-    /// Adds an entry whose place in the order does not matter. It replaces an old one if there is no slot left.
+    /// Adds an entry whose place in the order does not matter. If all slots are used, the entry replaces an old entry.
     #[inline]
     fn add(&mut self, entry: Entry) {
         match &mut self.more {
@@ -85,7 +85,7 @@ impl Entries {
         }
     }
 
-    /// Adds an entry as the latest. It replaces the oldest one if there is no slot left.
+    /// Adds an entry as the latest. If all slots are used, the oldest entry is dropped.
     pub(super) fn push(&mut self, entry: Entry) {
         if self.one.bytes == 0 {
             self.one = entry;
