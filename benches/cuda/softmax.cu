@@ -18,17 +18,13 @@ constexpr float INFINITE = __builtin_huge_valf();
 
 constexpr unsigned WIDTH = 8;
 
-struct Norm {
-    float shift, factor;
-};
-
 struct MaxSum {
     float max = -INFINITE, sum = 0;
 };
 
 __device__ __forceinline__ float exponential(float x) {
     float power;
-    asm("ex2.approx.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(power) : "f"(x * 1.44269504f));
     return power;
 }
 
@@ -52,9 +48,11 @@ __device__ __forceinline__ float combine_warp(float value) {
     return value;
 }
 
-__device__ __forceinline__ MaxSum with(MaxSum part, float value) {
-    const float max = fmaxf(part.max, value);
-    return {max, part.sum * exponential(part.max - shift_of(max)) + exponential(value - shift_of(max))};
+__device__ __forceinline__ MaxSum of(float value) { return {value, exponential(value - shift_of(value))}; }
+
+__device__ __forceinline__ MaxSum both(MaxSum a, MaxSum b) {
+    const float max = fmaxf(a.max, b.max), shift = shift_of(max);
+    return {max, a.sum * exponential(a.max - shift) + b.sum * exponential(b.max - shift)};
 }
 
 __device__ __forceinline__ MaxSum of_warp(MaxSum part) {
@@ -62,10 +60,30 @@ __device__ __forceinline__ MaxSum of_warp(MaxSum part) {
     return {max, combine_warp<Sum>(part.sum * exponential(part.max - shift_of(max)))};
 }
 
-__device__ __forceinline__ Norm norm_of(MaxSum part) { return {shift_of(part.max), 1.0f / part.sum}; }
+__device__ __forceinline__ float output_of(MaxSum row, float value) {
+    return exponential(value - shift_of(row.max)) * (1.0f / row.sum);
+}
 
-__device__ __forceinline__ float apply(Norm norm, float value) {
-    return exponential(value - norm.shift) * norm.factor;
+// Replaces values by their weights. A vector of WIDTH values that does not exist is left as it is.
+template <unsigned VALUES, unsigned VECTOR, class Exists>
+__device__ __forceinline__ MaxSum weigh(float (&values)[VALUES], Exists exists) {
+    float maxima[2] = {-INFINITE, -INFINITE}, sums[2] = {0, 0};
+#pragma unroll
+    for (unsigned i = 0; i < VALUES; ++i) {
+        maxima[i % 2] = fmaxf(maxima[i % 2], values[i]);
+    }
+    const float max = fmaxf(maxima[0], maxima[1]);
+#pragma unroll
+    for (unsigned k = 0; k < VALUES / VECTOR; ++k) {
+        if (exists(k)) {
+#pragma unroll
+            for (unsigned i = k * VECTOR; i < (k + 1) * VECTOR; ++i) {
+                values[i] = exponential(values[i] - shift_of(max));
+                sums[i % 2] += values[i];
+            }
+        }
+    }
+    return {max, sums[0] + sums[1]};
 }
 
 template <unsigned BLOCK>
@@ -90,72 +108,68 @@ __device__ __forceinline__ float value_of(const uint4& vector, unsigned k) {
     return __uint_as_float(k % 2 == 0 ? word << 16 : word & 0xffff0000);
 }
 
+__device__ __forceinline__ bool is_aligned(const Bf16* row, unsigned n) {
+    return reinterpret_cast<size_t>(row) % 16 == 0 && n % WIDTH == 0;
+}
+
+// The values of a thread in a row of n elements: those of vectors at a distance of `stride` vectors.
 template <unsigned VECTORS>
-struct Vectors {
-    uint4 all[VECTORS];
+struct Span {
+    float values[VECTORS * WIDTH];
+    unsigned n, first, stride;
 
-    __device__ __forceinline__ static bool is_aligned(const Bf16* row, unsigned n) {
-        return reinterpret_cast<size_t>(row) % 16 == 0 && n % WIDTH == 0;
-    }
+    __device__ __forceinline__ unsigned index(unsigned k) const { return (first + k * stride) * WIDTH; }
 
-    __device__ __forceinline__ static Vectors load(const Bf16* row, unsigned n, unsigned first, unsigned stride) {
-        constexpr unsigned OUTSIDE = 0xff80;
-        Vectors vectors;
+    __device__ __forceinline__ Span(const Bf16* row, unsigned n, unsigned first, unsigned stride)
+        : n(n), first(first), stride(stride) {
+        constexpr unsigned OUTSIDE = 0xff80, BOTH = OUTSIDE << 16 | OUTSIDE;
+        uint4 vectors[VECTORS];
         if (is_aligned(row, n)) {
 #pragma unroll
             for (unsigned k = 0; k < VECTORS; ++k) {
-                const unsigned index = (first + k * stride) * WIDTH;
-                constexpr unsigned BOTH = OUTSIDE << 16 | OUTSIDE;
-                vectors.all[k] = index < n ? *reinterpret_cast<const uint4*>(row + index)
-                                           : make_uint4(BOTH, BOTH, BOTH, BOTH);
+                vectors[k] = index(k) < n ? *reinterpret_cast<const uint4*>(row + index(k))
+                                          : make_uint4(BOTH, BOTH, BOTH, BOTH);
             }
-            return vectors;
+        } else {
+#pragma unroll
+            for (unsigned k = 0; k < VECTORS; ++k) {
+                const auto element = [=](unsigned i) { return i < n ? __bfloat16_as_ushort(row[i]) : OUTSIDE; };
+                const auto word = [=](unsigned i) { return element(i) | element(i + 1) << 16; };
+                const unsigned i = index(k);
+                vectors[k] = make_uint4(word(i), word(i + 2), word(i + 4), word(i + 6));
+            }
         }
 #pragma unroll
-        for (unsigned k = 0; k < VECTORS; ++k) {
-            const unsigned index = (first + k * stride) * WIDTH;
-            const auto element = [=](unsigned i) { return i < n ? __bfloat16_as_ushort(row[i]) : OUTSIDE; };
-            const auto word = [=](unsigned i) { return element(i) | element(i + 1) << 16; };
-            vectors.all[k] = make_uint4(word(index), word(index + 2), word(index + 4), word(index + 6));
+        for (unsigned i = 0; i < VECTORS * WIDTH; ++i) {
+            values[i] = value_of(vectors[i / WIDTH], i % WIDTH);
         }
-        return vectors;
     }
 
-    __device__ __forceinline__ MaxSum part() const {
-        MaxSum part;
-#pragma unroll
-        for (unsigned k = 0; k < VECTORS * WIDTH; ++k) {
-            part.max = fmaxf(part.max, value_of(all[k / WIDTH], k % WIDTH));
-        }
-#pragma unroll
-        for (unsigned k = 0; k < VECTORS * WIDTH; ++k) {
-            part.sum += exponential(value_of(all[k / WIDTH], k % WIDTH) - shift_of(part.max));
-        }
-        return part;
+    __device__ __forceinline__ MaxSum weigh_all() {
+        return weigh<VECTORS * WIDTH, WIDTH>(values, [&](unsigned k) { return index(k) < n; });
     }
 
-    __device__ __forceinline__ void store(Bf16* row, unsigned n, unsigned first, unsigned stride, Norm norm) const {
+    __device__ __forceinline__ void store(Bf16* row, float factor) const {
         const bool whole = is_aligned(row, n);
 #pragma unroll
         for (unsigned k = 0; k < VECTORS; ++k) {
-            const unsigned index = (first + k * stride) * WIDTH;
             const auto word = [&](unsigned e) {
-                const __nv_bfloat162 pair =
-                    __floats2bfloat162_rn(apply(norm, value_of(all[k], e)), apply(norm, value_of(all[k], e + 1)));
-                return unsigned{__bfloat16_as_ushort(pair.x)} | unsigned{__bfloat16_as_ushort(pair.y)} << 16;
+                const float* pair = values + k * WIDTH + e;
+                const __nv_bfloat162 rounded = __floats2bfloat162_rn(pair[0] * factor, pair[1] * factor);
+                return unsigned{__bfloat16_as_ushort(rounded.x)} | unsigned{__bfloat16_as_ushort(rounded.y)} << 16;
             };
             const uint4 rounded = make_uint4(word(0), word(2), word(4), word(6));
             if (whole) {
-                if (index < n) {
-                    *reinterpret_cast<uint4*>(row + index) = rounded;
+                if (index(k) < n) {
+                    *reinterpret_cast<uint4*>(row + index(k)) = rounded;
                 }
                 continue;
             }
             const unsigned words[4] = {rounded.x, rounded.y, rounded.z, rounded.w};
 #pragma unroll
             for (unsigned e = 0; e < WIDTH; ++e) {
-                if (index + e < n) {
-                    row[index + e] = __ushort_as_bfloat16(static_cast<unsigned short>(words[e / 2] >> e % 2 * 16));
+                if (index(k) + e < n) {
+                    row[index(k) + e] = __ushort_as_bfloat16(static_cast<unsigned short>(words[e / 2] >> e % 2 * 16));
                 }
             }
         }
@@ -235,26 +249,18 @@ __device__ __forceinline__ void registers(float2* parts, const Bf16* input, Bf16
     }
     const size_t first = size_t{blockIdx.x} * n;
     float values[ITEMS];
-    MaxSum part;
 #pragma unroll
     for (unsigned k = 0; k < ITEMS; ++k) {
         const unsigned index = threadIdx.x + k * BLOCK;
         values[k] = index < n ? __bfloat162float(input[first + index]) : -INFINITE;
     }
-#pragma unroll
-    for (const float value : values) {
-        part.max = fmaxf(part.max, value);
-    }
-#pragma unroll
-    for (const float value : values) {
-        part.sum += exponential(value - shift_of(part.max));
-    }
-    const Norm norm = norm_of(of_block<BLOCK>(parts, part));
+    const MaxSum part = weigh<ITEMS, 1>(values, [&](unsigned k) { return threadIdx.x + k * BLOCK < n; });
+    const float factor = output_of(of_block<BLOCK>(parts, part), part.max);
 #pragma unroll
     for (unsigned k = 0; k < ITEMS; ++k) {
         const unsigned index = threadIdx.x + k * BLOCK;
         if (index < n) {
-            output[first + index] = __float2bfloat16_rn(apply(norm, values[k]));
+            output[first + index] = __float2bfloat16_rn(values[k] * factor);
         }
     }
 }
@@ -269,25 +275,24 @@ __device__ __forceinline__ void online(float2* parts, const Bf16* input, Bf16* o
     const auto value = [=](unsigned k) { return __bfloat162float(input[first + k]); };
     MaxSum part;
     for (unsigned k = threadIdx.x; k < n; k += BLOCK) {
-        part = with(part, value(k));
+        part = both(part, of(value(k)));
     }
-    const Norm norm = norm_of(of_block<BLOCK>(parts, part));
+    const MaxSum row = of_block<BLOCK>(parts, part);
     for (unsigned k = threadIdx.x; k < n; k += BLOCK) {
-        output[first + k] = __float2bfloat16_rn(apply(norm, value(k)));
+        output[first + k] = __float2bfloat16_rn(output_of(row, value(k)));
     }
 }
 
 // vector.rs
 template <unsigned BLOCK>
 __device__ __forceinline__ void vector(float2* parts, const Bf16* input, Bf16* output, unsigned m, unsigned n) {
-    using Own = Vectors<BLOCK == 1024 ? 8 : 4>;
     if (blockIdx.x >= m) {
         return;
     }
     const size_t first = size_t{blockIdx.x} * n;
-    const Own vectors = Own::load(input + first, n, threadIdx.x, BLOCK);
-    const MaxSum part = of_block<BLOCK>(parts, vectors.part());
-    vectors.store(output + first, n, threadIdx.x, BLOCK, norm_of(part));
+    Span<4> span(input + first, n, threadIdx.x, BLOCK);
+    const MaxSum part = span.weigh_all();
+    span.store(output + first, output_of(of_block<BLOCK>(parts, part), part.max));
 }
 
 }  // namespace
@@ -339,6 +344,7 @@ extern "C" __global__ void __launch_bounds__(128)
         return;
     }
     const size_t first = size_t{row} * n;
-    const Vectors<4> vectors = Vectors<4>::load(input + first, n, lane, 32);
-    vectors.store(output + first, n, lane, 32, norm_of(of_warp(vectors.part())));
+    Span<4> span(input + first, n, lane, 32);
+    const MaxSum part = span.weigh_all();
+    span.store(output + first, output_of(of_warp(part), part.max));
 }

@@ -25,7 +25,7 @@ except Exception as error:  # PyTorch is missing, or PyTorch finds no GPU.
     sys.exit()
 
 TYPES = {"bf16": torch.bfloat16, "f16": torch.float16, "f32": torch.float32}
-RANDOM = {"normal": torch.randn, "uniform": lambda *shape, **kinds: torch.rand(*shape, **kinds) * 2 - 1}
+RANDOM = {"normal": torch.randn, "random": torch.randn, "uniform": lambda *shape, **kinds: torch.rand(*shape, **kinds) * 2 - 1}
 # The relative error that a result may have: twice the rounding error of bf16, which is the coarsest type.
 TOLERANCE = 2.0**-7
 
@@ -48,9 +48,9 @@ def inputs(shapes, element, data):
 
 
 def attention(backend, options):
-    batch, heads, kv_heads, queries, keys, d = (
-        int(options[name]) for name in ("batch", "heads", "kv-heads", "queries", "keys", "d")
-    )
+    # The default of an option can be the name of another option.
+    size = lambda name: int(options.get(options[name], options[name]))
+    batch, heads, kv_heads, queries, keys, d = map(size, ("batch", "heads", "kv-heads", "queries", "keys", "d"))
     causal = options["causal"] == "yes"
     if causal and queries != keys:
         raise Refused("it aligns the causal mask at the top left")

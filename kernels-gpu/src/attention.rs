@@ -18,6 +18,8 @@
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
 
+use crate::exp2::exp2;
+
 pub mod cp_async;
 mod hopper;
 pub mod mma;
@@ -47,23 +49,6 @@ const fn exponent_scale(d: u32) -> f32 {
     // The square root of 2 where the exponent of d is odd.
     let root = if d.trailing_zeros().is_multiple_of(2) { 1.0 } else { core::f64::consts::SQRT_2 };
     (core::f64::consts::LOG2_E / (root * (1 << (d.trailing_zeros() / 2)) as f64)) as f32
-}
-
-/// Returns 2 to the power `x`, off by 2 units in the last place at most; results below 2^-126 are 0. (PTX ISA, "ex2".)
-#[inline(always)]
-fn exp2(x: f32) -> f32 {
-    #[cfg(target_arch = "nvptx64")]
-    {
-        let power;
-        // SAFETY: the instruction accesses no memory.
-        unsafe {
-            core::arch::asm!("ex2.approx.ftz.f32 {}, {};", out(reg32) power, in(reg32) x,
-                options(pure, nomem, nostack, preserves_flags));
-        }
-        power
-    }
-    #[cfg(not(target_arch = "nvptx64"))]
-    x
 }
 
 /// Returns the number of keys that a query sees: the keys from the first one on.

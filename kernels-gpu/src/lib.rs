@@ -21,6 +21,7 @@ pub mod allreduce;
 pub mod arguments;
 pub mod attention;
 pub mod basics;
+mod exp2;
 pub mod gemm;
 mod grid_barrier;
 pub mod histogram;

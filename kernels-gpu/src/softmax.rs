@@ -23,7 +23,6 @@ use rung::Rung;
 pub mod block;
 pub mod bulk;
 pub mod cluster;
-pub mod cluster_bulk;
 pub mod online;
 pub mod registers;
 pub mod row;
@@ -44,7 +43,6 @@ pub const RUNGS: &[Rung] = &[
     warp_per_row::SOFTMAX_WARP_PER_ROW,
     cluster::SOFTMAX_CLUSTER,
     bulk::SOFTMAX_BULK,
-    cluster_bulk::SOFTMAX_CLUSTER_BULK,
 ];
 
 /// The most bytes of a row that a rung accepts for elements of `size` bytes. `None` if the rung accepts all rows.
@@ -55,9 +53,8 @@ pub fn longest_row(rung: &Rung, size: u64) -> Option<u64> {
         "softmax_registers" => Some(u64::from(registers::LONGEST) * size),
         "softmax_vector" => Some(vector::bytes(1024).into()),
         "softmax_warp_per_row" => Some(u64::from(warp_per_row::LONGEST) * size),
-        "softmax_cluster" => Some((cluster::BLOCKS * cluster::bytes(1024)).into()),
+        "softmax_cluster" => Some((cluster::BLOCKS * vector::bytes(1024)).into()),
         "softmax_bulk" => Some(bulk::bytes(1024).into()),
-        "softmax_cluster_bulk" => Some((cluster_bulk::BLOCKS * cluster_bulk::bytes(1024)).into()),
         _ => None,
     }
 }

@@ -256,11 +256,12 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
     }
 
     /// The work of block number `index`. Neighboring blocks have the same head, so they read the same keys and values from the
-    /// L2 cache.
+    /// L2 cache. With a causal mask, the last queries of a head come first: they see the most keys.
     #[inline(always)]
     pub(super) fn of_block(index: u32, lengths: [u32; 4]) -> Self {
         let rows = lengths[2].div_ceil(ROWS).max(1);
-        Self::new(index / rows, index % rows * ROWS, lengths)
+        let row = if CAUSAL { rows - 1 - index % rows } else { index % rows };
+        Self::new(index / rows, row * ROWS, lengths)
     }
 
     /// Replaces the scores of keys that a query of this warp group does not see by -∞. The scores are those of

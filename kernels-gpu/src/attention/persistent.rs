@@ -17,7 +17,8 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 /// end they wait again, while it stores its output. Here the producer goes on to the next queries while the consumers finish.
 ///
 /// Queries with a causal mask see different numbers of keys. The parts with the most keys come first, so that all blocks end
-/// at about the same time. (Shah et al., *FlashAttention-3*, 2024.)
+/// at about the same time. Every second round goes through the blocks backward, so that no block has the longest part of each
+/// round. (Shah et al., *FlashAttention-3*, 2024.)
 ///
 /// # Safety
 /// As [`attention`](super) says.
@@ -76,16 +77,20 @@ pub unsafe fn attention_persistent<
             false => Work::of_block(index, lengths),
         }
     };
-    let mut index = thread::block_idx_x();
+    let index_of = |round: u32| {
+        let (block, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
+        round * blocks + if round.is_multiple_of(2) { block } else { blocks - 1 - block }
+    };
+    let mut round = 0;
     let mut at = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
         // SAFETY: the whole warp group comes here, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {
-                while index < rows * all_heads {
-                    memory.produce([q_map, k_map, v_map], &work_of(index), &mut at);
-                    index += thread::grid_dim_x();
+                while index_of(round) < rows * all_heads {
+                    memory.produce([q_map, k_map, v_map], &work_of(index_of(round)), &mut at);
+                    round += 1;
                 }
             }
         }
@@ -97,14 +102,14 @@ pub unsafe fn attention_persistent<
     unsafe {
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));
-        while index < rows * all_heads {
-            let work = work_of(index);
+        while index_of(round) < rows * all_heads {
+            let work = work_of(index_of(round));
             let sums = attend::<T, D, ROWS, KEYS, CAUSAL, SCORES, { D as usize / 2 }, FRAGMENTS>(
                 memory, &work, consumer, turn, &mut at,
             );
             let to = output.wrapping_add(work.head as usize * (queries * D) as usize);
             store_from_registers(&sums, [work.row + consumer * BOX_ROWS, 0], to, [queries, D]);
-            index += thread::grid_dim_x();
+            round += 1;
         }
         turn.end();
     }

@@ -1,4 +1,4 @@
-//! Bulk copies ahead of the computation.
+//! Resident clusters, with bulk copies ahead of the computation.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::mem::MaybeUninit;
@@ -6,52 +6,62 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, shared, thread};
 use rung::rung;
 
-use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block};
+use super::cluster::of_cluster;
+use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span};
 use super::smallest_block;
-use crate::tensor_core::tma::{self, Mbarrier};
+use crate::tensor_core::tma::{self, Mbarrier, cluster_arrive, cluster_rank, cluster_wait};
 use crate::tensor_core::{Bf16, F16, Shared};
 
-/// Rows of a block in shared memory.
-const STAGES: u32 = 2;
-
-/// Vectors of 16 bytes that a thread of a block keeps.
-const fn vectors(block: u32) -> u32 {
-    if block == 1024 { 7 } else { 4 }
-}
+/// Rows of a cluster whose pieces are in shared memory.
+const STAGES: u32 = 3;
 
 /// Bytes of a row that a block keeps, and of a stage.
+const PIECE_BYTES: u32 = 64 << 10;
+
+/// Blocks of a cluster. A row of two pieces is common, and more blocks would share it less evenly.
+const fn blocks(block: u32) -> u32 {
+    if block == 1024 { 8 } else { 2 }
+}
+
+/// Bytes of a row that a cluster keeps.
 pub(super) const fn bytes(block: u32) -> u32 {
-    block * vectors(block) * 16
+    blocks(block) * PIECE_BYTES
 }
 
-/// Blocks of a multiprocessor.
-const fn resident(block: u32) -> u32 {
-    if block == 1024 { 1 } else { 1536 / block }
+/// Returns the clusters that run at the same time: one block on each multiprocessor. The multiprocessors of a cluster are in one
+/// processing cluster of the GPU (GPC). The GPCs of an H100 have up to 18 multiprocessors, so clusters of eight leave some idle:
+/// there are 15 of them at a time on its 132 multiprocessors (`cuOccupancyMaxActiveClusters`).
+fn resident(block: u32, multiprocessors: u32) -> u32 {
+    (multiprocessors / blocks(block) - u32::from(block == 1024 && multiprocessors > 8)).max(1)
 }
 
-/// Resident blocks, which compute one row after another. The copies of the next rows are in flight while a block computes a row.
+/// `softmax_cluster` with clusters that stay and compute one row after another. The copies of the next rows are in flight while
+/// a cluster computes a row.
 ///
-/// In `softmax_vector`, a block loads, computes, stores and ends. The multiprocessor loads during a computation only if it has
-/// other blocks, and for long rows there is one block. Here one thread starts a bulk copy (`cp.async.bulk`) of a whole row to
-/// shared memory, two rows ahead. The barrier that combines the parts of a row also says that all threads have read the stage, so
-/// the next copy to the stage starts there.
+/// In `softmax_cluster`, a block of 1024 threads fills a multiprocessor. It loads, computes, stores and ends, and nothing loads
+/// while it computes. Here one thread of each block starts a bulk copy (`cp.async.bulk`) of its piece of a row to shared memory,
+/// three rows ahead. The barrier that combines the parts of a row also shows that all threads have read the stage, so the next
+/// copy to the stage starts after it. The words that the blocks exchange alternate between two arrays, so each row needs one
+/// barrier.
 ///
 /// A bulk copy needs an address and a length that are multiples of 16 bytes. Other rows are loaded element by element.
 ///
 /// # Safety
 /// As [`softmax`](super) says.
 #[rung(
-    after = softmax_vector,
-    lesson = "resident blocks: bulk copies load the next rows while a block computes and stores a row",
-    blocks = [128, 256, 512, 1024],
-    default_block = 128,
-    block_for = |shape| smallest_block(shape, [128, 256, 512, 1024], bytes),
+    after = softmax_cluster,
+    lesson = "resident clusters: bulk copies load the next rows while a cluster computes and stores a row",
+    blocks = [512, 1024],
+    default_block = 512,
+    block_for = |shape| smallest_block(shape, [512, 1024], bytes),
     fixed_block,
+    cluster = blocks(BLOCK),
     grid = |launch| {
-        let most = launch.device.multiprocessors * resident(launch.block[0]);
-        [(launch.length(0).max(1) as u32).min(most).min(launch.length(3) as u32), 1, 1]
+        let (block, rows) = (launch.block[0], launch.length(0).max(1) as u32);
+        let most = resident(block, launch.device.multiprocessors).min(launch.length(3) as u32 / blocks(block));
+        [blocks(block) * rows.min(most.max(1)), 1, 1]
     },
-    dynamic_shared = STAGES * bytes(BLOCK),
+    dynamic_shared = STAGES * PIECE_BYTES,
     O = { _: Softmax, rmsnorm: RmsNorm },
     T = { _: Bf16, f16: F16, f32: f32 },
 )]
@@ -62,64 +72,77 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
     m: u32,
     n: u32,
 ) {
+    const BLOCKS: u32 = blocks(BLOCK);
+    const WARPS: usize = (BLOCKS * BLOCK / 32) as usize;
     #[address_space(shared)]
-    static mut PARTS: MaybeUninit<[[<O as RowOperation>::Part; BLOCK as usize / 32]; 2]> = MaybeUninit::uninit();
+    static mut PARTS: MaybeUninit<[[u64; WARPS]; 2]> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut BARRIERS: MaybeUninit<[u64; STAGES as usize]> = MaybeUninit::uninit();
-    const VECTORS: usize = vectors(BLOCK) as usize;
-    let parts = (&raw mut PARTS).cast::<[<O as RowOperation>::Part; BLOCK as usize / 32]>();
+    const COUNT: usize = (PIECE_BYTES / BLOCK) as usize / size_of::<T>();
+    let parts = (&raw mut PARTS).cast::<[u64; WARPS]>();
     let ring = Ring {
         stages: shared::dynamic_shared_mem::<u8>(),
-        stage_bytes: bytes(BLOCK),
+        stage_bytes: PIECE_BYTES,
         barriers: Shared::of((&raw const BARRIERS).cast::<u64>()),
     };
-    let (tid, blocks, span) =
-        (thread::thread_idx_x(), thread::grid_dim_x(), Span { n, first: thread::thread_idx_x(), stride: BLOCK });
-    let start_of = |row: u32| row as usize * n as usize;
-    let is_copied = span.is_aligned(input);
+    let (tid, clusters) = (thread::thread_idx_x(), thread::grid_dim_x() / BLOCKS);
+    // This block's piece of a row: an equal number of vectors for each block, rounded up.
+    let piece = n.div_ceil(T::WIDTH as u32 * BLOCKS) * T::WIDTH as u32;
+    let before = n.min(cluster_rank() * piece);
+    let span = Span { n: piece.min(n - before), first: tid, stride: BLOCK };
+    let start_of = |row: u32| row as usize * n as usize + before as usize;
+    let is_copied = n.is_multiple_of(T::WIDTH as u32);
 
-    let mut row = thread::block_idx_x();
+    let mut row = thread::block_idx_x() / BLOCKS;
     if is_copied && tid == 0 {
-        // SAFETY: the barrier of the block follows, and the stages are empty.
+        // SAFETY: the barrier of the cluster follows, and the stages are empty.
         unsafe {
             ring.init();
             for round in 0..STAGES {
-                if row + round * blocks < m {
-                    ring.start(round, input.add(start_of(row + round * blocks)), n);
+                if row + round * clusters < m {
+                    ring.start(round, input.add(start_of(row + round * clusters)), span.n);
                 }
             }
         }
     }
-    thread::sync_threads();
+    // SAFETY: all threads of the cluster arrive and wait here. Each block has started after the barrier.
+    unsafe {
+        cluster_arrive();
+        cluster_wait();
+    }
     let mut round = 0;
     while row < m {
-        // SAFETY: the row has n elements, which no thread writes. A copied row was started STAGES rounds ago.
-        let vectors: [[u32; 4]; VECTORS] = unsafe {
+        // SAFETY: the piece has its elements, which no thread writes. A copied piece was started STAGES rounds ago.
+        let mut values: [f32; COUNT] = unsafe {
             match is_copied {
-                true => span.load::<T, O, VECTORS>(ring.wait(round)),
-                false => span.load::<T, O, VECTORS>(input.add(start_of(row))),
+                true => span.load::<T, O, COUNT>(ring.wait(round)),
+                false => span.load::<T, O, COUNT>(input.add(start_of(row))),
             }
         };
-        let part = span.part::<T, O, VECTORS>(&vectors);
-        // SAFETY: the whole block calls it. Rounds alternate between two arrays, so a barrier separates each read and write.
-        let part = unsafe { of_block::<O, BLOCK>(parts.add(round as usize % 2).cast(), part) };
-        let next = row + STAGES * blocks;
+        let part = span.weigh::<T, O, COUNT>(&mut values);
+        // SAFETY: all threads of the cluster call it. Rounds alternate between two arrays, so a barrier separates each read and
+        // write.
+        let of_row = unsafe { of_cluster::<O, BLOCKS, { WARPS / 32 }>(parts.add(round as usize % 2).cast(), part) };
+        let next = row + STAGES * clusters;
         if is_copied && tid == 0 && next < m {
-            // SAFETY: all threads have read the stage, before the barrier in `of_block`.
-            unsafe { ring.start(round + STAGES, input.add(start_of(next)), n) };
+            // SAFETY: all threads have read the stage, before the barrier in `of_cluster`.
+            unsafe { ring.start(round + STAGES, input.add(start_of(next)), span.n) };
         }
-        // SAFETY: the row has n elements, and no other thread accesses this thread's vectors of the output.
-        unsafe { span.store::<T, O, VECTORS>(output.add(start_of(row)), &vectors, O::norm(part, n), weight) };
-        (row, round) = (row + blocks, round + 1);
+        // SAFETY: the piece has its elements, and no other thread accesses this thread's vectors of the output.
+        unsafe {
+            let weight = weight.wrapping_add(before as usize);
+            span.store::<T, O, COUNT>(output.add(start_of(row)), &values, O::factor(part, of_row, n), weight);
+        }
+        (row, round) = (row + clusters, round + 1);
     }
 }
 
 /// The stages in shared memory for the rows of successive rounds.
 #[derive(Clone, Copy)]
-pub(super) struct Ring {
-    pub(super) stages: *mut u8,
-    pub(super) stage_bytes: u32,
-    pub(super) barriers: Shared,
+struct Ring {
+    stages: *mut u8,
+    stage_bytes: u32,
+    barriers: Shared,
 }
 
 impl Ring {
@@ -136,7 +159,7 @@ impl Ring {
     /// # Safety
     /// One thread calls it, before a barrier of the block.
     #[inline(always)]
-    pub(super) unsafe fn init(self) {
+    unsafe fn init(self) {
         for round in 0..STAGES {
             // SAFETY: the barrier is in shared memory, and no thread uses it yet.
             unsafe { self.stage(round).1.init(1) };
@@ -150,7 +173,7 @@ impl Ring {
     /// One thread calls it. No thread accesses the stage before [`wait`](Self::wait). The elements fit into the stage, no
     /// thread writes them, and their address and bytes are multiples of 16.
     #[inline(always)]
-    pub(super) unsafe fn start<T>(self, round: u32, from: *const T, n: u32) {
+    unsafe fn start<T>(self, round: u32, from: *const T, n: u32) {
         let ((stage, barrier), bytes) = (self.stage(round), n * size_of::<T>() as u32);
         // SAFETY: the elements fit into the stage, and all addresses and sizes are multiples of 16.
         unsafe {
@@ -166,7 +189,7 @@ impl Ring {
     /// # Safety
     /// The copy was started.
     #[inline(always)]
-    pub(super) unsafe fn wait<T>(self, round: u32) -> *const T {
+    unsafe fn wait<T>(self, round: u32) -> *const T {
         let (stage, barrier) = self.stage(round);
         // SAFETY: the barrier is in the phase of the round or in the next one, because the stage is filled again later.
         unsafe { barrier.wait(round / STAGES % 2) };

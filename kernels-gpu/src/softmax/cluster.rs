@@ -1,36 +1,27 @@
 //! A cluster of blocks per long row.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
+use core::array;
 use core::mem::MaybeUninit;
 
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block};
+use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span};
 use super::smallest_block;
+use super::vector::{THREAD_BYTES, bytes};
 use crate::tensor_core::tma::{cluster_arrive, cluster_rank, cluster_wait};
 use crate::tensor_core::{Bf16, F16, Shared};
 
 /// Blocks of a cluster.
 pub const BLOCKS: u32 = 8;
 
-/// Vectors of 16 bytes that a thread of a block keeps.
-const fn vectors(block: u32) -> u32 {
-    if block == 1024 { 8 } else { 4 }
-}
-
-/// Bytes of a row that a block keeps.
-pub(super) const fn bytes(block: u32) -> u32 {
-    block * vectors(block) * 16
-}
-
 /// `softmax_vector` with eight blocks for a row: a cluster, whose blocks run at the same time and access each other's shared
 /// memory.
 ///
-/// Each block combines the parts of its threads and writes the result to the shared memory of all eight blocks. A barrier of the
-/// cluster follows, and then each block combines eight parts. So the row has eight times the registers. A row of 512 KB is
-/// read once, where a single block would have to read it twice. Smaller blocks for rows of the same length also leave several
-/// blocks on each multiprocessor, and some of them load while others store.
+/// Each warp combines the parts of its lanes and writes the result to the shared memory of all eight blocks. A barrier of the
+/// cluster follows, and then each warp combines the parts of all warps. So a row has eight times the registers, and a row of
+/// 512 KB is read once.
 ///
 /// A block may write to the shared memory of another block only when that block has started: the first barrier. Its wait
 /// follows the loads. (CUDA C++ Programming Guide, "Distributed Shared Memory".)
@@ -44,7 +35,7 @@ pub(super) const fn bytes(block: u32) -> u32 {
     default_block = 256,
     block_for = |shape| smallest_block(shape, [256, 512, 1024], |block| BLOCKS * bytes(block)),
     fixed_block,
-    cluster = 8,
+    cluster = BLOCKS,
     grid = |launch| [BLOCKS.saturating_mul(launch.length(0).max(1) as u32), 1, 1],
     O = { _: Softmax, rmsnorm: RmsNorm },
     T = { _: Bf16, f16: F16, f32: f32 },
@@ -57,50 +48,54 @@ pub unsafe fn softmax_cluster<T: RowElement, O: RowOperation, const BLOCK: u32>(
     n: u32,
 ) {
     #[address_space(shared)]
-    static mut PARTS: MaybeUninit<[<O as RowOperation>::Part; BLOCK as usize / 32]> = MaybeUninit::uninit();
-    #[address_space(shared)]
-    static mut BLOCK_PARTS: MaybeUninit<[u64; BLOCKS as usize]> = MaybeUninit::uninit();
-    const VECTORS: usize = vectors(BLOCK) as usize;
-    let (rank, tid) = (cluster_rank(), thread::thread_idx_x());
-    let block_parts = (&raw mut BLOCK_PARTS).cast::<u64>();
+    static mut PARTS: MaybeUninit<[u64; WARPS]> = MaybeUninit::uninit();
+    const COUNT: usize = THREAD_BYTES as usize / size_of::<T>();
+    const WARPS: usize = (BLOCKS * BLOCK / 32) as usize;
     let row = thread::block_idx_x() / BLOCKS;
     if row >= m {
         return;
     }
     let first = row as usize * n as usize;
-    let span = Span { n, first: rank * BLOCK + tid, stride: BLOCKS * BLOCK };
+    let span = Span { n, first: cluster_rank() * BLOCK + thread::thread_idx_x(), stride: BLOCKS * BLOCK };
 
     // SAFETY: all threads of the cluster arrive here and wait below.
     unsafe { cluster_arrive() };
     // SAFETY: the row has n elements, and no thread writes the input.
-    let vectors = unsafe { span.load::<T, O, VECTORS>(input.add(first)) };
-    // SAFETY: the whole block calls it, with an element for each warp.
-    let part = unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), span.part::<T, O, VECTORS>(&vectors)) };
-    // SAFETY: all threads of the cluster wait here.
-    unsafe { cluster_wait() };
-    if tid < BLOCKS {
-        // SAFETY: block `tid` of the cluster has started, and its element `rank` has no other writer. No block ends before the
-        // barrier below.
-        unsafe { Shared::of(block_parts.wrapping_add(rank as usize)).store_remote(tid, O::to_word(part)) };
+    let mut values: [f32; COUNT] = unsafe { span.load::<T, O, COUNT>(input.add(first)) };
+    let part = span.weigh::<T, O, COUNT>(&mut values);
+    // SAFETY: all threads of the cluster come here, and all blocks have started after the wait.
+    let row = unsafe {
+        cluster_wait();
+        of_cluster::<O, BLOCKS, { WARPS / 32 }>((&raw mut PARTS).cast(), part)
+    };
+    // SAFETY: the row has n elements, and no other thread accesses this thread's vectors of the output.
+    unsafe { span.store::<T, O, COUNT>(output.add(first), &values, O::factor(part, row, n), weight) };
+}
+
+/// Combines the parts of the threads of a cluster of `BLOCKS` blocks, for all threads. Each warp writes its part to the shared
+/// memory of all blocks, so one barrier of the cluster suffices. The cluster has `32 * N` warps.
+///
+/// # Safety
+/// All threads of the cluster call it together, and all blocks have started. `words` is shared memory with a word for each warp
+/// of the cluster, at the same place in each block, which no thread reads after the next barrier of the cluster.
+#[inline(always)]
+pub(super) unsafe fn of_cluster<O: RowOperation, const BLOCKS: u32, const N: usize>(
+    words: *mut u64,
+    part: O::Part,
+) -> O::Part {
+    let (tid, warps) = (thread::thread_idx_x(), 32 * N as u32 / BLOCKS);
+    let (warp, lane) = (cluster_rank() * warps + tid / 32, tid % 32);
+    let part = O::of_warp([part]);
+    if lane < BLOCKS {
+        // SAFETY: block `lane` has started, and does not end before the barrier. This warp alone writes the word, and no
+        // thread reads the word before the barrier.
+        unsafe { Shared::of(words.add(warp as usize)).store_remote(lane, O::to_word(part)) };
     }
     // SAFETY: all threads of the cluster arrive and wait here.
     unsafe {
         cluster_arrive();
         cluster_wait();
     }
-    // SAFETY: all words were written before the barrier, and the whole warp calls it.
-    let part = unsafe { combine_blocks::<O>(block_parts) };
-    // SAFETY: the row has n elements, and no other thread accesses this thread's vectors of the output.
-    unsafe { span.store::<T, O, VECTORS>(output.add(first), &vectors, O::norm(part, n), weight) };
-}
-
-/// Combines the parts of the blocks of a cluster, for all threads.
-///
-/// # Safety
-/// Whole warps call it. `block_parts` is shared memory with a word for each block, which no thread writes.
-#[inline(always)]
-pub(super) unsafe fn combine_blocks<O: RowOperation>(block_parts: *const u64) -> O::Part {
-    let lane = thread::thread_idx_x() % 32;
-    // SAFETY: lane < BLOCKS where a word is read.
-    O::of_warp(if lane < BLOCKS { O::of_word(unsafe { *block_parts.add(lane as usize) }) } else { O::NONE })
+    // SAFETY: the cluster has 32 * N warps, which wrote their words before the barrier.
+    O::of_warp(array::from_fn::<_, N, _>(|i| O::of_word(unsafe { *words.add(32 * i + lane as usize) })))
 }

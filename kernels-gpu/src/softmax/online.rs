@@ -15,7 +15,7 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 /// So one pass over the row gives both, and a second pass writes: the row is read twice and written once, in place of three
 /// times and once. The price is a second exponential for each element. (Milakov and Gimelshein, *Online normalizer
 /// calculation for softmax*, 2018.) The parts of the threads are combined in the same way, with one barrier. The step is
-/// [`RowOperation::with`]. With another step, the kernel computes an RMSNorm.
+/// [`RowOperation::both`]. With another operation, the kernel computes an RMSNorm.
 ///
 /// # Safety
 /// As [`softmax`](super) says.
@@ -47,17 +47,17 @@ pub unsafe fn softmax_online<T: RowElement, O: RowOperation, const BLOCK: u32>(
 
     let (mut part, mut k) = (O::NONE, thread::thread_idx_x());
     while k < n {
-        part = O::with(part, value(k));
+        part = O::both(part, O::of(value(k)));
         k += BLOCK;
     }
     // SAFETY: the whole block calls it, with an element for each warp.
-    let norm = O::norm(unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) }, n);
+    let row = unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) };
     let mut k = thread::thread_idx_x();
     while k < n {
         // SAFETY: k < n, no thread writes the weight, and no other thread writes this element of the output.
         unsafe {
-            let weight = if O::HAS_WEIGHT { (*weight.add(k as usize)).value() } else { 0.0 };
-            *output.add(first + k as usize) = T::from_f32(O::apply(norm, value(k), weight));
+            let weight = if O::HAS_WEIGHT { (*weight.add(k as usize)).value() } else { 1.0 };
+            *output.add(first + k as usize) = T::from_f32(O::output(row, n, value(k)) * weight);
         }
         k += BLOCK;
     }

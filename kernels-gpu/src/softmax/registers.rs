@@ -50,21 +50,21 @@ pub unsafe fn softmax_registers<T: RowElement, O: RowOperation, const BLOCK: u32
     let first = row as usize * n as usize;
     let index = |k: usize| thread::thread_idx_x() + k as u32 * BLOCK;
 
-    let values: [f32; ITEMS] = array::from_fn(|k| match index(k) < n {
+    let mut values: [f32; ITEMS] = array::from_fn(|k| match index(k) < n {
         // SAFETY: index(k) < n.
         true => unsafe { *input.add(first + index(k) as usize) }.value(),
         false => O::OUTSIDE,
     });
-    let part = O::part::<ITEMS>(1, |k| index(k) < n, |k, _| values[k]);
+    let part = O::weigh(&mut values, 1, |k| index(k) < n);
     // SAFETY: the whole block calls it, with an element for each warp.
-    let norm = O::norm(unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) }, n);
+    let factor = O::factor(part, unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) }, n);
     #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
     for k in 0..ITEMS {
         if index(k) < n {
             // SAFETY: index(k) < n, no thread writes the weight, and no other thread writes this element of the output.
             unsafe {
-                let weight = if O::HAS_WEIGHT { (*weight.add(index(k) as usize)).value() } else { 0.0 };
-                *output.add(first + index(k) as usize) = T::from_f32(O::apply(norm, values[k], weight));
+                let weight = if O::HAS_WEIGHT { (*weight.add(index(k) as usize)).value() } else { 1.0 };
+                *output.add(first + index(k) as usize) = T::from_f32(values[k] * factor * weight);
             }
         }
     }

@@ -17,6 +17,7 @@ use core::array;
 
 use cuda_std::{GpuFloat, thread, warp};
 
+use crate::exp2::exp2;
 use crate::operation::{Max, Operation, Sum};
 use crate::tensor_core::{Bf16, Element as _, F16, Output, Wide};
 
@@ -95,10 +96,12 @@ impl RowElement for f32 {
     }
 }
 
-/// What a rung computes of each row, in two steps: a part from each thread's elements and, from all parts of the row, the
-/// [`Norm`] that maps each element.
+/// What a rung computes of each row: parts of its elements, then each output from the part of the whole row.
+///
+/// A rung that keeps a row replaces each element by its *weight* with [`weigh`](Self::weigh). An output is the product of the
+/// weight and a [`factor`](Self::factor), which is one for all elements of a thread.
 pub trait RowOperation {
-    /// What a thread knows of its elements.
+    /// What is known of some elements.
     type Part: Copy;
 
     /// The part of no elements.
@@ -107,43 +110,39 @@ pub trait RowOperation {
     /// An element that changes no part, for the places after the end of a row.
     const OUTSIDE: f32;
 
-    /// Whether elements are multiplied by a weight.
+    /// Whether outputs are multiplied by the elements of `weight`.
     const HAS_WEIGHT: bool;
 
-    /// Adds an element to a part.
-    fn with(part: Self::Part, value: f32) -> Self::Part;
+    /// Returns the part of one element.
+    fn of(value: f32) -> Self::Part;
 
-    /// Returns the part of `VECTORS` vectors of `width` elements, which is a constant after inlining. Element `e` of vector `k`
-    /// is `value(k, e)`. The elements of a vector that does not exist are [`OUTSIDE`](Self::OUTSIDE).
-    fn part<const VECTORS: usize>(
-        width: usize,
-        exists: impl Fn(usize) -> bool,
-        value: impl Fn(usize, usize) -> f32,
-    ) -> Self::Part;
+    /// Returns the part of the elements of both parts.
+    fn both(a: Self::Part, b: Self::Part) -> Self::Part;
 
-    /// Combines the parts of the lanes of a warp, for all lanes. All 32 lanes must call it together.
-    fn of_warp(part: Self::Part) -> Self::Part;
+    /// Replaces values by their weights, and returns their part. The values are vectors of `width` values, which is a constant
+    /// after inlining. Vector `k` is left as it is if it does not exist.
+    fn weigh<const N: usize>(values: &mut [f32; N], width: usize, exists: impl Fn(usize) -> bool) -> Self::Part;
 
-    /// Returns the norm of a row of `n` elements from its part.
-    fn norm(part: Self::Part, n: u32) -> Norm;
+    /// Combines the parts of the lanes of a warp, `N` of each lane, for all lanes. All 32 lanes must call it together.
+    fn of_warp<const N: usize>(parts: [Self::Part; N]) -> Self::Part;
 
-    /// Maps an element.
-    fn apply(norm: Norm, value: f32, weight: f32) -> f32;
+    /// Returns the output of an element of a row of `n` elements, from the part of the row.
+    fn output(row: Self::Part, n: u32, value: f32) -> f32;
+
+    /// Returns the value whose weight is 1 among the weights of a part.
+    fn unit(part: Self::Part) -> f32;
+
+    /// Returns the factor from the weights of a part to the outputs.
+    #[inline(always)]
+    fn factor(part: Self::Part, row: Self::Part, n: u32) -> f32 {
+        Self::output(row, n, Self::unit(part))
+    }
 
     /// Returns the part as a word, for the memory of another block.
     fn to_word(part: Self::Part) -> u64;
 
     /// Returns the part of a word.
     fn of_word(word: u64) -> Self::Part;
-}
-
-/// What all elements of a row are mapped with.
-#[derive(Clone, Copy)]
-pub struct Norm {
-    /// What is subtracted from each element first: the maximum of a softmax.
-    pub shift: f32,
-    /// The factor of each element or of its exponential.
-    pub factor: f32,
 }
 
 /// The softmax.
@@ -163,9 +162,10 @@ pub struct MaxSum {
 /// Returns e to the power `x`, for `x` at most 0, with one instruction for the power of 2 (`ex2.approx`).
 ///
 /// The relative error is at most (4 + 3 |x|) 2^-24: 2 ulp of `ex2.approx`, and the product and its constant, which are rounded.
+/// Powers below 2^-126 are 0.
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
-    GpuFloat::exp2(x * core::f32::consts::LOG2_E)
+    exp2(x * core::f32::consts::LOG2_E)
 }
 
 /// Returns the number to subtract from elements with this maximum: 0 in place of -∞, because the difference of two equal
@@ -192,52 +192,54 @@ impl RowOperation for Softmax {
     const HAS_WEIGHT: bool = false;
 
     #[inline(always)]
-    fn with(part: MaxSum, value: f32) -> MaxSum {
-        let max = part.max.max(value);
-        // A new maximum divides the sum by the exponential of its distance from the old one.
-        let sum = part.sum * exp(part.max - shift(max)) + exp(value - shift(max));
-        MaxSum { max, sum }
+    fn of(value: f32) -> MaxSum {
+        MaxSum { max: value, sum: 1.0 }
     }
 
     #[inline(always)]
-    fn part<const VECTORS: usize>(
-        width: usize,
-        exists: impl Fn(usize) -> bool,
-        value: impl Fn(usize, usize) -> f32,
-    ) -> MaxSum {
-        let mut max = f32::NEG_INFINITY;
-        for k in 0..VECTORS {
-            for e in 0..width {
-                max = max.max(value(k, e));
-            }
+    fn both(a: MaxSum, b: MaxSum) -> MaxSum {
+        let max = a.max.max(b.max);
+        // The larger maximum divides the other sum by the exponential of their distance.
+        MaxSum { max, sum: a.sum * exp(a.max - shift(max)) + b.sum * exp(b.max - shift(max)) }
+    }
+
+    /// The weights are exponentials, each divided by that of the part's maximum.
+    #[inline(always)]
+    fn weigh<const N: usize>(values: &mut [f32; N], width: usize, exists: impl Fn(usize) -> bool) -> MaxSum {
+        // Two chains, so that an instruction does not wait for the one before it.
+        let mut maxima = [f32::NEG_INFINITY; 2];
+        for i in 0..N {
+            maxima[i % 2] = maxima[i % 2].max(values[i]);
         }
-        let (shift, mut sum) = (shift(max), 0.0);
-        for k in 0..VECTORS {
+        let max = maxima[0].max(maxima[1]);
+        let mut sums = [0.0; 2];
+        for k in 0..N / width {
             // Without the condition, a short row would take as many exponentials as the longest row.
             if exists(k) {
-                for e in 0..width {
-                    sum += exp(value(k, e) - shift);
+                for i in k * width..(k + 1) * width {
+                    values[i] = exp(values[i] - shift(max));
+                    sums[i % 2] += values[i];
                 }
             }
         }
-        MaxSum { max, sum }
+        MaxSum { max, sum: sums[0] + sums[1] }
     }
 
     #[inline(always)]
-    fn of_warp(part: MaxSum) -> MaxSum {
-        let max = combine_warp::<Max>(part.max);
-        let sum = combine_warp::<Sum>(part.sum * exp(part.max - shift(max)));
-        MaxSum { max, sum }
+    fn of_warp<const N: usize>(parts: [MaxSum; N]) -> MaxSum {
+        let max = combine_warp::<Max>(parts.iter().fold(f32::NEG_INFINITY, |max, part| max.max(part.max)));
+        let sum = parts.iter().fold(0.0, |sum, part| sum + part.sum * exp(part.max - shift(max)));
+        MaxSum { max, sum: combine_warp::<Sum>(sum) }
     }
 
     #[inline(always)]
-    fn norm(part: MaxSum, _: u32) -> Norm {
-        Norm { shift: shift(part.max), factor: 1.0 / part.sum }
+    fn output(row: MaxSum, _: u32, value: f32) -> f32 {
+        exp(value - shift(row.max)) * (1.0 / row.sum)
     }
 
     #[inline(always)]
-    fn apply(norm: Norm, value: f32, _: f32) -> f32 {
-        exp(value - norm.shift) * norm.factor
+    fn unit(part: MaxSum) -> f32 {
+        part.max
     }
 
     #[inline(always)]
@@ -262,34 +264,38 @@ impl RowOperation for RmsNorm {
     const HAS_WEIGHT: bool = true;
 
     #[inline(always)]
-    fn with(sum: f32, value: f32) -> f32 {
-        GpuFloat::mul_add(value, value, sum)
+    fn of(value: f32) -> f32 {
+        value * value
     }
 
     #[inline(always)]
-    fn part<const VECTORS: usize>(width: usize, _: impl Fn(usize) -> bool, value: impl Fn(usize, usize) -> f32) -> f32 {
-        let mut sum = 0.0;
-        for k in 0..VECTORS {
-            for e in 0..width {
-                sum = Self::with(sum, value(k, e));
-            }
+    fn both(a: f32, b: f32) -> f32 {
+        a + b
+    }
+
+    /// Each value is its weight.
+    #[inline(always)]
+    fn weigh<const N: usize>(values: &mut [f32; N], _: usize, _: impl Fn(usize) -> bool) -> f32 {
+        let mut sums = [0.0; 2];
+        for i in 0..N {
+            sums[i % 2] = GpuFloat::mul_add(values[i], values[i], sums[i % 2]);
         }
-        sum
+        sums[0] + sums[1]
     }
 
     #[inline(always)]
-    fn of_warp(part: f32) -> f32 {
-        combine_warp::<Sum>(part)
+    fn of_warp<const N: usize>(parts: [f32; N]) -> f32 {
+        combine_warp::<Sum>(parts.iter().fold(0.0, |sum, part| sum + part))
     }
 
     #[inline(always)]
-    fn norm(sum: f32, n: u32) -> Norm {
-        Norm { shift: 0.0, factor: 1.0 / GpuFloat::sqrt(sum / n as f32 + EPSILON) }
+    fn output(row: f32, n: u32, value: f32) -> f32 {
+        value * (1.0 / GpuFloat::sqrt(row / n as f32 + EPSILON))
     }
 
     #[inline(always)]
-    fn apply(norm: Norm, value: f32, weight: f32) -> f32 {
-        value * norm.factor * weight
+    fn unit(_: f32) -> f32 {
+        1.0
     }
 
     #[inline(always)]
@@ -311,14 +317,14 @@ impl RowOperation for RmsNorm {
 #[inline(always)]
 pub(super) unsafe fn of_block<O: RowOperation, const BLOCK: u32>(parts: *mut O::Part, part: O::Part) -> O::Part {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
-    let part = O::of_warp(part);
+    let part = O::of_warp([part]);
     if lane == 0 {
         // SAFETY: there is an element for each warp, and no thread reads it before the barrier.
         unsafe { *parts.add(warp as usize) = part };
     }
     thread::sync_threads();
     // SAFETY: lane < BLOCK / 32 where an element is read, and all elements were written before the barrier.
-    O::of_warp(if lane < BLOCK / 32 { unsafe { *parts.add(lane as usize) } } else { O::NONE })
+    O::of_warp([if lane < BLOCK / 32 { unsafe { *parts.add(lane as usize) } } else { O::NONE }])
 }
 
 /// The vectors of a thread in a row of `n` elements: vector `first` and the next ones at a distance of `stride` vectors. A
@@ -364,55 +370,56 @@ impl Span {
         }
     }
 
-    /// Loads this thread's vectors of a row.
+    /// Loads this thread's values of a row: those of `N / T::WIDTH` vectors.
     ///
     /// # Safety
     /// `row` has `n` elements, which no thread writes.
     #[inline(always)]
-    pub(super) unsafe fn load<T: RowElement, O: RowOperation, const VECTORS: usize>(
-        self,
-        row: *const T,
-    ) -> [[u32; 4]; VECTORS] {
-        // SAFETY: the row has n elements, which no thread writes.
-        let load = |is_aligned: bool| array::from_fn(|k| unsafe { self.vector(row, is_aligned, k, O::OUTSIDE) });
+    pub(super) unsafe fn load<T: RowElement, O: RowOperation, const N: usize>(self, row: *const T) -> [f32; N] {
+        let load = |is_aligned: bool| {
+            let mut vectors = [[0; 4]; N];
+            for k in 0..N / T::WIDTH {
+                // SAFETY: the row has n elements, which no thread writes.
+                vectors[k] = unsafe { self.vector(row, is_aligned, k, O::OUTSIDE) };
+            }
+            vectors
+        };
         // One branch for all loads, so that they are in flight together.
-        if self.is_aligned(row) { load(true) } else { load(false) }
+        let vectors = if self.is_aligned(row) { load(true) } else { load(false) };
+        array::from_fn(|i| T::of_vector(vectors[i / T::WIDTH], i % T::WIDTH).value())
     }
 
-    /// Returns the part of this thread's vectors.
+    /// Replaces this thread's values by their weights, and returns their part.
     #[inline(always)]
-    pub(super) fn part<T: RowElement, O: RowOperation, const VECTORS: usize>(
-        self,
-        vectors: &[[u32; 4]; VECTORS],
-    ) -> O::Part {
-        let exists = |k| self.index::<T>(k) < self.n;
-        O::part::<VECTORS>(T::WIDTH, exists, |k, e| T::of_vector(vectors[k], e).value())
+    pub(super) fn weigh<T: RowElement, O: RowOperation, const N: usize>(self, values: &mut [f32; N]) -> O::Part {
+        O::weigh(values, T::WIDTH, |k| self.index::<T>(k) < self.n)
     }
 
-    /// Maps this thread's vectors and stores them to a row.
+    /// Multiplies this thread's weights by a factor, and stores the products to a row.
     ///
     /// # Safety
     /// `row` has `n` elements, and no other thread accesses this thread's elements. `weight` has `n` elements if the operation
     /// has a weight, which no thread writes.
     #[inline(always)]
-    pub(super) unsafe fn store<T: RowElement, O: RowOperation, const VECTORS: usize>(
+    pub(super) unsafe fn store<T: RowElement, O: RowOperation, const N: usize>(
         self,
         row: *mut T,
-        vectors: &[[u32; 4]; VECTORS],
-        norm: Norm,
+        weights: &[f32; N],
+        factor: f32,
         weight: *const T,
     ) {
         let is_aligned = self.is_aligned(row);
-        #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
-        for k in 0..VECTORS {
+        for k in 0..N / T::WIDTH {
             let index = self.index::<T>(k);
             if index >= self.n {
                 continue;
             }
             // SAFETY: the weight has n elements, which no thread writes. It is at a multiple of 16, as each aligned row is.
-            let weights = if O::HAS_WEIGHT { unsafe { self.vector(weight, is_aligned, k, 0.0) } } else { [0; 4] };
-            let value = |e| O::apply(norm, T::of_vector(vectors[k], e).value(), T::of_vector(weights, e).value());
-            let rounded = T::rounded(value);
+            let of_columns = if O::HAS_WEIGHT { unsafe { self.vector(weight, is_aligned, k, 0.0) } } else { [0; 4] };
+            let rounded = T::rounded(|e| {
+                let product = weights[k * T::WIDTH + e] * factor;
+                if O::HAS_WEIGHT { product * T::of_vector(of_columns, e).value() } else { product }
+            });
             if is_aligned {
                 // SAFETY: the row has all elements of the vector, which no other thread accesses.
                 unsafe { *row.add(index as usize).cast::<Wide<u32, 4>>() = Wide(rounded) };

@@ -9,27 +9,24 @@ use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block};
 use super::{rows, smallest_block};
 use crate::tensor_core::{Bf16, F16};
 
-/// Vectors of 16 bytes that a thread of a block keeps.
-const fn vectors(block: u32) -> u32 {
-    if block == 1024 { 8 } else { 4 }
-}
+/// Bytes of a row that a thread keeps: four vectors of 16 bytes.
+pub(super) const THREAD_BYTES: u32 = 4 * 16;
 
 /// Bytes of a row that a block keeps.
 pub(super) const fn bytes(block: u32) -> u32 {
-    block * vectors(block) * 16
+    block * THREAD_BYTES
 }
 
 /// `softmax_registers` with loads and stores of 16 bytes: an eighth of the instructions for elements of 16 bits.
 ///
-/// The registers hold the words as they were loaded. Two elements of 16 bits share a register, so a thread has up to 64
-/// elements. Rows whose bytes are not a multiple of 16 start at addresses that are not either. A block accesses such rows
-/// element by element.
+/// A thread keeps four vectors: 32 elements of 16 bits, or 16 of 32 bits. So the longest row has 64 KB. Rows whose bytes are not
+/// a multiple of 16 start at addresses that are not either. A block accesses such rows element by element.
 ///
 /// # Safety
 /// As [`softmax`](super) says.
 #[rung(
     after = softmax_registers,
-    lesson = "16-byte loads and stores, and elements that stay packed: longer rows in the same registers",
+    lesson = "16-byte loads and stores: an eighth of the instructions, and more bytes in flight",
     blocks = [128, 256, 512, 1024],
     default_block = 128,
     block_for = |shape| smallest_block(shape, [128, 256, 512, 1024], bytes),
@@ -47,7 +44,7 @@ pub unsafe fn softmax_vector<T: RowElement, O: RowOperation, const BLOCK: u32>(
 ) {
     #[address_space(shared)]
     static mut PARTS: MaybeUninit<[<O as RowOperation>::Part; BLOCK as usize / 32]> = MaybeUninit::uninit();
-    const VECTORS: usize = vectors(BLOCK) as usize;
+    const COUNT: usize = THREAD_BYTES as usize / size_of::<T>();
     let row = thread::block_idx_x();
     if row >= m {
         return;
@@ -56,9 +53,10 @@ pub unsafe fn softmax_vector<T: RowElement, O: RowOperation, const BLOCK: u32>(
     let span = Span { n, first: thread::thread_idx_x(), stride: BLOCK };
 
     // SAFETY: the row has n elements, and no thread writes the input.
-    let vectors = unsafe { span.load::<T, O, VECTORS>(input.add(first)) };
+    let mut values: [f32; COUNT] = unsafe { span.load::<T, O, COUNT>(input.add(first)) };
+    let part = span.weigh::<T, O, COUNT>(&mut values);
     // SAFETY: the whole block calls it, with an element for each warp.
-    let part = unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), span.part::<T, O, VECTORS>(&vectors)) };
+    let factor = O::factor(part, unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) }, n);
     // SAFETY: the row has n elements, and no other thread accesses this thread's vectors of the output.
-    unsafe { span.store::<T, O, VECTORS>(output.add(first), &vectors, O::norm(part, n), weight) };
+    unsafe { span.store::<T, O, COUNT>(output.add(first), &values, factor, weight) };
 }

@@ -9,7 +9,9 @@ use crate::tensor_core::{Bf16, F16};
 /// Warps of a block, which are its rows.
 const WARPS: u32 = 4;
 /// The most elements of a row.
-pub const LONGEST: u32 = 1024;
+pub const LONGEST: u32 = 32 * COUNT as u32;
+/// Elements of a lane.
+const COUNT: usize = 32;
 
 /// `softmax_vector` with a warp for each row, so no barrier and no shared memory.
 ///
@@ -25,9 +27,9 @@ pub const LONGEST: u32 = 1024;
     blocks = [128],
     grid = |launch| [launch.length(0).div_ceil(WARPS.into()).max(1) as u32, 1, 1],
     O = { _: Softmax, rmsnorm: RmsNorm },
-    (T, VECTORS) = { _: (Bf16, 4), f16: (F16, 4), f32: (f32, 8) },
+    T = { _: Bf16, f16: F16, f32: f32 },
 )]
-pub unsafe fn softmax_warp_per_row<T: RowElement, O: RowOperation, const VECTORS: usize>(
+pub unsafe fn softmax_warp_per_row<T: RowElement, O: RowOperation>(
     input: *const T,
     output: *mut T,
     weight: *const T,
@@ -42,8 +44,9 @@ pub unsafe fn softmax_warp_per_row<T: RowElement, O: RowOperation, const VECTORS
     let span = Span { n, first: thread::thread_idx_x() % 32, stride: 32 };
 
     // SAFETY: the row has n elements, and no thread writes the input.
-    let vectors = unsafe { span.load::<T, O, VECTORS>(input.add(first)) };
-    let part = O::of_warp(span.part::<T, O, VECTORS>(&vectors));
+    let mut values: [f32; COUNT] = unsafe { span.load::<T, O, COUNT>(input.add(first)) };
+    let part = span.weigh::<T, O, COUNT>(&mut values);
+    let factor = O::factor(part, O::of_warp([part]), n);
     // SAFETY: the row has n elements, and no other thread accesses this thread's vectors of the output.
-    unsafe { span.store::<T, O, VECTORS>(output.add(first), &vectors, O::norm(part, n), weight) };
+    unsafe { span.store::<T, O, COUNT>(output.add(first), &values, factor, weight) };
 }

@@ -15,11 +15,12 @@
 //! - An exponential goes through at most k additions on its way to the sum. With each, an online softmax rescales: by an
 //!   exponential (4 u), a product (u) and the sum (u). The distances of the maxima add up to t. So the sum is off by at most
 //!   (4 + 6 k + 3 T) u, with T the mean of t weighted by the exponentials.
-//! - The quotient and the product with it are off by 2 u.
-//! - So an element is off by at most (10 + 6 k + 3 t + 3 T) u. Exponentials below 2^-126 are subnormal: they are off by up
-//!   to 2^-147 more.
-//! - The sum of squares of an RMSNorm is off by at most k u. The quotient by n, n in f32, and the sum with 1e-6 add 3 u. The root
-//!   halves this. The root, its reciprocal, and two products add 4 u: (k / 2 + 5.5) u together.
+//! - An element is its weight, an exponential, times a factor: another exponential, and the reciprocal of the sum. The distances
+//!   of both exponentials add up to t. Their constants are 8 u, the reciprocal is off by u, and both products are off by 2 u.
+//! - So an element is off by at most (15 + 6 k + 3 t + 3 T) u. An exponential below 2^-126 is 0, so an element may be off by
+//!   2^-125 more.
+//! - The sum of squares of an RMSNorm is off by at most (k + 1) u. The quotient by n, n in f32, and the sum with 1e-6 add 3 u.
+//!   The root halves this. The root, its reciprocal, and two products add 4 u: (k / 2 + 6) u together.
 //!
 //! k is n in the first rung. In each other rung a thread has at most n / 32 + 8 elements, and at most 16 additions combine
 //! the threads and blocks. The ends of this interval, rounded to the type of the elements, are the least and the greatest number

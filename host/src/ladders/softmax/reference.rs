@@ -10,7 +10,10 @@ pub(super) enum Op {
 /// The unit roundoff of f32.
 const U: f64 = f32::EPSILON as f64 / 2.0;
 
-/// The error of a subnormal exponential.
+/// The error of an element whose exponential is below 2^-126, and is 0 on the device: of its weight, or of the factor.
+const FLUSHED: f64 = 2.0 * f32::MIN_POSITIVE as f64;
+
+/// The error of a subnormal product.
 const SUBNORMAL: f64 = 8.0 * 1.4e-45;
 
 /// For the terms of second order, and the roundings of the reference.
@@ -64,10 +67,10 @@ impl Reference {
     fn rms_norm(row: &[f64], additions: f64) -> Self {
         let epsilon = f64::from(kernels_gpu::softmax::row::EPSILON);
         let squares: f64 = row.iter().map(|x| x * x).sum();
-        let error = SLACK * (additions / 2.0 + 5.5) * U;
+        let error = SLACK * (additions / 2.0 + 6.0) * U;
         let factor = (squares / row.len() as f64 + epsilon).sqrt().recip();
         let overflow = |sum: f64| if sum > f64::from(f32::MAX) { 0.0 } else { factor };
-        let width = 1.0 + SLACK * additions * U;
+        let width = 1.0 + SLACK * (additions + 1.0) * U;
         Self::RmsNorm { factors: [squares * width, squares / width].map(overflow), error }
     }
 
@@ -79,9 +82,9 @@ impl Reference {
             Self::Softmax { .. } if x == f64::NEG_INFINITY => exact(0.0),
             Self::Softmax { max, sum, error } => {
                 let right = (x - max).exp() / sum;
-                let off = right * SLACK * (error + 6.0 + 3.0 * (max - x)) * U + SUBNORMAL;
+                let off = right * SLACK * (error + 11.0 + 3.0 * (max - x)) * U + FLUSHED;
                 // An exponential of 0 has no error, however far the element is from the maximum.
-                let off = if right == 0.0 { SUBNORMAL } else { off };
+                let off = if right == 0.0 { FLUSHED } else { off };
                 Expected { right, least: (right - off).max(0.0), greatest: right + off }
             }
             Self::RmsNorm { factors, error } => {

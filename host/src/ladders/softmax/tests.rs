@@ -60,7 +60,7 @@ fn a_variant_is_named_after_what_is_not_usual_and_a_block_after_the_row() {
     let entry = |n: u64, chosen: &[_]| rows("softmax_vector", 3, n, chosen).launch.entry;
     assert_eq!(entry(1024, &[]), "softmax_vector_128");
     assert_eq!(entry(4097, &[]), "softmax_vector_256");
-    assert_eq!(entry(65_536, &[("type", "f16")]), "softmax_vector_f16_1024");
+    assert_eq!(entry(32_768, &[("type", "f16")]), "softmax_vector_f16_1024");
     assert_eq!(entry(8192, &[("op", "rmsnorm"), ("type", "f32")]), "softmax_vector_rmsnorm_f32_512");
     let all = rows("softmax_bulk", 3, 100, &[("op", "rmsnorm"), ("data", "masked"), ("resident", "2")]);
     assert_eq!(all.problem.labels().size, "3 × 100, rmsnorm, masked, at most 2 blocks");
@@ -162,9 +162,9 @@ fn what_is_not_possible_is_refused_with_what_is() {
         let problem = made(chosen).unwrap();
         LADDER.launch(LADDER.rung(rung).unwrap(), &*problem, None, engine::DeviceProperties::default())
     };
-    let long = launch("softmax_vector", &[("m", "1"), ("n", "65537")]).unwrap_err().to_string();
+    let long = launch("softmax_vector", &[("m", "1"), ("n", "32769")]).unwrap_err().to_string();
     assert!(
-        long.contains("a row has 65537 elements") && long.contains("use --n 65536, or softmax_cluster_bulk"),
+        long.contains("a row has 32769 elements") && long.contains("use --n 32768, or softmax_bulk"),
         "{long}"
     );
     // Beyond the longest row of all other rungs.

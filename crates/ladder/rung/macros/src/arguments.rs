@@ -95,7 +95,7 @@ pub(crate) struct Arguments {
     pub(crate) published: Option<Published>,
     pub(crate) published_count: Option<LitStr>,
     pub(crate) resident: Option<Expr>,
-    pub(crate) cluster: Option<LitInt>,
+    pub(crate) cluster: Option<Expr>,
     /// Which of [`FLAGS`] are set.
     pub(crate) flags: Vec<Ident>,
 }
