@@ -24,6 +24,7 @@
 mod accesses;
 mod actor;
 mod asynchronous;
+mod classes;
 mod clocks;
 mod grid;
 mod hash;
@@ -57,7 +58,7 @@ use locks::Locks;
 use pairs::Pairs;
 use shadow::Shadow;
 use sites::Sites;
-use threads::{Release, Tree, WarpState};
+use threads::{Knowledge, Release, Tree, WarpState};
 use trial::Trial;
 
 /// The check of one launch.
@@ -183,7 +184,8 @@ impl Race {
         if all_wait && warps.iter().zip(&here).all(|(warp, here)| warp.alive & !here == 0) {
             let clock = warps.iter().map(|warp| warp.clock).max().unwrap_or(0);
             let others = warps.iter().fold(Tree::NONE, |all, warp| all.join(&warp.of_others(grid)));
-            warps.iter_mut().for_each(|warp| warp.meet_block(clock, &others));
+            let known = Arc::new(Knowledge::of_block(clock, others));
+            warps.iter_mut().for_each(|warp| warp.meet_block(clock, &known));
             return;
         }
         let all = arrivals.iter().fold(Tree::NONE, |all, arrival| all.join(&arrival.release.tree(grid)));

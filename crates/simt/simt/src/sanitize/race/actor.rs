@@ -3,12 +3,12 @@
 use std::cell::Cell;
 
 use super::asynchronous::WaitedClocks;
+use super::classes::Classes;
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
 use super::locks::{Locks, Moment};
 use super::shadow::Run;
 use super::sites::{SiteNumber, Sites};
-use super::threads::Class;
 use crate::observe::AccessKind;
 use crate::regs::ALL;
 
@@ -79,7 +79,7 @@ pub(super) struct Actor<'a> {
     pub(super) site: SiteNumber,
     pub(super) writes: bool,
     pub(super) is_strong: bool,
-    pub(super) classes: &'a [Class],
+    pub(super) classes: &'a Classes,
     pub(super) waited: Option<&'a WaitedClocks>,
     pub(super) sites: &'a Sites,
     pub(super) grid: &'a Grid,
@@ -99,11 +99,7 @@ impl Actor<'_> {
     #[inline]
     fn unordered(&self, earlier: &Toucher, lanes: u32) -> Option<(u32, u32)> {
         let lanes = self.issuer.map_or(lanes, |lane| 1 << lane);
-        for (own, known) in self.classes {
-            let mine = own & lanes;
-            if mine == 0 {
-                continue;
-            }
+        for (mine, known) in self.classes.of(lanes) {
             let unknown = not_up_to(known.of(self.home, earlier.warp, self.grid), earlier);
             if unknown == 0 {
                 continue;
@@ -131,7 +127,7 @@ impl Actor<'_> {
         if warp == earlier.warp && earlier.clock <= clock {
             return true;
         }
-        let [(_, known)] = self.classes else { return false };
+        let Some(known) = self.classes.only() else { return false };
         let Node::Uniform(clock) = known.of(self.home, earlier.warp, self.grid) else { return false };
         if self.by_proxy || earlier.clock > *clock {
             return false;
@@ -146,7 +142,7 @@ impl Actor<'_> {
             return None;
         }
         let lane = self.issuer.unwrap_or(0);
-        let (_, known) = self.classes.iter().find(|(own, _)| own >> lane & 1 != 0)?;
+        let (_, known) = self.classes.of(1 << lane).next()?;
         let unknown = not_up_to(known.proxied.at(self.grid.levels, earlier.warp), earlier);
         (unknown != 0).then(|| unknown.trailing_zeros())
     }

@@ -14,7 +14,7 @@ use super::hash::FastHasher;
 use super::sites::Info;
 use super::threads::{Release, Seen, WarpState};
 use crate::observe::{AccessKind, Order, Scope};
-use crate::regs::{LANES, lanes};
+use crate::regs::{ALL, LANES, lanes};
 
 /// Releases that are kept one by one; of more, those of the same scope are joined.
 const MOST: usize = 8;
@@ -164,19 +164,18 @@ impl Locations {
             }
             for (place, lanes) in together(mask, at) {
                 let Some(there) = self.heard.get(&place) else { continue };
-                let mut classes = warp.classes.iter().filter(|(own, _)| own & lanes != 0);
-                if classes.any(|(_, known)| !known.heard.covers(there)) {
+                if warp.classes.of(lanes).any(|(_, known)| !known.heard.covers(there)) {
                     warp.change(lanes, |known| known.heard = known.heard.join(there));
                 }
             }
             return;
         }
-        if self.heard.is_empty() && warp.classes.iter().all(|(_, known)| nothing(&known.heard)) {
+        if self.heard.is_empty() && warp.classes.of(ALL).all(|(_, known)| nothing(&known.heard)) {
             return;
         }
         for (place, lanes) in together(mask, at) {
-            let classes = warp.classes.iter().filter(|(own, _)| own & lanes != 0);
-            for (lanes, own) in classes.map(|(own, known)| (own & lanes, known.heard.clone())).collect::<Vec<_>>() {
+            let classes = warp.classes.of(lanes).map(|(own, known)| (own, known.heard.clone()));
+            for (lanes, own) in classes.collect::<Vec<_>>() {
                 // If both know the same, all go on with one tree, which is compared at once.
                 let joined = self.heard.get(&place).map(|there| there.join(&own));
                 if kind == AccessKind::Atomic
