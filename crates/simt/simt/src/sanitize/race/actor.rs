@@ -142,7 +142,7 @@ impl Actor<'_> {
             return None;
         }
         let lane = self.issuer.unwrap_or(0);
-        let (_, known) = self.classes.of(1 << lane).next()?;
+        let (_, known) = self.classes.first(1 << lane)?;
         let unknown = not_up_to(known.proxied.at(self.grid.levels, earlier.warp), earlier);
         (unknown != 0).then(|| unknown.trailing_zeros())
     }
@@ -226,6 +226,9 @@ impl Actor<'_> {
     /// The collision with an earlier access to the same byte, if it is one.
     #[inline]
     pub(super) fn hit(&self, earlier: &Toucher, wrote: bool, lanes: u32, same_size: bool, byte: u8) -> Option<Hit> {
+        if self.is_strong && !self.by_proxy && self.reason(earlier, same_size).is_none() {
+            return None;
+        }
         let Some(pair) = self.unordered(earlier, lanes) else {
             let lane = self.unproxied(earlier, wrote)?;
             let nearness = self.grid.nearness(self.warp, earlier.warp);
@@ -290,6 +293,10 @@ impl Actor<'_> {
 fn not_up_to(known: &Node, earlier: &Toucher) -> u32 {
     match known {
         Node::Uniform(clock) if earlier.clock <= *clock => 0,
+        Node::Leaf(clocks) if earlier.lanes.is_power_of_two() => {
+            let is_known = earlier.clock <= clocks[earlier.lanes.trailing_zeros() as usize];
+            if is_known { 0 } else { earlier.lanes }
+        }
         Node::Leaf(clocks) => {
             let later = |lane: &usize| earlier.clock > clocks[*lane];
             (0..32).filter(later).fold(0, |all, lane| all | 1 << lane) & earlier.lanes

@@ -30,12 +30,18 @@ impl Classes {
     #[inline]
     pub(super) fn of(&self, mut lanes: u32) -> impl Iterator<Item = (u32, &Arc<Knowledge>)> {
         std::iter::from_fn(move || {
-            let index = self.of.get(lanes.trailing_zeros() as usize)?;
-            let (own, known) = self.all.get(usize::from(*index))?;
-            let own = own & lanes;
+            let (own, known) = self.first(lanes)?;
             lanes &= !own;
-            (own != 0).then_some((own, known))
+            Some((own, known))
         })
+    }
+
+    /// Returns the class of the first of these lanes.
+    #[inline]
+    pub(super) fn first(&self, lanes: u32) -> Option<(u32, &Arc<Knowledge>)> {
+        let index = self.of.get(lanes.trailing_zeros() as usize)?;
+        let (own, known) = self.all.get(usize::from(*index))?;
+        (own & lanes != 0).then_some((own & lanes, known))
     }
 
     /// Returns the classes of these lanes only.

@@ -20,7 +20,10 @@ pub(super) struct Knowledge {
     pub(super) proxied: Node,
     /// What is known behind the next `fence.sc`: what those knew that executed one before, and of whose atomics or barriers
     /// this thread has seen something since. In the order of all such fences those come first.
-    pub(super) heard: Node,
+    heard: Node,
+    /// The clock of the last `fence.sc` that each of these threads executed together with other lanes. Such fences are in any order,
+    /// so `heard` does not have the threads themselves.
+    fence: u32,
 }
 
 /// What is handed over to other threads.
@@ -48,14 +51,20 @@ impl Tree {
 }
 
 impl Knowledge {
-    const NONE: Self =
-        Self { warp: Node::NONE, block: Node::NONE, grid: Node::NONE, proxied: Node::NONE, heard: Node::NONE };
+    const NONE: Self = Self {
+        warp: Node::NONE,
+        block: Node::NONE,
+        grid: Node::NONE,
+        proxied: Node::NONE,
+        heard: Node::NONE,
+        fence: 0,
+    };
 
     /// What the threads of a block know that have waited for each other, at no later clock than this one.
     pub(super) fn of_block(clock: u32, others: Tree) -> Self {
         let Tree { known, proxied, heard } = others;
         let clock = Node::Uniform(clock);
-        Self { warp: clock.clone(), block: clock, grid: known, proxied, heard }
+        Self { warp: clock.clone(), block: clock, grid: known, proxied, heard, fence: 0 }
     }
 
     /// What is known of a warp, by a thread of `own`.
@@ -75,7 +84,30 @@ impl Knowledge {
         let warp = self.warp.join(&Node::lanes(lanes, clock));
         let block = self.block.join_at(1, own, &warp);
         let known = self.grid.join_at(grid.levels - 1, own / 32, &block);
-        Tree { known, proxied: self.proxied.clone(), heard: self.heard.clone() }
+        Tree { known, proxied: self.proxied.clone(), heard: self.heard_by(own, lanes, grid) }
+    }
+
+    /// What `lanes` of a warp have heard, their own fences included.
+    pub(super) fn heard_by(&self, own: WarpNumber, lanes: u32, grid: &Grid) -> Node {
+        match self.fence {
+            0 => self.heard.clone(),
+            clock => self.heard.join_at(grid.levels, own, &Node::lanes(lanes, clock)),
+        }
+    }
+
+    /// Whether there is no `fence.sc` that these threads have executed or heard of.
+    pub(super) fn is_fenceless(&self) -> bool {
+        self.fence == 0 && self.heard.is(&Node::NONE)
+    }
+
+    /// Whether the fences in a tree are known.
+    pub(super) fn has_heard(&self, heard: &Node) -> bool {
+        self.heard.covers(heard)
+    }
+
+    /// Hears of the fences in a tree.
+    pub(super) fn hear(&mut self, heard: &Node) {
+        self.heard = heard.join(&self.heard);
     }
 
     /// What a tree has is known too.
@@ -85,7 +117,7 @@ impl Knowledge {
         self.block = self.block.join(tree.known.at(grid.levels - 1, own / 32));
         self.warp = self.warp.join(self.block.at(1, own));
         self.proxied = tree.proxied.join(&self.proxied);
-        self.heard = tree.heard.join(&self.heard);
+        self.hear(&tree.heard);
     }
 
     fn join(&mut self, other: &Self) {
@@ -93,7 +125,6 @@ impl Knowledge {
         self.block = self.block.join(&other.block);
         self.grid = self.grid.join(&other.grid);
         self.proxied = self.proxied.join(&other.proxied);
-        self.heard = self.heard.join(&other.heard);
     }
 }
 
@@ -161,7 +192,7 @@ impl Release {
             if !self.is_single() {
                 let covers = known.grid.covers(&others.known)
                     && known.proxied.covers(&others.proxied)
-                    && known.heard.covers(&others.heard);
+                    && known.has_heard(&others.heard);
                 return if covers { all | own } else { all };
             }
             let unknown = self.lanes & !known.of(by.number, *warp, grid).lanes_at(*clock);
@@ -335,7 +366,10 @@ impl WarpState {
         // Threads that have ended are taken to have come, as at a barrier of the block.
         let lanes = if self.alive & !lanes == 0 { ALL } else { lanes };
         let mut together = Knowledge::NONE;
-        self.classes.of(lanes).for_each(|(_, known)| together.join(known));
+        for (lanes, known) in self.classes.of(lanes) {
+            together.join(known);
+            together.hear(&known.heard_by(self.number, lanes, grid));
+        }
         together.warp = together.warp.join(&Node::lanes(lanes, self.clock));
         if let Some(issued) = &self.issued {
             together.grid = issued.waited.add_to(lanes, self.number, &together.grid, grid);
@@ -346,10 +380,10 @@ impl WarpState {
 
     /// What all lanes know of other blocks and of asynchronous operations, and what of all is behind a proxy fence.
     pub(super) fn of_others(&self, grid: &Grid) -> Tree {
-        let mut all = self.classes.of(ALL).fold(Tree::NONE, |all, (_, known)| Tree {
+        let mut all = self.classes.of(ALL).fold(Tree::NONE, |all, (lanes, known)| Tree {
             known: all.known.join(&known.grid),
             proxied: all.proxied.join(&known.proxied),
-            heard: all.heard.join(&known.heard),
+            heard: all.heard.join(&known.heard_by(self.number, lanes, grid)),
         });
         if let Some(issued) = &self.issued {
             all.known = issued.waited.add_to(ALL, self.number, &all.known, grid);
@@ -369,7 +403,9 @@ impl WarpState {
         self.change(lanes, |known| {
             let heard = Tree { known: known.heard.clone(), ..Tree::NONE };
             known.learn(own, &heard, grid);
-            known.heard = known.tree(own, lanes, clock, grid).known;
+            let is_single = lanes.is_power_of_two();
+            known.heard = known.tree(own, if is_single { lanes } else { 0 }, clock, grid).known;
+            known.fence = if is_single { 0 } else { clock };
         });
     }
 
