@@ -260,7 +260,14 @@ fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope:
         Kind::WarpBarrier => "the warp barrier".to_owned(),
         Kind::ClusterBarrier => "the cluster barrier".to_owned(),
     };
-    let Some(scope) = scope else { return format!("hint: {what} at {place} orders no accesses in this run") };
+    // The scope .sys is for threads that the launch does not have.
+    let unless = match kind {
+        Kind::Fence(Scope::Sys) | Kind::Access(Scope::Sys) => {
+            ", unless the host or another GPU accesses the memory during the launch"
+        }
+        _ => "",
+    };
+    let Some(scope) = scope else { return format!("hint: {what} at {place} orders no accesses in this run{unless}") };
     let (name, function) = match scope {
         Scope::Cta => ("cta", "__threadfence_block()"),
         Scope::Cluster => ("cluster", ""),
@@ -280,13 +287,11 @@ fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope:
         better += &format!(" (`{function}`)");
     }
     match (kind, scope) {
-        (_, Scope::Gpu | Scope::Sys) => {
-            better += ", unless the host or another GPU accesses the memory during the launch";
-        }
+        (_, Scope::Gpu | Scope::Sys) => {}
         (Kind::Fence(_), Scope::Cta) => better += ": it orders only threads of one block in this run",
         (Kind::Fence(_), Scope::Cluster) => better += ": it orders only threads of one cluster in this run",
         (_, Scope::Cta) => better += ": only threads of one block depend on it in this run",
         (_, Scope::Cluster) => better += ": only threads of one cluster depend on it in this run",
     }
-    format!("hint: {what} at {place} {better}")
+    format!("hint: {what} at {place} {better}{unless}")
 }

@@ -24,6 +24,7 @@
 mod accesses;
 mod actor;
 mod asynchronous;
+mod classes;
 mod clocks;
 mod grid;
 mod hash;
@@ -45,7 +46,7 @@ use super::observer::{Checker, LaunchFacts};
 use crate::observe::{
     Access, AsyncGroup, BarrierArrival, FenceKind, Issue, MbarrierEvent, Places, Scope, Site, WarpId,
 };
-use crate::regs::{ALL, lanes};
+use crate::regs::ALL;
 use crate::run::{Machine, available_memory};
 use actor::Hit;
 use asynchronous::Objects;
@@ -57,7 +58,7 @@ use locks::Locks;
 use pairs::Pairs;
 use shadow::Shadow;
 use sites::Sites;
-use threads::{Release, Tree, WarpState};
+use threads::{Knowledge, Release, Tree, WarpState};
 use trial::Trial;
 
 /// The check of one launch.
@@ -183,7 +184,8 @@ impl Race {
         if all_wait && warps.iter().zip(&here).all(|(warp, here)| warp.alive & !here == 0) {
             let clock = warps.iter().map(|warp| warp.clock).max().unwrap_or(0);
             let others = warps.iter().fold(Tree::NONE, |all, warp| all.join(&warp.of_others(grid)));
-            warps.iter_mut().for_each(|warp| warp.meet_block(clock, &others));
+            let known = Arc::new(Knowledge::of_block(clock, others));
+            warps.iter_mut().for_each(|warp| warp.meet_block(clock, &known));
             return;
         }
         let all = arrivals.iter().fold(Tree::NONE, |all, arrival| all.join(&arrival.release.tree(grid)));
@@ -194,17 +196,13 @@ impl Race {
 
     /// Lanes execute a fence that orders memory.
     fn fence_of(&mut self, warp_id: WarpId, mask: u32, scope: Scope, kind: FenceKind) {
-        let Self { blocks, grid: Some(grid), locks, trial, .. } = self else { return };
+        let Self { blocks, grid: Some(grid), locks, .. } = self else { return };
         let warp = blocks.get_mut(&warp_id.block).and_then(|own| own.warps.get_mut(warp_id.warp as usize));
         let Some(warp) = warp else { return };
         warp.acquire_pending(mask, scope, grid);
         locks.fence(warp, mask, scope);
         if kind == FenceKind::Sc && scope > Scope::Cta {
-            // The fences of a warp's lanes are in any order. Only a trial pays for that.
-            match trial {
-                Some(_) => lanes(mask).for_each(|lane| warp.fence_in_order(1 << lane, grid)),
-                None => warp.fence_in_order(mask, grid),
-            }
+            warp.fence_in_order(mask, grid);
         }
         warp.fence(mask, scope);
     }

@@ -60,6 +60,21 @@ fn a_message_is_passed_by_release_and_acquire() {
 }
 
 #[test]
+fn a_fence_orders_what_its_lane_has_done() {
+    // All lanes of block 0 write and execute one fence, then lane 0 sets the flag. Block 1 reads what a lane has written.
+    let pass = |offset: u32| {
+        format!(
+            "setp.ne.u32 %p1, %cta, 0;\n@%p1 bra wait;\nst.global.u32 [%mine+4], 7;\nmembar.gl;\nsetp.eq.u32 %p0, %tid, 0;\n\
+             @%p0 st.relaxed.gpu.global.u32 [%out], 1;\nbra done;\n\
+             wait:\nld.relaxed.gpu.global.u32 %r0, [%out];\nsetp.eq.u32 %p2, %r0, 0;\n@%p2 bra wait;\nmembar.gl;\n\
+             ld.global.u32 %r1, [%out+{offset}];\ndone:"
+        )
+    };
+    clean(&pass(4), 2, 32);
+    races(&pass(8), 2, 32, "read of 4 bytes races with a write of 4 bytes by another block");
+}
+
+#[test]
 fn a_plain_flag_is_a_race() {
     let pass =
         message("membar.gl;\nst.global.u32 [%out], 1;", "ld.global.u32 %r0, [%out];").replace("AFTER", "membar.gl;");

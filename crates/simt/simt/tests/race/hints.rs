@@ -98,6 +98,8 @@ fn a_fence_that_nobody_needs() {
             "`fence.sc.sys` could be `fence.sc.gpu`, unless the host or another GPU accesses the memory during the launch",
         ],
     );
+    let unless = ", unless the host or another GPU accesses the memory during the launch";
+    hints("fence.sc.sys;", 2, 64, &[&format!("`fence.sc.sys`{NOTHING}{unless}")]);
 }
 
 #[test]
@@ -212,7 +214,7 @@ fn scopes_of_atomics() {
     let gpu = format!("`atom.relaxed.sys.global.add.u32` could be `atom.relaxed.gpu.global.add.u32`{host}");
     hints(shared, 2, 64, &[&gpu]);
     let own = "mad.wide.u32 %a0, %cta, 4, %out;\natom.relaxed.sys.global.add.u32 %r0, [%a0], 1;";
-    let cta = format!("`atom.relaxed.sys.global.add.u32` could be `atom.relaxed.cta.global.add.u32`: {block}");
+    let cta = format!("`atom.relaxed.sys.global.add.u32` could be `atom.relaxed.cta.global.add.u32`: {block}{host}");
     hints(own, 2, 64, &[&cta]);
     hints(own, 1, 64, &[&gpu]);
     let default = own.replace("relaxed.sys.", "");

@@ -39,7 +39,7 @@ impl Race {
     fn touch(&mut self, touch: &Touch<'_, '_>, each_run: impl FnOnce(&Run, &mut dyn FnMut(u64, &Run))) {
         let Touch { site, warp_id, space, whose, places, .. } = *touch;
         let number = self.sites.number(site);
-        let (order, is_volatile) = (self.sites.info(number).order, self.sites.info(number).is_volatile);
+        let Info { order, is_volatile, locks: takes_lock, .. } = *self.sites.info(number);
         // The state of the warp is put aside while the shadow of its block is changed.
         let Some((warp, grid)) = self.warp(warp_id) else { return };
         // Volatile accesses stay in program order, so a thread that has seen a flag needs no fence before them.
@@ -80,9 +80,12 @@ impl Race {
                 if actor.writes && !run.lanes.is_power_of_two() && run.is_of_same_bytes() && !is_atomic {
                     hits.push(actor.collision(run));
                 }
-                if !locks.is_empty() && actor.is_threads() {
+                // The access that takes a lock is not in the critical section.
+                let is_in_section = !locks.is_empty() && actor.is_threads() && !takes_lock;
+                let open = if is_in_section { locks.open(home, run.lanes) } else { 0 };
+                if open != 0 {
                     shadow.visit(line, run, |earlier, wrote, lanes, byte| {
-                        hits.extend(actor.locked(earlier, wrote, (lanes, clock), byte, locks));
+                        hits.extend(actor.locked(earlier, wrote, (lanes & open, clock), byte, locks));
                     });
                 }
                 shadow.access(line, run, full, &actor, hits);

@@ -3,12 +3,12 @@
 use std::cell::Cell;
 
 use super::asynchronous::WaitedClocks;
+use super::classes::Classes;
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
 use super::locks::{Locks, Moment};
 use super::shadow::Run;
 use super::sites::{SiteNumber, Sites};
-use super::threads::Class;
 use crate::observe::AccessKind;
 use crate::regs::ALL;
 
@@ -79,7 +79,7 @@ pub(super) struct Actor<'a> {
     pub(super) site: SiteNumber,
     pub(super) writes: bool,
     pub(super) is_strong: bool,
-    pub(super) classes: &'a [Class],
+    pub(super) classes: &'a Classes,
     pub(super) waited: Option<&'a WaitedClocks>,
     pub(super) sites: &'a Sites,
     pub(super) grid: &'a Grid,
@@ -99,11 +99,7 @@ impl Actor<'_> {
     #[inline]
     fn unordered(&self, earlier: &Toucher, lanes: u32) -> Option<(u32, u32)> {
         let lanes = self.issuer.map_or(lanes, |lane| 1 << lane);
-        for (own, known) in self.classes {
-            let mine = own & lanes;
-            if mine == 0 {
-                continue;
-            }
+        for (mine, known) in self.classes.of(lanes) {
             let unknown = not_up_to(known.of(self.home, earlier.warp, self.grid), earlier);
             if unknown == 0 {
                 continue;
@@ -131,7 +127,7 @@ impl Actor<'_> {
         if warp == earlier.warp && earlier.clock <= clock {
             return true;
         }
-        let [(_, known)] = self.classes else { return false };
+        let Some(known) = self.classes.only() else { return false };
         let Node::Uniform(clock) = known.of(self.home, earlier.warp, self.grid) else { return false };
         if self.by_proxy || earlier.clock > *clock {
             return false;
@@ -146,7 +142,7 @@ impl Actor<'_> {
             return None;
         }
         let lane = self.issuer.unwrap_or(0);
-        let (_, known) = self.classes.iter().find(|(own, _)| own >> lane & 1 != 0)?;
+        let (_, known) = self.classes.first(1 << lane)?;
         let unknown = not_up_to(known.proxied.at(self.grid.levels, earlier.warp), earlier);
         (unknown != 0).then(|| unknown.trailing_zeros())
     }
@@ -230,6 +226,9 @@ impl Actor<'_> {
     /// The collision with an earlier access to the same byte, if it is one.
     #[inline]
     pub(super) fn hit(&self, earlier: &Toucher, wrote: bool, lanes: u32, same_size: bool, byte: u8) -> Option<Hit> {
+        if self.is_strong && !self.by_proxy && self.reason(earlier, same_size).is_none() {
+            return None;
+        }
         let Some(pair) = self.unordered(earlier, lanes) else {
             let lane = self.unproxied(earlier, wrote)?;
             let nearness = self.grid.nearness(self.warp, earlier.warp);
@@ -294,6 +293,10 @@ impl Actor<'_> {
 fn not_up_to(known: &Node, earlier: &Toucher) -> u32 {
     match known {
         Node::Uniform(clock) if earlier.clock <= *clock => 0,
+        Node::Leaf(clocks) if earlier.lanes.is_power_of_two() => {
+            let is_known = earlier.clock <= clocks[earlier.lanes.trailing_zeros() as usize];
+            if is_known { 0 } else { earlier.lanes }
+        }
         Node::Leaf(clocks) => {
             let later = |lane: &usize| earlier.clock > clocks[*lane];
             (0..32).filter(later).fold(0, |all, lane| all | 1 << lane) & earlier.lanes

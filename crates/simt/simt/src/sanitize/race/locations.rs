@@ -14,7 +14,7 @@ use super::hash::FastHasher;
 use super::sites::Info;
 use super::threads::{Release, Seen, WarpState};
 use crate::observe::{AccessKind, Order, Scope};
-use crate::regs::{LANES, lanes};
+use crate::regs::{ALL, LANES, lanes};
 
 /// Releases that are kept one by one; of more, those of the same scope are joined.
 const MOST: usize = 8;
@@ -53,7 +53,6 @@ impl Locations {
     ) {
         let Info { kind, order, .. } = info;
         let writes = kind != AccessKind::Load;
-        self.hear(warp, (kind, mask), &at);
         if info.spins {
             self.flags.extend(lanes(mask).map(&at));
         }
@@ -65,62 +64,60 @@ impl Locations {
         };
         let hands_over =
             writes && (order.releases() || sets != 0 || warp.fenced.iter().any(|fence| fence.lanes & mask != 0));
-        if !hands_over && self.all.is_empty() {
+        let hears = !self.heard.is_empty() || writes && warp.classes.of(ALL).any(|(_, known)| !known.is_fenceless());
+        if !hears && !hands_over && self.all.is_empty() {
             return;
         }
+        let places = together(mask, at);
+        if hears {
+            self.hear(warp, kind, &places, grid);
+        }
         if !writes {
-            for (place, lanes) in together(mask, at) {
-                self.read(warp, (place, lanes), order, grid);
+            for place in places {
+                self.read(warp, place, order, grid);
             }
             return;
         }
         let by_volatile = !order.releases();
-        let released = (order.releases() || sets != 0).then(|| warp.release(mask));
-        let own_lanes = if by_volatile { sets } else { mask };
-        let releases_of = |warp: &WarpState, lanes: u32| {
-            let own = released.clone().filter(|_| own_lanes & lanes != 0);
-            let own =
-                own.map(|snapshot| Release { snapshot, lanes: own_lanes & lanes, scope: order.scope, by_volatile });
-            let fences = warp.fenced.iter().filter(|fence| fence.lanes & lanes != 0).map(|fence| Release {
-                snapshot: fence.snapshot.clone(),
-                lanes: fence.lanes & lanes,
-                scope: fence.scope.min(order.scope),
-                by_volatile: false,
-            });
-            own.into_iter().chain(fences).collect::<Vec<_>>()
-        };
-        for (place, mut lanes_there) in together(mask, &at) {
+        let lanes_of_own = if by_volatile { sets } else { mask };
+        let own = (lanes_of_own != 0).then(|| Release {
+            snapshot: warp.release(mask),
+            lanes: lanes_of_own,
+            scope: order.scope,
+            by_volatile,
+        });
+        for (place, mut lanes_there) in places {
             // Of several stores, the one of the last lane is left.
             if kind == AccessKind::Store {
                 lanes_there = 1 << lanes_there.ilog2();
             }
             // Atomics of one instruction see those of the lanes before, which changes nothing if all know each other's releases.
-            let all = releases_of(warp, lanes_there);
-            let is_single = lanes_there.is_power_of_two();
-            if is_single || all.iter().all(|release| release.known_by(warp, lanes_there, grid) == lanes_there) {
-                self.hand_over(warp, (place, lanes_there), info, all, grid);
+            let is_known = |release: Release| release.known_by(warp, lanes_there, grid) == lanes_there;
+            if lanes_there.is_power_of_two() || released(warp, &own, (lanes_there, order.scope)).all(is_known) {
+                self.hand_over(warp, (place, lanes_there), info, &own, grid);
                 continue;
             }
             for lane in lanes(lanes_there) {
-                self.hand_over(warp, (place, 1 << lane), info, releases_of(warp, 1 << lane), grid);
+                self.hand_over(warp, (place, 1 << lane), info, &own, grid);
             }
         }
     }
 
-    /// Lanes write to a place, and hand over releases there. An atomic operation reads the place first.
+    /// Lanes write to a place, and hand over there what they have released, with `own` by this write. An atomic operation reads the place first.
     fn hand_over(
         &mut self,
         warp: &mut WarpState,
         (place, mask): (u64, u32),
         Info { kind, order, .. }: Info,
-        new: Vec<Release>,
+        own: &Option<Release>,
         grid: &Grid,
     ) {
         if kind == AccessKind::Atomic {
             self.read(warp, (place, mask), order, grid);
         }
         let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
-        if new.is_empty() {
+        let mut new = released(warp, own, (mask, order.scope)).peekable();
+        if new.peek().is_none() {
             if !is_atomic {
                 self.all.remove(&place);
             }
@@ -130,7 +127,7 @@ impl Locations {
         if !is_atomic {
             releases.clear();
         }
-        let changes = new.into_iter().fold(false, |changes, release| add(releases, release, grid) | changes);
+        let changes = new.fold(false, |changes, release| add(releases, release, grid) | changes);
         if releases.len() > MOST {
             join(releases, grid);
         }
@@ -156,40 +153,33 @@ impl Locations {
 
 impl Locations {
     /// Lanes hear of the `fence.sc` of those that have written what they read, and tell others of theirs.
-    fn hear(&mut self, warp: &mut WarpState, (kind, mask): (AccessKind, u32), at: impl Fn(usize) -> u64) {
-        let nothing = |heard: &Node| matches!(heard, Node::Uniform(0));
+    fn hear(&mut self, warp: &mut WarpState, kind: AccessKind, places: &[(u64, u32)], grid: &Grid) {
         if kind == AccessKind::Load {
-            if self.heard.is_empty() {
-                return;
-            }
-            for (place, lanes) in together(mask, at) {
+            for (place, lanes) in places.iter().copied() {
                 let Some(there) = self.heard.get(&place) else { continue };
-                let mut classes = warp.classes.iter().filter(|(own, _)| own & lanes != 0);
-                if classes.any(|(_, known)| !known.heard.covers(there)) {
-                    warp.change(lanes, |known| known.heard = known.heard.join(there));
+                if warp.classes.of(lanes).any(|(_, known)| !known.has_heard(there)) {
+                    warp.change(lanes, |known| known.hear(there));
                 }
             }
             return;
         }
-        if self.heard.is_empty() && warp.classes.iter().all(|(_, known)| nothing(&known.heard)) {
-            return;
-        }
-        for (place, lanes) in together(mask, at) {
-            let classes = warp.classes.iter().filter(|(own, _)| own & lanes != 0);
-            for (lanes, own) in classes.map(|(own, known)| (own & lanes, known.heard.clone())).collect::<Vec<_>>() {
+        for (place, mut left) in places.iter().copied() {
+            while let Some((lanes, known)) = warp.classes.first(left) {
+                left &= !lanes;
+                let own = known.heard_by(warp.number, lanes, grid);
                 // If both know the same, all go on with one tree, which is compared at once.
                 let joined = self.heard.get(&place).map(|there| there.join(&own));
                 if kind == AccessKind::Atomic
                     && let Some(joined) = joined.as_ref().filter(|joined| !joined.is(&own))
                 {
-                    warp.change(lanes, |known| known.heard = joined.clone());
+                    warp.change(lanes, |known| known.hear(joined));
                 }
                 match kind {
-                    AccessKind::Store if nothing(&own) => drop(self.heard.remove(&place)),
+                    AccessKind::Store if own.is(&Node::NONE) => drop(self.heard.remove(&place)),
                     AccessKind::Store => drop(self.heard.insert(place, own)),
                     AccessKind::Atomic | AccessKind::Reduction => {
                         let all = joined.unwrap_or(own);
-                        if !nothing(&all) {
+                        if !all.is(&Node::NONE) {
                             self.heard.insert(place, all);
                         }
                     }
@@ -198,6 +188,20 @@ impl Locations {
             }
         }
     }
+}
+
+/// Returns what a write by lanes with this scope hands over: what they have released with a fence, and with `own` by the write.
+fn released<'a>(
+    warp: &'a WarpState,
+    own: &'a Option<Release>,
+    (lanes, scope): (u32, Scope),
+) -> impl Iterator<Item = Release> + 'a {
+    let of_lanes = own.iter().chain(&warp.fenced).filter(move |release| release.lanes & lanes != 0);
+    of_lanes.map(move |release| Release {
+        lanes: release.lanes & lanes,
+        scope: release.scope.min(scope),
+        ..release.clone()
+    })
 }
 
 /// Adds a release, in place of those that a thread gets with it. Returns whether anything changes.
@@ -255,15 +259,18 @@ fn acquire(warp: &mut WarpState, lanes: u32, order: Order, release: &Release, gr
     }
 }
 
-/// The lanes that access the same place, place by place.
-fn together(mut left: u32, at: impl Fn(usize) -> u64) -> impl Iterator<Item = (u64, u32)> {
-    let mut places = [0; LANES];
+/// The places that lanes access, each with its lanes.
+fn together(mut left: u32, at: impl Fn(usize) -> u64) -> Vec<(u64, u32)> {
+    let (mut places, mut all) = ([0; LANES], Vec::with_capacity(LANES));
     lanes(left).for_each(|lane| places[lane] = at(lane));
-    std::iter::from_fn(move || {
-        let place = places[lanes(left).next()?];
+    if lanes(left).is_sorted_by(|one, next| places[*one] < places[*next]) {
+        return lanes(left).map(|lane| (places[lane], 1 << lane)).collect();
+    }
+    while let Some(lane) = lanes(left).next() {
         // All lanes, because the compiler makes vectors of that.
-        let same = (0..LANES).fold(0, |all, lane| all | u32::from(places[lane] == place) << lane) & left;
+        let same = (0..LANES).fold(0, |all, other| all | u32::from(places[other] == places[lane]) << other) & left;
         left &= !same;
-        Some((place, same))
-    })
+        all.push((places[lane], same));
+    }
+    all
 }

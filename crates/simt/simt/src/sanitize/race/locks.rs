@@ -11,6 +11,7 @@
 //! recognized.
 
 use std::collections::{HashMap, VecDeque};
+use std::sync::Arc;
 
 use super::grid::{Grid, Nearness, WarpNumber};
 use super::hash::FastHasher;
@@ -40,7 +41,7 @@ struct Section {
     /// The fences in the section: an access with a later clock comes after the fence.
     fences: Vec<(u32, Scope)>,
     /// What the thread knew before it took the lock.
-    before: Knowledge,
+    before: Arc<Knowledge>,
 }
 
 impl Section {
@@ -64,10 +65,19 @@ impl Locks {
         self.sections.is_empty()
     }
 
+    /// Returns those of these lanes that have a lock.
+    pub(super) fn open(&self, warp: WarpNumber, mask: u32) -> u32 {
+        let is_open = |lane: &usize| {
+            let sections = self.sections.get(&(warp, *lane as u32));
+            sections.is_some_and(|own| own.iter().any(|own| own.to.is_none()))
+        };
+        lanes(mask).filter(is_open).fold(0, |all, lane| all | 1 << lane)
+    }
+
     /// Lanes try to take a lock at `at`, in a loop that ends when they have it.
     pub(super) fn take(&mut self, warp: &WarpState, mask: u32, order: Order, at: impl Fn(usize) -> u64) {
         for lane in lanes(mask) {
-            let (lock, Some(before)) = (at(lane), warp.of_lane(lane)) else { continue };
+            let (lock, Some((_, before))) = (at(lane), warp.classes.first(1 << lane)) else { continue };
             let sections = self.sections.entry((warp.number, lane as u32)).or_default();
             sections.retain(|own| own.to.is_some() || own.lock != lock);
             if sections.len() == MOST {

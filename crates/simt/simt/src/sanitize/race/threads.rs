@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::asynchronous::{Issued, WaitedClocks};
+use super::classes::Classes;
 use super::clocks::Node;
 use super::grid::{Grid, Nearness, WarpNumber};
 use crate::observe::Scope;
@@ -19,7 +20,10 @@ pub(super) struct Knowledge {
     pub(super) proxied: Node,
     /// What is known behind the next `fence.sc`: what those knew that executed one before, and of whose atomics or barriers
     /// this thread has seen something since. In the order of all such fences those come first.
-    pub(super) heard: Node,
+    heard: Node,
+    /// The clock of the last `fence.sc` that each of these threads executed together with other lanes. Such fences are in any order,
+    /// so `heard` does not have the threads themselves.
+    fence: u32,
 }
 
 /// What is handed over to other threads.
@@ -47,8 +51,21 @@ impl Tree {
 }
 
 impl Knowledge {
-    const NONE: Self =
-        Self { warp: Node::NONE, block: Node::NONE, grid: Node::NONE, proxied: Node::NONE, heard: Node::NONE };
+    const NONE: Self = Self {
+        warp: Node::NONE,
+        block: Node::NONE,
+        grid: Node::NONE,
+        proxied: Node::NONE,
+        heard: Node::NONE,
+        fence: 0,
+    };
+
+    /// What the threads of a block know that have waited for each other, at no later clock than this one.
+    pub(super) fn of_block(clock: u32, others: Tree) -> Self {
+        let Tree { known, proxied, heard } = others;
+        let clock = Node::Uniform(clock);
+        Self { warp: clock.clone(), block: clock, grid: known, proxied, heard, fence: 0 }
+    }
 
     /// What is known of a warp, by a thread of `own`.
     #[inline]
@@ -67,7 +84,30 @@ impl Knowledge {
         let warp = self.warp.join(&Node::lanes(lanes, clock));
         let block = self.block.join_at(1, own, &warp);
         let known = self.grid.join_at(grid.levels - 1, own / 32, &block);
-        Tree { known, proxied: self.proxied.clone(), heard: self.heard.clone() }
+        Tree { known, proxied: self.proxied.clone(), heard: self.heard_by(own, lanes, grid) }
+    }
+
+    /// What `lanes` of a warp have heard, their own fences included.
+    pub(super) fn heard_by(&self, own: WarpNumber, lanes: u32, grid: &Grid) -> Node {
+        match self.fence {
+            0 => self.heard.clone(),
+            clock => self.heard.join_at(grid.levels, own, &Node::lanes(lanes, clock)),
+        }
+    }
+
+    /// Whether there is no `fence.sc` that these threads have executed or heard of.
+    pub(super) fn is_fenceless(&self) -> bool {
+        self.fence == 0 && self.heard.is(&Node::NONE)
+    }
+
+    /// Whether the fences in a tree are known.
+    pub(super) fn has_heard(&self, heard: &Node) -> bool {
+        self.heard.covers(heard)
+    }
+
+    /// Hears of the fences in a tree.
+    pub(super) fn hear(&mut self, heard: &Node) {
+        self.heard = heard.join(&self.heard);
     }
 
     /// What a tree has is known too.
@@ -77,7 +117,7 @@ impl Knowledge {
         self.block = self.block.join(tree.known.at(grid.levels - 1, own / 32));
         self.warp = self.warp.join(self.block.at(1, own));
         self.proxied = tree.proxied.join(&self.proxied);
-        self.heard = tree.heard.join(&self.heard);
+        self.hear(&tree.heard);
     }
 
     fn join(&mut self, other: &Self) {
@@ -85,19 +125,15 @@ impl Knowledge {
         self.block = self.block.join(&other.block);
         self.grid = self.grid.join(&other.grid);
         self.proxied = self.proxied.join(&other.proxied);
-        self.heard = self.heard.join(&other.heard);
     }
 }
-
-/// Lanes of a warp that know the same.
-pub(super) type Class = (u32, Knowledge);
 
 /// What lanes of a warp knew at a moment.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) warp: WarpNumber,
     pub(super) clock: u32,
-    classes: Vec<Class>,
+    classes: Classes,
     /// The asynchronous operations that each lane has waited for.
     waited: Option<WaitedClocks>,
     /// What others had released that is handed over together with it.
@@ -119,9 +155,8 @@ impl Release {
     /// What the lanes knew, themselves included.
     pub(super) fn tree(&self, grid: &Grid) -> Tree {
         let Snapshot { warp, clock, classes, waited, others } = &*self.snapshot;
-        let classes = classes.iter().filter(|(own, _)| own & self.lanes != 0);
-        let tree = classes
-            .fold(others.clone(), |all, (own, known)| all.join(&known.tree(*warp, own & self.lanes, *clock, grid)));
+        let classes = classes.of(self.lanes);
+        let tree = classes.fold(others.clone(), |all, (own, known)| all.join(&known.tree(*warp, own, *clock, grid)));
         match waited {
             Some(waited) => Tree { known: waited.add_to(self.lanes, *warp, &tree.known, grid), ..tree },
             None => tree,
@@ -132,7 +167,7 @@ impl Release {
     pub(super) fn joined(&self, other: &Self, grid: &Grid) -> Self {
         let Snapshot { warp, clock, .. } = *self.snapshot;
         let others = self.tree(grid).join(&other.tree(grid));
-        let snapshot = Snapshot { warp, clock, classes: Vec::new(), waited: None, others };
+        let snapshot = Snapshot { warp, clock, classes: Classes::default(), waited: None, others };
         Self { snapshot: Arc::new(snapshot), ..*self }
     }
 
@@ -153,19 +188,18 @@ impl Release {
     /// Which of these lanes of a warp know it already.
     pub(super) fn known_by(&self, by: &WarpState, lanes: u32, grid: &Grid) -> u32 {
         let Snapshot { warp, clock, others, .. } = &*self.snapshot;
-        let classes = by.classes.iter().filter(|(own, _)| own & lanes != 0);
-        classes.fold(0, |all, (own, known)| {
+        by.classes.of(lanes).fold(0, |all, (own, known)| {
             if !self.is_single() {
                 let covers = known.grid.covers(&others.known)
                     && known.proxied.covers(&others.proxied)
-                    && known.heard.covers(&others.heard);
-                return if covers { all | own & lanes } else { all };
+                    && known.has_heard(&others.heard);
+                return if covers { all | own } else { all };
             }
             let unknown = self.lanes & !known.of(by.number, *warp, grid).lanes_at(*clock);
             match unknown {
-                0 => all | own & lanes,
+                0 => all | own,
                 // Each lane knows of itself.
-                _ if unknown.is_power_of_two() && by.number == *warp => all | own & lanes & unknown,
+                _ if unknown.is_power_of_two() && by.number == *warp => all | own & unknown,
                 _ => all,
             }
         })
@@ -191,12 +225,14 @@ impl Release {
             true => later.scope >= self.scope,
             false => later.scope >= Scope::Gpu,
         };
-        let mut classes = its.classes.iter().filter(|(lanes, _)| lanes & later.lanes != 0);
         reaches
             && self.is_single()
             && later.is_single()
             && self.by_volatile == later.by_volatile
-            && classes.all(|(_, known)| self.lanes & !known.of(its.warp, own.warp, grid).lanes_at(own.clock) == 0)
+            && its
+                .classes
+                .of(later.lanes)
+                .all(|(_, known)| self.lanes & !known.of(its.warp, own.warp, grid).lanes_at(own.clock) == 0)
     }
 }
 
@@ -223,22 +259,6 @@ pub(super) struct Seen {
     pub(super) is_flag: bool,
 }
 
-/// Changes what some lanes of a warp know.
-fn change_some(classes: &mut Vec<Class>, lanes: u32, change: impl Fn(&mut Knowledge)) {
-    let mut rest = Vec::new();
-    for (own, known) in classes.iter_mut() {
-        if *own & lanes == 0 {
-            continue;
-        }
-        if *own & !lanes != 0 {
-            rest.push((*own & !lanes, known.clone()));
-            *own &= lanes;
-        }
-        change(known);
-    }
-    classes.append(&mut rest);
-}
-
 /// A warp that runs.
 #[derive(Debug)]
 pub(super) struct WarpState {
@@ -249,8 +269,7 @@ pub(super) struct WarpState {
     pub(super) in_cluster: u32,
     /// The time of its accesses. It goes on where a lane tells others of those that are done.
     pub(super) clock: u32,
-    /// Together all lanes.
-    pub(super) classes: Vec<Class>,
+    pub(super) classes: Classes,
     /// The asynchronous operations, if there are any.
     pub(super) issued: Option<Box<Issued>>,
     /// The last fences of each lane, the last one at the end.
@@ -268,7 +287,7 @@ impl WarpState {
             alive,
             in_cluster: 0,
             clock: 1,
-            classes: vec![(ALL, Knowledge::NONE)],
+            classes: Classes::uniform(Arc::new(Knowledge::NONE)),
             issued: None,
             fenced: Vec::new(),
             pending: Vec::new(),
@@ -278,7 +297,7 @@ impl WarpState {
 
     /// What some lanes know now. The time goes on.
     pub(super) fn release(&mut self, lanes: u32) -> Arc<Snapshot> {
-        let classes = self.classes.iter().filter(|(own, _)| own & lanes != 0).cloned().collect();
+        let classes = self.classes.part(lanes);
         let waited = self.issued.as_ref().map(|issued| issued.waited.clone());
         let snapshot = Snapshot { warp: self.number, clock: self.clock, classes, waited, others: Tree::NONE };
         self.clock += 1;
@@ -287,14 +306,14 @@ impl WarpState {
 
     /// Changes what some lanes know.
     pub(super) fn change(&mut self, lanes: u32, change: impl Fn(&mut Knowledge)) {
-        change_some(&mut self.classes, lanes, change);
+        self.classes.change(lanes, change);
     }
 
     /// What lanes know together with what they have read without acquiring it; `None` if they have acquired everything.
-    pub(super) fn with_pending(&self, grid: &Grid) -> Option<Vec<Class>> {
+    pub(super) fn with_pending(&self, grid: &Grid) -> Option<Classes> {
         let mut classes = (!self.pending.is_empty()).then(|| self.classes.clone())?;
         for own in &self.pending {
-            change_some(&mut classes, own.lanes, |known| known.learn(self.number, &own.tree, grid));
+            classes.change(own.lanes, |known| known.learn(self.number, &own.tree, grid));
         }
         Some(classes)
     }
@@ -346,33 +365,25 @@ impl WarpState {
     pub(super) fn meet(&mut self, lanes: u32, grid: &Grid) {
         // Threads that have ended are taken to have come, as at a barrier of the block.
         let lanes = if self.alive & !lanes == 0 { ALL } else { lanes };
-        let mut together: Option<Knowledge> = None;
-        self.classes.retain_mut(|(own, known)| {
-            if *own & lanes != 0 {
-                match &mut together {
-                    Some(together) => together.join(known),
-                    None => together = Some(known.clone()),
-                }
-            }
-            *own &= !lanes;
-            *own != 0
-        });
-        let mut together = together.unwrap_or(Knowledge::NONE);
+        let mut together = Knowledge::NONE;
+        for (lanes, known) in self.classes.of(lanes) {
+            together.join(known);
+            together.hear(&known.heard_by(self.number, lanes, grid));
+        }
         together.warp = together.warp.join(&Node::lanes(lanes, self.clock));
         if let Some(issued) = &self.issued {
             together.grid = issued.waited.add_to(lanes, self.number, &together.grid, grid);
         }
-        self.classes.push((lanes, together));
+        self.classes.unite(lanes, Arc::new(together));
         self.clock += 1;
     }
 
     /// What all lanes know of other blocks and of asynchronous operations, and what of all is behind a proxy fence.
     pub(super) fn of_others(&self, grid: &Grid) -> Tree {
-        let classes = self.classes.iter();
-        let mut all = classes.fold(Tree::NONE, |all, (_, known)| Tree {
+        let mut all = self.classes.of(ALL).fold(Tree::NONE, |all, (lanes, known)| Tree {
             known: all.known.join(&known.grid),
             proxied: all.proxied.join(&known.proxied),
-            heard: all.heard.join(&known.heard),
+            heard: all.heard.join(&known.heard_by(self.number, lanes, grid)),
         });
         if let Some(issued) = &self.issued {
             all.known = issued.waited.add_to(ALL, self.number, &all.known, grid);
@@ -381,17 +392,9 @@ impl WarpState {
     }
 
     /// All threads of the block have waited for each other, at no later clock than this one.
-    pub(super) fn meet_block(&mut self, clock: u32, others: &Tree) {
+    pub(super) fn meet_block(&mut self, clock: u32, known: &Arc<Knowledge>) {
         self.clock = clock + 1;
-        let Tree { known, proxied, heard } = others.clone();
-        let clock = Node::Uniform(clock);
-        self.classes.clear();
-        self.classes.push((ALL, Knowledge { warp: clock.clone(), block: clock, grid: known, proxied, heard }));
-    }
-
-    /// What a lane knows.
-    pub(super) fn of_lane(&self, lane: usize) -> Option<&Knowledge> {
-        self.classes.iter().find(|(own, _)| own >> lane & 1 != 0).map(|(_, known)| known)
+        self.classes.unite(ALL, known.clone());
     }
 
     /// Lanes execute `fence.sc`, which comes behind those that they have heard of.
@@ -400,7 +403,9 @@ impl WarpState {
         self.change(lanes, |known| {
             let heard = Tree { known: known.heard.clone(), ..Tree::NONE };
             known.learn(own, &heard, grid);
-            known.heard = known.tree(own, lanes, clock, grid).known;
+            let is_single = lanes.is_power_of_two();
+            known.heard = known.tree(own, if is_single { lanes } else { 0 }, clock, grid).known;
+            known.fence = if is_single { 0 } else { clock };
         });
     }
 
