@@ -58,6 +58,6 @@ pub use memory::global::{MemoryError, PhysicalMemory};
 pub use memory::tensor::{Im2col, Swizzle, TensorElement, TensorMap};
 pub use module::{Function, LoadError, Module};
 pub use run::{
-    Arg, Buffer, Config, Element, Fault, FaultKind, Frame, Instance, InstanceError, Launch, LaunchError, Machine,
-    Observed, Schedule,
+    Arg, Buffer, Config, Element, Fault, FaultKind, Frame, GeometryLimits, Instance, InstanceError, Launch,
+    LaunchError, Machine, Observed, Schedule,
 };
