@@ -7,7 +7,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Args, FromArgMatches};
-use simt::cli::complain;
+use simt::diagnostic::complain;
 use simt::run::is_interrupted;
 
 use cli::Env;

@@ -9,6 +9,7 @@
 //! assert!(drawn.starts_with("error: ") && drawn.contains("--> k.ptx:4:"), "{drawn}");
 //! ```
 
+mod complaint;
 mod excerpt;
 
 use std::fmt::Write as _;
@@ -19,6 +20,7 @@ use crate::demangle::demangled;
 use crate::module::LoadError;
 use crate::run::{Fault, Frame};
 use crate::sanitize::{Check, Finding};
+pub use complaint::complain;
 use excerpt::{Excerpt, Spot, cut, shown};
 
 /// How diagnostics are drawn.

@@ -47,7 +47,7 @@ pub(crate) struct HostSimd {
 /// A module with the functions for one instruction set. Each family of instructions is a function of its
 /// own, because one function for all of them would take the compiler minutes.
 macro_rules! version {
-    ($name:ident, $vectors:ty $(, #[$features:meta])?) => {
+    ($name:ident, $vectors:expr $(, #[$features:meta])?) => {
         mod $name {
             use super::*;
 
@@ -61,7 +61,7 @@ macro_rules! version {
 
             $(#[$features])?
             pub(super) fn global(bytes: u32, mask: u32, at: &Lanes64) -> Global {
-                traffic::global::<$vectors>(bytes, mask, at)
+                traffic::global($vectors, bytes, mask, at)
             }
 
             $(#[$features])?
@@ -72,7 +72,7 @@ macro_rules! version {
                 at: &Lanes64,
                 banks: &mut Banks,
             ) -> Shared {
-                traffic::shared::<$vectors>(store, bytes, mask, at, banks)
+                traffic::shared($vectors, store, bytes, mask, at, banks)
             }
 
             $(#[$features])?
@@ -149,7 +149,7 @@ macro_rules! version {
             op.execute(regs, mask);
         }
     };
-    (@transfer $transfer:ident($op:ty, $vectors:ty) $(, #[$features:meta])?) => {
+    (@transfer $transfer:ident($op:ty, $vectors:expr) $(, #[$features:meta])?) => {
         $(#[$features])?
         pub(super) fn $transfer(
             op: &$op,
@@ -157,14 +157,14 @@ macro_rules! version {
             mask: u32,
             at: &mut Lanes64,
         ) -> Result<AccessOutcome, AccessFault> {
-            op.execute::<$vectors>(env, mask, at)
+            op.execute($vectors, env, mask, at)
         }
     };
 }
 
 version!(portable, Portable);
 #[cfg(target_arch = "x86_64")]
-version!(with_avx2, crate::vectors::Avx2, #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]);
+version!(with_avx2, crate::vectors::Avx2::new(), #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]);
 
 /// The versions that this CPU runs, the best last.
 pub(crate) fn versions() -> &'static [HostSimd] {

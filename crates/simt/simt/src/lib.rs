@@ -16,15 +16,12 @@
 //! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and tells
 //!   an observer ([`observe`]) what happens. [`counters`] and [`critical_path`] are such observers, and [`sanitize`] checks
 //!   with one what a kernel does.
-//! - [`cli`] is the `simt` program.
 //!
 //! The crate must not know of ladders, rungs or problems, of real GPUs and their drivers, or of how many
 //! multiprocessors or how much bandwidth a GPU has: it measures kernels, and a model of a device elsewhere combines
 //! its numbers with the GPU's.
 
 pub mod alu;
-#[cfg(feature = "cli")]
-pub mod cli;
 pub mod code;
 pub mod counters;
 pub mod critical_path;
@@ -58,6 +55,6 @@ pub use memory::global::{MemoryError, PhysicalMemory};
 pub use memory::tensor::{Im2col, Swizzle, TensorElement, TensorMap};
 pub use module::{Function, LoadError, Module};
 pub use run::{
-    Arg, Buffer, Config, Element, Fault, FaultKind, Frame, Instance, InstanceError, Launch, LaunchError, Machine,
-    Observed, Schedule,
+    Arg, Buffer, Config, Element, Fault, FaultKind, Frame, GeometryLimits, Instance, InstanceError, Launch,
+    LaunchError, Machine, Observed, Schedule,
 };

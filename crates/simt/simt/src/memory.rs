@@ -367,7 +367,7 @@ impl Memory {
         match self {
             Memory::Load(op) => access::split(op, env, mask, observe)?,
             Memory::Store(op) => access::split(op, env, mask, observe)?,
-            Memory::Atomic(op) => match access::run::<Portable, _>(&**op, env, mask, at)? {
+            Memory::Atomic(op) => match access::run(Portable, &**op, env, mask, at)? {
                 AccessOutcome::Done(region) => observe(&op.shape().access(region, mask, at)),
                 AccessOutcome::SeveralSpaces => access::split(&**op, env, mask, observe)?,
             },

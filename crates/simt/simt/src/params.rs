@@ -69,7 +69,11 @@ pub fn check(params: &[Param], arguments: &[Argument]) -> Result<(), String> {
     })
 }
 
-pub(crate) fn check_one(param: &Param, argument: &Argument) -> Result<(), String> {
+/// Checks one argument against its parameter.
+///
+/// # Errors
+/// Returns the reason in words, as [`check`] does for all arguments.
+pub fn check_one(param: &Param, argument: &Argument) -> Result<(), String> {
     let role = param.declared.as_ref().map(|declared| &declared.role);
     let hint = match role {
         Some(Role::Slice(_) | Role::Length) => "; a slice takes two arguments: its pointer and its length",

@@ -27,6 +27,7 @@ pub use fault::{Fault, FaultKind, OtherThread};
 pub(crate) use fault::{ravel, unravel};
 pub use frames::Position;
 pub(crate) use frames::frames;
+pub use geometry::GeometryLimits;
 pub use instance::{Instance, InstanceError};
 pub use interrupt::{interruption, is_interrupted};
 pub use launch::{Launch, LaunchError};

@@ -48,11 +48,11 @@ fn consecutive(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> bool {
 
 /// A load or store of `bytes` bytes by each lane of `mask`.
 #[inline(always)]
-pub(crate) fn global<V: Vectors>(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
+pub(crate) fn global(vectors: impl Vectors, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
     // An access is aligned to its size, so that two either touch the same bytes or none in common, and
     // none of at most 32 bytes crosses a sector's border.
     if mask == ALL
-        && let Some((steps, lanes)) = ascent::<V>(addresses, SECTOR.trailing_zeros())
+        && let Some((steps, lanes)) = ascent(vectors, addresses, SECTOR.trailing_zeros())
     {
         return Global {
             sectors: u64::from((steps.crosses & lanes).count_ones()) + 1,
@@ -65,12 +65,12 @@ pub(crate) fn global<V: Vectors>(bytes: u32, mask: u32, addresses: &[u64; LANES]
 /// How the addresses of a full warp go on, if they ascend from lane to lane, and for which lanes: half of
 /// the warp, if the other half has the same addresses.
 #[inline(always)]
-fn ascent<V: Vectors>(addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u32)> {
+fn ascent(vectors: impl Vectors, addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u32)> {
     const LOWER: u32 = (1 << HALF) - 1;
-    let steps = V::steps(addresses, shift);
+    let steps = vectors.steps(addresses, shift);
     if steps.descends == 0 {
         Some((steps, ALL))
-    } else if steps.descends & LOWER == 0 && V::repeats(addresses) {
+    } else if steps.descends & LOWER == 0 && vectors.repeats(addresses) {
         Some((steps, LOWER))
     } else {
         None
@@ -155,7 +155,8 @@ pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u6
 /// number differs in bit 0, or throughout the one that differs in bit 1, is inactive or has the same
 /// address. Groups of a store never go together.
 #[inline(always)]
-pub(crate) fn shared<V: Vectors>(
+pub(crate) fn shared(
+    vectors: impl Vectors,
     store: bool,
     bytes: u32,
     mask: u32,
@@ -164,11 +165,14 @@ pub(crate) fn shared<V: Vectors>(
 ) -> Shared {
     if bytes <= 4
         && mask == ALL
-        && let Some((steps, lanes)) = ascent::<V>(addresses, 2)
+        && let Some((steps, lanes)) = ascent(vectors, addresses, 2)
     {
         let firsts = steps.crosses & lanes | 1;
-        let wavefronts =
-            if V::banks(addresses).count_ones() == firsts.count_ones() { 1 } else { most_in_a_bank(firsts, addresses) };
+        let wavefronts = if vectors.banks(addresses).count_ones() == firsts.count_ones() {
+            1
+        } else {
+            most_in_a_bank(firsts, addresses)
+        };
         return Shared { wavefronts, ideal: 1 };
     }
     shared_by_words(store, bytes, mask, addresses, banks)

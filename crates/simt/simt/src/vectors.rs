@@ -19,25 +19,25 @@ pub(crate) enum Pattern {
 }
 
 /// The questions about addresses, implemented for one kind of CPU.
-pub(crate) trait Vectors {
+pub(crate) trait Vectors: Copy {
     /// Whether any CPU can run it.
     const PORTABLE: bool = false;
 
     /// The patterns of both halves of a warp whose lanes access `bytes` bytes each, if both have one.
-    fn patterns(at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]>;
+    fn patterns(self, at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]>;
 
     /// Whether all addresses lie in a memory that begins at `base`, none more than `last` bytes behind, and
     /// are multiples of a power of two. `last` is less than 2^63.
-    fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool;
+    fn inside(self, at: &Lanes64, base: u64, last: u64, align: u64) -> bool;
 
     /// How addresses, divided by 2^`shift`, go on from lane to lane.
-    fn steps(at: &Lanes64, shift: u32) -> Steps;
+    fn steps(self, at: &Lanes64, shift: u32) -> Steps;
 
     /// Whether the upper half's lanes have the addresses of the lower half's.
-    fn repeats(at: &Lanes64) -> bool;
+    fn repeats(self, at: &Lanes64) -> bool;
 
     /// Which banks of 4 bytes the addresses lie in, a bit a bank.
-    fn banks(at: &Lanes64) -> u32;
+    fn banks(self, at: &Lanes64) -> u32;
 }
 
 /// Bits for lanes, set by comparing a lane's address with that of the lane before. Lane 0 is compared with
@@ -53,13 +53,14 @@ pub(crate) struct Steps {
 }
 
 /// The implementation for any CPU.
+#[derive(Clone, Copy)]
 pub(crate) struct Portable;
 
 impl Vectors for Portable {
     const PORTABLE: bool = true;
 
     #[inline(always)]
-    fn patterns(at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]> {
+    fn patterns(self, at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]> {
         let pattern = |at: &[u64]| {
             let (mut row, mut same) = (0, 0);
             for (lane, address) in at.iter().enumerate() {
@@ -77,7 +78,7 @@ impl Vectors for Portable {
     }
 
     #[inline(always)]
-    fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
+    fn inside(self, at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
         // Offsets that are too large, and differences from `last` to them, have their highest bit set.
         let (mut high, mut low) = (0, 0);
         for at in at {
@@ -89,7 +90,7 @@ impl Vectors for Portable {
     }
 
     #[inline(always)]
-    fn steps(at: &Lanes64, shift: u32) -> Steps {
+    fn steps(self, at: &Lanes64, shift: u32) -> Steps {
         let mut steps = Steps { moves: 0, crosses: 0, descends: 0 };
         for lane in 1..LANES {
             let (now, before) = (at[lane], at[lane - 1]);
@@ -101,12 +102,12 @@ impl Vectors for Portable {
     }
 
     #[inline(always)]
-    fn repeats(at: &Lanes64) -> bool {
+    fn repeats(self, at: &Lanes64) -> bool {
         at[..HALF] == at[HALF..]
     }
 
     #[inline(always)]
-    fn banks(at: &Lanes64) -> u32 {
+    fn banks(self, at: &Lanes64) -> u32 {
         at.iter().fold(0, |banks, at| banks | 1 << (at / 4 % 32))
     }
 }

@@ -6,10 +6,10 @@ mod arguments;
 mod launches;
 mod mistakes;
 mod numbers;
-#[path = "../src/cli/spec.rs"]
+#[path = "../../cli/src/spec.rs"]
 mod spec;
 #[allow(dead_code, reason = "what prints buffers is tested by the program")]
-#[path = "../src/cli/values.rs"]
+#[path = "../../cli/src/values.rs"]
 mod values;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/cli/small.ptx");
@@ -24,7 +24,7 @@ struct Ended {
 fn simt(args: &[&str]) -> Ended {
     let (mut out, mut err) = (anstream::StripStream::new(Vec::new()), anstream::StripStream::new(Vec::new()));
     let args = ["simt"].iter().chain(args).map(OsString::from);
-    let code = simt::cli::main(args, &mut out, &mut err);
+    let code = simt_cli::main(args, &mut out, &mut err);
     let text = |bytes: Vec<u8>| {
         let text = String::from_utf8(bytes).unwrap();
         text.replace(FILE, "small.ptx").replace(VARIABLES, "variables.ptx")

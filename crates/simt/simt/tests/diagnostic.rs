@@ -1,6 +1,6 @@
 //! Findings, faults and refused PTX as people see them.
 
-use simt::diagnostic::{Diagnostic, Style, texts};
+use simt::diagnostic::{Diagnostic, Style, complain, texts};
 use simt::sanitize::{Check, Checks, Finding};
 use simt::{Config, Launch, LaunchError, Machine, Module};
 
@@ -110,4 +110,19 @@ fn the_expression_is_underlined() {
     underlines("    f(x[0]); // fault", 0, "f(x[0]);");
     underlines("    f(x[0]);", 100, "f(x[0]);");
     underlines("    let é = ü[0];", 10, "let é = ü[0];");
+}
+
+#[test]
+fn reasons_become_notes_and_hints_become_help() {
+    let lines = |message: &str| {
+        let mut out = anstream::StripStream::new(Vec::new());
+        complain(&mut out, message);
+        String::from_utf8(out.into_inner()).unwrap()
+    };
+    assert_eq!(lines("no rung"), "error: no rung\n");
+    assert_eq!(
+        lines("`a: it b; c` is no size (2; 3): it is: it; write 4; note: or 5; there is 6"),
+        "error: `a: it b; c` is no size (2; 3)\nnote: it is: it\nhelp: write 4\nnote: or 5\nnote: there is 6\n"
+    );
+    assert_eq!(lines("cannot read é: no such file; ok"), "error: cannot read é: no such file\nhelp: ok\n");
 }

@@ -163,10 +163,7 @@ fn what_is_not_possible_is_refused_with_what_is() {
         LADDER.launch(LADDER.rung(rung).unwrap(), &*problem, None, engine::DeviceProperties::default())
     };
     let long = launch("softmax_vector", &[("m", "1"), ("n", "32769")]).unwrap_err().to_string();
-    assert!(
-        long.contains("a row has 32769 elements") && long.contains("use --n 32768, or softmax_bulk"),
-        "{long}"
-    );
+    assert!(long.contains("a row has 32769 elements") && long.contains("use --n 32768, or softmax_bulk"), "{long}");
     // Beyond the longest row of all other rungs.
     let longer = launch("softmax_cluster", &[("m", "1"), ("n", "524289")]).unwrap_err().to_string();
     assert!(longer.contains("use --n 524288, or softmax_online"), "{longer}");

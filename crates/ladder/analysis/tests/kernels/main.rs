@@ -26,7 +26,7 @@ use engine::device::{BufferId, Choice, Device};
 use engine::launch::{Arg, Launch};
 use profile::{LaunchProfile, Watch, record};
 use serde::{Deserialize, Serialize};
-use simt::cli::{LaunchArguments, OpenLaunches};
+use simt_cli::{LaunchArguments, OpenLaunches};
 use toolkit::access::{self, Change};
 use toolkit::{Found, Tool};
 

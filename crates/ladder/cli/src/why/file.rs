@@ -13,7 +13,7 @@ use profile::roofline::{Measured, roofline};
 use profile::{LaunchProfile, Watch};
 use report::files::replace;
 use simt::Module;
-use simt::cli::{LaunchArguments, OpenLaunches, SPECS};
+use simt_cli::{LaunchArguments, OpenLaunches, SPECS};
 
 use super::roofline::Chart;
 use super::{View, counters, figures, occupancy, roofline as roofs, verdict};

@@ -5,9 +5,9 @@ use std::path::Path;
 
 use report::files::replace;
 use serde::Serialize;
-use simt::cli::OpenLaunch;
 use simt::observe::Site;
 use simt::run::Position;
+use simt_cli::OpenLaunch;
 
 use crate::error::Error;
 use report::sources::SourceFiles;

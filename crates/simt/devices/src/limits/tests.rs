@@ -39,3 +39,11 @@ fn the_numbers_agree_with_each_other() {
         assert!(limits.barriers.is_none_or(is_enough), "{arch}");
     }
 }
+
+/// The largest limits of the simulator's launches are those of the largest GPUs.
+#[test]
+fn largest() {
+    let most = |of: fn(&Limits) -> u32| Limits::all().iter().map(of).max().unwrap();
+    let simt::GeometryLimits { threads, shared_bytes, .. } = simt::GeometryLimits::LARGEST;
+    assert_eq!((threads, shared_bytes), (most(|own| own.threads_per_block), most(|own| own.shared_opt_in)));
+}

@@ -108,7 +108,10 @@ pub(crate) fn host_function(run: impl FnOnce()) {
     IN_HOST_FUNCTION.set(false);
 }
 
-/// A place for a result: a pointer that is null or that a value can be written through.
+/// A place for a result: null, or a pointer that values can be written through as long as an `Out` has it.
+///
+/// A C program makes one by passing a pointer to a function of `cuda.h`, which says how many values it has to fit.
+/// In Rust, only `unsafe` functions make one that is not null.
 #[repr(transparent)]
 pub(crate) struct Out<T>(*mut T);
 
@@ -126,18 +129,20 @@ impl<T> Out<T> {
         Self(std::ptr::null_mut())
     }
 
-    /// A place whose type another argument says.
-    pub(crate) fn at(place: Out<std::ffi::c_void>) -> Self {
-        Self(place.0.cast())
-    }
-
-    /// A place that the program gives by another place's address.
-    pub(crate) fn from_ptr(place: *mut T) -> Self {
+    /// Makes a place of a pointer.
+    ///
+    /// # Safety
+    /// The caller must ensure that `place` is null, or that the values of its kind that `cuda.h` names can be written
+    /// through it as long as the `Out` or a copy of it is used.
+    pub(crate) const unsafe fn from_ptr(place: *mut T) -> Self {
         Self(place)
     }
 
-    /// A place that the program gives as a number.
-    pub(crate) fn from_address(address: usize) -> Self {
+    /// Makes a place of an address that the program passes as a number.
+    ///
+    /// # Safety
+    /// The caller must ensure what [`from_ptr`](Self::from_ptr) requires of the pointer with this address.
+    pub(crate) unsafe fn from_address(address: usize) -> Self {
         Self(std::ptr::with_exposed_provenance_mut(address))
     }
 
@@ -156,7 +161,7 @@ impl<T> Out<T> {
     /// Writes a result that need not be asked for.
     pub(crate) fn offer(self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: the driver's interface: a pointer for a result is null or can be written through.
+            // SAFETY: a pointer in an `Out` is null, which this one is not, or can be written through.
             unsafe { self.0.write_unaligned(value) };
         }
     }
@@ -170,7 +175,7 @@ impl<T> Out<T> {
     pub(crate) fn set_all(self, values: impl IntoIterator<Item = T>, room: usize) {
         if !self.0.is_null() {
             for (at, value) in values.into_iter().take(room).enumerate() {
-                // SAFETY: the driver's interface: the caller has room for so many values.
+                // SAFETY: the pointer fits as many values as `cuda.h` says, which is the caller's `room`.
                 unsafe { self.0.add(at).write_unaligned(value) };
             }
         }
@@ -179,6 +184,21 @@ impl<T> Out<T> {
     /// The place itself.
     pub(crate) fn as_ptr(self) -> *mut T {
         self.0
+    }
+
+    /// The address of the place, through which a copy writes later.
+    pub(crate) fn address(self) -> u64 {
+        self.0.expose_provenance() as u64
+    }
+}
+
+impl Out<std::ffi::c_void> {
+    /// A place whose type another argument says.
+    ///
+    /// # Safety
+    /// The caller must ensure that `cuda.h` gives the place this type.
+    pub(crate) const unsafe fn cast<T>(self) -> Out<T> {
+        Out(self.0.cast())
     }
 }
 
@@ -195,7 +215,11 @@ impl Out<c_char> {
     }
 }
 
-/// An argument that is passed by its address: a pointer that is null or that a value can be read through.
+/// An argument that is passed by its address: null, or a pointer that values can be read through as long as an `In`
+/// has it.
+///
+/// A C program makes one by passing a pointer to a function of `cuda.h`, which says how many values it points to.
+/// In Rust, only `unsafe` functions make one that is not null.
 #[repr(transparent)]
 pub(crate) struct In<T>(*const T);
 
@@ -215,7 +239,7 @@ impl<T: Copy> In<T> {
 
     /// The value, if there is one.
     pub(crate) fn optional(self) -> Option<T> {
-        // SAFETY: the driver's interface: an argument's pointer is null or can be read through.
+        // SAFETY: a pointer in an `In` is null, which is checked first, or can be read through.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
     }
 
@@ -224,14 +248,17 @@ impl<T: Copy> In<T> {
         if count > 0 && self.0.is_null() {
             return Err(Code::INVALID_VALUE.into());
         }
-        // SAFETY: the driver's interface: there are as many values as the caller says.
+        // SAFETY: the pointer has as many values as `cuda.h` says, which is the caller's `count`.
         Ok((0..count).map(|at| unsafe { self.0.add(at).read_unaligned() }).collect())
     }
 }
 
 impl In<std::ffi::c_void> {
     /// A value whose type another argument says.
-    pub(crate) fn cast<T>(self) -> In<T> {
+    ///
+    /// # Safety
+    /// The caller must ensure that `cuda.h` gives the argument this type.
+    pub(crate) const unsafe fn cast<T>(self) -> In<T> {
         In(self.0.cast())
     }
 }
@@ -242,14 +269,23 @@ impl<T> In<T> {
         Self(std::ptr::null())
     }
 
-    /// What lies there.
-    pub(crate) const fn from_ptr(place: *const T) -> Self {
+    /// Makes an argument of a pointer.
+    ///
+    /// # Safety
+    /// The caller must ensure that `place` is null, or that the values of its kind that `cuda.h` names can be read
+    /// through it as long as the `In` or a copy of it is used.
+    pub(crate) const unsafe fn from_ptr(place: *const T) -> Self {
         Self(place)
     }
 
     /// The place itself.
     pub(crate) fn as_ptr(self) -> *const T {
         self.0
+    }
+
+    /// The address of the place, through which a copy reads later.
+    pub(crate) fn address(self) -> u64 {
+        self.0.expose_provenance() as u64
     }
 }
 
@@ -259,7 +295,7 @@ impl In<c_char> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE.into());
         }
-        // SAFETY: the driver's interface: the text ends in a NUL, and stays until the function returns, as its argument does.
+        // SAFETY: a text of `cuda.h` ends in a NUL, and the pointer can be read through as long as `self` has it.
         let text: &CStr = unsafe { CStr::from_ptr(self.0) };
         text.to_str().map_err(|_| Error::new(Code::INVALID_VALUE, "a name that is not UTF-8"))
     }

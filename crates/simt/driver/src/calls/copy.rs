@@ -80,19 +80,19 @@ functions! {
     }
 
     fn cuMemcpyHtoD_v2(to: u64, from: In<c_void>, bytes: usize) {
-        enqueue(Copy::row(from.as_ptr() as u64, to, bytes), Space::Host, Space::Device, 0, true)
+        enqueue(Copy::row(from.address(), to, bytes), Space::Host, Space::Device, 0, true)
     }
 
     fn cuMemcpyHtoDAsync_v2(to: u64, from: In<c_void>, bytes: usize, stream: Handle) {
-        enqueue(Copy::row(from.as_ptr() as u64, to, bytes), Space::Host, Space::Device, stream, false)
+        enqueue(Copy::row(from.address(), to, bytes), Space::Host, Space::Device, stream, false)
     }
 
-    fn cuMemcpyDtoH_v2(to: In<c_void>, from: u64, bytes: usize) {
-        enqueue(Copy::row(from, to.as_ptr() as u64, bytes), Space::Device, Space::Host, 0, true)
+    fn cuMemcpyDtoH_v2(to: Out<c_void>, from: u64, bytes: usize) {
+        enqueue(Copy::row(from, to.address(), bytes), Space::Device, Space::Host, 0, true)
     }
 
-    fn cuMemcpyDtoHAsync_v2(to: In<c_void>, from: u64, bytes: usize, stream: Handle) {
-        enqueue(Copy::row(from, to.as_ptr() as u64, bytes), Space::Device, Space::Host, stream, false)
+    fn cuMemcpyDtoHAsync_v2(to: Out<c_void>, from: u64, bytes: usize, stream: Handle) {
+        enqueue(Copy::row(from, to.address(), bytes), Space::Device, Space::Host, stream, false)
     }
 
     fn cuMemcpyDtoD_v2(to: u64, from: u64, bytes: usize) {
@@ -188,22 +188,22 @@ functions! {
     }
 
     fn cuMemcpyHtoA_v2(array: Handle, offset: usize, from: In<u8>, bytes: usize) {
-        let from = Side::row(from.as_ptr() as u64);
+        let from = Side::row(from.address());
         copy_texels(from, row(array, offset, bytes)?, bytes, [HOST, DEVICE], None)
     }
 
     fn cuMemcpyHtoAAsync_v2(array: Handle, offset: usize, from: In<u8>, bytes: usize, stream: Handle) {
-        let from = Side::row(from.as_ptr() as u64);
+        let from = Side::row(from.address());
         copy_texels(from, row(array, offset, bytes)?, bytes, [HOST, DEVICE], Some(stream))
     }
 
     fn cuMemcpyAtoH_v2(to: Out<u8>, array: Handle, offset: usize, bytes: usize) {
-        let to = Side::row(to.as_ptr() as u64);
+        let to = Side::row(to.address());
         copy_texels(row(array, offset, bytes)?, to, bytes, [DEVICE, HOST], None)
     }
 
     fn cuMemcpyAtoHAsync_v2(to: Out<u8>, array: Handle, offset: usize, bytes: usize, stream: Handle) {
-        let to = Side::row(to.as_ptr() as u64);
+        let to = Side::row(to.address());
         copy_texels(row(array, offset, bytes)?, to, bytes, [DEVICE, HOST], Some(stream))
     }
 

@@ -1,5 +1,7 @@
 //! Copies and fills: rows of bytes, one behind the other or with gaps between.
 
+use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
+
 use simt::Machine;
 
 use crate::abi::error::{Code, Error, Result};
@@ -159,18 +161,28 @@ fn copy_piece(machine: &mut Machine, from: u64, to: u64, bytes: u64) -> Result<(
             write(machine, to, &copied)
         }
         (true, false) => {
-            // SAFETY: memory of the host, as the program says, where it has so many bytes.
-            let host = unsafe { std::slice::from_raw_parts_mut(to as *mut u8, len) };
-            read(machine, from, host)
+            // Memory of the host may be uninitialized, so it cannot be a slice to read into.
+            let mut buffer = [0; 4096];
+            for at in (0..len).step_by(buffer.len()) {
+                let part = &mut buffer[..(len - at).min(4096)];
+                read(machine, from + at as u64, part)?;
+                // SAFETY: the program passes `to` as the address of `bytes` bytes that can be written until the copy is
+                // done, and `at + part.len()` is at most `bytes`.
+                unsafe { with_exposed_provenance_mut::<u8>(to as usize + at).copy_from(part.as_ptr(), part.len()) };
+            }
+            Ok(())
         }
         (false, true) => {
-            // SAFETY: as above.
-            let host = unsafe { std::slice::from_raw_parts(from as *const u8, len) };
+            // SAFETY: the program passes `from` as the address of `bytes` bytes that can be read, and does not write
+            // them until the copy is done.
+            let host = unsafe { std::slice::from_raw_parts(with_exposed_provenance(from as usize), len) };
             write(machine, to, host)
         }
         (false, false) => {
-            // SAFETY: as above, on both sides, which may overlap.
-            unsafe { std::ptr::copy(from as *const u8, to as *mut u8, len) };
+            let from = with_exposed_provenance::<u8>(from as usize);
+            // SAFETY: the program passes `from` and `to` as addresses of `bytes` bytes that can be read and written. They
+            // may overlap.
+            unsafe { std::ptr::copy(from, with_exposed_provenance_mut(to as usize), len) };
             Ok(())
         }
     }

@@ -3,6 +3,8 @@
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Weak};
 
+use simt::GeometryLimits;
+
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, Handles, lock};
 use crate::abi::report;
@@ -13,11 +15,8 @@ use crate::gpu::state::driver;
 
 static FUNCTIONS_BY_HANDLE: Handles<Function> = Handles::new();
 
-/// Bytes of shared memory that a block may have without being asked for more.
-pub(crate) const SHARED_BYTES: u32 = 48 << 10;
-
-/// The most threads of a block, on all architectures.
-const MAX_THREADS: u32 = 1024;
+/// The blocks of a cluster that every GPU with clusters takes.
+const PORTABLE_CLUSTER: u32 = 8;
 
 /// The registers that a thread is taken to have.
 const REGISTERS: u32 = 32;
@@ -43,8 +42,9 @@ pub(crate) struct Function {
 }
 
 /// Adds a kernel of a module.
-fn add(kernel: simt::Function, module: &Arc<Module>) -> Arc<Function> {
-    FUNCTIONS_BY_HANDLE.add(|handle| {
+fn add(kernel: simt::Function, module: &Arc<Module>) -> Result<Arc<Function>> {
+    let limits = driver()?.devices[context::Context::of(module.context)?.device].limits;
+    Ok(FUNCTIONS_BY_HANDLE.add(|handle| {
         let function = Function {
             handle,
             module: Arc::downgrade(module),
@@ -53,11 +53,11 @@ fn add(kernel: simt::Function, module: &Arc<Module>) -> Arc<Function> {
             kernel,
             set: Default::default(),
         };
-        let shared = SHARED_BYTES.saturating_sub(function.kernel.program().shared_bytes);
+        let shared = limits.shared_per_block.saturating_sub(function.kernel.program().shared_bytes);
         function.set[MAX_DYNAMIC_SHARED as usize].store(shared as i32, Ordering::Relaxed);
         function.set[CARVEOUT as usize].store(-1, Ordering::Relaxed);
         function
-    })
+    }))
 }
 
 /// The kernel of a module that has this name.
@@ -73,7 +73,7 @@ pub(crate) fn of(module: &Arc<Module>, name: &str) -> Result<Arc<Function>> {
         return Err(Error::new(Code::NOT_FOUND, what));
     }
     let kernel = module.instance.function(name).map_err(|error| module::load_error(&error))?;
-    let function = add(kernel, module);
+    let function = add(kernel, module)?;
     lock(&module.functions).insert(name.to_owned(), function.handle);
     Ok(function)
 }
@@ -115,14 +115,29 @@ impl Function {
         Ok(&driver()?.devices[context::Context::of(module.context)?.device])
     }
 
-    /// Whether it may have clusters that not every GPU takes.
-    pub(crate) fn is_non_portable(&self) -> bool {
-        self.set[NON_PORTABLE_CLUSTER as usize].load(Ordering::Relaxed) != 0
+    /// Returns the limits of its device on its launches: clusters are larger if it gives up portability.
+    pub(crate) fn limits(&self) -> Result<GeometryLimits> {
+        let limits = self.device()?.limits;
+        let is_non_portable = self.set[NON_PORTABLE_CLUSTER as usize].load(Ordering::Relaxed) != 0;
+        let cluster_blocks = match is_non_portable {
+            _ if limits.capability < (9, 0) => 1,
+            true => GeometryLimits::LARGEST.cluster_blocks,
+            false => PORTABLE_CLUSTER,
+        };
+        let (threads, shared_bytes) = (limits.threads_per_block, limits.shared_opt_in);
+        Ok(GeometryLimits { threads, shared_bytes, cluster_blocks })
+    }
+
+    /// Refuses clusters that no launch can have: `CUDA_ERROR_INVALID_CLUSTER_SIZE`.
+    pub(crate) fn check_cluster(&self, grid: [u32; 3], cluster: [u32; 3]) -> Result<()> {
+        let checked = self.limits()?.check_cluster(grid, cluster);
+        checked.map_err(|problem| Error::new(Code::INVALID_CLUSTER_SIZE, problem))
     }
 
     /// The most threads that a block of it may have. As the driver has it, the block that it requires is another matter.
     pub(crate) fn max_threads(&self) -> u32 {
-        self.kernel.program().max_threads.unwrap_or(MAX_THREADS).min(MAX_THREADS)
+        let most = GeometryLimits::LARGEST.threads;
+        self.kernel.program().max_threads.map_or(most, |own| own.min(most))
     }
 
     /// The registers of a thread: PTX does not say how many a GPU gives it, so what most kernels have, or fewer where it
@@ -177,7 +192,7 @@ impl Function {
     pub(crate) fn set_attribute(&self, attribute: u32, value: i32) -> Result<()> {
         match attribute {
             MAX_DYNAMIC_SHARED => {
-                let most = self.device()?.limits.shared_opt_in;
+                let most = self.limits()?.shared_bytes;
                 let fixed = self.kernel.program().shared_bytes;
                 let fits = u32::try_from(value).is_ok_and(|value| value.saturating_add(fixed) <= most);
                 if !fits {

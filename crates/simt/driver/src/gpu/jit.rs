@@ -40,8 +40,11 @@ impl JitOptions {
         let buffer = |buffer: u32, size: u32| {
             let at = |option: u32| names.iter().position(|name| *name == option);
             let (text, bytes) = (at(buffer)?, at(size)?);
-            let text = Out::<c_char>::from_address(given[text]);
-            let filled = Out::from_ptr(values.as_ptr().cast_mut().wrapping_add(bytes));
+            // SAFETY: the value of this option is the address of a buffer, which `cuda.h` has the program keep as long as
+            // it uses the options.
+            let text = unsafe { Out::<c_char>::from_address(given[text]) };
+            // SAFETY: the list of values has one at this index, and `cuda.h` lets the driver change that of a size.
+            let filled = unsafe { Out::from_ptr(values.as_ptr().cast_mut().add(bytes)) };
             Some(Buffer { text, bytes: given[bytes] as u32 as usize, filled })
         };
         Ok(Self { info: buffer(INFO_BUFFER, INFO_BYTES), error: buffer(ERROR_BUFFER, ERROR_BYTES) })

@@ -16,10 +16,6 @@ use crate::gpu::{library, occupancy, ranges};
 const BUFFER_POINTER: usize = 1;
 const BUFFER_SIZE: usize = 2;
 
-/// The most blocks of a grid in x, y and z, and the most threads of a block.
-const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65_535, 65_535];
-const MAX_BLOCK: [u32; 3] = [1024, 1024, 64];
-
 /// A launch as a program asks for it.
 pub(crate) struct Request {
     pub(crate) function: Handle,
@@ -42,32 +38,21 @@ impl Request {
     /// grid or block, or the kernel was compiled for smaller blocks.
     pub(crate) fn prepare(&self) -> Result<LaunchOp> {
         let function = library::get(self.function)?;
-        let invalid = |what: String| Err(Error::new(Code::INVALID_VALUE, what));
+        let invalid = |what: String| Error::new(Code::INVALID_VALUE, what);
         let Self { grid, block, shared_bytes, .. } = *self;
-        let sides = |of: [u32; 3], most: [u32; 3]| of.iter().zip(most).all(|(side, most)| (1..=most).contains(side));
-        if !sides(grid, MAX_GRID) {
-            return invalid(format!("a grid of {grid:?} blocks; the sides are 1 to {MAX_GRID:?}"));
-        }
-        let threads: u64 = block.iter().fold(1, |all, side| all.saturating_mul(u64::from(*side)));
-        if !sides(block, MAX_BLOCK) || threads > 1024 {
-            return invalid(format!("a block of {block:?} threads; the sides are 1 to {MAX_BLOCK:?}, 1024 in all"));
-        }
         let program = function.kernel.program();
-        if let Some(required) = program.required_block.filter(|required| *required != block) {
-            return invalid(format!("a block of {block:?} threads; the kernel needs {required:?} (.reqntid)"));
-        }
-        if threads > u64::from(function.max_threads()) {
-            let what = format!("{threads} threads in a block; the kernel is compiled for {}", function.max_threads());
-            return invalid(what);
-        }
+        function.limits()?.check(program, grid, block, shared_bytes).map_err(invalid)?;
         if shared_bytes > function.max_dynamic_shared() {
             let most = function.max_dynamic_shared();
-            return invalid(format!("{shared_bytes} bytes of dynamic shared memory; the function may have {most}"));
+            return Err(invalid(format!(
+                "{shared_bytes} bytes of dynamic shared memory; the function may have {most}"
+            )));
         }
         if let Some(cluster) = self.cluster.or(program.required_cluster) {
-            occupancy::check_cluster(&function, grid, cluster)?;
+            function.check_cluster(grid, cluster)?;
         }
-        let resident = occupancy::blocks_of_device(function.device()?, &function, threads as u32, shared_bytes);
+        let threads = block.iter().product();
+        let resident = occupancy::blocks_of_device(function.device()?, &function, threads, shared_bytes);
         let blocks: u64 = grid.iter().fold(1, |all, side| all.saturating_mul(u64::from(*side)));
         if self.is_cooperative && blocks > resident {
             let what = format!("{blocks} blocks of a cooperative launch; at most {resident} run at a time");

@@ -3,7 +3,7 @@
 use devices::occupancy::{self, Block, Usage};
 
 use crate::abi::call::{In, Out, functions};
-use crate::abi::error::{Code, Error, Result};
+use crate::abi::error::{Code, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::device::Device;
 use crate::gpu::function::Function;
@@ -15,11 +15,6 @@ type SharedBytes = unsafe extern "C" fn(i32) -> usize;
 
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, which changes nothing on GPUs whose L1 caches globals.
 const FLAGS: u32 = 1;
-
-/// The blocks of a cluster that every GPU with clusters takes, and those that a function may have that gives up
-/// portability.
-const PORTABLE_CLUSTER: u32 = 8;
-const LARGEST_CLUSTER: u32 = 16;
 
 /// The blocks of clusters that a multiprocessor holds at most: what an H200's driver answers.
 const CLUSTER_BLOCKS: u32 = 8;
@@ -37,27 +32,6 @@ pub(crate) fn blocks(device: &Device, function: &Function, threads: u32, dynamic
 /// The blocks that a whole device holds at once.
 pub(crate) fn blocks_of_device(device: &Device, function: &Function, threads: u32, dynamic_shared: u32) -> u64 {
     u64::from(blocks(device, function, threads, dynamic_shared)) * u64::from(device.multiprocessors)
-}
-
-/// Refuses clusters that no launch can have: `CUDA_ERROR_INVALID_CLUSTER_SIZE`.
-pub(crate) fn check_cluster(function: &Function, grid: [u32; 3], cluster: [u32; 3]) -> Result<()> {
-    let blocks = cluster.iter().try_fold(1u32, |blocks, side| blocks.checked_mul(*side));
-    let divides = grid.iter().zip(cluster).all(|(side, of)| of > 0 && side % of == 0);
-    let most = largest_cluster(function)?;
-    if divides && blocks.is_some_and(|blocks| blocks <= most) {
-        return Ok(());
-    }
-    let what = format!("clusters of {cluster:?} blocks in a grid of {grid:?}; a cluster has at most {most}");
-    Err(Error::new(Code::INVALID_CLUSTER_SIZE, what))
-}
-
-/// The most blocks that a cluster of a function may have.
-fn largest_cluster(function: &Function) -> Result<u32> {
-    Ok(match function.is_non_portable() {
-        _ if function.device()?.capability < (9, 0) => 1,
-        true => LARGEST_CLUSTER,
-        false => PORTABLE_CLUSTER,
-    })
 }
 
 /// The function, and the threads of a block.
@@ -167,10 +141,10 @@ functions! {
         let config = config.get()?;
         let function = library::get(function)?;
         if let Some(cluster) = config.cluster()? {
-            check_cluster(&function, config.grid, cluster)?;
+            function.check_cluster(config.grid, cluster)?;
         }
         let fits = blocks(function.device()?, &function, config.threads()?, config.shared_bytes) > 0;
-        blocks_of_cluster.set(if fits { largest_cluster(&function)? as i32 } else { 0 })
+        blocks_of_cluster.set(if fits { function.limits()?.cluster_blocks as i32 } else { 0 })
     }
 
     /// A GPU holds some fewer, because a cluster lies in one of its graphics processing clusters, which are not all
@@ -182,7 +156,7 @@ functions! {
         let Some(cluster) = config.cluster()?.or(function.kernel.program().required_cluster) else {
             return count.set(0);
         };
-        check_cluster(&function, config.grid, cluster)?;
+        function.check_cluster(config.grid, cluster)?;
         let device = function.device()?;
         let each = blocks(device, &function, config.threads()?, config.shared_bytes).min(CLUSTER_BLOCKS);
         let places = device.multiprocessors / cluster.iter().product::<u32>();

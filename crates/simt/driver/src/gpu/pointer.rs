@@ -53,11 +53,18 @@ enum Value {
 }
 
 impl Value {
-    fn write(self, to: Out<c_void>) {
+    /// Writes the value.
+    ///
+    /// # Safety
+    /// The caller must ensure that `to` is null or the place for the attribute that has this value.
+    unsafe fn write(self, to: Out<c_void>) {
         match self {
-            Value::Word(word) => Out::<u32>::at(to).offer(word),
-            Value::Long(long) => Out::<u64>::at(to).offer(long),
-            Value::Tokens => Out::<[u32; 3]>::at(to).offer([0; 3]),
+            // SAFETY: the place is that of the attribute, which `cuda.h` gives four bytes.
+            Value::Word(word) => unsafe { to.cast() }.offer(word),
+            // SAFETY: the place is that of the attribute, which `cuda.h` gives eight bytes.
+            Value::Long(long) => unsafe { to.cast() }.offer(long),
+            // SAFETY: the place is that of the attribute, a `CUDA_POINTER_ATTRIBUTE_P2P_TOKENS`.
+            Value::Tokens => unsafe { to.cast() }.offer([0_u32; 3]),
             Value::None => {}
         }
     }
@@ -150,7 +157,9 @@ functions! {
     fn cuPointerGetAttribute(value: Out<c_void>, attribute: u32, address: u64) {
         driver()?;
         value.check()?;
-        range_of(address).ok_or(Code::INVALID_VALUE)?.attribute(attribute, address)?.write(value);
+        let found = range_of(address).ok_or(Code::INVALID_VALUE)?.attribute(attribute, address)?;
+        // SAFETY: `cuda.h` has the program pass the place for this attribute, whose value was found.
+        unsafe { found.write(value) };
         Ok(())
     }
 
@@ -164,7 +173,9 @@ functions! {
                 Some(range) => range.attribute(attribute, address).unwrap_or(Value::Long(0)),
                 None => unknown_attribute(attribute, address)?,
             };
-            found.write(value);
+            // SAFETY: `cuda.h` has the program pass a place for each attribute. Where a range has no value of an attribute,
+            // that is a pointer or tokens, which have at least the eight bytes of the 0.
+            unsafe { found.write(value) };
         }
         Ok(())
     }

@@ -231,9 +231,11 @@ functions! {
     fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: Out<c_void>) {
         let pool = Pool::of(pool)?;
         let state = lock(&pool.state);
-        let long = |number: u64| Out::<u64>::at(value).set(number);
+        // SAFETY: `cuda.h` gives the attributes for which this is called a `cuuint64_t`.
+        let long = |number: u64| unsafe { value.cast() }.set(number);
         match attribute {
-            1..=LAST_REUSE => Out::<u32>::at(value).set(state.reuse[attribute as usize - 1]),
+            // SAFETY: `cuda.h` gives the first attributes, those about reuse, an `int`.
+            1..=LAST_REUSE => unsafe { value.cast() }.set(state.reuse[attribute as usize - 1]),
             RELEASE_THRESHOLD => long(state.threshold),
             RESERVED_CURRENT => long(state.reserved),
             RESERVED_HIGH => long(state.reserved_high),
@@ -246,16 +248,19 @@ functions! {
     fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: In<c_void>) {
         let pool = Pool::of(pool)?;
         let mut state = lock(&pool.state);
+        // SAFETY: `cuda.h` gives the attributes for which this is called a `cuuint64_t`.
+        let long = || unsafe { value.cast::<u64>() }.get();
         match attribute {
             1..=LAST_REUSE => {
-                let is_on = value.cast::<u32>().get()? != 0;
+                // SAFETY: `cuda.h` gives the first attributes, those about reuse, an `int`.
+                let is_on = unsafe { value.cast::<u32>() }.get()? != 0;
                 state.reuse[attribute as usize - 1] = is_on.into();
                 return Ok(());
             }
-            RELEASE_THRESHOLD => state.threshold = value.cast::<u64>().get()?,
+            RELEASE_THRESHOLD => state.threshold = long()?,
             // High water marks are set back to what there is now.
-            RESERVED_HIGH if value.cast::<u64>().get()? == 0 => state.reserved_high = state.reserved,
-            USED_HIGH if value.cast::<u64>().get()? == 0 => state.used_high = state.used,
+            RESERVED_HIGH if long()? == 0 => state.reserved_high = state.reserved,
+            USED_HIGH if long()? == 0 => state.used_high = state.used,
             _ => return Err(Code::INVALID_VALUE.into()),
         }
         Ok(())

@@ -52,7 +52,7 @@ impl Rows {
         let at = self.address.of_lanes(&env.regs).map(|at| at.wrapping_sub(window));
         let mask = ALL >> (LANES - 8 * self.registers.len());
         let shape = shape(Self::BYTES, self.stores);
-        check::<Portable>(env, Region::Shared, &Lanes::new::<Portable>(&at, mask, Self::BYTES), shape)
+        check(Portable, env, Region::Shared, &Lanes::new(Portable, &at, mask, Self::BYTES), shape)
             .map_err(|fault| fault.shifted(window))?;
         observe(&shape.access(Region::Shared, mask, &at));
         for (register, at) in self.registers.iter().zip(at.chunks(8)) {
@@ -169,8 +169,8 @@ impl Tile {
         let addresses: Vec<Lanes64> = slots.map(|places| std::array::from_fn(|lane| at(places[lane], lane))).collect();
         let shape = shape(bytes, self.stores);
         for at in &addresses {
-            let lanes = Lanes::new::<Portable>(at, ALL, bytes);
-            check::<Portable>(env, region, &lanes, shape).map_err(|fault| fault.shifted(window))?;
+            let lanes = Lanes::new(Portable, at, ALL, bytes);
+            check(Portable, env, region, &lanes, shape).map_err(|fault| fault.shifted(window))?;
         }
         for (slot, at) in addresses.iter().enumerate() {
             // Some fragments hold elements twice.

@@ -82,6 +82,7 @@ pub(crate) trait MemoryOp {
 /// in `at`.
 #[inline(always)]
 pub(super) fn run<V: Vectors, P: MemoryOp>(
+    vectors: V,
     op: &P,
     env: &mut Env<'_, '_>,
     mask: u32,
@@ -116,7 +117,7 @@ pub(super) fn run<V: Vectors, P: MemoryOp>(
     }
     let done = match V::PORTABLE {
         true => in_region_portably(op, env, region, at, mask),
-        false => in_region::<V, P>(op, env, region, at, mask),
+        false => in_region(vectors, op, env, region, at, mask),
     };
     match done {
         Ok(()) => Ok(AccessOutcome::Done(region)),
@@ -132,6 +133,7 @@ pub(super) fn run<V: Vectors, P: MemoryOp>(
 
 #[inline(always)]
 fn in_region<V: Vectors, P: MemoryOp>(
+    vectors: V,
     op: &P,
     env: &mut Env<'_, '_>,
     region: Region,
@@ -139,8 +141,8 @@ fn in_region<V: Vectors, P: MemoryOp>(
     mask: u32,
 ) -> Accessed {
     let shape = op.shape();
-    let lanes = Lanes::new::<V>(at, mask, shape.bytes);
-    let found = check::<V>(env, region, &lanes, shape)?;
+    let lanes = Lanes::new(vectors, at, mask, shape.bytes);
+    let found = check(vectors, env, region, &lanes, shape)?;
     match region {
         Region::Generic | Region::Global => match found {
             Some(allocation) => {
@@ -166,7 +168,7 @@ fn in_region<V: Vectors, P: MemoryOp>(
 /// [`in_region`] for any CPU, compiled once for each kind of instruction.
 #[inline(never)]
 fn in_region_portably<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, mask: u32) -> Accessed {
-    in_region::<Portable, P>(op, env, region, at, mask)
+    in_region(Portable, op, env, region, at, mask)
 }
 
 /// Accesses device memory where the lanes address more than one allocation, which is seldom: a function of its own, so
@@ -215,14 +217,14 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
     // All are checked before the first is done.
     let mut faults = Vec::new();
     for (region, rank, mask, at) in &parts {
-        let lanes = Lanes::new::<Portable>(at, *mask, shape.bytes);
+        let lanes = Lanes::new(Portable, at, *mask, shape.bytes);
         let closed = if *region == Region::Shared { env.cluster.closed(*rank) } else { None };
         let found = match closed.filter(|_| *rank != env.cluster.rank) {
             Some(what) => {
                 let lane = mask.trailing_zeros() as usize;
                 Err(shape.fault(lane, at[lane], what, (region.space(), env.shared.len())))
             }
-            None => in_block(env, *rank, |env| check::<Portable>(env, *region, &lanes, shape).map(drop)),
+            None => in_block(env, *rank, |env| check(Portable, env, *region, &lanes, shape).map(drop)),
         };
         faults.extend(found.err().map(|fault| fault.shifted(window(*region))));
     }
@@ -287,7 +289,8 @@ impl<'m> Recent<'m> {
 /// Checks the lanes' addresses. For device memory, returns the allocation that all of them lie in, if they
 /// lie in one.
 #[inline(always)]
-pub(crate) fn check<'m, V: Vectors>(
+pub(crate) fn check<'m>(
+    vectors: impl Vectors,
     env: &mut Env<'_, 'm>,
     region: Region,
     lanes: &Lanes<'_>,
@@ -320,7 +323,7 @@ pub(crate) fn check<'m, V: Vectors>(
                 let first = half * HALF;
                 good(first) && (*pattern == Pattern::Same || good(first + HALF - 1))
             }),
-            None if mask == ALL => V::inside(at, base, last, bytes),
+            None if mask == ALL => vectors.inside(at, base, last, bytes),
             None => lanes_of(mask).all(good),
         };
         if good {

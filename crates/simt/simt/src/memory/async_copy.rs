@@ -38,12 +38,12 @@ impl AsyncCopy {
             lanes(mask & !ignored).filter(|lane| lengths[*lane] > 0).fold(0, |reads, lane| reads | 1u32 << lane);
 
         let shape = |write| Shape { bytes: self.bytes, kind: AccessKind::AsyncCopy, write, strong: true };
-        let lanes_of = |at, mask| Lanes::new::<Portable>(at, mask, self.bytes);
-        check::<Portable>(env, Region::Shared, &lanes_of(&to, mask), shape(true))?;
+        let lanes_of = |at, mask| Lanes::new(Portable, at, mask, self.bytes);
+        check(Portable, env, Region::Shared, &lanes_of(&to, mask), shape(true))?;
         if reads != 0 {
             match lanes(reads).all(|lane| lengths[lane] == self.bytes) {
                 true => {
-                    check::<Portable>(env, Region::Global, &lanes_of(&from, reads), shape(false))?;
+                    check(Portable, env, Region::Global, &lanes_of(&from, reads), shape(false))?;
                 }
                 // The bytes behind those that are read need not be allocated.
                 false => lanes(reads).try_for_each(|lane| {

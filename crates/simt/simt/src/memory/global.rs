@@ -210,7 +210,8 @@ impl GlobalMemory {
     pub fn allocate_for_both(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         let failed = MemoryError::Host { bytes };
         let words = Words::zeroed(bytes, 4096).ok_or(failed.clone())?;
-        let base = words.words.addr().get() as u64;
+        // The program makes a pointer of this address, so the pointer's provenance is exposed.
+        let base = words.words.expose_provenance().get() as u64;
         if self.is_taken(base, bytes) {
             return Err(failed);
         }
@@ -250,7 +251,7 @@ impl GlobalMemory {
     /// The memory, extended to whole words of eight bytes on both sides, can be read and written until it is unmapped.
     /// While a kernel runs, the program accesses it only as CUDA lets it access such memory.
     pub unsafe fn map(&mut self, memory: NonNull<u8>, bytes: u64) -> Option<u64> {
-        let base = memory.addr().get() as u64 & !7;
+        let base = memory.expose_provenance().get() as u64 & !7;
         let bytes = memory.addr().get() as u64 - base + bytes;
         if bytes == 0 || self.is_taken(base, bytes) {
             return None;

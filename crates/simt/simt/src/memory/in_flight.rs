@@ -213,7 +213,7 @@ impl Cluster {
                 cluster: &mut Cluster::default(),
             };
             // The addresses were checked when the operation was issued.
-            let _ = super::access::run::<Portable, _>(reduce, &mut env, mask, &mut [0; LANES]);
+            let _ = super::access::run(Portable, reduce, &mut env, mask, &mut [0; LANES]);
         }
     }
 

@@ -79,8 +79,9 @@ pub struct Store {
 impl Load {
     /// Runs the instruction, unless its addresses lie in several spaces.
     #[inline(always)]
-    pub(crate) fn execute<V: Vectors>(
+    pub(crate) fn execute(
         &self,
+        vectors: impl Vectors,
         env: &mut Env<'_, '_>,
         mask: u32,
         at: &mut Lanes64,
@@ -88,7 +89,7 @@ impl Load {
         if self.address.fixed && mask == ALL && self.read_once(env, at).is_some() {
             return Ok(AccessOutcome::Done(self.address.region));
         }
-        run::<V, _>(self, env, mask, at)
+        run(vectors, self, env, mask, at)
     }
 
     /// Loads one value for all lanes, as each kernel does its parameters. `None` if the instruction is not such a
@@ -258,13 +259,14 @@ pub(super) fn take<W: Word>(regs: &Regs<'_>, from: Reg) -> [W; LANES] {
 impl Store {
     /// Runs the instruction, unless its addresses lie in several spaces.
     #[inline(always)]
-    pub(crate) fn execute<V: Vectors>(
+    pub(crate) fn execute(
         &self,
+        vectors: impl Vectors,
         env: &mut Env<'_, '_>,
         mask: u32,
         at: &mut Lanes64,
     ) -> Accessed<AccessOutcome> {
-        run::<V, _>(self, env, mask, at)
+        run(vectors, self, env, mask, at)
     }
 
     #[inline(always)]
@@ -366,7 +368,7 @@ impl Store {
     pub(crate) fn compare(&self, env: &mut Env<'_, '_>, mask: u32, at: &mut Lanes64) -> StoredValues {
         let comparison = Comparison { store: self, stored: Cell::default() };
         // A fault is one of the store itself.
-        let _ = run::<Portable, _>(&comparison, env, mask, at);
+        let _ = run(Portable, &comparison, env, mask, at);
         comparison.stored.get()
     }
 }

@@ -22,8 +22,8 @@ pub(crate) struct Lanes<'a> {
 impl<'a> Lanes<'a> {
     /// The lanes of an access of `bytes` bytes each.
     #[inline(always)]
-    pub(crate) fn new<V: Vectors>(at: &'a Lanes64, mask: u32, bytes: u32) -> Self {
-        Self { at, mask, patterns: if mask == ALL { V::patterns(at, bytes) } else { None } }
+    pub(crate) fn new(vectors: impl Vectors, at: &'a Lanes64, mask: u32, bytes: u32) -> Self {
+        Self { at, mask, patterns: if mask == ALL { vectors.patterns(at, bytes) } else { None } }
     }
 
     /// Calls `f` for each lane that takes part, in their order.

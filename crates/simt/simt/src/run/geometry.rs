@@ -1,74 +1,98 @@
 //! The limits of a GPU on the geometry of a launch.
 
-use super::launch::LaunchError;
 use crate::code::Program;
 
-/// Threads that a block can have.
-const MAX_THREADS: u64 = 1024;
-/// Bytes of shared memory that a block can have on the GPUs that allow the most.
-const MAX_SHARED: u64 = 227 * 1024;
+/// Blocks of a grid in x, y and z that every GPU can launch.
+const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
+/// Threads of a block in z that every GPU can launch.
+const MAX_BLOCK_Z: u32 = 64;
 
-/// Checks that a GPU, and the kernel, can be launched with this geometry.
-pub(super) fn check_geometry(
-    program: &Program,
-    grid: [u32; 3],
-    block: [u32; 3],
-    shared_bytes: u32,
-) -> Result<(), LaunchError> {
-    let threads = block.iter().fold(1u64, |threads, side| threads.saturating_mul((*side).into()));
-    let shared = u64::from(program.shared_bytes) + u64::from(shared_bytes);
-    let side = |sides: [u32; 3]| format!("({}, {}, {})", sides[0], sides[1], sides[2]);
-    let problem = if grid.contains(&0) {
-        format!("a grid of {} has no blocks", side(grid))
-    } else if block.contains(&0) {
-        format!("a block of {} has no threads", side(block))
-    } else if threads > MAX_THREADS {
-        format!("a block of {threads} threads; at most {MAX_THREADS} fit")
-    } else if block[2] > 64 {
-        format!("a block of {}; z is at most 64", side(block))
-    } else if grid[0] > i32::MAX as u32 || grid[1] > 65535 || grid[2] > 65535 {
-        format!("a grid of {}; x is at most 2^31 - 1, y and z 65535", side(grid))
-    } else if shared > MAX_SHARED {
-        format!("{shared} bytes of shared memory a block; at most {MAX_SHARED} fit")
-    } else if program.required_block.is_some_and(|required| required != block) {
-        let required = program.required_block.unwrap_or_default();
-        format!("compiled for blocks of {} (.reqntid), launched with {}", side(required), side(block))
-    } else if program.max_threads.is_some_and(|most| threads > u64::from(most)) {
-        let most = program.max_threads.unwrap_or_default();
-        format!("compiled for blocks of at most {most} threads (.maxntid), launched with {threads}")
-    } else {
-        return Ok(());
-    };
-    Err(LaunchError::geometry(program, problem))
+/// The limits on the geometry of a launch that differ between GPUs.
+///
+/// ```
+/// use simt::GeometryLimits;
+///
+/// let limits = GeometryLimits::LARGEST;
+/// assert!(limits.check_cluster([4, 1, 1], [2, 1, 1]).is_ok());
+/// let problem = limits.check_cluster([5, 1, 1], [2, 1, 1]).unwrap_err();
+/// assert_eq!(problem, "a grid of (5, 1, 1) is not made of clusters of (2, 1, 1)");
+/// ```
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct GeometryLimits {
+    /// Threads that a block can have.
+    pub threads: u32,
+    /// Bytes of static and dynamic shared memory that a block can have.
+    pub shared_bytes: u32,
+    /// Blocks that a cluster can have.
+    pub cluster_blocks: u32,
 }
 
-/// Blocks that a cluster can have: more than 8 is what only some GPUs have, an H200 among them.
-const MAX_CLUSTER: u64 = 16;
+impl GeometryLimits {
+    /// The largest limits of all GPUs. Only some GPUs, such as an H200, have clusters of more than 8 blocks.
+    pub const LARGEST: Self = Self { threads: 1024, shared_bytes: 227 * 1024, cluster_blocks: 16 };
 
-/// The blocks of a cluster of a launch that asks for `asked`, or for none.
-pub(super) fn check_cluster(
-    program: &Program,
-    grid: [u32; 3],
-    asked: Option<[u32; 3]>,
-) -> Result<[u32; 3], LaunchError> {
+    /// Checks the grid, the blocks and the shared memory of a launch against the GPU's limits and against what the kernel
+    /// is compiled for.
+    ///
+    /// # Errors
+    /// Returns the problem in words when the GPU cannot launch the kernel with this geometry.
+    pub fn check(self, program: &Program, grid: [u32; 3], block: [u32; 3], dynamic_shared: u32) -> Result<(), String> {
+        let threads = block.iter().fold(1u64, |threads, side| threads.saturating_mul((*side).into()));
+        let shared = u64::from(program.shared_bytes) + u64::from(dynamic_shared);
+        Err(if grid.contains(&0) {
+            format!("a grid of {} has no blocks", sides(grid))
+        } else if block.contains(&0) {
+            format!("a block of {} has no threads", sides(block))
+        } else if threads > u64::from(self.threads) {
+            format!("a block of {threads} threads; at most {} fit", self.threads)
+        } else if block[2] > MAX_BLOCK_Z {
+            format!("a block of {}; z is at most {MAX_BLOCK_Z}", sides(block))
+        } else if grid.iter().zip(MAX_GRID).any(|(side, most)| *side > most) {
+            format!("a grid of {}; x is at most 2^31 - 1, y and z {}", sides(grid), MAX_GRID[1])
+        } else if shared > u64::from(self.shared_bytes) {
+            format!("{shared} bytes of shared memory a block; at most {} fit", self.shared_bytes)
+        } else if let Some(required) = program.required_block.filter(|required| *required != block) {
+            format!("compiled for blocks of {} (.reqntid), launched with {}", sides(required), sides(block))
+        } else if let Some(most) = program.max_threads.filter(|most| threads > u64::from(*most)) {
+            format!("compiled for blocks of at most {most} threads (.maxntid), launched with {threads}")
+        } else {
+            return Ok(());
+        })
+    }
+
+    /// Checks the clusters of a grid that [`check`](Self::check) accepts.
+    ///
+    /// # Errors
+    /// Returns the problem in words when the GPU does not have clusters of this size or the grid is not made of them.
+    pub fn check_cluster(self, grid: [u32; 3], cluster: [u32; 3]) -> Result<(), String> {
+        let blocks = cluster.iter().fold(1u64, |blocks, side| blocks.saturating_mul((*side).into()));
+        Err(if blocks == 0 {
+            format!("a cluster of {} has no blocks", sides(cluster))
+        } else if blocks > u64::from(self.cluster_blocks) {
+            format!("a cluster of {blocks} blocks; at most {} fit", self.cluster_blocks)
+        } else if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) {
+            format!("a grid of {} is not made of clusters of {}", sides(grid), sides(cluster))
+        } else {
+            return Ok(());
+        })
+    }
+}
+
+fn sides(sides: [u32; 3]) -> String {
+    format!("({}, {}, {})", sides[0], sides[1], sides[2])
+}
+
+/// Returns the blocks of a cluster of a launch that asks for `asked`, or for none.
+pub(super) fn cluster_of(program: &Program, asked: Option<[u32; 3]>) -> Result<[u32; 3], String> {
     let cluster = asked.or(program.required_cluster).unwrap_or([1; 3]);
-    let side = |sides: [u32; 3]| format!("({}, {}, {})", sides[0], sides[1], sides[2]);
-    let blocks = cluster.iter().fold(1u64, |blocks, side| blocks.saturating_mul((*side).into()));
-    let problem = match program.required_cluster {
+    match program.required_cluster {
         Some(required) if required != cluster => {
-            format!("compiled for clusters of {} (.reqnctapercluster), launched with {}", side(required), side(cluster))
+            let (required, cluster) = (sides(required), sides(cluster));
+            Err(format!("compiled for clusters of {required} (.reqnctapercluster), launched with {cluster}"))
         }
         None if asked.is_none() && program.explicit_cluster => {
-            "compiled for clusters (.explicitcluster), launched without".to_owned()
+            Err("compiled for clusters (.explicitcluster), launched without".to_owned())
         }
-        _ if blocks == 0 => format!("a cluster of {} has no blocks", side(cluster)),
-        _ if blocks > MAX_CLUSTER => {
-            format!("a cluster of {blocks} blocks; at most {MAX_CLUSTER} fit")
-        }
-        _ if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) => {
-            format!("a grid of {} is not made of clusters of {}", side(grid), side(cluster))
-        }
-        _ => return Ok(cluster),
-    };
-    Err(LaunchError::geometry(program, problem))
+        _ => Ok(cluster),
+    }
 }

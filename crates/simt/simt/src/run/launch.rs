@@ -8,7 +8,7 @@ use std::time::Instant;
 use super::arg::{Arg, parameters};
 use super::block::{Exchange, LaunchState};
 use super::fault::Fault;
-use super::geometry::{check_cluster, check_geometry};
+use super::geometry::{GeometryLimits, cluster_of};
 use super::heap::Heap;
 use super::instance::InstanceError;
 use super::machine::Machine;
@@ -218,13 +218,16 @@ impl Machine {
     ) -> Result<O, LaunchError> {
         let Launch { function, grid, block, shared_bytes, args, cooperative, blocks: chosen, cluster } = *launch;
         let program = &*function.program;
-        check_geometry(program, grid, block, shared_bytes)?;
+        let refused = |problem| LaunchError::geometry(program, problem);
+        let limits = GeometryLimits::LARGEST;
+        limits.check(program, grid, block, shared_bytes).map_err(refused)?;
         let explicit_cluster = cluster.or(program.required_cluster);
-        let cluster = check_cluster(program, grid, cluster)?;
+        let cluster = cluster_of(program, cluster).map_err(refused)?;
+        limits.check_cluster(grid, cluster).map_err(refused)?;
         let all = grid.iter().map(|side| u64::from(*side)).product::<u64>();
         if let Some(number) = chosen.and_then(|chosen| chosen.iter().find(|number| **number >= all)) {
             let problem = format!("block {number} of {all}");
-            return Err(LaunchError::geometry(program, problem));
+            return Err(refused(problem));
         }
         if chosen.is_some_and(<[u64]>::is_empty) {
             return Ok(observer);
@@ -233,7 +236,7 @@ impl Machine {
         if frame > self.config.max_local_bytes {
             let most = self.config.max_local_bytes;
             let problem = format!("{frame} bytes of local memory a thread; this machine gives {most}");
-            return Err(LaunchError::geometry(program, problem));
+            return Err(refused(problem));
         }
         let params = parameters(program, args)?;
         let kernel = || program.functions[0].name.clone();
@@ -296,7 +299,7 @@ impl Machine {
             if function.placed.is_none() {
                 self.free_all(variables);
             }
-            return Err(LaunchError::geometry(program, problem));
+            return Err(refused(problem));
         }
         let threads = match self.config.schedule {
             Schedule::Fixed if !O::SEQUENTIAL => self.threads(),

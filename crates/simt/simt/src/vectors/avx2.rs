@@ -9,16 +9,26 @@ use std::arch::x86_64::{
 use super::{Pattern, Steps, Vectors};
 use crate::regs::{HALF, LANES, Lanes64};
 
-/// Used by functions that are compiled for AVX2 only, and are called only where the CPU has it.
-pub(crate) struct Avx2;
+/// A witness that the CPU has AVX2: only functions that are compiled for AVX2 make one without `unsafe`, and
+/// `host_simd.rs` calls them only after `is_x86_feature_detected!`.
+#[derive(Clone, Copy)]
+pub(crate) struct Avx2(());
+
+impl Avx2 {
+    #[inline]
+    #[target_feature(enable = "avx2")]
+    pub(crate) fn new() -> Self {
+        Self(())
+    }
+}
 
 /// The questions as methods that call the functions of the same names, which are compiled for AVX2.
 macro_rules! vectors {
     ($(fn $name:ident($($arg:ident: $ty:ty),+) -> $result:ty;)*) => {
         impl Vectors for Avx2 {$(
             #[inline(always)]
-            fn $name($($arg: $ty),+) -> $result {
-                // SAFETY: the type's users are compiled for AVX2, and are called only where the CPU has it.
+            fn $name(self, $($arg: $ty),+) -> $result {
+                // SAFETY: the CPU has AVX2, because `Avx2::new`, which needs it, has made `self`.
                 unsafe { $name($($arg),+) }
             }
         )*}

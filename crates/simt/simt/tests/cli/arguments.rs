@@ -1,7 +1,7 @@
 //! Arguments as they are written.
 
-use super::spec::{BufferInit, Spec};
-use super::values::Type;
+use super::spec::Spec;
+use super::values::{BufferInit, Type};
 use proptest::prelude::*;
 
 fn scalar(text: &str) -> Vec<u8> {

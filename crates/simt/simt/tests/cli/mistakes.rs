@@ -131,7 +131,7 @@ fn help_that_cannot_be_written_is_a_failure() {
     }
     let mut err = Vec::new();
     let words = ["simt".into(), "--help".into()];
-    assert_eq!(simt::cli::main(words, &mut Full, &mut err), 2);
+    assert_eq!(simt_cli::main(words, &mut Full, &mut err), 2);
     assert!(String::from_utf8(err).unwrap().contains("cannot write the output"));
 }
 

@@ -1,7 +1,6 @@
 //! The numbers that fill buffers.
 
-use super::spec::BufferInit;
-use super::values::{Type, output};
+use super::values::{BufferInit, Type, output};
 
 #[test]
 fn the_generator_is_splitmix64() {

@@ -9,7 +9,8 @@ use crate::gpu::state::driver;
 
 /// The value that a place holds.
 fn held(place: Out<usize>) -> Result<usize> {
-    In::from_ptr(place.as_ptr()).get()
+    // SAFETY: `cuda.h` has the program write the size of its list to the place of the list's length.
+    unsafe { In::from_ptr(place.as_ptr()) }.get()
 }
 
 /// Writes a list of as many things as there is room for, zeros behind it, and how many there are. Without a place, only

@@ -50,16 +50,23 @@ impl Params {
     }
 
     /// The parameters as those of a type.
-    fn of<T: Copy>(&self) -> Result<T> {
-        In::<T>::from_ptr(self.params.as_ptr().cast()).get()
+    ///
+    /// # Safety
+    /// The caller must ensure that `cuda.h` gives nodes of this kind parameters of the type `T`.
+    unsafe fn of<T: Copy>(&self) -> Result<T> {
+        const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
+        // SAFETY: the parameters of all types begin at `params`, which is long enough for a `T`.
+        unsafe { In::<T>::from_ptr(self.params.as_ptr().cast()) }.get()
     }
 
     /// The node, and the address of what it allocates.
     fn node(&self) -> Result<(Node, u64)> {
         let node = match self.kind {
-            node::KERNEL => self.of::<KernelParams2>()?.node(),
+            // SAFETY: the parameters of a kernel node are `CUDA_KERNEL_NODE_PARAMS_v3`.
+            node::KERNEL => unsafe { self.of::<KernelParams2>() }?.node(),
             node::COPY => {
-                let CopyParams { flags, reserved, context, copy } = self.of()?;
+                // SAFETY: the parameters of a copy node are `CUDA_MEMCPY_NODE_PARAMS`.
+                let CopyParams { flags, reserved, context, copy } = unsafe { self.of() }?;
                 if flags != 0 || reserved != 0 {
                     return Err(Code::INVALID_VALUE.into());
                 }
@@ -67,21 +74,25 @@ impl Params {
                 copy_node(&copy)
             }
             node::FILL => {
-                let FillParams2 { fill, context } = self.of()?;
+                // SAFETY: the parameters of a fill node are `CUDA_MEMSET_NODE_PARAMS_v2`.
+                let FillParams2 { fill, context } = unsafe { self.of() }?;
                 check_context(context)?;
                 fill.node()
             }
-            node::HOST => self.of::<HostParams>()?.node(),
-            node::CHILD => match self.of::<[u64; 2]>()? {
-                [graph, 0] => child_node(graph as Handle),
+            // SAFETY: the parameters of a host node are `CUDA_HOST_NODE_PARAMS_v2`.
+            node::HOST => unsafe { self.of::<HostParams>() }?.node(),
+            node::CHILD => match self.params {
+                [graph, 0, ..] => child_node(graph as Handle),
                 _ => Err(Error::new(Code::NOT_SUPPORTED, "graphs that become a node's own")),
             },
             node::EMPTY => Ok(Node::new(Work::Op(Op::Nothing))),
-            node::RECORD => record_node(self.of()?),
-            node::WAIT => wait_node(self.of()?),
-            node::BATCH => self.of::<BatchNodeParams>()?.node(),
+            node::RECORD => record_node(self.params[0] as Handle),
+            node::WAIT => wait_node(self.params[0] as Handle),
+            // SAFETY: the parameters of a batch are `CUDA_BATCH_MEM_OP_NODE_PARAMS_v2`.
+            node::BATCH => unsafe { self.of::<BatchNodeParams>() }?.node(),
             node::ALLOCATE => {
-                let mut params = self.of::<AllocateParams>()?;
+                // SAFETY: the parameters of an allocation are `CUDA_MEM_ALLOC_NODE_PARAMS_v2`.
+                let mut params = unsafe { self.of::<AllocateParams>() }?;
                 let node = params.node()?;
                 return Ok((node, params.address()));
             }
@@ -96,7 +107,7 @@ impl Params {
 fn set_in(exec: Handle, node: Handle, params: In<Params>) -> Result<()> {
     let params = Params::read(params)?;
     match params.kind {
-        node::CHILD => super::update::child(exec, node, params.of()?),
+        node::CHILD => super::update::child(exec, node, params.params[0] as Handle),
         kind => nodes::set_in(exec, node, kind, || Ok(params.node()?.0)),
     }
 }
@@ -110,7 +121,8 @@ fn add_any(
     place: Out<Params>,
 ) -> Result<()> {
     place.check()?;
-    let mut params = Params::read(In::from_ptr(place.as_ptr()))?;
+    // SAFETY: `cuda.h` has the program pass parameters, of which the driver changes some.
+    let mut params = Params::read(unsafe { In::from_ptr(place.as_ptr()) })?;
     let own = get(graph)?;
     let mut allocated = 0;
     add(node, graph, after, data, count, || {

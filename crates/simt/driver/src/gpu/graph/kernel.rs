@@ -10,7 +10,6 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::launch::Request;
 use crate::gpu::launch_attributes::{CLUSTER, COOPERATIVE, Owner, Value, number};
-use crate::gpu::occupancy;
 use crate::gpu::op::{LaunchOp, Op};
 use simt::Arg;
 
@@ -139,7 +138,7 @@ fn set_attribute(node: Handle, id: u32, value: Value) -> Result<()> {
             CLUSTER => {
                 let cluster = (value[..3] != [0; 3]).then_some([value[0], value[1], value[2]]);
                 if let Some(cluster) = cluster {
-                    occupancy::check_cluster(&launch.function, launch.grid, cluster)?;
+                    launch.function.check_cluster(launch.grid, cluster)?;
                 }
                 launch.cluster = cluster;
             }

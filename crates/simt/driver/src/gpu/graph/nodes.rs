@@ -142,7 +142,9 @@ fn batch_params(node: &mut Node) -> Result<BatchNodeParams> {
     let words: Box<[u64]> = ops.iter().flat_map(|op| BatchParams::from(*op).words()).collect();
     let count = ops.len() as u32;
     node.shown = vec![words];
-    Ok(BatchNodeParams { context, count, ops: In::from_ptr(node.shown[0].as_ptr().cast()), flags: 0 })
+    // SAFETY: the words are those of `count` operations, and stay until the node is changed, as `cuda.h` has it.
+    let ops = unsafe { In::from_ptr(node.shown[0].as_ptr().cast()) };
+    Ok(BatchNodeParams { context, count, ops, flags: 0 })
 }
 
 functions! {

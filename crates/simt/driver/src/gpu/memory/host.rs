@@ -44,13 +44,13 @@ functions! {
     fn cuMemHostRegister_v2(memory: *mut c_void, bytes: usize, flags: u32) {
         let context = context::current()?;
         hazards::check()?;
-        if flags & !REGISTER_FLAGS != 0 || bytes == 0 || (memory as u64).checked_add(bytes as u64).is_none() {
+        let address = memory.expose_provenance() as u64;
+        if flags & !REGISTER_FLAGS != 0 || bytes == 0 || address.checked_add(bytes as u64).is_none() {
             return Err(Code::INVALID_VALUE.into());
         }
         if flags & IO_MEMORY != 0 {
             return Err(Error::new(Code::INVALID_VALUE, "memory of other devices cannot be registered"));
         }
-        let address = memory as u64;
         match ranges::overlapping(address, bytes as u64) {
             Some(range) if range.kind == Kind::Registered => return Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into()),
             Some(_) => return Err(Code::INVALID_VALUE.into()),

@@ -118,6 +118,8 @@ fn advise(address: u64, bytes: usize, advice: u32, location: Location) -> Result
 /// An attribute of so many bytes of managed memory, in the words that the program has room for.
 fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, said: &[Advice]) -> Result<()> {
     value.check()?;
+    // SAFETY: all attributes of a range are `int`s or lists of `int`s in `cuda.h`.
+    let words_at = unsafe { value.cast::<i32>() };
     let same = |of: fn(&Advice) -> Option<Location>| {
         let first = said.first().and_then(of);
         first.filter(|first| said.iter().all(|own| of(own) == Some(*first)))
@@ -138,13 +140,13 @@ fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, said: &[Advi
             let first = said.first().map_or(&[][..], |own| &own.accessed_by);
             let all = first.iter().filter(|number| said.iter().all(|own| own.accessed_by.contains(number)));
             let words = all.copied().chain(std::iter::repeat(NOWHERE)).take(room / 4);
-            Out::<i32>::at(value).set_all(words, room / 4);
+            words_at.set_all(words, room / 4);
             return Ok(());
         }
         _ => return Err(Code::INVALID_VALUE.into()),
     };
     match room {
-        4 => Out::<i32>::at(value).set(word),
+        4 => words_at.set(word),
         _ => Err(Code::INVALID_VALUE.into()),
     }
 }

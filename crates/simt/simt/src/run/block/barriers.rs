@@ -4,6 +4,7 @@ use super::{BARRIERS, BarrierState, BlockFault, CLUSTER_BARRIER, RunningCluster,
 use crate::code::ReduceOp;
 use crate::observe::{BarrierArrival, Observer, WarpId};
 use crate::run::fault::FaultKind;
+use crate::run::geometry::GeometryLimits;
 use crate::run::warp::{Arrival, WarpState};
 
 impl<O: Observer> RunningCluster<'_, '_, O> {
@@ -18,7 +19,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             return Err(bad(format!("number {id}; there are 0 to {}", BARRIERS - 1)));
         }
         if let Some(count) = arrival.count
-            && (count == 0 || count % 32 != 0 || count > 1024)
+            && (count == 0 || count % 32 != 0 || count > GeometryLimits::LARGEST.threads)
         {
             return Err(bad(format!("a count of {count}; it is a multiple of the warp's 32 threads")));
         }

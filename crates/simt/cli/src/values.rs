@@ -3,10 +3,9 @@
 use std::fmt::Write as _;
 use std::fs::File;
 use std::io::Read as _;
+use std::path::PathBuf;
 
 use half::f16;
-
-use super::spec::BufferInit;
 
 /// Types of arguments, and what a text of each can express.
 macro_rules! types {
@@ -62,6 +61,16 @@ types! {
     F16 f16 "an f16; write it as 1.5, 1e-3, inf, -inf or nan",
     F32 f32 "an f32; write it as 1.5, 1e-3, inf, -inf or nan",
     F64 f64 "an f64; write it as 1.5, 1e-3, inf, -inf or nan",
+}
+
+/// The initial contents of a buffer.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum BufferInit {
+    Zeros,
+    Iota,
+    Random(u64),
+    File(PathBuf),
+    Uninit,
 }
 
 /// Each byte of a buffer that the command line leaves uninitialized.

@@ -1,12 +1,12 @@
 //! The launches that a command line describes, ready to run.
 
 use super::args::{KernelLaunch, LaunchArguments, Symbol};
-use super::spec::{BufferInit, Spec};
-use super::values::Type;
+use super::spec::Spec;
+use super::values::{BufferInit, Type};
 use super::{Failure, load, parameters, refused};
-use crate::demangle::demangled;
-use crate::module::{Function, Module};
-use crate::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine, Schedule};
+use simt::demangled;
+use simt::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine, Schedule};
+use simt::{Function, Module};
 
 /// The launches of a file on a machine that has their buffers.
 pub struct OpenLaunches {
@@ -153,7 +153,7 @@ fn room(args: &LaunchArguments) -> Result<u64, Failure> {
             })?;
         }
     }
-    let free = crate::run::available_memory().unwrap_or(16 << 30);
+    let free = simt::run::available_memory().unwrap_or(16 << 30);
     if (need as u64).saturating_mul(2) > free {
         return Err(Failure::usage(format!(
             "the buffers have {need} bytes, and this machine has {free} free, of which filling them takes twice as many; \

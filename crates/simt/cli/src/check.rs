@@ -4,9 +4,8 @@ use std::io::Write;
 
 use super::args::Check;
 use super::{Failure, load, reason};
-use crate::code::{Param, Program};
-use crate::demangle::demangled;
-use ptx;
+use simt::code::{Param, Program};
+use simt::demangled;
 
 pub(super) fn check(args: &Check, out: &mut dyn Write) -> Result<u8, Failure> {
     let (text, module) = load(&args.file)?;

@@ -2,10 +2,9 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::values::Type;
+use super::values::{BufferInit, Type};
 
 /// A kernel's argument.
 #[derive(Debug, Clone, PartialEq)]
@@ -14,16 +13,6 @@ pub(super) enum Spec {
     Scalar { ty: Option<Type>, bytes: Vec<u8> },
     /// Memory on the device.
     Buffer { ty: Type, count: usize, fill: BufferInit },
-}
-
-/// The initial contents of a buffer.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) enum BufferInit {
-    Zeros,
-    Iota,
-    Random(u64),
-    File(PathBuf),
-    Uninit,
 }
 
 /// The size of a file that is one value. A kernel's parameters have less than 32 KiB, constants 64 KiB.

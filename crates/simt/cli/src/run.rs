@@ -10,11 +10,11 @@ use super::args::{Print, Run};
 use super::launches::{BufferArg, OpenLaunches};
 use super::spec::Spec;
 use super::{Failure, style};
-use crate::counters::{Counters, Metric, Value};
-use crate::demangle::demangled;
-use crate::diagnostic::{Diagnostic, texts};
-use crate::run::{LaunchError, Machine};
-use crate::sanitize::{Check, Sanitized};
+use simt::counters::{Counters, Metric, Value};
+use simt::demangled;
+use simt::diagnostic::{Diagnostic, texts};
+use simt::run::{LaunchError, Machine};
+use simt::sanitize::{Check, Sanitized};
 
 pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Failure> {
     for (index, wanted) in args

@@ -6,10 +6,9 @@ use std::time::Duration;
 use clap::{Args, Parser, Subcommand};
 
 use super::spec::Spec;
-use crate::module::Module;
-use crate::names;
-use crate::run::Schedule;
-use crate::sanitize::Checks;
+use simt::run::Schedule;
+use simt::sanitize::Checks;
+use simt::{Module, demangled};
 
 /// Runs GPU kernels on the CPU: PTX text, warp by warp, with counters of what a GPU would do.
 #[derive(Debug, Parser)]
@@ -93,7 +92,7 @@ pub struct LaunchArguments {
     #[arg(long, value_name = "T", value_parser = clap::value_parser!(u32).range(1..=1024))]
     pub(super) threads: Option<u32>,
     /// End the run with a fault after so many instructions of warps
-    #[arg(long, value_name = "N", default_value_t = crate::Config::default().max_instructions)]
+    #[arg(long, value_name = "N", default_value_t = simt::Config::default().max_instructions)]
     pub(super) max_instructions: u64,
     /// End the run with a fault after so long
     #[arg(long, value_name = "SECONDS", value_parser = seconds)]
@@ -164,7 +163,8 @@ impl LaunchArguments {
             (None, [only]) => (*only).to_owned(),
             (None, []) => return Err("the file has no kernel".to_owned()),
             (None, several) => {
-                let (count, list) = (several.len(), names::list(several));
+                let (count, list) =
+                    (several.len(), several.iter().map(|name| demangled(name)).collect::<Vec<_>>().join(", "));
                 return Err(format!("the file has {count} kernels; there are {list}; choose one with --entry NAME"));
             }
         };

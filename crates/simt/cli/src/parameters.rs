@@ -2,7 +2,7 @@
 
 use super::spec::Spec;
 use super::values::Type;
-use crate::params::{self, Argument, DataType, Declared, Param, Role};
+use simt::params::{self, Argument, DataType, Declared, Param, Role};
 
 /// Checks the arguments of a launch, each with its number on the command line.
 ///

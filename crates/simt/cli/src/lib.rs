@@ -1,10 +1,12 @@
 //! The `simt` program, apart from its process: its arguments come in and its output goes out through
-//! parameters.
+//! parameters. Its input is a file of PTX, and its output is text or JSON.
+//!
+//! The crate must not know of ladders or real GPUs.
 //!
 //! ```
 //! let (mut out, mut err) = (Vec::new(), Vec::new());
-//! let words = ["simt", "check", "examples/saxpy.ptx"];
-//! assert_eq!(simt::cli::main(words.map(Into::into), &mut out, &mut err), 0);
+//! let words = ["simt", "check", "../simt/examples/saxpy.ptx"];
+//! assert_eq!(simt_cli::main(words.map(Into::into), &mut out, &mut err), 0);
 //! assert!(String::from_utf8(out)?.contains("saxpy("));
 //! # Ok::<(), std::string::FromUtf8Error>(())
 //! ```
@@ -21,17 +23,16 @@ use std::ffi::OsString;
 use std::io::{Read as _, Write};
 use std::path::Path;
 
-use anstyle::{AnsiColor, Style};
 use clap::Parser as _;
 use clap::error::ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand;
 
-use crate::diagnostic::{Diagnostic, Style as DiagnosticStyle};
-use crate::memory::global::MemoryError;
-use crate::module::{LoadError, Module};
-use crate::run::Fault;
 use args::{Arguments, Command};
 pub use args::{LaunchArguments, SPECS};
 pub use launches::{OpenLaunch, OpenLaunches};
+use simt::MemoryError;
+use simt::diagnostic::{Diagnostic, Style, complain};
+use simt::run::Fault;
+use simt::{LoadError, Module};
 
 /// An error that ends the program: what the user is told, and the exit code.
 #[derive(Debug)]
@@ -166,8 +167,8 @@ fn refused(path: &Path, error: &LoadError) -> Failure {
 }
 
 /// How diagnostics are drawn.
-fn style() -> DiagnosticStyle {
-    DiagnosticStyle::of_terminal(true)
+fn style() -> Style {
+    Style::of_terminal(true)
 }
 
 /// The message for one kernel that cannot be run, without its name: `line 3, column 5: what: the line`.
@@ -190,53 +191,6 @@ fn shorten(line: &str) -> String {
     format!("{}…", &line[..line.floor_char_boundary(MOST)])
 }
 
-/// Writes an error as rustc does: the message, and below it a line for each `note:` and `help:`.
-///
-/// A message is one text, so that it can also be part of another one: `message: it is the reason; what to do`. What
-/// follows `: it ` or `: they ` is a note. What follows a semicolon is a note too if it begins with `note: `, `it `, `they `
-/// or `there `, and otherwise help.
-pub fn complain(err: &mut dyn Write, message: &str) {
-    for (label, text) in labeled(message) {
-        let color = match label {
-            "error" => AnsiColor::Red,
-            "note" => AnsiColor::Green,
-            _ => AnsiColor::Cyan,
-        };
-        let style = Style::new().bold().fg_color(Some(color.into()));
-        // If stderr is closed, only the exit code can report the error.
-        let _ = writeln!(err, "{style}{label}:{style:#} {text}");
-    }
-}
-
-/// The lines of an error, each with its label. Text in backticks or parentheses is not split.
-fn labeled(message: &str) -> Vec<(&'static str, &str)> {
-    let (mut lines, mut start, mut label) = (Vec::new(), 0, "error");
-    let (mut is_quoted, mut depth) = (false, 0_usize);
-    for (place, character) in message.char_indices() {
-        match character {
-            '`' => is_quoted = !is_quoted,
-            '(' if !is_quoted => depth += 1,
-            ')' if !is_quoted => depth = depth.saturating_sub(1),
-            _ => {}
-        }
-        let rest = &message[place..];
-        let (next, separator) = match rest {
-            _ if is_quoted || depth > 0 => continue,
-            _ if rest.starts_with("; note: ") => ("note", "; note: "),
-            _ if ["; it ", "; they ", "; there "].iter().any(|fact| rest.starts_with(fact)) => ("note", "; "),
-            _ if rest.starts_with("; ") => ("help", "; "),
-            _ if label == "error" && [": it ", ": they "].iter().any(|reason| rest.starts_with(reason)) => {
-                ("note", ": ")
-            }
-            _ => continue,
-        };
-        lines.push((label, &message[start..place]));
-        (start, label) = (place + separator.len(), next);
-    }
-    lines.push((label, &message[start..]));
-    lines
-}
-
 /// Writes clap's error for wrong arguments like [`complain`]; `help` is the command that shows the help.
 pub fn complain_about_arguments(err: &mut dyn Write, error: &clap::Error, help: &str) {
     let text = error.render().to_string();
@@ -251,25 +205,4 @@ pub fn complain_about_arguments(err: &mut dyn Write, error: &clap::Error, help: 
         }
     }
     complain(err, &format!("{message}; `{help}` shows the arguments"));
-}
-
-#[cfg(test)]
-mod tests {
-    use super::labeled;
-
-    #[test]
-    fn reasons_become_notes_and_hints_become_help() {
-        assert_eq!(labeled("no rung"), [("error", "no rung")]);
-        assert_eq!(
-            labeled("`a: it b; c` is no size (2; 3): it is: it; write 4; note: or 5; there is 6"),
-            [
-                ("error", "`a: it b; c` is no size (2; 3)"),
-                ("note", "it is: it"),
-                ("help", "write 4"),
-                ("note", "or 5"),
-                ("note", "there is 6")
-            ]
-        );
-        assert_eq!(labeled("cannot read é: no such file; ok")[1], ("help", "ok"));
-    }
 }
