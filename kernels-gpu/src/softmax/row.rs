@@ -377,12 +377,11 @@ impl Span {
     #[inline(always)]
     pub(super) unsafe fn load<T: RowElement, O: RowOperation, const N: usize>(self, row: *const T) -> [f32; N] {
         let load = |is_aligned: bool| {
-            let mut vectors = [[0; 4]; N];
-            for k in 0..N / T::WIDTH {
+            array::from_fn::<_, N, _>(|k| match k < N / T::WIDTH {
                 // SAFETY: the row has n elements, which no thread writes.
-                vectors[k] = unsafe { self.vector(row, is_aligned, k, O::OUTSIDE) };
-            }
-            vectors
+                true => unsafe { self.vector(row, is_aligned, k, O::OUTSIDE) },
+                false => [0; 4],
+            })
         };
         // One branch for all loads, so that they are in flight together.
         let vectors = if self.is_aligned(row) { load(true) } else { load(false) };
