@@ -1,12 +1,12 @@
 //! Resident clusters, with bulk copies ahead of the computation.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
-use core::array;
 use core::mem::MaybeUninit;
 
-use cuda_std::{address_space, shared, thread, warp};
+use cuda_std::{address_space, shared, thread};
 use rung::rung;
 
+use super::cluster::of_cluster;
 use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span};
 use super::smallest_block;
 use crate::tensor_core::tma::{self, Mbarrier, cluster_arrive, cluster_rank, cluster_wait};
@@ -40,13 +40,9 @@ fn resident(block: u32, multiprocessors: u32) -> u32 {
 ///
 /// In `softmax_cluster`, a block of 1024 threads fills a multiprocessor. It loads, computes, stores and ends, and nothing loads
 /// while it computes. Here one thread of each block starts a bulk copy (`cp.async.bulk`) of its piece of a row to shared memory,
-/// three rows ahead.
-///
-/// A barrier of the cluster waits until the stores of all its threads have reached memory. Here these are the outputs of a row,
-/// so the next row would wait for them. An asynchronous store (`st.async`) signals an mbarrier of the other block when its word
-/// has arrived, and nothing else waits. The words of successive rows alternate between two arrays. Each warp also arrives at the
-/// mbarriers, because it has read the words of the row before. When a warp has all words of a row, all warps of its block have
-/// read their pieces, so the next copy to the stage can start.
+/// three rows ahead. The barrier that combines the parts of a row also shows that all threads have read the stage, so the next
+/// copy to the stage starts after it. The words that the blocks exchange alternate between two arrays, so each row needs one
+/// barrier.
 ///
 /// A bulk copy needs an address and a length that are multiples of 16 bytes. Other rows are loaded element by element.
 ///
@@ -79,16 +75,11 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
     const BLOCKS: u32 = blocks(BLOCK);
     const WARPS: usize = (BLOCKS * BLOCK / 32) as usize;
     #[address_space(shared)]
-    static mut WORDS: MaybeUninit<[[u64; WARPS]; 2]> = MaybeUninit::uninit();
-    #[address_space(shared)]
-    static mut EXCHANGES: MaybeUninit<[u64; 2]> = MaybeUninit::uninit();
+    static mut PARTS: MaybeUninit<[[u64; WARPS]; 2]> = MaybeUninit::uninit();
     #[address_space(shared)]
     static mut BARRIERS: MaybeUninit<[u64; STAGES as usize]> = MaybeUninit::uninit();
     const COUNT: usize = (PIECE_BYTES / BLOCK) as usize / size_of::<T>();
-    let exchange = Exchange::<BLOCKS, { WARPS / 32 }> {
-        words: (&raw mut WORDS).cast(),
-        barriers: Shared::of((&raw const EXCHANGES).cast::<u64>()),
-    };
+    let parts = (&raw mut PARTS).cast::<[u64; WARPS]>();
     let ring = Ring {
         stages: shared::dynamic_shared_mem::<u8>(),
         stage_bytes: PIECE_BYTES,
@@ -103,13 +94,12 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
     let is_copied = n.is_multiple_of(T::WIDTH as u32);
 
     let mut row = thread::block_idx_x() / BLOCKS;
-    if tid == 0 {
+    if is_copied && tid == 0 {
         // SAFETY: the barrier of the cluster follows, and the stages are empty.
         unsafe {
-            exchange.init();
             ring.init();
             for round in 0..STAGES {
-                if is_copied && row + round * clusters < m {
+                if row + round * clusters < m {
                     ring.start(round, input.add(start_of(row + round * clusters)), span.n);
                 }
             }
@@ -130,11 +120,12 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
             }
         };
         let part = span.weigh::<T, O, COUNT>(&mut values);
-        // SAFETY: all threads of the cluster call it in each round.
-        let of_row = unsafe { exchange.of_cluster::<O>(round, part) };
+        // SAFETY: all threads of the cluster call it. Rounds alternate between two arrays, so a barrier separates each read and
+        // write.
+        let of_row = unsafe { of_cluster::<O, BLOCKS, { WARPS / 32 }>(parts.add(round as usize % 2).cast(), part) };
         let next = row + STAGES * clusters;
         if is_copied && tid == 0 && next < m {
-            // SAFETY: all warps of the block have read the stage, because their words have arrived.
+            // SAFETY: all threads have read the stage, before the barrier in `of_cluster`.
             unsafe { ring.start(round + STAGES, input.add(start_of(next)), span.n) };
         }
         // SAFETY: the piece has its elements, and no other thread accesses this thread's vectors of the output.
@@ -143,61 +134,6 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
             span.store::<T, O, COUNT>(output.add(start_of(row)), &values, O::factor(part, of_row, n), weight);
         }
         (row, round) = (row + clusters, round + 1);
-    }
-}
-
-/// The words of the warps of a cluster, `32 * N` for each of two rounds, with an mbarrier for each round.
-#[derive(Clone, Copy)]
-struct Exchange<const BLOCKS: u32, const N: usize> {
-    words: *mut u64,
-    barriers: Shared,
-}
-
-impl<const BLOCKS: u32, const N: usize> Exchange<BLOCKS, N> {
-    /// Returns the mbarrier of a round.
-    #[inline(always)]
-    fn barrier(self, round: u32) -> Mbarrier {
-        Mbarrier(self.barriers.byte_add(round % 2 * Mbarrier::BYTES))
-    }
-
-    /// Initializes the mbarriers: one thread announces the bytes of a round, and each warp of the cluster arrives.
-    ///
-    /// # Safety
-    /// One thread of each block calls it, before a barrier of the cluster.
-    #[inline(always)]
-    unsafe fn init(self) {
-        for round in 0..2 {
-            // SAFETY: the mbarrier is in shared memory, and no thread uses it yet.
-            unsafe { self.barrier(round).init(1 + 32 * N as u32) };
-        }
-    }
-
-    /// Combines the parts of the threads of a cluster, for all threads.
-    ///
-    /// # Safety
-    /// All threads of the cluster call it with the same rounds: 0, 1, 2 and so on.
-    #[inline(always)]
-    unsafe fn of_cluster<O: RowOperation>(self, round: u32, part: O::Part) -> O::Part {
-        let (tid, warps, barrier) = (thread::thread_idx_x(), 32 * N as u32 / BLOCKS, self.barrier(round));
-        let (number, lane) = (cluster_rank() * warps + tid / 32, tid % 32);
-        let words = self.words.wrapping_add(round as usize % 2 * 32 * N);
-        let part = O::of_warp([part]);
-        // SAFETY: this warp alone writes the word. No warp still reads the word of two rounds before: this warp has waited for
-        // the round before, in which each warp arrived after it had read the words of the round before that. Block `lane` does
-        // not end before the word arrives, because its threads wait for it.
-        unsafe {
-            if tid == 0 {
-                barrier.arrive_expect_tx(32 * N as u32 * 8);
-            }
-            // One lane arrives for all lanes of the warp.
-            warp::sync_warp(u32::MAX);
-            if lane < BLOCKS {
-                Shared::of(words.add(number as usize)).store_async(lane, O::to_word(part), barrier);
-                barrier.arrive_remote(lane);
-            }
-            barrier.wait(round / 2 % 2);
-            O::of_warp(array::from_fn::<_, N, _>(|i| O::of_word(*words.add(32 * i + lane as usize))))
-        }
     }
 }
 

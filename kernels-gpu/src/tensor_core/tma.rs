@@ -301,18 +301,4 @@ impl Shared {
         ptx!("{{ .reg .b32 r; mapa.shared::cluster.u32 r, {}, {}; st.shared::cluster.u64 [r], {}; }}",
             in(reg32) self.0, in(reg32) rank, in(reg64) word, options(nostack, preserves_flags));
     }
-
-    /// Stores a word at the same address in the block `rank` of the cluster, and counts its 8 bytes at that block's `barrier`
-    /// (`mapa`, `st.async`). Threads of that block that have waited for the phase see the word.
-    ///
-    /// # Safety
-    /// The caller must ensure what [`Shared::store_remote`] needs until the phase ends, and that the phase of the barrier
-    /// expects these bytes.
-    #[inline(always)]
-    pub unsafe fn store_async(self, rank: u32, word: u64, barrier: Mbarrier) {
-        ptx!("{{ .reg .b32 r, b; mapa.shared::cluster.u32 r, {}, {}; mapa.shared::cluster.u32 b, {}, {}; \
-            st.async.weak.shared::cluster.mbarrier::complete_tx::bytes.u64 [r], {}, [b]; }}",
-            in(reg32) self.0, in(reg32) rank, in(reg32) barrier.0.0, in(reg32) rank, in(reg64) word,
-            options(nostack, preserves_flags));
-    }
 }
