@@ -48,7 +48,7 @@ __device__ __forceinline__ float combine_warp(float value) {
     return value;
 }
 
-__device__ __forceinline__ MaxSum of(float value) { return {value, exponential(value - shift_of(value))}; }
+__device__ __forceinline__ MaxSum of(float value) { return {value, 1.0f}; }
 
 __device__ __forceinline__ MaxSum both(MaxSum a, MaxSum b) {
     const float max = fmaxf(a.max, b.max), shift = shift_of(max);
