@@ -68,11 +68,12 @@ static USAGES: LazyLock<[BTreeMap<&str, Usage>; 4]> = LazyLock::new(|| {
 /// - The sorts are written for keys of 32 bits: of these, two blocks with 64 registers per thread fit a multiprocessor. Larger keys
 ///   and values spill up to 33 words. On `sm_100`, keys of the one sweep spill 10 words.
 /// - Threads of a softmax with blocks of 1024 have 64 registers and keep 28 or 32 of them for a row. They spill up to 33 words.
+///   For `softmax_registers` with smaller blocks, `ptxas` takes 40 registers, so that more blocks fit, and spills two words.
 /// - `attention_persistent` spills 10 words, all outside of its inner loop. `attention_cp_async` spills a word on `sm_80`.
 fn allowed_spill_bytes(entry: &str) -> u64 {
     let is_larger = ["_u64", "_pairs_"].iter().any(|variant| entry.contains(variant));
     let is_sort = entry.starts_with("sort_") && (is_larger || entry.starts_with("sort_one_sweep_"));
-    let is_softmax = entry.starts_with("softmax_") && entry.ends_with("_1024");
+    let is_softmax = entry.starts_with("softmax_");
     let is_attention = entry.starts_with("attention_persistent_") || entry.starts_with("attention_cp_async_");
     if is_sort || is_softmax {
         132

@@ -27,7 +27,7 @@ const PAUSE: Duration = Duration::from_millis(20);
 const LEAST: Duration = Duration::from_secs(1);
 
 /// How long the first rank listens to the others after a failure. The failure may have ended their work too.
-const GRACE: Duration = Duration::from_millis(250);
+const GRACE: Duration = Duration::from_secs(1);
 
 /// The maximum number of bytes of a message.
 const MOST_BYTES: u64 = 1 << 36;
@@ -286,13 +286,17 @@ fn is_silence(said: &str) -> bool {
     said == ENDED || said.starts_with(SILENT)
 }
 
-/// Waits until a message arrives on a link. Gives up at the end of the time, or when another link has failed.
-fn await_one(links: &[TcpStream], at: usize, end: Instant) -> io::Result<()> {
+/// Waits until a message arrives on a link. Gives up at the end of the time, and [`GRACE`] after another link has failed.
+fn await_one(links: &[TcpStream], at: usize, mut end: Instant) -> io::Result<()> {
     let link = &links[at];
     link.set_read_timeout(Some(PAUSE))?;
     let heard = loop {
         match link.peek(&mut [0]) {
-            Err(error) if is_late(&error) && Instant::now() < end && !links.iter().any(has_failed) => {}
+            Err(error) if is_late(&error) && Instant::now() < end => {
+                if links.iter().any(has_failed) {
+                    end = end.min(Instant::now() + GRACE);
+                }
+            }
             heard => break heard,
         }
     };

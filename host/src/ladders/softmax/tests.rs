@@ -166,7 +166,7 @@ fn what_is_not_possible_is_refused_with_what_is() {
     assert!(long.contains("a row has 32769 elements") && long.contains("use --n 32768, or softmax_bulk"), "{long}");
     // Beyond the longest row of all other rungs.
     let longer = launch("softmax_cluster", &[("m", "1"), ("n", "524289")]).unwrap_err().to_string();
-    assert!(longer.contains("use --n 524288, or softmax_online"), "{longer}");
+    assert!(longer.contains("use --n 262144, or softmax_online"), "{longer}");
     let many = launch("softmax_cluster", &[("m", "268435456"), ("n", "1")]).unwrap_err().to_string();
     assert!(many.contains("use --m 268435455, or softmax_bulk"), "{many}");
     let early = launch("softmax_block", &[("op", "rmsnorm")]).unwrap_err().to_string();
