@@ -10,7 +10,7 @@ mod call;
 
 use std::any::Any;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx::ast::{At, Loc};
 use ptx::opcode::Class;
@@ -25,7 +25,7 @@ use crate::warp::Warp;
 pub use call::{Call, Callee, Runtime, Signature, Slot, Stack, Target};
 pub(crate) use call::{FUNCTION_BYTES, FUNCTIONS};
 
-use crate::regs::RegisterUses;
+use crate::operands::{FunctionOperands, Operands};
 pub use crate::regs::{Guard, Pred, R32, R64, Reg, RegisterNames};
 
 /// One instruction.
@@ -241,6 +241,8 @@ pub struct Func {
     pub origins: Vec<Origin>,
     /// The registers that the text declares.
     pub register_names: Vec<RegisterNames>,
+    /// For each instruction, what it reads and writes.
+    pub(crate) operands: FunctionOperands,
 }
 
 /// The place in the text that an instruction comes from.
@@ -285,6 +287,11 @@ impl Program {
     /// Whether the instruction at a site is `ldmatrix` or `stmatrix`.
     pub(crate) fn moves_matrix_rows(&self, site: Site) -> bool {
         self.op(site).is_some_and(|op| matches!(op, Op::Matrix(own) if matches!(**own, Matrix::Rows(_))))
+    }
+
+    /// What the instruction at a site reads and writes.
+    pub(crate) fn operands(&self, site: Site) -> Operands<'_> {
+        self.functions[site.function as usize].operands.of(site.pc as usize)
     }
 
     fn op(&self, site: Site) -> Option<&Op> {
@@ -356,8 +363,6 @@ pub struct Program {
     pub required_cluster: Option<[u32; 3]>,
     /// `.explicitcluster`
     pub explicit_cluster: bool,
-    /// The registers that the instructions of each function read and write, once somebody has asked.
-    pub(crate) register_uses: OnceLock<Vec<Vec<RegisterUses>>>,
     /// What checks have found out about it.
     pub(crate) kept: Arc<AnalysisCache>,
 }

@@ -38,6 +38,7 @@ pub mod memory;
 mod module;
 mod names;
 pub mod observe;
+mod operands;
 pub mod params;
 pub mod regs;
 pub mod run;

@@ -9,7 +9,6 @@ mod flow;
 mod function;
 
 use std::collections::{HashMap, HashSet};
-use std::sync::OnceLock;
 
 use ptx::Declared;
 use ptx::ast::{At, Function, Init, Module};
@@ -17,7 +16,6 @@ use ptx::ast::{At, Function, Init, Module};
 use crate::code::{ModuleVariable, Param, Program, Signature, Target};
 pub use crate::error::LowerError;
 use crate::layout::{ModuleMemory, Variables, layout};
-use crate::regs::RegisterUses;
 pub use declarations::check;
 
 /// Bytes of a kernel's parameters, and what they are before PTX 8.1 (PTX ISA §5.1.6.1).
@@ -37,38 +35,27 @@ pub fn lower(module: &Module<'_>) -> Lowered {
     let memory = ModuleMemory::new(module);
     let taken = functions_taken(module);
     let lowered = |entry: &Function<'_>| {
-        let program = kernel(module, entry, &memory, &taken, OnceLock::new());
+        let program = kernel(module, entry, &memory, &taken);
         (entry.name.to_owned(), program)
     };
     Lowered { kernels: entries(module).map(lowered).collect(), variables: memory.variables }
-}
-
-/// Lowers a kernel once more, for the registers that the instructions of each of its functions read and write.
-pub(crate) fn register_uses(ptx: &str, name: &str) -> Vec<Vec<RegisterUses>> {
-    let module = ptx::parse(ptx).expect("it was parsed before");
-    let (memory, taken) = (ModuleMemory::new(&module), functions_taken(&module));
-    let entry = entries(&module).find(|entry| entry.name == name).expect("the program's");
-    let program = kernel(&module, entry, &memory, &taken, OnceLock::from(Vec::new()));
-    program.expect("it was lowered before").register_uses.into_inner().unwrap_or_default()
 }
 
 fn entries<'m>(module: &'m Module<'m>) -> impl Iterator<Item = &'m Function<'m>> {
     module.functions.iter().filter(|function| function.entry && function.body.is_some())
 }
 
-/// Lowers the entry `entry` and all that it calls. The addresses of the functions `taken` are taken in the module. Adds to
-/// `register_uses`, where there is a list.
+/// Lowers the entry `entry` and all that it calls. The addresses of the functions `taken` are taken in the module.
 fn kernel(
     module: &Module<'_>,
     entry: &Function<'_>,
     memory: &ModuleMemory<'_>,
     taken: &[&Function<'_>],
-    register_uses: OnceLock<Vec<Vec<RegisterUses>>>,
 ) -> Result<Program, LowerError> {
     let mut lowering = Lowering {
         pointers: Vec::new(),
         module,
-        program: Program { register_uses, ..program_of(module, entry)? },
+        program: program_of(module, entry)?,
         functions: Functions { module, order: Vec::new(), numbers: HashMap::new() },
         variables: Variables::new(memory),
     };

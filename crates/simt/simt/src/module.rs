@@ -4,9 +4,8 @@ use std::sync::Arc;
 
 use crate::code::{ModuleVariable, Program};
 use crate::demangle::demangled;
-use crate::lower::{check, lower, register_uses};
+use crate::lower::{check, lower};
 use crate::names;
-use crate::regs::RegisterUses;
 use crate::source_frames::origin_at;
 use ptx::{ParseError, Source};
 
@@ -113,12 +112,6 @@ impl Text {
     pub(crate) fn places(&self, addresses: &[u64]) -> impl Iterator<Item = (u64, u64)> {
         let placed = self.variables.iter().zip(addresses);
         placed.filter_map(|(own, address)| (*address != 0).then_some((*address, own.as_ref()?.bytes)))
-    }
-
-    /// The registers that the instructions of each function of one of its programs read and write. Few launches ask: the
-    /// program is lowered once more then.
-    pub(crate) fn register_uses<'p>(&self, program: &'p Program) -> &'p [Vec<RegisterUses>] {
-        program.register_uses.get_or_init(|| register_uses(&self.ptx, &program.functions[0].name))
     }
 
     /// The name of the variable that begins at an address, when the module's variables lie at these.

@@ -91,8 +91,8 @@ mod frames;
 mod paths;
 mod registers;
 
+use crate::operands::Operands;
 pub use crate::regs::Reg;
-use crate::regs::RegisterUses;
 pub use blocks::OfBlocks;
 pub use boxed::{Boxed, DynObserver};
 pub use frames::{FrameChange, FramePlace};
@@ -166,7 +166,7 @@ pub struct Step<'a> {
     pub lanes: u32,
     /// The registers of its function, with the values that it reads.
     pub registers: Registers<'a>,
-    pub(crate) uses: &'a RegisterUses,
+    pub(crate) operands: Operands<'a>,
     /// The registers whose values are the addresses that a load, a store, an atomic or an mbarrier operation accesses;
     /// those of destination and source for `cp.async`. [`Registers::name`] has none for one that holds the address of a
     /// variable.
@@ -181,17 +181,17 @@ pub struct Step<'a> {
 /// Which registers the instruction reads and writes. With them an observer can carry along what it knows of each value,
 /// such as the allocation that a pointer was made for, and compare it with the [`Access`] that follows.
 impl<'a> Step<'a> {
-    /// The registers that the instruction reads, its guard's predicate and the carry flag among them. One that writes a
-    /// part of a register reads the rest of it.
+    /// The registers that the instruction reads: its guard, the carry flag, and those with the value of a number or special
+    /// register among them.
     #[must_use]
     pub fn reads(&self) -> &'a [Reg] {
-        &self.uses.reads
+        self.operands.reads
     }
 
     /// The registers that it writes, in the order of its operands.
     #[must_use]
     pub fn writes(&self) -> &'a [Reg] {
-        &self.uses.writes
+        self.operands.writes
     }
 
     /// Appends the entries of the warp's reconvergence stack, the lowest first. The last one is executed.

@@ -1,7 +1,5 @@
 //! Registers: their numbers in three files, and the values that a warp's lanes have in them.
 
-use ptx::ast::Space;
-
 /// A 32-bit register's number. Narrower values stand in its low bits, the others being zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct R32(pub u32);
@@ -263,28 +261,3 @@ macro_rules! merge {
 }
 
 merge!(merge32 u32 merge64 u64);
-
-/// The registers that an instruction reads and writes, the carry flag among them.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct RegisterUses {
-    /// The predicate of its guard among them, and the rest of a register of which it writes a part.
-    pub(crate) reads: Vec<Reg>,
-    pub(crate) writes: Vec<Reg>,
-    /// The variables that it names.
-    pub(crate) variables: Vec<VariableUse>,
-}
-
-/// A variable that an instruction names.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct VariableUse {
-    pub(crate) name: String,
-    /// The space that it is declared in.
-    pub(crate) space: Space,
-    /// Whether it lies in the function's frame, as `.local` variables and those `.param` variables do that are not a
-    /// kernel's parameters.
-    pub(crate) in_frame: bool,
-    /// Its offset in that space; for one in global memory its number among the module's.
-    pub(crate) at: u64,
-    /// Its size; `None` for dynamic shared memory.
-    pub(crate) bytes: Option<u64>,
-}

@@ -1,8 +1,14 @@
 //! The cost of an instruction: the pipe that issues it, how many instructions `ptxas` makes of it, and the latency of
 //! its result.
 
-use ptx::ast::{Instruction, Number, Operand};
 use ptx::opcode::{self, Class};
+
+use super::steps::Instruction;
+use crate::code::{FrameInit, Op, Special};
+use crate::matrix::Matrix;
+use crate::matrix::warp_group::Operand;
+use crate::memory::Memory;
+use crate::observe::AsyncGroup;
 
 /// The rounds of a loop that `ptxas` makes one of.
 pub(super) const UNROLLED: u32 = 4;
@@ -57,28 +63,23 @@ pub(super) enum Kind {
 
 impl Kind {
     pub(super) fn of(inst: &Instruction<'_>) -> Self {
-        let product = inst.opcode.strip_prefix("wgmma.").unwrap_or_default();
-        match &inst.operands[..] {
-            _ if product.starts_with("mma_async") => return Self::GroupProduct,
-            _ if product.starts_with("fence") => return Self::ProductFence,
-            _ if product.starts_with("commit_group") => return Self::CommitProducts,
-            [Operand::Number(Number::Integer(left))] if product.starts_with("wait_group") => {
-                return Self::WaitProducts(u32::try_from(*left).unwrap_or(u32::MAX));
-            }
-            _ => {}
-        }
-        let rest = inst.opcode.strip_prefix("cp.async.").unwrap_or_default();
-        let rest = rest.strip_prefix("bulk.").unwrap_or(rest);
-        match (opcode::class(inst.opcode), &inst.operands[..]) {
-            _ if rest.starts_with("commit") => Self::Commit,
-            (_, [Operand::Number(Number::Integer(left))]) if rest.starts_with("wait_group") => {
-                Self::Wait(u32::try_from(*left).unwrap_or(u32::MAX))
-            }
-            _ if rest.starts_with("wait_all") => Self::WaitAll,
+        let left = |left: u64| u32::try_from(left).unwrap_or(u32::MAX);
+        match inst.op {
+            Op::Memory(Memory::AsyncGroup(_, AsyncGroup::Commit, _)) => Self::Commit,
+            Op::Memory(Memory::AsyncGroup(_, AsyncGroup::Wait(groups), _)) => Self::Wait(left(*groups)),
+            Op::Memory(Memory::AsyncGroup(_, AsyncGroup::WaitAll, _)) => Self::WaitAll,
+            Op::Matrix(matrix) => match &**matrix {
+                Matrix::GroupMultiply(_) => Self::GroupProduct,
+                Matrix::Group(AsyncGroup::Commit) => Self::CommitProducts,
+                Matrix::Group(AsyncGroup::Wait(groups)) => Self::WaitProducts(left(*groups)),
+                Matrix::Group(AsyncGroup::WaitAll) => Self::WaitProducts(0),
+                Matrix::Nothing => Self::ProductFence,
+                Matrix::Rows(_) | Matrix::Tile(_) => Self::Memory,
+                Matrix::Multiply(_) => Self::Product,
+                Matrix::Transpose(_) => Self::Plain,
+            },
             _ if inst.opcode.starts_with("cp.") => Self::AsyncCopy,
-            (Some(Class::Memory(_)), _) => Self::Memory,
-            (Some(Class::Matrix), _) if is_matrix_access(inst.opcode) => Self::Memory,
-            (Some(Class::Matrix), _) if products(inst.opcode) > 0.0 => Self::Product,
+            _ if matches!(opcode::class(inst.opcode), Some(Class::Memory(_))) => Self::Memory,
             _ => Self::Plain,
         }
     }
@@ -86,11 +87,6 @@ impl Kind {
     pub(super) fn is_memory(self) -> bool {
         matches!(self, Self::Memory | Self::AsyncCopy)
     }
-}
-
-/// Whether it loads or stores a matrix.
-fn is_matrix_access(opcode: &str) -> bool {
-    ["ldmatrix", "stmatrix", "wmma.load", "wmma.store"].iter().any(|name| opcode.starts_with(name))
 }
 
 /// What a product of matrices takes of the tensor cores: additions of products of two halves in the same time. Tensor cores
@@ -131,7 +127,8 @@ fn operand_bytes(inst: &Instruction<'_>) -> f32 {
         () => 2.0,
     };
     let Some([m, n, k]) = opcode::sides(inst.opcode) else { return 0.0 };
-    let in_registers = matches!(inst.operands.get(1), Some(Operand::Vector(_)));
+    let in_registers = matches!(inst.op, Op::Matrix(matrix)
+        if matches!(&**matrix, Matrix::GroupMultiply(op) if matches!(op.a, Operand::Registers(_))));
     let rows = n + if in_registers { 0 } else { m };
     (rows * k) as f32 * element / 4.0
 }
@@ -287,7 +284,7 @@ enum Wait {
 
 impl Cost {
     /// The cost of an instruction.
-    pub fn of(inst: &Instruction<'_>) -> Self {
+    pub(super) fn of(inst: &Instruction<'_>) -> Self {
         let opcode = inst.opcode;
         let class = opcode::class(opcode);
         let base = opcode.split('.').next().unwrap_or(opcode);
@@ -298,7 +295,10 @@ impl Cost {
         // A 64-bit integer is two registers, and most instructions are issued for each.
         let halves = if wide { 2.0 } else { 1.0 };
         match base {
-            "mov" if inst.uses().iter().any(|name| matches!(*name, "%tid" | "%ctaid")) => {
+            "mov"
+                if inst
+                    .reads_initial(|init| matches!(init, FrameInit::Special(Special::Tid(_) | Special::Ctaid(_)))) =>
+            {
                 cost(Pipe::Alu, 1.0, Wait::Special)
             }
             "mov" | "cvta" | "isspacep" | "pragma" => cost(Pipe::None, 0.0, Wait::Nothing),
@@ -314,7 +314,9 @@ impl Cost {
                 },
                 ..cost(Pipe::Memory, 1.0, Wait::Nothing)
             },
-            _ if class == Some(Class::Matrix) && is_matrix_access(opcode) => cost(Pipe::Memory, 1.0, Wait::Nothing),
+            _ if class == Some(Class::Matrix) && Kind::of(inst) == Kind::Memory => {
+                cost(Pipe::Memory, 1.0, Wait::Nothing)
+            }
             "movmatrix" => cost(Pipe::Memory, 1.0, Wait::Shuffle),
             "wgmma" if products(opcode) > 0.0 => Self {
                 products: products(opcode),

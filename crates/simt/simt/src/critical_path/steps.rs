@@ -2,32 +2,77 @@
 
 use std::collections::{HashMap, HashSet};
 
-use ptx::ast::{At, Instruction, Operand, Space};
+use ptx::ast::Space;
 use ptx::opcode::{self, Class};
 
 use super::cost::{Cost, Kind, Pipe, Step};
-use crate::code::{Inst, Op};
+use crate::code::{FrameInit, Func, Inst, Op, Reg, Special};
+use crate::memory::Memory;
 use crate::module::Function;
+use crate::operands::Operands;
 
-/// Registers by name: each gets a number, and a function's are its own.
-type Numbers = HashMap<(usize, String), u32>;
+/// The numbers of the registers of all functions. A register that a frame fills has none: nobody waits for it.
+type Numbers = HashMap<(usize, Reg), u32>;
+
+/// The values that registers have when a frame begins.
+type Initial = HashMap<Reg, FrameInit>;
+
+/// An instruction of the text.
+pub(super) struct Instruction<'a> {
+    pub(super) opcode: &'a str,
+    pub(super) op: &'a Op,
+    guard: Option<Reg>,
+    operands: Operands<'a>,
+    initial: &'a Initial,
+}
+
+impl<'a> Instruction<'a> {
+    /// The instructions of a function; `None` for an operation that no instruction of the text stands for.
+    fn all(func: &'a Func, initial: &'a Initial, text: &'a str) -> Vec<Option<Self>> {
+        let code = func.code.iter().zip(&func.origins).zip(func.operands.iter());
+        code.map(|((inst, origin), operands)| {
+            let rest = &text[origin.at as usize..];
+            let end = rest.find(|c: char| c.is_whitespace() || c == ';').unwrap_or(rest.len());
+            let opcode = &rest[..end];
+            let guard = inst.guard.map(|guard| Reg::Pred(guard.pred));
+            opcode::class(opcode).is_some().then_some(Self { opcode, op: &inst.op, guard, operands, initial })
+        })
+        .collect()
+    }
+
+    fn operation(&self) -> &'a str {
+        self.opcode.split('.').next().unwrap_or(self.opcode)
+    }
+
+    fn has(&self, modifier: &str) -> bool {
+        self.opcode.split('.').skip(1).any(|own| own == modifier)
+    }
+
+    /// Whether it reads a register with such a value from the begin of the frame.
+    pub(super) fn reads_initial(&self, is: impl Fn(&FrameInit) -> bool) -> bool {
+        self.operands.reads.iter().filter_map(|reg| self.initial.get(reg)).any(is)
+    }
+
+    /// The registers of the text that it reads.
+    fn uses(&self) -> impl Iterator<Item = Reg> {
+        self.operands.reads.iter().copied().filter(|reg| !self.initial.contains_key(reg))
+    }
+
+    /// Whether it adds a number to this register.
+    fn adds_to(&self, register: Reg) -> bool {
+        let is_number = |init: &FrameInit| matches!(init, FrameInit::Number(_));
+        self.operation() == "add" && self.uses().eq([register]) && self.reads_initial(is_number)
+    }
+}
 
 /// The steps of a program's functions, and how many registers they have together.
 pub(super) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
-    // The text has been parsed before, when the module was loaded.
-    let module = ptx::parse(&function.module.ptx).unwrap_or_default();
-    let functions = module.functions.iter();
-    let instructions: HashMap<At, &Instruction<'_>> = functions
-        .flat_map(|function| function.instructions())
-        .map(|instruction| (instruction.at, instruction))
-        .collect();
     let mut numbers = Numbers::new();
     let functions = function.program.functions.iter().enumerate();
     let steps = functions
         .map(|(number, func)| {
-            let origins = func.origins.iter();
-            let instructions = origins.map(|origin| instructions.get(&origin.at).copied());
-            let instructions: Vec<_> = instructions.collect();
+            let initial = func.frame_init.iter().map(|own| (own.reg, own.init)).collect();
+            let instructions = Instruction::all(func, &initial, &function.module.ptx);
             let mut steps = of_function(&instructions, number, &mut numbers);
             let predicated = predicated(&func.code, &steps);
             for (at, inst) in func.code.iter().enumerate() {
@@ -70,7 +115,7 @@ const MOST_UNROLLED: usize = 24;
 
 /// Marks the loops that `ptxas` unrolls: of one short basic block with loads of global memory, nothing that holds them, and a counter
 /// to which each round adds a number.
-fn unroll(code: &[Inst], instructions: &[Option<&Instruction<'_>>], steps: &mut [Step]) {
+fn unroll(code: &[Inst], instructions: &[Option<Instruction<'_>>], steps: &mut [Step]) {
     for (at, inst) in code.iter().enumerate() {
         let Inst { guard: Some(_), op: Op::Branch { target, .. } } = inst else { continue };
         let first = *target as usize;
@@ -83,19 +128,12 @@ fn unroll(code: &[Inst], instructions: &[Option<&Instruction<'_>>], steps: &mut 
             continue;
         }
         let body = || instructions[first..=at].iter().flatten();
-        let defines = |inst: &Instruction<'_>, name: &str| inst.definitions().contains(&name);
-        let counts = |name: &str| {
-            let adds = |inst: &Instruction<'_>| {
-                inst.operation() == "add"
-                    && inst.uses() == [name]
-                    && matches!(inst.operands.last(), Some(Operand::Number(_)))
-            };
-            body().any(|inst| defines(inst, name) && adds(inst))
-        };
-        let guard = body().last().and_then(|branch| branch.uses().last().copied());
-        let compare = guard.and_then(|guard| body().find(|inst| defines(inst, guard)));
+        let guard = body().last().and_then(|branch| branch.guard);
+        let compare = guard.and_then(|guard| body().find(|inst| inst.operands.writes.contains(&guard)));
+        let counts =
+            |register: Reg| body().any(|inst| inst.operands.writes.contains(&register) && inst.adds_to(register));
         let has_load = steps[first..at].iter().any(|step| step.moves && step.kind == Kind::Memory);
-        let is_counted = compare.is_some_and(|compare| compare.uses().iter().any(|name| counts(name)));
+        let is_counted = compare.is_some_and(|compare| compare.uses().any(counts));
         if has_load && is_counted {
             steps[first].unrolled = true;
             steps[at].holds = false;
@@ -169,19 +207,18 @@ fn predicated(code: &[Inst], steps: &[Step]) -> HashSet<usize> {
 
 /// The steps of a function, with what `ptxas` fuses put together. The return that ends a function's text has
 /// no instruction.
-fn of_function(instructions: &[Option<&Instruction<'_>>], function: usize, numbers: &mut Numbers) -> Vec<Step> {
-    let mut register = |name: &&str| {
+fn of_function(instructions: &[Option<Instruction<'_>>], function: usize, numbers: &mut Numbers) -> Vec<Step> {
+    let mut number = |register: Reg| {
         let next = numbers.len() as u32;
-        let name = name.strip_prefix('%')?;
-        Some(*numbers.entry((function, name.to_owned())).or_insert(next))
+        *numbers.entry((function, register)).or_insert(next)
     };
     let mut steps: Vec<Step> = instructions
         .iter()
         .map(|instruction| match instruction {
             Some(inst) => {
                 let kind = Kind::of(inst);
-                let mut defs: Vec<u32> = inst.definitions().iter().filter_map(&mut register).collect();
-                let mut uses: Vec<u32> = inst.uses().iter().filter_map(&mut register).collect();
+                let mut defs: Vec<u32> = inst.operands.writes.iter().copied().map(&mut number).collect();
+                let mut uses: Vec<u32> = inst.uses().map(&mut number).collect();
                 // Its sums are those of the products before it, and are waited for by `wgmma.wait_group`.
                 if kind == Kind::GroupProduct {
                     uses.retain(|used| !defs.contains(used));
@@ -220,7 +257,7 @@ fn of_function(instructions: &[Option<&Instruction<'_>>], function: usize, numbe
         })
         .collect();
     elect(instructions, &mut steps);
-    let opcode = |index: usize| instructions[index].map_or("", |inst| inst.opcode);
+    let opcode = |index: usize| instructions[index].as_ref().map_or("", |inst| inst.opcode);
     // By register: whether it is a wide product, and all its uses are sums of 64 bits.
     let mut products: HashMap<u32, bool> = HashMap::new();
     for (index, step) in steps.iter().enumerate() {
@@ -250,26 +287,30 @@ fn of_function(instructions: &[Option<&Instruction<'_>>], function: usize, numbe
 
 /// Marks the atomics of integers that `ptxas` has one lane of each warp do: all lanes change one word, whose address is
 /// computed from parameters and numbers of the block, and the result is not used.
-fn elect(instructions: &[Option<&Instruction<'_>>], steps: &mut [Step]) {
-    const OF_BLOCK: [&str; 3] = ["%ctaid", "%nctaid", "%ntid"];
+fn elect(instructions: &[Option<Instruction<'_>>], steps: &mut [Step]) {
     let all = || instructions.iter().flatten();
     let elects = |inst: &Instruction<'_>| {
         let is_float = ["f16", "f16x2", "bf16", "bf16x2", "f32", "f64"].iter().any(|word| inst.has(word));
         matches!(inst.operation(), "atom" | "red") && inst.has("add") && !is_float
     };
-    if !all().any(|inst| elects(inst)) {
+    if !all().any(elects) {
         return;
     }
-    let uses: HashSet<&str> = all().flat_map(|inst| inst.uses()).collect();
-    let mut uniform: HashSet<&str> = all().flat_map(|inst| inst.definitions()).collect();
+    let is_of_block = |init: &FrameInit| match init {
+        FrameInit::Special(special) => matches!(special, Special::Ctaid(_) | Special::Nctaid(_) | Special::Ntid(_)),
+        _ => true,
+    };
+    let read: HashSet<Reg> = all().flat_map(Instruction::uses).collect();
+    let mut uniform: HashSet<Reg> = all().flat_map(|inst| inst.operands.writes).copied().collect();
     loop {
         let known = uniform.len();
         for inst in all() {
-            let computes = ["mov", "cvta", "cvt", "add", "sub", "mul", "mad", "shl"].contains(&inst.operation());
-            let is_uniform = |name: &&str| !name.starts_with('%') || OF_BLOCK.contains(name) || uniform.contains(name);
-            if !(inst.opcode.starts_with("ld.param") || computes && inst.uses().iter().all(is_uniform)) {
-                inst.definitions().iter().for_each(|name| {
-                    uniform.remove(name);
+            let computes = ["mov", "cvta", "cvt", "add", "sub", "mul", "mad", "shl"].contains(&inst.operation())
+                && inst.uses().all(|register| uniform.contains(&register))
+                && !inst.reads_initial(|init| !is_of_block(init));
+            if !inst.opcode.starts_with("ld.param") && !computes {
+                inst.operands.writes.iter().for_each(|register| {
+                    uniform.remove(register);
                 });
             }
         }
@@ -278,9 +319,13 @@ fn elect(instructions: &[Option<&Instruction<'_>>], steps: &mut [Step]) {
         }
     }
     for (inst, step) in instructions.iter().zip(steps) {
-        step.cost.elects = inst.is_some_and(|inst| {
-            let is_unused = inst.definitions().iter().all(|name| !uses.contains(name));
-            elects(inst) && is_unused && inst.uses().first().is_some_and(|base| uniform.contains(base))
+        step.cost.elects = inst.as_ref().is_some_and(|inst| {
+            let is_unused = inst.operands.writes.iter().all(|register| !read.contains(register));
+            let base = match inst.op {
+                Op::Memory(Memory::Atomic(op)) => Some(op.address.base),
+                _ => None,
+            };
+            elects(inst) && is_unused && base.is_some_and(|base| uniform.contains(&base))
         });
     }
 }

@@ -40,11 +40,15 @@ impl Decoder<'_, '_, '_> {
             AddressBase::Absolute(value) => (Reg::R64(self.initialized(FrameInit::Number(*value))), None),
             AddressBase::Name(name) => match self.register(name) {
                 Some((Reg::Pred(_), _)) => return Err(self.invalid(format!("predicate `{name}` is no address"))),
-                Some((reg, _)) => (reg, None),
+                Some((reg, _)) => {
+                    self.found.reads.push(reg);
+                    (reg, None)
+                }
                 None => {
                     let location = self.variable(name);
                     let location = location
                         .ok_or_else(|| self.invalid(format!("there is no register or variable `{name}`")))??;
+                    self.note_variable(name, location);
                     (Reg::R64(self.initialized(address_of(location, *offset))), Some(location))
                 }
             },

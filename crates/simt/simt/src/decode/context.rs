@@ -7,11 +7,12 @@ pub(crate) use operand::{address_of, is_special};
 use std::borrow::Cow;
 use std::collections::{HashMap, HashSet};
 
-use ptx::ast::{AddressBase, At, Function, Instruction, Module, Operand, Variable};
+use ptx::ast::{AddressBase, At, Function, Instruction, Module, Operand, Space, Variable};
 
 use crate::code::{FrameInit, Func, Pred, R32, R64, Reg};
 use crate::error::LowerError;
-use crate::layout::{Location, Variables};
+use crate::layout::{Location, Variables, layout};
+use crate::operands::{Found, VariableUse};
 use ptx::opcode::type_bytes;
 
 /// Registers of one width that a function may have: each takes room in every warp that runs.
@@ -98,6 +99,8 @@ pub(crate) struct Context<'l, 'm> {
     initialized: HashMap<(FrameInit, u32), Reg>,
     /// The names that the function's instructions read, once an instruction has asked for them.
     read: Option<HashSet<&'m str>>,
+    /// The operands that the instruction has so far.
+    pub(crate) found: Found,
     /// The carry flag, once an instruction has asked for it.
     carry: Option<Pred>,
     /// Registers and variables that are not in the text.
@@ -119,6 +122,7 @@ impl<'l, 'm> Context<'l, 'm> {
             function,
             initialized: HashMap::new(),
             read: None,
+            found: Found::default(),
             carry: None,
             hidden: Default::default(),
         }
@@ -177,11 +181,6 @@ impl<'l, 'm> Context<'l, 'm> {
     pub(crate) fn carry(&mut self) -> Pred {
         let carry = self.carry.unwrap_or_else(|| self.temp());
         *self.carry.insert(carry)
-    }
-
-    /// That predicate, if an instruction has asked for it.
-    pub(crate) fn known_carry(&self) -> Option<Pred> {
-        self.carry
     }
 
     /// New registers for a declaration of this type: `count` in a row, of `vector` elements each.
@@ -305,6 +304,25 @@ impl<'l, 'm> Context<'l, 'm> {
                 None => self.module_variables.module_scope(name),
             },
         }
+    }
+
+    /// Notes that the instruction names a variable, unless it is a [hidden](Self::hidden_variable) one.
+    pub(crate) fn note_variable(&mut self, name: &str, location: Location) {
+        let Some(declared) = self.variable_declared(name) else { return };
+        let (space, at) = match location {
+            Location::Shared(at) => (Space::Shared, u64::from(at)),
+            Location::DynamicShared => (Space::Shared, 0),
+            Location::Global(number) => (Space::Global, u64::from(number)),
+            Location::Constant(at) => (Space::Const, u64::from(at)),
+            Location::Param(at) => (Space::Param, u64::from(at)),
+            Location::Frame(at) => (declared.space, u64::from(at)),
+        };
+        let bytes = match location {
+            Location::DynamicShared => None,
+            _ => layout(declared).ok().map(|layout| layout.bytes),
+        };
+        let in_frame = matches!(location, Location::Frame(_));
+        self.found.variables.push(VariableUse { name: name.to_owned(), space, in_frame, at, bytes });
     }
 
     /// The declaration of the variable of this name.

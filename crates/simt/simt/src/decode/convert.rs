@@ -105,11 +105,11 @@ impl Decoder<'_, '_, '_> {
         }
         let ty = self.last();
         let source = match self.number_register(from_operand) {
-            Some((reg, _)) => reg,
+            Some(_) => self.any(from_operand)?.0,
             None => self.src_of(from_operand, ty, from.bits())?,
         };
         let (destination, width) = match self.number_register(to_operand) {
-            Some(found) => found,
+            Some(_) => self.written(to_operand)?,
             None => (self.dst_of(to_operand, to.bits())?, to.bits().max(32)),
         };
         let width = width as u8;

@@ -7,7 +7,7 @@ use crate::alu::Alu;
 use crate::alu::int::{self, Int, NO_CARRY};
 use crate::alu::lanes::{LaneType, OperandKind, RegisterNumbers};
 use crate::alu::logic::{self, Logic};
-use crate::code::Pred;
+use crate::code::{Pred, Reg};
 
 /// The types of arithmetic with a carry.
 const CARRY_TYPES: [&str; 4] = ["u32", "s32", "u64", "s64"];
@@ -58,8 +58,11 @@ impl Decoder<'_, '_, '_> {
         };
         let kind = if column < 2 { u32::KIND } else { u64::KIND };
         let mut r = self.registers(&[kind; 4][..sources + 1])?;
-        r[4] = if reads { self.carry().0 } else { NO_CARRY };
-        r[5] = if writes { self.carry().0 } else { NO_CARRY };
+        let carry = self.carry();
+        r[4] = if reads { carry.0 } else { NO_CARRY };
+        r[5] = if writes { carry.0 } else { NO_CARRY };
+        self.found.reads.extend(reads.then_some(Reg::Pred(carry)));
+        self.found.writes.extend(writes.then_some(Reg::Pred(carry)));
         if *sources == 2 {
             r[3] = r[2];
         }

@@ -93,9 +93,25 @@ impl<'d> Decoder<'d, '_, '_> {
         words.filter(|word| matches!(**word, "row" | "col")).map(|word| *word == "col").collect()
     }
 
-    /// The registers of a matrix, `count` of which lie side by side; its elements are held several times, if
+    /// The registers of a matrix that is read, `count` of which lie side by side; its elements are held several times, if
     /// there are more of the registers.
     fn fragment(&mut self, operand: &Operand<'_>, layout: Layout, element: Element, sides: Sides) -> Decoded<Fragment> {
+        self.fragment_of(operand, layout, element, sides, false)
+    }
+
+    /// The same of a matrix that is written.
+    fn result(&mut self, operand: &Operand<'_>, layout: Layout, element: Element, sides: Sides) -> Decoded<Fragment> {
+        self.fragment_of(operand, layout, element, sides, true)
+    }
+
+    fn fragment_of(
+        &mut self,
+        operand: &Operand<'_>,
+        layout: Layout,
+        element: Element,
+        sides: Sides,
+        is_written: bool,
+    ) -> Decoded<Fragment> {
         let [rows, columns, count] = sides;
         let columns = if element == Element::Bits { columns / 32 } else { columns };
         let slots = rows * columns * count / LANES;
@@ -115,8 +131,8 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => "b32",
         };
         let register = |operand| {
-            self.check(Kind::new("T"), Some(ty), operand)?;
-            Ok(self.written(operand)?.0)
+            self.check(Kind::new(if is_written { "T" } else { "t" }), Some(ty), operand)?;
+            Ok(if is_written { self.written(operand)?.0 } else { self.any(operand)?.0 })
         };
         let found: Decoded<Box<[Reg]>> = operands.iter().map(register).collect();
         let own = places(layout, element, rows, columns, slots);
@@ -178,7 +194,7 @@ impl<'d> Decoder<'d, '_, '_> {
             a: self.fragment(a, of_a, types[1], [m, k, count])?,
             b: self.fragment(b, of_b, types[2], [n, length, count])?,
             c: self.fragment(c, sum, types[3], [m, n, count])?,
-            d: self.fragment(to, sum, types[0], [m, n, count])?,
+            d: self.result(to, sum, types[0], [m, n, count])?,
             product,
             sparse,
         })
@@ -215,7 +231,7 @@ impl<'d> Decoder<'d, '_, '_> {
             a: self.fragment(from_a, A, a, [m, k, 1])?,
             b: self.fragment(from_b, B, b, [n, k, 1])?,
             c: self.fragment(from_c, Layout::Sum, c, [m, n, 1])?,
-            d: self.fragment(to, Layout::Sum, d, [m, n, 1])?,
+            d: self.result(to, Layout::Sum, d, [m, n, 1])?,
             sparse: None,
         })
     }
@@ -235,7 +251,7 @@ impl<'d> Decoder<'d, '_, '_> {
             "a" | "b" => (B, n, k),
             _ => (Layout::Sum, m, n),
         };
-        let fragment = self.fragment(registers, layout, element, [rows, columns, 1])?;
+        let fragment = self.fragment_of(registers, layout, element, [rows, columns, 1], !stores)?;
         // Rows of B are held as columns, and of a flat product everything is transposed.
         let is_column = self.columns().contains(&true);
         let along_lines = match part {
@@ -267,7 +283,7 @@ impl<'d> Decoder<'d, '_, '_> {
         if !matches!(address.region, Region::Generic | Region::Shared) {
             return Err(self.invalid("matrices are loaded from and stored to shared memory"));
         }
-        let fragment = self.fragment(registers, A, Element::F16, [8, 8 * count, 1])?;
+        let fragment = self.fragment_of(registers, A, Element::F16, [8, 8 * count, 1], !stores)?;
         let narrow = |reg: &Reg| match reg {
             Reg::R32(reg) => *reg,
             _ => unreachable!("fragments of halves have registers of 32 bits"),

@@ -5,7 +5,7 @@ mod jump;
 
 use std::collections::HashMap;
 
-use ptx::ast::{At, Function, Instruction, Loc, Operand, Space, Statement, Variable};
+use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
 use ptx::opcode::{self, Class};
 
 use super::{Functions, Lowering, declarations, flow};
@@ -14,7 +14,6 @@ use crate::decode::context::Scope;
 use crate::decode::{Context, decode};
 use crate::error::LowerError;
 use crate::layout::{Location, layout};
-use crate::regs::{RegisterUses, VariableUse};
 
 /// Local memory that one frame may take (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_FRAME: u32 = 512 * 1024;
@@ -29,7 +28,6 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
         labels: vec![HashMap::new()],
         jumps: Vec::new(),
         loc: None,
-        uses: program.register_uses.get().map(|_| Vec::new()),
         results: Vec::new(),
     };
     if function.entry {
@@ -47,10 +45,6 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
     body.scope(statements)?;
     body.cx.at = function.at;
     body.store_results(None)?;
-    if let (Some(all), Some(mut own)) = (program.register_uses.get_mut(), body.uses.take()) {
-        own.push(RegisterUses::default());
-        all.push(own);
-    }
     body.push(None, Op::Return, (function.at, Class::Control));
     body.finish()
 }
@@ -91,8 +85,6 @@ struct Body<'l, 'm> {
     labels: Vec<HashMap<&'m str, Target<'m>>>,
     jumps: Vec<Jump<'m>>,
     loc: Option<Loc>,
-    /// Where somebody asks for the registers that instructions read and write.
-    uses: Option<Vec<RegisterUses>>,
     /// The function's results that it has in registers.
     results: Vec<expand::RegisterParameter<'m>>,
 }
@@ -263,73 +255,13 @@ impl<'m> Body<'_, 'm> {
 
     /// Adds the operation of an instruction.
     fn add(&mut self, inst: &Instruction<'_>, guard: Option<Guard>, op: Op) {
-        self.note_registers(inst);
         self.push(guard, op, (inst.at, opcode::class(inst.opcode).unwrap_or(Class::Other)));
-    }
-
-    /// Notes which registers an instruction reads and writes, where somebody asks.
-    fn note_registers(&mut self, inst: &Instruction<'_>) {
-        if self.uses.is_none() {
-            return;
-        }
-        let variables = self.variables_of(inst);
-        let (Some(uses), cx) = (&mut self.uses, &self.cx) else { return };
-        // Such as `mov.b32 %v.x, %r1`, but not `mov.u32 %r1, %tid.x`. A video instruction that writes a part of its result takes the rest from an operand.
-        let is_part = |operand: &Operand<'_>| match operand {
-            Operand::Element(..) => true,
-            Operand::Name(name) => name.split_once('.').is_some_and(|(vector, _)| cx.declared(vector).is_some()),
-            _ => false,
-        };
-        let is_partial = !inst.opcode.starts_with('v') && inst.operands.iter().any(is_part);
-        let registers = |name: &str| {
-            let declared = cx.declared(name).into_iter();
-            declared.flat_map(|declared| (0..declared.vector).map(move |element| declared.reg.advance(element)))
-        };
-        let mut reads: Vec<Reg> = inst.uses().into_iter().flat_map(registers).collect();
-        let mut writes: Vec<Reg> = inst.definitions().into_iter().flat_map(registers).collect();
-        if is_partial {
-            reads.extend(&writes);
-        }
-        if let Some(carry) = cx.known_carry().map(Reg::Pred) {
-            if matches!(inst.operation(), "addc" | "subc" | "madc") {
-                reads.push(carry);
-            }
-            if inst.has("cc") {
-                writes.push(carry);
-            }
-        }
-        uses.push(RegisterUses { reads, writes, variables });
-    }
-
-    /// The variables that an instruction names.
-    fn variables_of(&mut self, inst: &Instruction<'_>) -> Vec<VariableUse> {
-        let names = inst.uses().into_iter();
-        let named = names.filter_map(|name| {
-            if self.cx.register(name).is_some() {
-                return None;
-            }
-            let location = self.cx.variable(name)?.ok()?;
-            let declared = self.cx.variable_declared(name)?;
-            let (space, at) = match location {
-                Location::Shared(at) => (Space::Shared, u64::from(at)),
-                Location::DynamicShared => (Space::Shared, 0),
-                Location::Global(number) => (Space::Global, u64::from(number)),
-                Location::Constant(at) => (Space::Const, u64::from(at)),
-                Location::Param(at) => (Space::Param, u64::from(at)),
-                Location::Frame(at) => (declared.space, u64::from(at)),
-            };
-            let bytes = match location {
-                Location::DynamicShared => None,
-                _ => Some(layout(declared).ok()?.bytes),
-            };
-            let in_frame = matches!(location, Location::Frame(_));
-            Some(VariableUse { name: name.to_owned(), space, in_frame, at, bytes })
-        });
-        named.collect()
     }
 
     fn push(&mut self, guard: Option<Guard>, op: Op, (at, class): (At, Class)) {
         let loc = self.loc;
+        self.cx.found.reads.extend(guard.map(|guard| Reg::Pred(guard.pred)));
+        self.cx.func.operands.push(&mut self.cx.found);
         self.cx.func.code.push(Inst { guard, op });
         self.cx.func.origins.push(Origin { at, loc, class });
     }

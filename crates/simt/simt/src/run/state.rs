@@ -13,7 +13,6 @@ use crate::code::{InitializedRegister, Inst, Program, RESERVED_SHARED};
 use crate::memory::{AccessFault, GlobalMemory};
 use crate::module::Text;
 use crate::observe::{Place, Site, Space, WarpId};
-use crate::regs::RegisterUses;
 
 /// The state that all blocks of a running launch share.
 pub(super) struct LaunchState<'a> {
@@ -78,11 +77,6 @@ impl LaunchState<'_> {
         fault: AccessFault,
     ) -> Result<(), AccessFault> {
         self.skipped.lock().expect("skipping does not panic").add(site, warp_id, callers, fault)
-    }
-
-    /// The registers that the instruction at a site reads and writes.
-    pub(super) fn register_uses(&self, site: Site) -> &RegisterUses {
-        &self.module.register_uses(self.program)[site.function as usize][site.pc as usize]
     }
 
     /// The memory that an address of the global, constant or shared space belongs to. In the heap that is what `malloc` has

@@ -87,10 +87,7 @@ struct BlockState {
 impl Init {
     pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
         let program = &facts.function.program;
-        let lives = program.kept.get(|| {
-            let uses = facts.function.module.register_uses(program);
-            RegisterLives::new(&program.functions, uses)
-        });
+        let lives = program.kept.get(|| RegisterLives::new(&program.functions));
         let mut code = program.functions.iter().flat_map(|func| &func.code);
         let follows_device = code.all(|inst| is_told(&inst.op));
         machine.follows_writes = follows_device;

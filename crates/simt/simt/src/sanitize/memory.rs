@@ -94,10 +94,7 @@ pub(super) struct Memory {
 impl Memory {
     pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
         let program = &facts.function.program;
-        let provenance = program.kept.get(|| {
-            let uses = facts.function.module.register_uses(program);
-            Provenance::new(program, uses)
-        });
+        let provenance = program.kept.get(|| Provenance::new(program));
         let mut memory = Self {
             provenance,
             objects: Vec::new(),

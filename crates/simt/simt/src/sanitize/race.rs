@@ -126,7 +126,7 @@ impl Race {
     /// The check. With `by_ptx`, volatile accesses are atomic ones.
     pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>, by_ptx: bool) -> Self {
         let program = facts.function.program();
-        let sites = Sites::new(program, facts.function.module.register_uses(program), by_ptx);
+        let sites = Sites::new(program, by_ptx);
         let blocks = facts.grid.iter().map(|side| u64::from(*side)).product();
         Self {
             findings: Findings::default(),
@@ -153,7 +153,7 @@ impl Race {
     pub(super) fn of_trial(machine: &mut Machine, facts: Arc<LaunchFacts>, trial: Trial) -> Self {
         let mut race = Self::new(machine, facts.clone(), true);
         let program = facts.function.program();
-        race.sites.weaken(&trial.weaker, program, facts.function.module.register_uses(program));
+        race.sites.weaken(&trial.weaker, program);
         race.trial = Some(trial);
         race
     }

@@ -16,6 +16,13 @@ impl Context<'_, '_> {
 
     /// A register operand of any kind, for reading, and its width.
     pub(crate) fn any(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
+        let found = self.resolve(operand)?;
+        self.found.reads.push(found.0);
+        Ok(found)
+    }
+
+    /// The register of an operand, and its width.
+    fn resolve(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
         let name = match operand {
             Operand::Name(name) => name,
             Operand::Element(name, element) => {
@@ -64,7 +71,11 @@ impl Context<'_, '_> {
             Operand::Name(name) if special(name).is_some() && self.register(name).is_none() => {
                 Err(self.invalid(format!("`{name}` is a special register, which nothing writes")))
             }
-            _ => self.any(operand),
+            _ => {
+                let found = self.resolve(operand)?;
+                self.found.writes.push(found.0);
+                Ok(found)
+            }
         }
     }
 
@@ -80,28 +91,41 @@ impl Context<'_, '_> {
     /// A predicate to be read, and whether it is negated (`!%p`).
     pub(crate) fn src_pred(&mut self, operand: &Operand<'_>) -> Result<(Pred, bool), LowerError> {
         match operand {
-            Operand::Not(name) => Ok((self.dst(&Operand::Name(name))?, true)),
+            Operand::Not(name) => Ok((self.register_of(&Operand::Name(name))?, true)),
             // A constant predicate: always or never.
             Operand::Number(Number::Integer(value)) => {
                 let value = FrameInit::Number(u64::from(*value != 0));
-                Ok((self.initialized(value), false))
+                Ok((self.known(value), false))
             }
             Operand::Name("%is_explicit_cluster") => {
                 let value = FrameInit::Special(Special::IsExplicitCluster);
-                Ok((self.initialized(value), false))
+                Ok((self.known(value), false))
             }
-            _ => Ok((self.dst(operand)?, false)),
+            _ => Ok((self.register_of(operand)?, false)),
         }
     }
 
     /// A value to be read. `ty` is the instruction's type without the dot: it says how an immediate is
     /// written into the register.
     pub(crate) fn src<R: RegisterNumber>(&mut self, operand: &Operand<'_>, ty: &str) -> Result<R, LowerError> {
-        if let Some(value) = self.immediate(operand, ty)? {
-            return Ok(self.initialized(value));
+        match self.immediate(operand, ty)? {
+            Some(value @ (FrameInit::Number(_) | FrameInit::Special(_))) => Ok(self.known(value)),
+            Some(address) => Ok(self.initialized(address)),
+            None => self.register_of(operand),
         }
+    }
+
+    /// A declared or special register to be read.
+    fn register_of<R: RegisterNumber>(&mut self, operand: &Operand<'_>) -> Result<R, LowerError> {
         let (reg, bits) = self.any(operand)?;
         R::of(reg).ok_or_else(|| self.width(bits, R::BITS))
+    }
+
+    /// The register of a value that is known when the frame begins, to be read.
+    pub(crate) fn known<R: RegisterNumber>(&mut self, value: FrameInit) -> R {
+        let register: R = self.initialized(value);
+        self.found.reads.push(register.reg());
+        register
     }
 
     /// A value of so many bits to be read: 64, or fewer.
@@ -138,12 +162,12 @@ impl Context<'_, '_> {
         match operand {
             Operand::Number(number) => Ok(Some(FrameInit::Number(immediate_bits(*number, ty)))),
             Operand::NameOffset(name, offset) => match self.variable(name) {
-                Some(location) => Ok(Some(address_of(location?, *offset))),
+                Some(location) => self.address_named(name, location?, *offset),
                 None => Err(self.invalid(format!("there is no variable `{name}`"))),
             },
             Operand::Name(name) if self.register(name).is_none() && special(name).is_none() => {
                 match self.variable(name) {
-                    Some(location) => Ok(Some(address_of(location?, 0))),
+                    Some(location) => self.address_named(name, location?, 0),
                     None if *name == "WARP_SZ" => Ok(Some(FrameInit::Number(32))),
                     None => match self.module_variables.function(name) {
                         Some(address) => Ok(Some(FrameInit::Number(address))),
@@ -155,10 +179,17 @@ impl Context<'_, '_> {
         }
     }
 
+    /// The address of a variable that the instruction names.
+    fn address_named(&mut self, name: &str, location: Location, offset: i64) -> Result<Option<FrameInit>, LowerError> {
+        self.note_variable(name, location);
+        Ok(Some(address_of(location, offset)))
+    }
+
     /// A guard's predicate.
     pub(crate) fn guard(&mut self, guard: Option<ast::Guard<'_>>) -> Result<Option<Guard>, LowerError> {
         let Some(guard) = guard else { return Ok(None) };
-        let pred = self.dst(&Operand::Name(guard.register))?;
+        let (reg, bits) = self.resolve(&Operand::Name(guard.register))?;
+        let pred = Pred::of(reg).ok_or_else(|| self.width(bits, 1))?;
         Ok(Some(Guard { pred, negated: guard.negated }))
     }
 

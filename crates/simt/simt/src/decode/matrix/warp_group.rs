@@ -60,11 +60,14 @@ impl Decoder<'_, '_, '_> {
             true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1])?),
         };
         self.check(Kind::new("p"), Some("pred"), scale)?;
+        let sums = self.result(to, Layout::Sum, d, [m / 4, n, 1])?;
+        // The products are added to what they hold.
+        self.found.reads.extend(&sums.registers);
         Ok(GroupMultiply {
             product: self.product([m / 4, n, k], [d, a, b, d]),
             a: a_operand,
             b: shared_b,
-            d: self.fragment(to, Layout::Sum, d, [m / 4, n, 1])?,
+            d: sums,
             scale_d: self.src_pred(scale)?,
             negated,
             sparse,

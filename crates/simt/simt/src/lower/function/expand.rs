@@ -6,7 +6,7 @@
 use ptx::ast::{AddressBase, Function, Guard as NamedGuard, Instruction, Number, Operand, Space, Span, Variable};
 
 use super::Body;
-use crate::code::{Guard, Pred, RegisterNames};
+use crate::code::{Guard, Reg, RegisterNames};
 use crate::error::LowerError;
 use crate::layout::Location;
 
@@ -115,7 +115,7 @@ impl<'m> Body<'_, 'm> {
         let (Some(named), Some(guard)) = (named, guard) else { return Ok(None) };
         let copy = self.cx.hidden_register("pred")?;
         self.made("mov.pred", vec![Operand::Name(&copy), Operand::Name(named.register)], None)?;
-        let pred: Pred = self.cx.dst(&Operand::Name(&copy))?;
+        let Some((Reg::Pred(pred), _)) = self.cx.register(&copy) else { return Ok(None) };
         Ok(Some(Guard { pred, ..guard }))
     }
 

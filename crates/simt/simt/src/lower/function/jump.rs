@@ -133,6 +133,9 @@ impl<'m> Body<'_, 'm> {
         {
             self.pointers.push(slots.clone());
         }
+        if let Callee::Pointer { address, .. } = &callee {
+            self.cx.found.reads.push(Reg::R64(*address));
+        }
         self.add(inst, guard, Op::Call(Box::new(Call { callee, slots })));
         copies.iter().try_for_each(|copy| self.load(copy, guard))
     }

@@ -101,7 +101,7 @@ impl WarpState {
                         active: mask,
                         lanes: env.regs.guarded(inst.guard, mask),
                         registers: Registers::new(&func.register_names, &env.regs),
-                        uses: launch.register_uses(here),
+                        operands: launch.program.operands(here),
                         addresses: match &inst.op {
                             Op::Memory(memory) => memory.address_registers(),
                             _ => Vec::new(),

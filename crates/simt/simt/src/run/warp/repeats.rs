@@ -143,8 +143,8 @@ impl WarpState {
         if active == 0 {
             return true;
         }
-        let uses = launch.register_uses(site);
-        let any = uses.reads.iter().fold(0, |any, reg| any | varying.of(base, *reg));
+        let operands = launch.program.operands(site);
+        let any = operands.reads.iter().fold(0, |any, reg| any | varying.of(base, *reg));
         let varies = any & active;
         let result = match &inst.op {
             Op::Alu(_) | Op::Memory(Memory::Address(_) | Memory::PendingCount { .. }) => varies,
@@ -224,7 +224,7 @@ impl WarpState {
             }
             _ => return false,
         };
-        uses.writes.iter().for_each(|reg| varying.write(base, *reg, active, result));
+        operands.writes.iter().for_each(|reg| varying.write(base, *reg, active, result));
         true
     }
 

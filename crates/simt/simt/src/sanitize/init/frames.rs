@@ -57,10 +57,9 @@ impl Init {
     /// The parameter or result of a function that an instruction names, in words.
     pub(super) fn parameter(&mut self, site: Site, lane: usize, address: u64) -> String {
         let within = address.saturating_sub(self.warp().frames[lane].local.into());
-        let program = &self.facts.function.program;
-        let uses = &self.facts.function.module.register_uses(program)[site.function as usize][site.pc as usize];
+        let operands = self.facts.function.program.operands(site);
         let is_it = |at: u64, bytes: Option<u64>| within >= at && within - at < bytes.unwrap_or(0);
-        let found = uses.variables.iter().find(|own| own.in_frame && is_it(own.at, own.bytes));
+        let found = operands.variables.iter().find(|own| own.in_frame && is_it(own.at, own.bytes));
         found.map_or(String::new(), |own| format!("byte {} of parameter `{}`", within - own.at, own.name))
     }
 

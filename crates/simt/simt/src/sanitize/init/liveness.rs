@@ -1,7 +1,7 @@
 //! Which registers an instruction, or one that may come after it, reads before it is written.
 
 use crate::code::{Func, Op};
-use crate::regs::{Pred, R32, R64, Reg, RegisterUses};
+use crate::regs::{Pred, R32, R64, Reg};
 
 /// The registers of a function that are read later, for each of its instructions.
 #[derive(Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Liveness {
 }
 
 impl Liveness {
-    pub(crate) fn new(func: &Func, uses: &[RegisterUses]) -> Self {
+    pub(crate) fn new(func: &Func) -> Self {
         let (wide, preds) = (func.r32, func.r32 + func.r64);
         let words = ((preds + func.preds) as usize).div_ceil(64);
         let mut own = Self { wide, preds, words, rows: vec![0; words * func.code.len()] };
@@ -42,13 +42,14 @@ impl Liveness {
                 if !ends || inst.guard.is_some() {
                     add(pc + 1);
                 }
+                let operands = func.operands.of(pc);
                 if inst.guard.is_none() {
-                    for reg in &uses[pc].writes {
+                    for reg in operands.writes {
                         let (word, bit) = own.place(*reg);
                         row[word] &= !bit;
                     }
                 }
-                for reg in &uses[pc].reads {
+                for reg in operands.reads {
                     let (word, bit) = own.place(*reg);
                     row[word] |= bit;
                 }
@@ -101,8 +102,8 @@ pub(crate) struct RegisterLives {
 }
 
 impl RegisterLives {
-    pub(crate) fn new(functions: &[Func], uses: &[Vec<RegisterUses>]) -> Self {
-        let lives: Vec<Liveness> = functions.iter().zip(uses).map(|(func, uses)| Liveness::new(func, uses)).collect();
+    pub(crate) fn new(functions: &[Func]) -> Self {
+        let lives: Vec<Liveness> = functions.iter().map(Liveness::new).collect();
         let mut numbers = 0..;
         let of_function = |(own, func): (&Liveness, &Func)| numbers.by_ref().zip(own.unwritten(func)).collect();
         let unwritten = lives.iter().zip(functions).map(of_function).collect();

@@ -14,7 +14,8 @@ use crate::memory::address_op::AddressOp;
 use crate::memory::bulk::BulkSource;
 use crate::memory::load_store::{Destination, Load, Store};
 use crate::memory::{Address, Memory, Region};
-use crate::regs::{Reg, RegisterUses, VariableUse};
+use crate::operands::{Operands, VariableUse};
+use crate::regs::Reg;
 use crate::warp::Warp;
 use value::{Combination, PARTIAL, UNKNOWN, Value, combination};
 
@@ -61,7 +62,6 @@ pub(super) const ROLES: usize = 4;
 /// The data flow while it is computed.
 struct Flow<'p> {
     program: &'p Program,
-    uses: &'p [Vec<RegisterUses>],
     sources: Vec<Source>,
     numbers: HashMap<Source, usize>,
     /// By function: its registers of 32 bits and then those of 64.
@@ -76,11 +76,10 @@ struct Flow<'p> {
 }
 
 impl Provenance {
-    pub(crate) fn new(program: &Program, uses: &[Vec<RegisterUses>]) -> Self {
+    pub(crate) fn new(program: &Program) -> Self {
         let count = program.functions.len();
         let mut flow = Flow {
             program,
-            uses,
             sources: Vec::new(),
             numbers: HashMap::new(),
             registers: program
@@ -111,7 +110,7 @@ impl Flow<'_> {
     fn open_parameters(&mut self) {
         for (function, func) in self.program.functions.iter().enumerate() {
             let mut open = Vec::new();
-            for (inst, uses) in func.code.iter().zip(&self.uses[function]) {
+            for (inst, operands) in func.code.iter().zip(func.operands.iter()) {
                 let is_direct = match &inst.op {
                     Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
                         address.fixed
@@ -120,7 +119,7 @@ impl Flow<'_> {
                     _ => false,
                 };
                 if !is_direct {
-                    let named = uses.variables.iter().filter(|own| own.in_frame);
+                    let named = operands.variables.iter().filter(|own| own.in_frame);
                     open.extend(named.filter_map(|own| Some((own.at as u32, own.bytes? as u32))));
                 }
                 if let Op::Call(call) = &inst.op
@@ -189,19 +188,19 @@ impl Flow<'_> {
     }
 
     fn instruction(&mut self, function: usize, func: &Func, pc: usize) {
-        let (Inst { op, .. }, uses) = (&func.code[pc], &self.uses[function][pc]);
+        let (Inst { op, .. }, operands) = (&func.code[pc], func.operands.of(pc));
         let value = match op {
             Op::Memory(Memory::Load(load)) => return self.load(function, func, load),
             Op::Memory(Memory::Store(store)) => return self.store(function, func, store),
             Op::Memory(Memory::Atomic(atomic)) => {
-                return self.written(function, uses, Value::read(atomic.width.bytes()));
+                return self.written(function, operands, Value::read(atomic.width.bytes()));
             }
             Op::Memory(Memory::Texture(_)) | Op::Matrix(_) => PARTIAL,
             Op::Memory(Memory::Address(AddressOp::Shift { .. } | AddressOp::Map { .. })) => {
-                self.combined(function, uses, Combination::Sum)
+                self.combined(function, operands, Combination::Sum)
             }
             Op::Memory(_) => Value::default(),
-            Op::Alu(alu) => self.combined(function, uses, combination(alu)),
+            Op::Alu(alu) => self.combined(function, operands, combination(alu)),
             Op::Warp(Warp::Shuffle { value, .. } | Warp::Reduce { value, .. }) => {
                 let given = self.get(function, Reg::R32(*value));
                 let joined = self.shuffled[function].or(given);
@@ -225,30 +224,30 @@ impl Flow<'_> {
             Op::Stack(_) => UNKNOWN,
             _ => Value::default(),
         };
-        self.written(function, uses, value);
+        self.written(function, operands, value);
     }
 
-    fn written(&mut self, function: usize, uses: &RegisterUses, value: Value) {
-        for reg in &uses.writes {
+    fn written(&mut self, function: usize, operands: Operands<'_>, value: Value) {
+        for reg in operands.writes {
             self.add(function, *reg, value);
         }
     }
 
     /// What an instruction on registers makes of its operands.
-    fn combined(&mut self, function: usize, uses: &RegisterUses, how: Combination) -> Value {
+    fn combined(&mut self, function: usize, operands: Operands<'_>, how: Combination) -> Value {
         if how == Combination::Number {
             return Value::default();
         }
-        let mut operands: Vec<Value> = uses.reads.iter().map(|reg| self.get(function, *reg)).collect();
-        operands.extend(uses.variables.iter().map(|own| self.variable(function, own)));
-        let mut all = operands.iter().fold(Value::default(), |all, own| all.or(*own));
+        let mut values: Vec<Value> = operands.reads.iter().map(|reg| self.get(function, *reg)).collect();
+        values.extend(operands.variables.iter().map(|own| self.variable(function, own)));
+        let mut all = values.iter().fold(Value::default(), |all, own| all.or(*own));
         let is_distance = |own: &Value| own.sources == 0;
         match how {
             Combination::Choice | Combination::Number => {}
-            Combination::Join if operands.iter().any(|own| own.partial) => all = UNKNOWN,
+            Combination::Join if values.iter().any(|own| own.partial) => all = UNKNOWN,
             // The distance of two addresses in the same object.
             Combination::Difference
-                if let [a, b] = operands[..]
+                if let [a, b] = values[..]
                     && a == b
                     && a.sources.is_power_of_two()
                     && !a.unknown =>
@@ -256,7 +255,7 @@ impl Flow<'_> {
                 all = Value::default();
             }
             _ if all.sources != 0 => {
-                all.partial = operands.iter().any(|own| own.partial && !is_distance(own));
+                all.partial = values.iter().any(|own| own.partial && !is_distance(own));
             }
             _ => {}
         }
@@ -373,12 +372,12 @@ impl Flow<'_> {
                 _ => continue,
             }
             let mut of = |address: &Address| {
-                let uses = &self.uses[function][pc];
+                let operands = func.operands.of(pc);
                 let mut value = self.get(function, address.base);
                 if address.fixed {
                     let space = address.region.space();
                     let named =
-                        uses.variables.iter().filter(|own| own.space == space || address.region == Region::Generic);
+                        operands.variables.iter().filter(|own| own.space == space || address.region == Region::Generic);
                     for variable in named {
                         value = value.or(self.variable(function, variable));
                     }

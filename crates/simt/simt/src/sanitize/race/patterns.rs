@@ -8,11 +8,11 @@ use crate::memory::atomic::AtomicOp;
 use crate::memory::load_store::Load;
 use crate::memory::{Memory, Region};
 use crate::observe::AccessKind;
-use crate::regs::{Reg, RegisterUses};
+use crate::regs::Reg;
 
 /// The strong loads and atomic operations that spin: from one of them a path leads back to it that stores nothing, calls nothing,
 /// and leaves the address as it is.
-pub(super) fn spinning(func: &Func, uses: &[RegisterUses]) -> HashSet<usize> {
+pub(super) fn spinning(func: &Func) -> HashSet<usize> {
     let all = func.code.iter().enumerate().filter(|(pc, inst)| {
         let Op::Memory(op) = &inst.op else { return false };
         let may_wait = match op {
@@ -20,13 +20,13 @@ pub(super) fn spinning(func: &Func, uses: &[RegisterUses]) -> HashSet<usize> {
             Memory::Atomic(op) => op.shape().kind == AccessKind::Atomic,
             _ => false,
         };
-        may_wait && returns(func, uses, *pc, &op.address_registers())
+        may_wait && returns(func, *pc, &op.address_registers())
     });
     all.map(|(pc, _)| pc).collect()
 }
 
 /// Whether a path leads from an instruction back to it on which nothing is done and these registers are not written.
-fn returns(func: &Func, uses: &[RegisterUses], pc: usize, address: &[Reg]) -> bool {
+fn returns(func: &Func, pc: usize, address: &[Reg]) -> bool {
     let mut seen = vec![false; func.code.len()];
     let mut next = successors(func, pc);
     while let Some(at) = next.pop() {
@@ -34,7 +34,7 @@ fn returns(func: &Func, uses: &[RegisterUses], pc: usize, address: &[Reg]) -> bo
             return true;
         }
         let is_new = seen.get_mut(at).is_some_and(|seen| !std::mem::replace(seen, true));
-        if is_new && !works(&func.code[at].op) && !uses[at].writes.iter().any(|reg| address.contains(reg)) {
+        if is_new && !works(&func.code[at].op) && !func.operands.of(at).writes.iter().any(|reg| address.contains(reg)) {
             next.extend(successors(func, at));
         }
     }
@@ -78,10 +78,10 @@ pub(super) fn exchanges(op: &Op) -> bool {
 
 /// The registers that hold one value in all threads of a launch, whichever way the threads went: numbers, and registers with one
 /// definition, which computes with the kernel's parameters and such registers.
-pub(super) fn constants(func: &Func, uses: &[RegisterUses]) -> HashSet<Reg> {
+pub(super) fn constants(func: &Func) -> HashSet<Reg> {
     let (mut defined, mut several) = (HashSet::new(), HashSet::new());
     let initial = func.frame_init.iter().map(|own| own.reg);
-    for reg in initial.chain(uses.iter().flat_map(|own| own.writes.iter().copied())) {
+    for reg in initial.chain(func.operands.iter().flat_map(|own| own.writes.iter().copied())) {
         if !defined.insert(reg) {
             several.insert(reg);
         }
@@ -91,14 +91,14 @@ pub(super) fn constants(func: &Func, uses: &[RegisterUses]) -> HashSet<Reg> {
     let mut known: HashSet<Reg> = numbers.filter(|reg| !several.contains(reg)).collect();
     loop {
         let before = known.len();
-        for (inst, uses) in func.code.iter().zip(uses) {
+        for (inst, operands) in func.code.iter().zip(func.operands.iter()) {
             let computes = match &inst.op {
                 Op::Alu(_) | Op::Memory(Memory::Address(_)) => inst.guard.is_none(),
                 Op::Memory(Memory::Load(Load { address, .. })) => address.fixed && address.region == Region::Param,
                 _ => false,
             };
-            if computes && uses.reads.iter().all(|reg| known.contains(reg)) {
-                known.extend(uses.writes.iter().filter(|reg| !several.contains(*reg)));
+            if computes && operands.reads.iter().all(|reg| known.contains(reg)) {
+                known.extend(operands.writes.iter().filter(|reg| !several.contains(*reg)));
             }
         }
         if known.len() == before {

@@ -16,7 +16,6 @@ use crate::memory::load_store::{Load, Store};
 use crate::memory::mbarrier::MbarrierOp;
 use crate::memory::{Group, Memory};
 use crate::observe::{AccessKind, FenceKind, Order, Scope, Semantics, Site};
-use crate::regs::RegisterUses;
 
 /// The name of `cp.async`.
 pub(super) const COPY: &str = "asynchronous copy (cp.async)";
@@ -80,11 +79,11 @@ pub(super) struct Sites {
 pub(super) type SiteNumber = u32;
 
 impl Sites {
-    pub(super) fn new(program: &Program, uses: &[Vec<RegisterUses>], by_ptx: bool) -> Self {
+    pub(super) fn new(program: &Program, by_ptx: bool) -> Self {
         let mut sites = Self { first: Vec::new(), all: Vec::new(), weaker: HashMap::default(), commuting: Vec::new() };
-        for (function, uses) in program.functions.iter().zip(uses) {
+        for function in &program.functions {
             sites.first.push(sites.all.len() as u32);
-            let (spinning, constants) = (patterns::spinning(function, uses), patterns::constants(function, uses));
+            let (spinning, constants) = (patterns::spinning(function), patterns::constants(function));
             sites.all.extend(function.code.iter().enumerate().map(|(pc, inst)| Info {
                 is_volatile: match &inst.op {
                     Op::Memory(Memory::Load(Load { order, .. }) | Memory::Store(Store { order, .. })) => {
@@ -105,20 +104,23 @@ impl Sites {
     }
 
     /// Treats some instructions as weaker, and lets unordered atomic accesses conflict.
-    pub(super) fn weaken(&mut self, weaker: &Weaker, program: &Program, uses: &[Vec<RegisterUses>]) {
+    pub(super) fn weaken(&mut self, weaker: &Weaker, program: &Program) {
         for (site, scope) in weaker {
             let number = self.number(*site);
             let order = &mut self.all[number as usize].order;
             order.scope = order.scope.min(scope.unwrap_or(order.scope));
             self.weaker.insert(number, *scope);
         }
-        for (function, uses) in program.functions.iter().zip(uses) {
-            let read: HashSet<_> = uses.iter().flat_map(|own| own.reads.iter().copied()).collect();
-            self.commuting.extend(function.code.iter().zip(uses).map(|(inst, uses)| match &inst.op {
-                Op::Memory(Memory::Atomic(op)) if !uses.writes.iter().any(|reg| read.contains(reg)) => match op.op {
-                    AtomicOp::Exchange | AtomicOp::CompareExchange | AtomicOp::WideOp(_) => None,
-                    op => Some(op),
-                },
+        for function in &program.functions {
+            let read: HashSet<_> = function.operands.iter().flat_map(|own| own.reads.iter().copied()).collect();
+            let all = function.code.iter().zip(function.operands.iter());
+            self.commuting.extend(all.map(|(inst, operands)| match &inst.op {
+                Op::Memory(Memory::Atomic(op)) if !operands.writes.iter().any(|reg| read.contains(reg)) => {
+                    match op.op {
+                        AtomicOp::Exchange | AtomicOp::CompareExchange | AtomicOp::WideOp(_) => None,
+                        op => Some(op),
+                    }
+                }
                 _ => None,
             }));
         }
