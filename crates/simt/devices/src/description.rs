@@ -6,11 +6,10 @@ use std::path::Path;
 use std::sync::LazyLock;
 
 use serde::Deserialize;
-use simt::critical_path::{Latencies, Rates};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::{Error, Limits, embedded};
+use crate::{Error, Latencies, Limits, Rates, embedded};
 
 /// The descriptions that come with the crate: the names of the devices, and the files.
 const KNOWN: [(&str, &str); 8] = [

@@ -4,17 +4,18 @@
 //! What flows in are the names of devices and architectures, and files that describe devices; what flows out are figures,
 //! each with its source in a TOML file: `known/*.toml` and `src/limits.toml`.
 //!
-//! The crate must not know what the figures are used for: predictions, kernels, the CUDA driver. Of `simt` it knows the
-//! [latencies](simt::critical_path::Latencies) that a description gives.
+//! The crate must not know what the figures are used for: predictions, kernels, the CUDA driver.
 
 mod description;
 mod error;
 mod limits;
 pub mod occupancy;
+mod timing;
 
 pub use description::{Board, Description, L2, Memory, Multiprocessor};
 pub use error::Error;
 pub use limits::{Limits, WARP};
+pub use timing::{Latencies, Rates};
 
 /// The table of a TOML file that is compiled into this program.
 ///

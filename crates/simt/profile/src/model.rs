@@ -22,7 +22,7 @@
 //! on one H100 and used for everything else.
 
 use serde::Serialize;
-use simt::critical_path::{CONSTANT_CYCLES, Pipe};
+use simt_timing::{CONSTANT_CYCLES, Pipe};
 
 use crate::geometry::is_alone;
 use crate::sample::{SECTOR, Sample};

@@ -150,7 +150,7 @@ pub fn roofline(device: &Description, flops: Option<u64>, launches: &[Measured<'
 #[cfg(test)]
 mod tests {
     use super::*;
-    use simt::critical_path::ResourceUse;
+    use simt_timing::ResourceUse;
 
     /// A launch that reads so many sectors and issues so many instructions.
     fn sample(sectors: u64, instructions: f64) -> Sample {

@@ -1,8 +1,9 @@
 //! The resources that a launch uses, from some of its blocks: the input of the [`model`](crate::model).
 
 use devices::Description;
+use devices::Rates;
 use simt::Function;
-use simt::critical_path::{CriticalPath, Rates, ResourceUse};
+use simt_timing::{CriticalPath, ResourceUse};
 
 use crate::Geometry;
 use crate::geometry::is_alone;

@@ -245,6 +245,13 @@ pub struct Func {
     pub(crate) operands: FunctionOperands,
 }
 
+impl Func {
+    /// What each instruction reads and writes, in order.
+    pub fn operands(&self) -> impl Iterator<Item = Operands<'_>> {
+        self.operands.iter()
+    }
+}
+
 /// The place in the text that an instruction comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Origin {
@@ -290,7 +297,10 @@ impl Program {
     }
 
     /// What the instruction at a site reads and writes.
-    pub(crate) fn operands(&self, site: Site) -> Operands<'_> {
+    ///
+    /// # Panics
+    /// When the program has no such instruction.
+    pub fn operands(&self, site: Site) -> Operands<'_> {
         self.functions[site.function as usize].operands.of(site.pc as usize)
     }
 

@@ -51,9 +51,9 @@ use crate::host_simd::{self, HostSimd};
 use crate::module::Function;
 use crate::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
 use crate::run::{Launch, LaunchError, Machine};
-use crate::traffic::{self, Banks};
+use crate::traffic;
 
-pub use crate::traffic::BankWord;
+pub use crate::traffic::{BankWord, Banks, SECTOR};
 pub use metrics::{Definition, METRICS, Metric, Value};
 pub use sites::SiteCounters;
 
@@ -138,6 +138,11 @@ impl Totals {
     fn local(&self, kind: AccessKind) -> Traffic {
         self.events.local[kind as usize]
     }
+}
+
+/// The wavefronts of an access to shared memory by the instruction at `site`. `banks` is room for the words.
+pub fn shared_wavefronts(program: &Program, site: Site, access: &Access<'_>, banks: &mut Banks) -> u64 {
+    host_simd::best().shared_access(program, site, access, banks).wavefronts
 }
 
 impl Counters {

@@ -14,7 +14,7 @@
 //!   turns whole functions into code; [`Module`] holds the kernels of a text. `names` finds them.
 //! - `host_simd` compiles the hot parts for the instruction sets of the host's CPU.
 //! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and tells
-//!   an observer ([`observe`]) what happens. [`counters`] and [`critical_path`] are such observers, and [`sanitize`] checks
+//!   an observer ([`observe`]) what happens. [`counters`] is such an observer, and [`sanitize`] checks
 //!   with one what a kernel does.
 //!
 //! The crate must not know of ladders, rungs or problems, of real GPUs and their drivers, or of how many
@@ -24,7 +24,6 @@
 pub mod alu;
 pub mod code;
 pub mod counters;
-pub mod critical_path;
 mod decode;
 mod demangle;
 pub mod diagnostic;
@@ -38,7 +37,7 @@ pub mod memory;
 mod module;
 mod names;
 pub mod observe;
-mod operands;
+pub mod operands;
 pub mod params;
 pub mod regs;
 pub mod run;

@@ -22,6 +22,7 @@ pub use multiply::{Arithmetic, Product};
 #[doc(hidden)]
 pub use number::Element;
 use warp_group::GroupMultiply;
+pub use warp_group::Operand as GroupOperand;
 
 /// One instruction.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,28 +6,29 @@ use crate::regs::Reg;
 
 /// The registers and variables of one instruction.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Operands<'a> {
+pub struct Operands<'a> {
     /// The registers that it reads: its guard, the carry flag, and those with the value of a number or special register
     /// among them.
-    pub(crate) reads: &'a [Reg],
+    pub reads: &'a [Reg],
     /// The registers that it writes, in the order of its operands.
-    pub(crate) writes: &'a [Reg],
+    pub writes: &'a [Reg],
     /// The variables that it names.
-    pub(crate) variables: &'a [VariableUse],
+    pub variables: &'a [VariableUse],
 }
 
 /// A variable that an instruction names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct VariableUse {
-    pub(crate) name: String,
+pub struct VariableUse {
+    /// Its name.
+    pub name: String,
     /// The space that it is declared in.
-    pub(crate) space: Space,
+    pub space: Space,
     /// Whether it lies in the function's frame: `.local` variables do, and `.param` variables that are not a kernel's parameters.
-    pub(crate) in_frame: bool,
+    pub in_frame: bool,
     /// Its offset in that space; for one in global memory its number among the module's.
-    pub(crate) at: u64,
+    pub at: u64,
     /// Its size; `None` for dynamic shared memory.
-    pub(crate) bytes: Option<u64>,
+    pub bytes: Option<u64>,
 }
 
 /// The operands of the instruction that is being decoded.

@@ -12,7 +12,7 @@ pub use wavefronts::BankWord;
 pub(crate) use wavefronts::wavefronts;
 
 /// Bytes of a sector, the unit that global memory moves in.
-pub(crate) const SECTOR: u64 = 32;
+pub const SECTOR: u64 = 32;
 /// Banks of shared memory, each a word of 4 bytes wide.
 const BANKS: usize = 32;
 /// Bytes that shared memory moves in a wavefront.
@@ -272,7 +272,7 @@ pub(crate) fn shared_atomic(counts: bool, bytes: u32, mask: u32, addresses: &[u6
 
 /// Room to sort a group's words by bank.
 #[derive(Debug, Clone)]
-pub(crate) struct Banks {
+pub struct Banks {
     /// For each bank, the words that were asked of it; how many of them are valid is kept apart.
     words: Box<[[u64; LANES]; BANKS]>,
 }

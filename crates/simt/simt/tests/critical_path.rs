@@ -1,7 +1,8 @@
 //! The longest chain of waiting instructions, and what a kernel uses.
 
-use simt::critical_path::*;
+use devices::Latencies;
 use simt::{Arg, Config, Launch, Module};
+use simt_timing::*;
 
 /// Latencies that tell themselves apart in a sum.
 const LATENCIES: Latencies = Latencies {

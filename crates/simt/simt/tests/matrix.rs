@@ -1,10 +1,12 @@
 //! Tensor cores: time, wavefronts and faults. The bits of all forms are compared with a
 //! GPU's by the crate `difftest`.
 
+use devices::Latencies;
 use simt::counters::Value;
-use simt::critical_path::{CriticalPath, Latencies};
+
 use simt::matrix::{Arithmetic, Element, Product};
 use simt::{Config, Counters, Launch, LaunchError, Machine, Module};
+use simt_timing::CriticalPath;
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 

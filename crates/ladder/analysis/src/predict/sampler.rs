@@ -55,7 +55,7 @@ impl<'a> Sampler<'a> {
         let mut observe = |chosen: Option<&[u64]>| {
             session.launch_with(rung, launch, |machine, prepared| {
                 let path = sample::path(prepared.function, device, ranges, filled, entry.static_shared_bytes);
-                machine.launch_followed(&prepared.with_blocks(chosen), path)
+                path.launch(machine, &prepared.with_blocks(chosen))
             })
         };
         let all = launch.blocks();

@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use ptx::ast::Space;
 use simt::Function;
 use simt::counters::{Counters, SiteCounters, Value};
-use simt::critical_path::Span;
 use simt::observe::{Access, AccessKind, Observer, Site, StoredValues, WarpId};
 use simt::run::Position;
 use simt::warp::ShuffleMode;
+use simt_timing::Span;
 
 use super::exchange::Exchanged;
 use super::flow::Graph;

@@ -4,11 +4,11 @@ use ptx::ast::Space;
 use simt::Function;
 use simt::code::Op;
 use simt::counters::SiteCounters;
-use simt::critical_path::CriticalPath;
 use simt::memory::Memory;
 use simt::observe::{Access, Observer, OfBlocks, Reg, Site, Step, WarpId};
 use simt::run::Position;
 use simt::warp::Warp;
+use simt_timing::CriticalPath;
 
 use super::flow::Flow;
 use super::meeting::Meeting;

@@ -1,6 +1,6 @@
 //! The warps of a block over modelled cycles, and the blocks on a multiprocessor.
 
-use simt::critical_path::{Activity, Span};
+use simt_timing::{Activity, Span};
 
 use super::figure::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::{Recording, Residence};

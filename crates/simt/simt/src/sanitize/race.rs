@@ -27,7 +27,6 @@ mod asynchronous;
 mod classes;
 mod clocks;
 mod grid;
-mod hash;
 mod locations;
 mod locks;
 mod pairs;
@@ -52,10 +51,10 @@ use actor::Hit;
 use asynchronous::Objects;
 use clocks::Node;
 use grid::{Agent, Grid, WarpNumber};
-use hash::FastHasher;
 use locations::Locations;
 use locks::Locks;
 use pairs::Pairs;
+use rustc_hash::FxBuildHasher;
 use shadow::Shadow;
 use sites::Sites;
 use threads::{Knowledge, Release, Tree, WarpState};
@@ -69,7 +68,7 @@ pub(super) struct Race {
     /// `None` if it is too large to be checked.
     grid: Option<Grid>,
     /// The blocks that run.
-    blocks: HashMap<u64, Block, FastHasher>,
+    blocks: HashMap<u64, Block, FxBuildHasher>,
     global: Shadow,
     locations: Locations,
     locks: Locks,

@@ -110,7 +110,7 @@ impl Flow<'_> {
     fn open_parameters(&mut self) {
         for (function, func) in self.program.functions.iter().enumerate() {
             let mut open = Vec::new();
-            for (inst, operands) in func.code.iter().zip(func.operands.iter()) {
+            for (inst, operands) in func.code.iter().zip(func.operands()) {
                 let is_direct = match &inst.op {
                     Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
                         address.fixed

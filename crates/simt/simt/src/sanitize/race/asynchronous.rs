@@ -6,10 +6,10 @@ use std::sync::Arc;
 
 use super::clocks::Node;
 use super::grid::{Agent, Grid, WarpNumber};
-use super::hash::FastHasher;
 use super::threads::Tree;
 use crate::observe::AsyncGroup;
 use crate::regs::{LANES, lanes};
+use rustc_hash::FxBuildHasher;
 
 /// Groups that are kept of a lane that does not wait.
 const GROUPS: usize = 64;
@@ -127,7 +127,7 @@ impl Object {
 
 /// The mbarriers of the blocks that run: by block and offset.
 #[derive(Debug, Default)]
-pub(super) struct Objects(HashMap<u64, Object, FastHasher>);
+pub(super) struct Objects(HashMap<u64, Object, FxBuildHasher>);
 
 /// The name of an object.
 pub(super) fn object(block: u64, at: u64) -> u64 {

@@ -2,8 +2,8 @@
 
 use std::collections::HashMap;
 
-use super::hash::FastHasher;
 use crate::observe::Scope;
+use rustc_hash::FxBuildHasher;
 
 /// 32 lanes of the tree of clocks: a warp's threads, or those that do its asynchronous operations. Warps of one block follow
 /// each other, of which there is room for 32.
@@ -59,7 +59,7 @@ pub(super) struct Grid {
     /// Rooms for 32 warps that each block has.
     rooms: u32,
     /// The blocks of each cluster: by the number of a block, that of the cluster's first one.
-    clusters: HashMap<u32, u32, FastHasher>,
+    clusters: HashMap<u32, u32, FxBuildHasher>,
 }
 
 impl Grid {

@@ -10,17 +10,17 @@ use std::sync::Arc;
 
 use super::clocks::Node;
 use super::grid::Grid;
-use super::hash::FastHasher;
 use super::sites::Info;
 use super::threads::{Release, Seen, WarpState};
 use crate::observe::{AccessKind, Order, Scope};
 use crate::regs::{ALL, LANES, lanes};
+use rustc_hash::FxBuildHasher;
 
 /// Releases that are kept one by one; of more, those of the same scope are joined.
 const MOST: usize = 8;
 
 /// Memory on which threads spin, by place.
-pub(super) type Flags = HashSet<u64, FastHasher>;
+pub(super) type Flags = HashSet<u64, FxBuildHasher>;
 
 /// What a thread that reads a place gets.
 #[derive(Debug, Default)]
@@ -33,11 +33,11 @@ struct Handover {
 /// What strong writes to places hand over.
 #[derive(Debug, Default)]
 pub(super) struct Locations {
-    all: HashMap<u64, Handover, FastHasher>,
+    all: HashMap<u64, Handover, FxBuildHasher>,
     /// The version of the handover that changed last.
     version: u32,
     /// What those knew at a `fence.sc` that have written to a place since.
-    heard: HashMap<u64, Node, FastHasher>,
+    heard: HashMap<u64, Node, FxBuildHasher>,
     /// The places on which threads have spun.
     pub(super) flags: Flags,
 }

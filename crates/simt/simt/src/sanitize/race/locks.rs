@@ -14,10 +14,10 @@ use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
 
 use super::grid::{Grid, Nearness, WarpNumber};
-use super::hash::FastHasher;
 use super::threads::{Knowledge, WarpState};
 use crate::observe::{Order, Scope};
 use crate::regs::lanes;
+use rustc_hash::FxBuildHasher;
 
 /// The sections of a thread that are kept.
 const MOST: usize = 8;
@@ -55,7 +55,7 @@ impl Section {
 #[derive(Debug, Default)]
 pub(super) struct Locks {
     /// By thread, the latest section at the end.
-    sections: HashMap<(WarpNumber, u32), VecDeque<Section>, FastHasher>,
+    sections: HashMap<(WarpNumber, u32), VecDeque<Section>, FxBuildHasher>,
 }
 
 impl Locks {

@@ -81,7 +81,7 @@ pub(super) fn exchanges(op: &Op) -> bool {
 pub(super) fn constants(func: &Func) -> HashSet<Reg> {
     let (mut defined, mut several) = (HashSet::new(), HashSet::new());
     let initial = func.frame_init.iter().map(|own| own.reg);
-    for reg in initial.chain(func.operands.iter().flat_map(|own| own.writes.iter().copied())) {
+    for reg in initial.chain(func.operands().flat_map(|own| own.writes.iter().copied())) {
         if !defined.insert(reg) {
             several.insert(reg);
         }
@@ -91,7 +91,7 @@ pub(super) fn constants(func: &Func) -> HashSet<Reg> {
     let mut known: HashSet<Reg> = numbers.filter(|reg| !several.contains(reg)).collect();
     loop {
         let before = known.len();
-        for (inst, operands) in func.code.iter().zip(func.operands.iter()) {
+        for (inst, operands) in func.code.iter().zip(func.operands()) {
             let computes = match &inst.op {
                 Op::Alu(_) | Op::Memory(Memory::Address(_)) => inst.guard.is_none(),
                 Op::Memory(Memory::Load(Load { address, .. })) => address.fixed && address.region == Region::Param,

@@ -7,9 +7,9 @@ use std::collections::HashMap;
 
 use super::actor::{Actor, Hit, Toucher};
 use super::grid::WarpNumber;
-use super::hash::FastHasher;
 use super::sites::SiteNumber;
 use super::words::{Entry, Word};
+use rustc_hash::FxBuildHasher;
 
 /// Bytes of a line.
 pub(super) const LINE: u64 = 128;
@@ -286,7 +286,7 @@ type Page = [Line; PAGE as usize];
 pub(super) struct Shadow {
     /// Those of the lowest addresses, as shared memory has them.
     low: [Option<Box<Page>>; LOW],
-    pages: HashMap<u64, Box<Page>, FastHasher>,
+    pages: HashMap<u64, Box<Page>, FxBuildHasher>,
     /// The bytes that it takes, about.
     pub(super) bytes: u64,
 }

@@ -5,7 +5,6 @@ use std::collections::{HashMap, HashSet};
 use crate::code::{Op, Program};
 
 use super::grid::Agent;
-use super::hash::FastHasher;
 use super::patterns;
 use super::trial::Weaker;
 use crate::matrix::Matrix;
@@ -16,6 +15,7 @@ use crate::memory::load_store::{Load, Store};
 use crate::memory::mbarrier::MbarrierOp;
 use crate::memory::{Group, Memory};
 use crate::observe::{AccessKind, FenceKind, Order, Scope, Semantics, Site};
+use rustc_hash::FxBuildHasher;
 
 /// The name of `cp.async`.
 pub(super) const COPY: &str = "asynchronous copy (cp.async)";
@@ -70,7 +70,7 @@ pub(super) struct Sites {
     first: Vec<u32>,
     all: Vec<Info>,
     /// In a [trial](super::trial), the instructions that are treated as weaker.
-    weaker: HashMap<SiteNumber, Option<Scope>, FastHasher>,
+    weaker: HashMap<SiteNumber, Option<Scope>, FxBuildHasher>,
     /// In a trial, what each instruction does if the order of such operations changes nothing. Empty otherwise.
     commuting: Vec<Option<AtomicOp>>,
 }
@@ -112,8 +112,8 @@ impl Sites {
             self.weaker.insert(number, *scope);
         }
         for function in &program.functions {
-            let read: HashSet<_> = function.operands.iter().flat_map(|own| own.reads.iter().copied()).collect();
-            let all = function.code.iter().zip(function.operands.iter());
+            let read: HashSet<_> = function.operands().flat_map(|own| own.reads.iter().copied()).collect();
+            let all = function.code.iter().zip(function.operands());
             self.commuting.extend(all.map(|(inst, operands)| match &inst.op {
                 Op::Memory(Memory::Atomic(op)) if !operands.writes.iter().any(|reg| read.contains(reg)) => {
                     match op.op {

@@ -18,11 +18,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::Race;
 use super::grid::WarpNumber;
-use super::hash::{FastHasher, Multiply};
 use super::pairs::PairKey;
 use super::sites::Info;
 use crate::observe::{Access, AccessKind, BarrierArrival, FenceKind, Scope, Site, Space, WarpId};
 use crate::regs::lanes;
+use rustc_hash::{FxBuildHasher, FxHasher};
 
 /// The instructions that are treated as weaker: with a smaller scope, or as ordering nothing.
 pub(in crate::sanitize) type Weaker = HashMap<Site, Option<Scope>>;
@@ -73,7 +73,7 @@ pub(in crate::sanitize) struct Trial {
     events: u64,
     /// The last reported warp barrier, and the number of events up to it.
     last: Option<(WarpId, Site, u64)>,
-    threads: HashMap<(WarpNumber, u32), Stores, FastHasher>,
+    threads: HashMap<(WarpNumber, u32), Stores, FxBuildHasher>,
 }
 
 /// The strong stores of a thread.
@@ -114,7 +114,7 @@ impl Trial {
 
     /// Lanes of a warp execute an instruction.
     fn execute(&mut self, site: Site, warp: WarpNumber, mask: u32) {
-        let mut hash = Multiply::default();
+        let mut hash = FxHasher::default();
         self.events += 1;
         hash.write_u64(self.outcome.executions);
         [site.function, site.pc, warp, mask].into_iter().for_each(|number| hash.write_u32(number));

@@ -1,42 +1,42 @@
 //! The cost of an instruction: the pipe that issues it, how many instructions `ptxas` makes of it, and the latency of
 //! its result.
 
+use devices::Latencies;
 use ptx::opcode::{self, Class};
+use simt::code::{FrameInit, Op, Special};
+use simt::matrix::{GroupOperand, Matrix};
+use simt::memory::Memory;
+use simt::observe::AsyncGroup;
 
-use super::steps::Instruction;
-use crate::code::{FrameInit, Op, Special};
-use crate::matrix::Matrix;
-use crate::matrix::warp_group::Operand;
-use crate::memory::Memory;
-use crate::observe::AsyncGroup;
+use crate::steps::Instruction;
 
 /// The rounds of a loop that `ptxas` makes one of.
-pub(super) const UNROLLED: u32 = 4;
+pub(crate) const UNROLLED: u32 = 4;
 
 /// One instruction of a program.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
-    pub(super) kind: Kind,
-    pub(super) cost: Cost,
+pub(crate) struct Step {
+    pub(crate) kind: Kind,
+    pub(crate) cost: Cost,
     /// Whether it begins a part of the program in which `ptxas` moves loads of global memory ahead.
-    pub(super) leads: bool,
+    pub(crate) leads: bool,
     /// Whether it begins a loop that `ptxas` unrolls, so that it leads in one of [`UNROLLED`] rounds.
-    pub(super) unrolled: bool,
+    pub(crate) unrolled: bool,
     /// Whether loads are not moved ahead of it.
-    pub(super) holds: bool,
+    pub(crate) holds: bool,
     /// Whether it is such a load, or computes an address for one.
-    pub(super) moves: bool,
+    pub(crate) moves: bool,
     /// Whether it is a load from a place that other loads give.
-    pub(super) gathers: bool,
+    pub(crate) gathers: bool,
     /// Registers that it writes.
-    pub(super) defs: Vec<u32>,
+    pub(crate) defs: Vec<u32>,
     /// Registers that it reads.
-    pub(super) uses: Vec<u32>,
+    pub(crate) uses: Vec<u32>,
 }
 
 /// The effect of an instruction on a warp's clock besides its latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     /// Nothing else.
     Plain,
     /// Accesses memory. The observer sees the access after the instruction.
@@ -62,7 +62,7 @@ pub(super) enum Kind {
 }
 
 impl Kind {
-    pub(super) fn of(inst: &Instruction<'_>) -> Self {
+    pub(crate) fn of(inst: &Instruction<'_>) -> Self {
         let left = |left: u64| u32::try_from(left).unwrap_or(u32::MAX);
         match inst.op {
             Op::Memory(Memory::AsyncGroup(_, AsyncGroup::Commit, _)) => Self::Commit,
@@ -84,7 +84,7 @@ impl Kind {
         }
     }
 
-    pub(super) fn is_memory(self) -> bool {
+    pub(crate) fn is_memory(self) -> bool {
         matches!(self, Self::Memory | Self::AsyncCopy)
     }
 }
@@ -128,7 +128,7 @@ fn operand_bytes(inst: &Instruction<'_>) -> f32 {
     };
     let Some([m, n, k]) = opcode::sides(inst.opcode) else { return 0.0 };
     let in_registers = matches!(inst.op, Op::Matrix(matrix)
-        if matches!(&**matrix, Matrix::GroupMultiply(op) if matches!(op.a, Operand::Registers(_))));
+        if matches!(&**matrix, Matrix::GroupMultiply(op) if matches!(op.a, GroupOperand::Registers(_))));
     let rows = n + if in_registers { 0 } else { m };
     (rows * k) as f32 * element / 4.0
 }
@@ -157,96 +157,6 @@ pub enum Pipe {
 impl Pipe {
     /// The number of pipes.
     pub const COUNT: usize = Self::Matrix as usize + 1;
-}
-
-/// Cycles until the result of an instruction is available, if it waits for nothing.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Latencies {
-    /// Arithmetic.
-    pub alu: u32,
-    /// Double precision, conversions, special functions.
-    pub special: u32,
-    /// Shuffles and votes.
-    pub shuffle: u32,
-    /// A load of shared memory.
-    pub shared: u32,
-    /// Each further pass of an atomic on shared memory.
-    pub atomic: u32,
-    /// A load that hits the L1.
-    pub l1: u32,
-    /// A load that hits the L2.
-    pub l2: u32,
-    /// A load from memory.
-    pub memory: u32,
-    /// From the last warp's arrival at a barrier to the first instruction behind it.
-    pub barrier: u32,
-    /// The sums of `mma` of 16 x 8 x 16 halves.
-    #[serde(default = "ampere_mma")]
-    pub mma: u32,
-    /// From the end of a group of `wgmma` to those that wait for it, and to the next group that adds to its sums.
-    #[serde(default)]
-    pub wgmma: u32,
-    /// From the last arrival at an mbarrier to those that wait for it.
-    #[serde(default)]
-    pub mbarrier: u32,
-    /// What a group of `wgmma` takes of the tensor cores besides its products.
-    #[serde(default)]
-    pub wgmma_group: u32,
-    /// What a bulk copy from memory takes longer than a load from there.
-    #[serde(default)]
-    pub bulk_memory: u32,
-    /// What the loads of a block's tile take longer from memory than one load from there.
-    #[serde(default)]
-    pub tile_memory: u32,
-    /// What a bulk copy from the L2 takes longer than a load from there.
-    #[serde(default)]
-    pub bulk: u32,
-    /// What a bulk copy from shared memory takes longer than its bytes, until they have been read.
-    #[serde(default)]
-    pub bulk_store: u32,
-    /// From the last arrival at a cluster's barrier to the first instruction behind it.
-    #[serde(default)]
-    pub cluster: u32,
-}
-
-/// `mma` of 16 x 8 x 16 halves on an A100 (Sun and others, arXiv:2206.02874).
-fn ampere_mma() -> u32 {
-    33
-}
-
-/// What the units of a multiprocessor do in a clock that work beside its warps. Those of which nothing is known take no time.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Rates {
-    /// Additions of products of two halves by the tensor cores.
-    pub matrix: f64,
-    /// The share of that which `mma` and `wmma` reach.
-    pub mma_share: f64,
-    /// Bytes that shared memory gives to the tensor cores.
-    pub shared_bytes: f64,
-    /// Bytes that bulk copies bring.
-    pub bulk_in: f64,
-    /// Bytes that bulk copies take away.
-    pub bulk_out: f64,
-    /// Bytes that come from the L2 for loads.
-    pub loads: f64,
-    /// Bytes of whole sectors that go to the L2 for stores. A part of a sector takes as long as two.
-    pub stores: f64,
-}
-
-impl Default for Rates {
-    fn default() -> Self {
-        let unlimited = f64::INFINITY;
-        Self {
-            matrix: unlimited,
-            mma_share: 1.0,
-            shared_bytes: unlimited,
-            bulk_in: unlimited,
-            bulk_out: unlimited,
-            loads: unlimited,
-            stores: unlimited,
-        }
-    }
 }
 
 /// The passes that an atomic addition of floats takes, as integers take one (`sum_all` and `count_all` on an H100).
@@ -284,7 +194,7 @@ enum Wait {
 
 impl Cost {
     /// The cost of an instruction.
-    pub(super) fn of(inst: &Instruction<'_>) -> Self {
+    pub(crate) fn of(inst: &Instruction<'_>) -> Self {
         let opcode = inst.opcode;
         let class = opcode::class(opcode);
         let base = opcode.split('.').next().unwrap_or(opcode);
@@ -352,10 +262,10 @@ impl Cost {
     }
 
     /// A product of 32-bit numbers that is only added to an address: `ptxas` makes one instruction of both.
-    pub(super) const FOLDED: Self = Self::new(Pipe::None, 0.0, Wait::Nothing);
+    pub(crate) const FOLDED: Self = Self::new(Pipe::None, 0.0, Wait::Nothing);
 
     /// The addition that uses such a product.
-    pub(super) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
+    pub(crate) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
 
     const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
         Self { pipe, issued, past_l1: false, passes: 1.0, elects: false, products: 0.0, operands: 0.0, wait }

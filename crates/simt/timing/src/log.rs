@@ -1,8 +1,7 @@
 //! What the warps of a block do at each time.
 
 use ptx::ast::Space;
-
-use crate::regs::{ALL, LANES};
+use simt::regs::{ALL, LANES};
 
 /// A part of a warp's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -44,11 +43,11 @@ pub enum Activity {
 
 /// Keeps the spans of a block.
 #[derive(Debug, Clone)]
-pub(super) struct Log {
+pub(crate) struct Log {
     block: u64,
     /// Whether that block is running.
-    pub(super) is_on: bool,
-    pub(super) spans: Vec<Span>,
+    pub(crate) is_on: bool,
+    pub(crate) spans: Vec<Span>,
     warps: Vec<WarpLog>,
     /// Where the memory instruction that was issued last reads.
     reads: Activity,
@@ -64,15 +63,15 @@ struct WarpLog {
 }
 
 impl Log {
-    pub(super) fn new(block: u64) -> Self {
+    pub(crate) fn new(block: u64) -> Self {
         Self { block, is_on: false, spans: Vec::new(), warps: Vec::new(), reads: Activity::WaitsForMemory }
     }
 
-    pub(super) fn fork(&self) -> Self {
+    pub(crate) fn fork(&self) -> Self {
         Self::new(self.block)
     }
 
-    pub(super) fn block(&mut self, block: u64, threads: u32, warps: u32, registers: usize) {
+    pub(crate) fn block(&mut self, block: u64, threads: u32, warps: u32, registers: usize) {
         self.is_on = block == self.block;
         if !self.is_on {
             return;
@@ -86,7 +85,7 @@ impl Log {
     }
 
     /// A memory instruction was issued that accesses this space.
-    pub(super) fn accessed(&mut self, space: Space) {
+    pub(crate) fn accessed(&mut self, space: Space) {
         self.reads = match space {
             Space::Shared => Activity::WaitsForShared,
             Space::Global | Space::Local => Activity::WaitsForMemory,
@@ -95,33 +94,33 @@ impl Log {
     }
 
     /// The registers are written by the memory instruction that was issued last.
-    pub(super) fn memory_comes(&mut self, warp: usize, registers: &[u32]) {
+    pub(crate) fn memory_comes(&mut self, warp: usize, registers: &[u32]) {
         registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = self.reads);
     }
 
     /// The registers are written by another instruction, for whose result the next ones wait as `waits` says.
-    pub(super) fn computed(&mut self, warp: usize, registers: &[u32], waits: Activity) {
+    pub(crate) fn computed(&mut self, warp: usize, registers: &[u32], waits: Activity) {
         registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = waits);
     }
 
     /// Returns what an instruction waits for that needs the register.
-    pub(super) fn produced(&self, warp: usize, register: u32) -> Activity {
+    pub(crate) fn produced(&self, warp: usize, register: u32) -> Activity {
         self.warps[warp].produced[register as usize]
     }
 
     /// An instruction waits from the first time on, and is issued from the second to the third.
-    pub(super) fn issued(&mut self, warp: usize, lanes: u32, (from, begins, ends): (u64, u64, u64), waits: Activity) {
+    pub(crate) fn issued(&mut self, warp: usize, lanes: u32, (from, begins, ends): (u64, u64, u64), waits: Activity) {
         self.add(warp, lanes, (from, begins), waits);
         self.add(warp, lanes, (begins, ends), Activity::Issues);
     }
 
     /// The warp waited at a barrier or an mbarrier.
-    pub(super) fn waited(&mut self, warp: usize, times: (u64, u64), at: Activity) {
+    pub(crate) fn waited(&mut self, warp: usize, times: (u64, u64), at: Activity) {
         let alive = self.warps[warp].alive;
         self.add(warp, alive, times, at);
     }
 
-    pub(super) fn exited(&mut self, warp: usize, lanes: u32) {
+    pub(crate) fn exited(&mut self, warp: usize, lanes: u32) {
         self.warps[warp].alive &= !lanes;
     }
 

@@ -8,7 +8,7 @@ const LEAST: f32 = 0.01;
 /// A unit's time, of which work takes the first that is free. Warps do not ask in the order of their clocks: one that the
 /// machine runs later may have asked earlier, and finds the time that nobody took.
 #[derive(Debug, Clone, Default)]
-pub(super) struct UnitSchedule {
+pub(crate) struct UnitSchedule {
     /// Free cycles of each slot.
     room: Vec<f32>,
     /// The next slot that may have room, for each slot that has none.
@@ -17,7 +17,7 @@ pub(super) struct UnitSchedule {
 
 impl UnitSchedule {
     /// Takes so many cycles from a time on; returns when they are over.
-    pub(super) fn take(&mut self, from: u64, cycles: f64) -> u64 {
+    pub(crate) fn take(&mut self, from: u64, cycles: f64) -> u64 {
         let mut left = cycles as f32;
         let mut slot = (from / SLOT) as usize;
         let mut end = from;

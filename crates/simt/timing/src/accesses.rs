@@ -2,11 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::{Cost, CriticalPath, LINE, Published, Times};
-use crate::observe::{Access, AccessKind, Site};
-use crate::regs::lanes;
-use crate::traffic::SECTOR;
 use ptx::ast::Space;
+use simt::counters::SECTOR;
+use simt::observe::{Access, AccessKind, Site};
+use simt::regs::lanes;
+
+use crate::{Cost, CriticalPath, LINE, Published, Times};
 
 /// Bytes of memory that lie in one slice of the L2: counters of 1 KB are changed at the rate of two slices of an H100, and
 /// those of 104 bytes at that of one.
@@ -31,7 +32,7 @@ impl CriticalPath {
 
     /// The latency of an access to local memory, which goes through the L1 as global memory does. The same word of a warp's
     /// lanes is next to each other.
-    pub(super) fn local(&mut self, cost: Cost, access: &Access<'_>) -> Times {
+    pub(crate) fn local(&mut self, cost: Cost, access: &Access<'_>) -> Times {
         const LANES: u64 = 32;
         const WORD: u64 = 4;
         let mut latency = [0; 2];
@@ -49,7 +50,7 @@ impl CriticalPath {
 
     /// Follows which block waits for which: a block that loads a word waits for the blocks that have written it. Only loads
     /// and stores count that bypass the L1 (`is_strong`), and atomic operations.
-    pub(super) fn follow_waits(&mut self, is_strong: bool, access: &Access<'_>) {
+    pub(crate) fn follow_waits(&mut self, is_strong: bool, access: &Access<'_>) {
         let block = &mut self.block;
         let published = || self.published.lock().expect("no observer panics");
         let addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
@@ -77,7 +78,7 @@ impl CriticalPath {
     }
 
     /// Whether a load looks again at the word of the warp's last access. Then it has the time of the first look.
-    pub(super) fn looks_again(&mut self, site: Site, access: &Access<'_>) -> bool {
+    pub(crate) fn looks_again(&mut self, site: Site, access: &Access<'_>) -> bool {
         let warp = &mut self.block.warps[self.block.at];
         let address = access.addresses[access.mask.trailing_zeros() as usize];
         let (Some(look), Some(pending)) = (&mut warp.look, &mut self.block.pending) else {
@@ -93,7 +94,7 @@ impl CriticalPath {
     }
 
     /// The latency of an access to global memory, which is counted.
-    pub(super) fn global(&mut self, (cost, gathers): (Cost, bool), access: &Access<'_>) -> Times {
+    pub(crate) fn global(&mut self, (cost, gathers): (Cost, bool), access: &Access<'_>) -> Times {
         let sectors = Self::sectors(access);
         let by_line = |sectors: &[u64]| {
             let lines = sectors.chunk_by(|a, b| a * SECTOR / LINE == b * SECTOR / LINE);

@@ -4,12 +4,12 @@ use std::collections::{HashMap, HashSet};
 
 use ptx::ast::Space;
 use ptx::opcode::{self, Class};
+use simt::Function;
+use simt::code::{FrameInit, Func, Inst, Op, Reg, Special};
+use simt::memory::Memory;
+use simt::operands::Operands;
 
-use super::cost::{Cost, Kind, Pipe, Step};
-use crate::code::{FrameInit, Func, Inst, Op, Reg, Special};
-use crate::memory::Memory;
-use crate::module::Function;
-use crate::operands::Operands;
+use crate::cost::{Cost, Kind, Pipe, Step};
 
 /// The numbers of the registers of all functions. A register that a frame fills has none: nobody waits for it.
 type Numbers = HashMap<(usize, Reg), u32>;
@@ -18,9 +18,9 @@ type Numbers = HashMap<(usize, Reg), u32>;
 type Initial = HashMap<Reg, FrameInit>;
 
 /// An instruction of the text.
-pub(super) struct Instruction<'a> {
-    pub(super) opcode: &'a str,
-    pub(super) op: &'a Op,
+pub(crate) struct Instruction<'a> {
+    pub(crate) opcode: &'a str,
+    pub(crate) op: &'a Op,
     guard: Option<Reg>,
     operands: Operands<'a>,
     initial: &'a Initial,
@@ -29,7 +29,7 @@ pub(super) struct Instruction<'a> {
 impl<'a> Instruction<'a> {
     /// The instructions of a function; `None` for an operation that no instruction of the text stands for.
     fn all(func: &'a Func, initial: &'a Initial, text: &'a str) -> Vec<Option<Self>> {
-        let code = func.code.iter().zip(&func.origins).zip(func.operands.iter());
+        let code = func.code.iter().zip(&func.origins).zip(func.operands());
         code.map(|((inst, origin), operands)| {
             let rest = &text[origin.at as usize..];
             let end = rest.find(|c: char| c.is_whitespace() || c == ';').unwrap_or(rest.len());
@@ -49,7 +49,7 @@ impl<'a> Instruction<'a> {
     }
 
     /// Whether it reads a register with such a value from the begin of the frame.
-    pub(super) fn reads_initial(&self, is: impl Fn(&FrameInit) -> bool) -> bool {
+    pub(crate) fn reads_initial(&self, is: impl Fn(&FrameInit) -> bool) -> bool {
         self.operands.reads.iter().filter_map(|reg| self.initial.get(reg)).any(is)
     }
 
@@ -66,13 +66,13 @@ impl<'a> Instruction<'a> {
 }
 
 /// The steps of a program's functions, and how many registers they have together.
-pub(super) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
+pub(crate) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
     let mut numbers = Numbers::new();
-    let functions = function.program.functions.iter().enumerate();
+    let functions = function.program().functions.iter().enumerate();
     let steps = functions
         .map(|(number, func)| {
             let initial = func.frame_init.iter().map(|own| (own.reg, own.init)).collect();
-            let instructions = Instruction::all(func, &initial, &function.module.ptx);
+            let instructions = Instruction::all(func, &initial, function.ptx());
             let mut steps = of_function(&instructions, number, &mut numbers);
             let predicated = predicated(&func.code, &steps);
             for (at, inst) in func.code.iter().enumerate() {

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ops::AddAssign;
 
-use super::cost::Pipe;
+use crate::cost::Pipe;
 
 /// The resources that blocks used, summed over the blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -60,17 +60,17 @@ pub struct ResourceUse {
     /// another block if it loads a word that the other block has written for it.
     pub waits: u64,
     /// Passes of atomics through each part of memory that lies in one slice.
-    pub(super) passes: HashMap<u64, f64>,
+    pub(crate) passes: HashMap<u64, f64>,
 }
 
 impl ResourceUse {
     /// Zeros, with a place for each of so many ranges of memory.
-    pub(super) fn of_ranges(ranges: usize) -> Self {
+    pub(crate) fn of_ranges(ranges: usize) -> Self {
         Self { read: vec![0; ranges], written: vec![0; ranges], ..Self::default() }
     }
 
     /// Adds the resources that other blocks used.
-    pub(super) fn add(&mut self, more: Self) {
+    pub(crate) fn add(&mut self, more: Self) {
         fn sum<T: AddAssign + Copy>(own: &mut [T], more: &[T]) {
             own.iter_mut().zip(more).for_each(|(own, more)| *own += *more);
         }

@@ -1,20 +1,20 @@
-//! The resources of a multiprocessor that a launch uses: issue slots, wavefronts, traffic behind the L1, and the time
-//! that a block takes when it runs there alone.
+//! The critical path of a launch: how long a block takes that runs alone on a multiprocessor, and what it uses of the
+//! multiprocessor: issue slots, wavefronts, and traffic behind the L1.
 //!
-//! [`CriticalPath`] is an [`Observer`](crate::observe::Observer). Beside sums it keeps a clock for each warp of a block: an instruction begins when
-//! the one before it was issued and the registers that it reads are there, and the registers that it writes
-//! are there after its [latency](Latencies). Warps that wait at a barrier go on from the last one's time. A block's time is
-//! its longest warp's: the *critical path*, with all of the loads that a thread has in flight together counted
-//! once. Contention is left out here and in the counters: a model of a whole device combines the two. Only of units that
-//! work beside the warps, the tensor cores and those that make bulk copies, a block waits for its own: what comes first
-//! keeps what comes next waiting, however many warps ask.
+//! [`CriticalPath`] is an [`Observer`](simt::observe::Observer). It keeps a clock for each warp of a block. An instruction begins
+//! when the one before it was issued and the registers that it reads are available. The registers that it writes are available
+//! after its [latency](devices::Latencies). Warps that wait at a barrier continue at the time of the last one. A block's time is
+//! that of its longest warp: the *critical path*, in which all loads that a thread has in flight together count once.
 //!
-//! Nor are waits for other blocks included. A warp that polls a word counts as if its first look had found what the last one
-//! found, because the number of looks depends on the simulator's schedule. [`ResourceUse::waits`] says how far blocks wait
-//! for each other.
+//! Contention between warps and blocks is not part of it: a model of a whole device adds it. The exceptions are the tensor
+//! cores and the units that make bulk copies. They work beside the warps, and each finishes one operation after the other.
 //!
-//! Registers and opcodes are the PTX's. Where `ptxas` makes several instructions of one, as for a division, or
-//! none, as for most `mov` and `cvta`, [`Cost`] says how many are issued.
+//! Waits for other blocks are not part of it either. A warp that polls a word counts as if its first look had found what the
+//! last one found, because the number of looks depends on the simulator's schedule. [`ResourceUse::waits`] says how long the
+//! chains of such waits are.
+//!
+//! Registers and opcodes are those of the PTX. `ptxas` makes several instructions of some, such as a division, and none of others,
+//! such as most `mov` and `cvta`: [`Cost`] says how many are issued.
 
 mod accesses;
 mod asynchronous;
@@ -25,16 +25,17 @@ mod observer;
 mod resource_use;
 mod steps;
 
-use std::collections::{HashMap, HashSet};
-use std::hash::{BuildHasherDefault, Hasher};
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use crate::code::Program;
-use crate::module::Function;
-use crate::observe::Site;
-use crate::traffic::{Banks, SECTOR};
+use devices::{Latencies, Rates};
+use rustc_hash::FxHashSet;
+use simt::counters::{Banks, SECTOR};
+use simt::observe::Site;
+use simt::{Function, Launch, LaunchError, Machine};
+
 use asynchronous::{BulkCopyTraffic, Units};
-pub use cost::{Cost, Latencies, Pipe, Rates};
+pub use cost::{Cost, Pipe};
 use cost::{Kind, Step, UNROLLED};
 use log::Log;
 pub use log::{Activity, Span};
@@ -49,7 +50,7 @@ pub const CONSTANT_CYCLES: u64 = 2;
 /// An observer that keeps a clock for each warp and sums the resources that warps use.
 #[derive(Debug, Clone)]
 pub struct CriticalPath {
-    program: Arc<Program>,
+    function: Function,
     steps: Arc<[Vec<Step>]>,
     /// Registers of all functions together: each has a number of its own.
     registers: usize,
@@ -78,27 +79,8 @@ struct Published {
     waits: u64,
 }
 
-/// Numbers of sectors. A launch has millions of them, and nobody chooses them so that hashes collide.
-type Sectors = HashSet<u64, BuildHasherDefault<MultiplyHasher>>;
-
-/// A hash that is a multiplication.
-#[derive(Debug, Clone, Copy, Default)]
-struct MultiplyHasher(u64);
-
-impl Hasher for MultiplyHasher {
-    fn write(&mut self, bytes: &[u8]) {
-        bytes.iter().for_each(|byte| self.write_u64(u64::from(*byte)));
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        let product = u128::from(self.0 ^ number) * 0x9e37_79b9_7f4a_7c15;
-        self.0 = product as u64 ^ (product >> 64) as u64;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
-}
+/// Numbers of sectors.
+type Sectors = FxHashSet<u64>;
 
 /// Cycles since the block began: first if loads that miss the L1 are served by the L2, then if they are served by
 /// memory.
@@ -120,7 +102,7 @@ struct Block {
     /// others' mbarriers at a time, they do to its own.
     mbarriers: HashMap<u64, Times>,
     /// The mbarriers of bulk copies that nobody has waited for.
-    copying: HashSet<u64>,
+    copying: FxHashSet<u64>,
     /// Sectors that the L1 got recently.
     young: Sectors,
     /// Sectors that the L1 got before those.
@@ -188,10 +170,9 @@ impl CriticalPath {
     /// An observer of launches of `function`, whose warps have `l1_bytes` of L1 a block. `ranges` are parts of
     /// memory, as first address and bytes, that are told apart in [`ResourceUse::read`] and [`ResourceUse::written`].
     pub fn new(function: &Function, latencies: Latencies, l1_bytes: u64, ranges: &[(u64, u64)]) -> Self {
-        let program = function.program.clone();
         let (steps, registers) = steps::of_program(function);
         Self {
-            program,
+            function: function.clone(),
             steps: steps.into(),
             registers,
             latencies,
@@ -205,6 +186,15 @@ impl CriticalPath {
             log: None,
             published: Arc::default(),
         }
+    }
+
+    /// Runs a kernel to its end, and follows its critical path.
+    ///
+    /// # Errors
+    /// Those of [`Machine::launch_observed`].
+    pub fn launch(self, machine: &mut Machine, launch: &Launch<'_>) -> Result<Self, LaunchError> {
+        // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
+        machine.launch_observed(launch, self)
     }
 
     /// Has the block wait for the tensor cores and for what makes bulk copies, which do so much in a clock.

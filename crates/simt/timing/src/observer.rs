@@ -1,24 +1,12 @@
 //! What a launch tells the critical path.
 
-use super::log::{Activity, Log};
-use super::{Block, CONSTANT_CYCLES, Clock, CriticalPath, Look, ResourceUse, later};
-use crate::host_simd;
-use crate::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
-use crate::regs::lanes;
-use crate::run::{Launch, LaunchError, Machine};
 use ptx::ast::Space;
+use simt::counters;
+use simt::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
+use simt::regs::lanes;
 
-impl Machine {
-    /// Runs a kernel to its end and follows its critical path: [`Machine::launch_observed`] by a [`CriticalPath`].
-    ///
-    /// # Errors
-    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
-    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
-    pub fn launch_followed(&mut self, launch: &Launch<'_>, path: CriticalPath) -> Result<CriticalPath, LaunchError> {
-        // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
-        self.launch_observed(launch, path)
-    }
-}
+use crate::log::{Activity, Log};
+use crate::{Block, CONSTANT_CYCLES, Clock, CriticalPath, Look, ResourceUse, later};
 
 impl Observer for CriticalPath {
     // It follows mbarriers and bulk copies.
@@ -79,8 +67,7 @@ impl Observer for CriticalPath {
         let latency = match access.space {
             Space::Global => self.global((cost, gathers), access),
             Space::Shared => {
-                let cost = host_simd::best().shared_access(&self.program, site, access, &mut self.banks);
-                let wavefronts = cost.wavefronts;
+                let wavefronts = counters::shared_wavefronts(self.function.program(), site, access, &mut self.banks);
                 self.sums.wavefronts += wavefronts;
                 let more = wavefronts.saturating_sub(1);
                 let shared = u64::from(self.latencies.shared);

@@ -1,18 +1,19 @@
 //! What goes on beside the warps: products of tensor cores, bulk copies, and the mbarriers that tell of their ends.
 
-use crate::observe::{Issue, Location, MbarrierEvent, MbarrierUse};
-use crate::traffic::SECTOR;
+use devices::Rates;
+use simt::counters::SECTOR;
+use simt::observe::{Issue, Location, MbarrierEvent, MbarrierUse};
 
-use super::booked::UnitSchedule;
-use super::cost::{Cost, Rates};
-use super::{Activity, CriticalPath, Times, later};
+use crate::booked::UnitSchedule;
+use crate::cost::Cost;
+use crate::{Activity, CriticalPath, Times, later};
 
 /// Tensor cores of a multiprocessor. A warp has the one of its scheduler.
 const CORES: usize = 4;
 
 /// The units of a block that work beside its warps.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Units {
+pub(crate) struct Units {
     cores: [[UnitSchedule; 2]; CORES],
     copies_in: [UnitSchedule; 2],
     copies_out: [UnitSchedule; 2],
@@ -24,7 +25,7 @@ pub(super) struct Units {
 
 /// What one bulk copy copies, of all its lanes.
 #[derive(Debug, Clone, Default)]
-pub(super) struct BulkCopyTraffic {
+pub(crate) struct BulkCopyTraffic {
     /// Bytes that come to shared memory, and bytes that leave it.
     bytes: [u64; 2],
     /// Sectors of global memory that are read, and those that are written.
@@ -34,7 +35,7 @@ pub(super) struct BulkCopyTraffic {
 
 impl BulkCopyTraffic {
     /// Adds a piece of it.
-    pub(super) fn add(&mut self, issue: &Issue) {
+    pub(crate) fn add(&mut self, issue: &Issue) {
         let bytes = u64::from(issue.bytes);
         self.bytes[0] += if matches!(issue.to, Some(Location::Shared(..))) { bytes } else { 0 };
         self.bytes[1] += if matches!(issue.from, Some(Location::Shared(..))) { bytes } else { 0 };
@@ -53,14 +54,14 @@ impl Units {
     }
 
     /// Has a warp's tensor core form a product from a time on; returns when it begins.
-    pub(super) fn product(&mut self, warp: usize, cost: &Cost, rates: &Rates, from: Times) -> Times {
+    pub(crate) fn product(&mut self, warp: usize, cost: &Cost, rates: &Rates, from: Times) -> Times {
         let cycles = f64::from(cost.products) / (rates.matrix * rates.mma_share / CORES as f64);
         let ends = take(self.core(warp), from, cycles);
         [0, 1].map(|served_by| from[served_by].max(ends[served_by].saturating_sub(cycles.ceil() as u64)))
     }
 
     /// Has a warp's tensor core form its part of a warp group's product; returns when it ends.
-    pub(super) fn group_product(
+    pub(crate) fn group_product(
         &mut self,
         warp: usize,
         cost: &Cost,
@@ -75,18 +76,18 @@ impl Units {
 
 impl Units {
     /// Has so many sectors come from the L2 from a time on; returns when they have.
-    pub(super) fn load(&mut self, sectors: u64, rates: &Rates, from: Times) -> Times {
+    pub(crate) fn load(&mut self, sectors: u64, rates: &Rates, from: Times) -> Times {
         take(&mut self.loads, from, (sectors * SECTOR) as f64 / rates.loads)
     }
 
     /// Has sectors go to the L2 from a time on, of which so many are written in part.
-    pub(super) fn store(&mut self, whole: u64, in_part: u64, rates: &Rates, from: Times) {
+    pub(crate) fn store(&mut self, whole: u64, in_part: u64, rates: &Rates, from: Times) {
         let ends = take(&mut self.stores, from, ((whole + 2 * in_part) * SECTOR) as f64 / rates.stores);
         self.stored = later(self.stored, ends);
     }
 
     /// When the last store has gone.
-    pub(super) fn stored(&self) -> Times {
+    pub(crate) fn stored(&self) -> Times {
         self.stored
     }
 }
@@ -98,7 +99,7 @@ fn take(unit: &mut [UnitSchedule; 2], from: Times, cycles: f64) -> Times {
 
 impl CriticalPath {
     /// Counts a bulk copy that begins at this time; returns how long it takes.
-    pub(super) fn end_copy(&mut self, copied: &BulkCopyTraffic, begins: Times) -> Times {
+    pub(crate) fn end_copy(&mut self, copied: &BulkCopyTraffic, begins: Times) -> Times {
         let sorted = |sectors: &Vec<u64>| {
             let mut sectors = sectors.clone();
             sectors.sort_unstable();
@@ -134,7 +135,7 @@ impl CriticalPath {
     }
 
     /// Follows arrivals at an mbarrier, and those that wait there.
-    pub(super) fn at_mbarrier(&mut self, event: &MbarrierEvent) {
+    pub(crate) fn at_mbarrier(&mut self, event: &MbarrierEvent) {
         self.end_pending();
         let block = &mut self.block;
         let warp = &mut block.warps[block.at];
