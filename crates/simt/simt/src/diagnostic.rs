@@ -17,8 +17,9 @@ use std::fmt::Write as _;
 use annotate_snippets::{AnnotationKind, Element, Group, Level, Origin, Renderer, Snippet};
 
 use crate::demangle::demangled;
-use crate::module::LoadError;
-use crate::run::{Fault, Frame};
+use crate::module::{Function, LoadError};
+use crate::observe::Site;
+use crate::run::{Fault, Frame, Position};
 use crate::sanitize::{Check, Finding};
 pub use complaint::complain;
 use excerpt::{Excerpt, Spot, cut, shown};
@@ -53,6 +54,8 @@ impl Style {
 pub struct Diagnostic {
     /// The name of the check that has found it.
     check: Option<Check>,
+    /// Whether it is a warning, and no error.
+    is_warning: bool,
     title: String,
     /// The place, and what is said there.
     at: Option<(Spot, String)>,
@@ -146,7 +149,15 @@ impl Diagnostic {
         }
         let mut notes = vec![note];
         notes.extend(library_note(&finding.library));
-        Self { check: Some(*check), title: what.clone(), at: Some((at, label)), other, notes, help: help.clone() }
+        Self {
+            check: Some(*check),
+            is_warning: false,
+            title: what.clone(),
+            at: Some((at, label)),
+            other,
+            notes,
+            help: help.clone(),
+        }
     }
 
     /// That of a fault.
@@ -162,7 +173,22 @@ impl Diagnostic {
     /// One without a place: the name of a check, what is wrong, notes, and what to do.
     #[must_use]
     pub fn without_place(check: Option<Check>, title: String, notes: Vec<String>, help: String) -> Self {
-        Self { check, title, at: None, other: None, notes, help }
+        Self { check, is_warning: false, title, at: None, other: None, notes, help }
+    }
+
+    /// A warning about an instruction of a kernel: what is wrong, what to say at its source line, and what to do.
+    #[must_use]
+    pub fn warning(function: &Function, site: Site, title: String, label: String, help: String) -> Self {
+        let position = Position::of(function, site);
+        let ptx = function.ptx().lines().nth(position.ptx_line as usize - 1).unwrap_or_default().trim();
+        let spot = Spot {
+            source: position.source,
+            column: position.column,
+            ptx: (position.ptx_line, ptx.to_owned()),
+            ptx_file: None,
+        };
+        let notes = vec![format!("in kernel `{}`", demangled(function.name()))];
+        Self { check: None, is_warning: true, title, at: Some((spot, label)), other: None, notes, help }
     }
 
     /// That of PTX that cannot be loaded, which was read from this file.
@@ -174,6 +200,7 @@ impl Diagnostic {
         };
         let none = Self {
             check: None,
+            is_warning: false,
             title: error.to_string(),
             at: None,
             other: None,
@@ -237,6 +264,7 @@ impl Diagnostic {
     fn drawn(&self, style: Style, with_labels: bool) -> String {
         let wrap = |text: &str, indent: usize| cut(text, style.width.saturating_sub(indent));
         let title = match self.check.map(Check::name) {
+            _ if self.is_warning => Level::WARNING.primary_title(wrap(&self.title, "warning: ".len())),
             None => Level::ERROR.primary_title(wrap(&self.title, "error: ".len())),
             Some(id) => Level::ERROR.primary_title(wrap(&self.title, "error[]: ".len() + id.len())).id(id),
         };
