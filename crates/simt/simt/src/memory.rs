@@ -328,7 +328,14 @@ impl Memory {
             Memory::Atomic(op) => vec![op.address.base],
             Memory::Mbarrier(op) => vec![op.address.base],
             Memory::AsyncCopy(op) => vec![op.to.base, op.from.base],
-            _ => Vec::new(),
+            Memory::AsyncGroup(..)
+            | Memory::PendingCount { .. }
+            | Memory::Bulk(_)
+            | Memory::Tensor(_)
+            | Memory::MapEdit(_)
+            | Memory::Fence(..)
+            | Memory::Address(_)
+            | Memory::Texture(_) => Vec::new(),
         }
     }
 

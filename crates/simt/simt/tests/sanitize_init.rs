@@ -320,3 +320,19 @@ fn lanes_that_take_no_part_in_a_shuffle_give_nothing() {
     // In segments of 16, they keep their own.
     clean("", &half(0x100f));
 }
+
+#[test]
+fn registers_that_hold_undefined_values_are_defined_by_what_is_written_next() {
+    // Lanes from 32 on load what nobody has written.
+    for (define, decide) in [
+        ("activemask.b32 %r3;", "setp.ne.u32 %p1, %r3, 0;"),
+        ("elect.sync %r3|%p2, -1;", "setp.ne.u32 %p1, %r3, 99;"),
+        ("mov.u32 %r3, %clock;", "setp.ne.u32 %p1, %r3, 0;"),
+    ] {
+        let body = |define: &str| {
+            format!("ld.global.u32 %r3, [%rd4];\n{define}\n{decide}\n@%p1 bra done;\nst.global.u32 [%rd5], 1;\ndone:")
+        };
+        clean("", &body(define));
+        one("", &body(""), "a branch depends");
+    }
+}

@@ -80,7 +80,10 @@ impl Init {
             Op::Matrix(matrix) => match &**matrix {
                 Matrix::Multiply(op) => follower.multiply(step, op),
                 Matrix::Transpose(_) => follower.set_everywhere(step),
-                _ => follower.defines(step, mask),
+                // The sums of a warp group count as defined: they are not followed to the end of the products.
+                Matrix::GroupMultiply(_) | Matrix::Rows(_) | Matrix::Tile(_) | Matrix::Group(_) | Matrix::Nothing => {
+                    follower.defines(step, mask)
+                }
             },
             Op::Memory(Memory::Address(AddressOp::Zero { .. })) => follower.defines(step, mask),
             Op::Memory(Memory::Address(AddressOp::Shift { to, from, .. })) => match follower.cause(step, mask) {
@@ -95,7 +98,21 @@ impl Init {
                 None => follower.defines(step, mask),
             },
             Op::Barrier(barrier) if barrier.reduce.is_some() => follower.set_everywhere(step),
-            _ => {}
+            Op::Warp(Warp::ActiveMask { .. } | Warp::Elect { .. }) => follower.defines(step, mask),
+            Op::Warp(Warp::Sync { .. }) => {}
+            // Below, or without a result.
+            Op::Memory(_)
+            | Op::Branch { .. }
+            | Op::BranchIndexed { .. }
+            | Op::Call(_)
+            | Op::Stack(_)
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::Barrier(_)
+            | Op::ClusterBarrier { .. }
+            | Op::Clock { .. }
+            | Op::Nothing => {}
         }
         self.scratch = own.scratch;
         *self.taints() = own.taints;
@@ -122,7 +139,15 @@ impl Init {
                 self.clear_writes(step, mask);
             }
             Op::Clock { .. } => self.clear_writes(step, mask),
-            _ => {}
+            // Above, or without an operand.
+            Op::Alu(_)
+            | Op::Warp(_)
+            | Op::Branch { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::ClusterBarrier { .. }
+            | Op::Nothing => {}
         }
     }
 
@@ -174,7 +199,12 @@ impl Init {
                 let bytes = self.bytes_of(data, bytes, mask);
                 self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
             }
-            _ => {
+            Memory::AsyncCopy(_)
+            | Memory::Mbarrier(_)
+            | Memory::PendingCount { .. }
+            | Memory::Tensor(_)
+            | Memory::MapEdit(_)
+            | Memory::Texture(_) => {
                 self.decides(("operand", "an operand of the instruction"), step, step.reads(), mask);
                 self.clear_writes(step, mask);
             }

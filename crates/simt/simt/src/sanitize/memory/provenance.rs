@@ -222,7 +222,15 @@ impl Flow<'_> {
                 return;
             }
             Op::Stack(_) => UNKNOWN,
-            _ => Value::default(),
+            // Predicates, numbers of lanes and cycles, or no result.
+            Op::Warp(_) | Op::Barrier(_) | Op::Clock { .. } => Value::default(),
+            Op::Branch { .. }
+            | Op::BranchIndexed { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::ClusterBarrier { .. }
+            | Op::Nothing => return,
         };
         self.written(function, operands, value);
     }
@@ -367,9 +375,28 @@ impl Flow<'_> {
                 Op::Matrix(matrix) => match &**matrix {
                     Matrix::Rows(rows) => roles[Role::Target as usize] = Some(&rows.address),
                     Matrix::Tile(tile) => roles[Role::Target as usize] = Some(&tile.address),
-                    _ => continue,
+                    // The addresses of a warp group's product are in descriptors.
+                    Matrix::GroupMultiply(_) => continue,
+                    Matrix::Multiply(_) | Matrix::Transpose(_) | Matrix::Group(_) | Matrix::Nothing => continue,
                 },
-                _ => continue,
+                // The machine checks the addresses of these, and no check does.
+                Op::Memory(Memory::Mbarrier(_) | Memory::MapEdit(_) | Memory::Texture(_)) => continue,
+                Op::Memory(
+                    Memory::AsyncGroup(..) | Memory::PendingCount { .. } | Memory::Fence(..) | Memory::Address(_),
+                ) => continue,
+                Op::Alu(_)
+                | Op::Warp(_)
+                | Op::Branch { .. }
+                | Op::BranchIndexed { .. }
+                | Op::Call(_)
+                | Op::Stack(_)
+                | Op::Return
+                | Op::Exit
+                | Op::Trap
+                | Op::Barrier(_)
+                | Op::ClusterBarrier { .. }
+                | Op::Clock { .. }
+                | Op::Nothing => continue,
             }
             let mut of = |address: &Address| {
                 let operands = func.operands.of(pc);

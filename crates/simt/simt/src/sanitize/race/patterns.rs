@@ -62,7 +62,18 @@ fn works(op: &Op) -> bool {
         Op::Memory(Memory::Load(_) | Memory::Fence(..) | Memory::Mbarrier(_) | Memory::Address(_)) => false,
         Op::Memory(Memory::Atomic(op)) => op.shape().kind == AccessKind::Reduction,
         Op::Memory(_) | Op::Call(_) | Op::Matrix(_) => true,
-        _ => false,
+        Op::Alu(_)
+        | Op::Warp(_)
+        | Op::Branch { .. }
+        | Op::BranchIndexed { .. }
+        | Op::Stack(_)
+        | Op::Return
+        | Op::Exit
+        | Op::Trap
+        | Op::Barrier(_)
+        | Op::ClusterBarrier { .. }
+        | Op::Clock { .. }
+        | Op::Nothing => false,
     }
 }
 

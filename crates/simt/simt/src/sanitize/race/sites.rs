@@ -199,18 +199,36 @@ fn info(op: &Op) -> Info {
         Op::Matrix(op) => match &**op {
             Matrix::GroupMultiply(_) => Info { kind: AccessKind::AsyncCopy, name: Some(PRODUCT), ..plain },
             Matrix::Group(_) => Info { group: Some(&[Agent::Products]), ..plain },
-            _ => plain,
+            Matrix::Multiply(_) | Matrix::Rows(_) | Matrix::Tile(_) | Matrix::Transpose(_) | Matrix::Nothing => plain,
         },
         Op::Memory(Memory::Fence(_, kind)) => Info { fence: Some(*kind), ..plain },
         Op::Memory(Memory::Mbarrier(op)) => {
             let (order, kind, name) = match op.op {
                 MbarrierOp::Init { .. } => (Order::WEAK, AccessKind::Store, "initialization of an mbarrier"),
                 MbarrierOp::Inval => (Order::WEAK, AccessKind::Store, "invalidation of an mbarrier"),
-                _ => (relaxed(Scope::Cluster), AccessKind::Atomic, "operation on an mbarrier"),
+                MbarrierOp::ExpectTx { .. }
+                | MbarrierOp::CompleteTx { .. }
+                | MbarrierOp::Arrive { .. }
+                | MbarrierOp::Wait { .. }
+                | MbarrierOp::CopiesArrive { .. } => {
+                    (relaxed(Scope::Cluster), AccessKind::Atomic, "operation on an mbarrier")
+                }
             };
             Info { order, kind, bytes: 8, relaxed: op.relaxed, name: Some(name), ..plain }
         }
         Op::ClusterBarrier { relaxed, .. } => Info { relaxed: *relaxed, ..plain },
-        _ => plain,
+        Op::Memory(Memory::PendingCount { .. } | Memory::MapEdit(_) | Memory::Address(_) | Memory::Texture(_)) => plain,
+        Op::Alu(_)
+        | Op::Warp(_)
+        | Op::Branch { .. }
+        | Op::BranchIndexed { .. }
+        | Op::Call(_)
+        | Op::Stack(_)
+        | Op::Return
+        | Op::Exit
+        | Op::Trap
+        | Op::Barrier(_)
+        | Op::Clock { .. }
+        | Op::Nothing => plain,
     }
 }
