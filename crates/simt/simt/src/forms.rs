@@ -1,8 +1,10 @@
-//! The table of the forms of instructions, for tools that go through all of them, and which of them are run.
+//! Which instructions of the table of [`simt_isa`] are run, for tools that go through all of them.
+
+mod sample;
 
 use crate::Module;
-pub use crate::decode::forms::table::*;
 pub use crate::decode::kind_of;
+pub use sample::sample;
 
 /// Which of these instructions are run for `sm_90a`, in a kernel with these declarations and beside a function `f`.
 pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {

@@ -13,6 +13,7 @@ use std::sync::OnceLock;
 
 use ptx::Declared;
 use ptx::ast::{At, Function, Init, Module};
+use simt_isa::Registers;
 
 use crate::code::{ModuleVariable, Param, Program, Signature, Target};
 pub use crate::error::LowerError;

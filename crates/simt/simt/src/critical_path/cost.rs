@@ -2,7 +2,8 @@
 //! its result.
 
 use ptx::ast::{Instruction, Number, Operand};
-use ptx::opcode::{self, Class};
+use ptx::opcode::sides;
+use simt_isa::{Class, Registers, class};
 
 /// The rounds of a loop that `ptxas` makes one of.
 pub(super) const UNROLLED: u32 = 4;
@@ -69,7 +70,7 @@ impl Kind {
         }
         let rest = inst.opcode.strip_prefix("cp.async.").unwrap_or_default();
         let rest = rest.strip_prefix("bulk.").unwrap_or(rest);
-        match (opcode::class(inst.opcode), &inst.operands[..]) {
+        match (class(inst.opcode), &inst.operands[..]) {
             _ if rest.starts_with("commit") => Self::Commit,
             (_, [Operand::Number(Number::Integer(left))]) if rest.starts_with("wait_group") => {
                 Self::Wait(u32::try_from(*left).unwrap_or(u32::MAX))
@@ -110,7 +111,7 @@ fn products(opcode: &str) -> f32 {
     let sparse = if words().any(|word| word.starts_with("sp")) { 0.5 } else { 1.0 };
     // A warp has a quarter of a warp group's product.
     let own = if opcode.starts_with("wgmma") { 0.25 } else { 1.0 };
-    opcode::sides(opcode).map_or(0, |sides| sides.iter().product::<usize>()) as f32 * weight * sparse * own
+    sides(opcode).map_or(0, |sides| sides.iter().product::<usize>()) as f32 * weight * sparse * own
 }
 
 /// Cycles until the sums of `mma` or `wmma.mma` are available, where those of 16 x 8 x 16 halves are after so many.
@@ -130,7 +131,7 @@ fn operand_bytes(inst: &Instruction<'_>) -> f32 {
         () if ["s8", "u8", "e4m3", "e5m2"].into_iter().any(has) => 1.0,
         () => 2.0,
     };
-    let Some([m, n, k]) = opcode::sides(inst.opcode) else { return 0.0 };
+    let Some([m, n, k]) = sides(inst.opcode) else { return 0.0 };
     let in_registers = matches!(inst.operands.get(1), Some(Operand::Vector(_)));
     let rows = n + if in_registers { 0 } else { m };
     (rows * k) as f32 * element / 4.0
@@ -289,7 +290,7 @@ impl Cost {
     /// The cost of an instruction.
     pub fn of(inst: &Instruction<'_>) -> Self {
         let opcode = inst.opcode;
-        let class = opcode::class(opcode);
+        let class = class(opcode);
         let base = opcode.split('.').next().unwrap_or(opcode);
         let has = |word: &str| opcode.split('.').any(|other| other == word);
         let wide = has("b64") || has("u64") || has("s64");

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use ptx::ast::{At, Instruction, Operand, Space};
-use ptx::opcode::{self, Class};
+use simt_isa::{Class, Registers, class};
 
 use super::cost::{Cost, Kind, Pipe, Step};
 use crate::code::{Inst, Op};
@@ -187,7 +187,7 @@ fn of_function(instructions: &[Option<&Instruction<'_>>], function: usize, numbe
                     uses.retain(|used| !defs.contains(used));
                     defs.clear();
                 }
-                let class = opcode::class(inst.opcode);
+                let class = class(inst.opcode);
                 let holds = match class {
                     Some(Class::Barrier | Class::Fence | Class::Control) => true,
                     Some(Class::Memory(Some(Space::Global) | None)) => !inst.opcode.starts_with("ld."),

@@ -1,8 +1,8 @@
 //! What is asynchronous: `mbarrier`, bulk copies, `st.async` and `red.async`.
 
 use ptx::ast::{Number, Operand};
+use simt_isa::{Expected, Kind};
 
-use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::code::{Op, R32, R64};
 use crate::memory::atomic::Atomic;
@@ -198,7 +198,7 @@ impl<'d> Decoder<'d, '_, '_> {
                     return Err(self.invalid(format!("`{}` does not take {} offsets", self.opcode, offsets.len())));
                 }
                 let offsets = offsets.iter().map(|own| {
-                    self.check(Kind::new("t"), Some("u16"), own)?;
+                    self.check(Expected::read(Kind::Last), Some("u16"), own)?;
                     self.src(own, "u16")
                 });
                 Ok(Some(offsets.collect::<Decoded<_>>()?))

@@ -13,6 +13,7 @@ use crate::code::{FrameInit, Func, Pred, R32, R64, Reg};
 use crate::error::LowerError;
 use crate::layout::{Location, Variables};
 use ptx::opcode::type_bytes;
+use simt_isa::Registers;
 
 /// Registers of one width that a function may have: each takes room in every warp that runs.
 const MAX_REGISTERS: u32 = 1 << 16;

@@ -4,8 +4,8 @@ mod warp_group;
 
 use ptx::ast::Operand;
 use ptx::opcode;
+use simt_isa::{Expected, Kind};
 
-use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::code::{Op, R32, Reg};
 use crate::matrix::Matrix;
@@ -115,7 +115,7 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => "b32",
         };
         let register = |operand| {
-            self.check(Kind::new("T"), Some(ty), operand)?;
+            self.check(Expected::written(Kind::Last), Some(ty), operand)?;
             Ok(self.written(operand)?.0)
         };
         let found: Decoded<Box<[Reg]>> = operands.iter().map(register).collect();
@@ -187,7 +187,7 @@ impl<'d> Decoder<'d, '_, '_> {
     /// The metadata of rows of a sparse A, of which `k` elements are there.
     fn metadata(&mut self, operands: [&Operand<'_>; 2], element: Element, k: usize) -> Decoded<Metadata> {
         let [metadata, selector] = operands;
-        self.check(Kind::new("b"), Some("b32"), metadata)?;
+        self.check(Expected::read(Kind::Of("b32")), Some("b32"), metadata)?;
         let register = self.src(metadata, "b32")?;
         let selector = self.number(selector)?;
         let found = usize::try_from(selector).ok();
