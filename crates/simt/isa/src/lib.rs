@@ -5,11 +5,13 @@
 mod class;
 mod expected;
 mod matching;
+mod needs;
 mod registers;
 mod table;
 
 pub use class::{Class, class};
 pub use expected::{Expected, Kind, Predicate, is_type};
 pub use matching::find;
+pub use needs::{Needs, Reach, Target};
 pub use registers::Registers;
 pub use table::{Row, Slot, names, rows, sets};

@@ -5,6 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::class::Section;
 use crate::expected::Expected;
+use crate::needs::{Needs, Rule};
 
 /// Modifiers of which an opcode has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +29,10 @@ pub struct Row {
     pub slots: Vec<Slot>,
     /// The operands.
     pub operands: Vec<Expected>,
+    /// What all instructions of the row need.
+    needs: Needs,
+    /// What some of them need.
+    rules: Vec<Rule>,
 }
 
 impl Slot {
@@ -40,6 +45,13 @@ impl Slot {
 }
 
 impl Row {
+    /// What an instruction of the row needs, with these words in the order of the row and this number of operands.
+    #[must_use]
+    pub fn needs(&self, words: &[&str], operands: usize) -> Needs {
+        let rules = self.rules.iter().filter(|rule| rule.is_about(words, operands));
+        rules.fold(self.needs, |needs, rule| needs.and(rule.needs))
+    }
+
     /// The number of opcodes that the modifiers make.
     #[must_use]
     pub fn opcodes(&self) -> usize {
@@ -68,7 +80,7 @@ impl Row {
 }
 
 /// A line of the table with rows.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 struct Line {
     /// The names, with `|` between them.
     names: &'static str,
@@ -76,13 +88,16 @@ struct Line {
     /// The modifiers that belong to the name, and the others.
     modifiers: [&'static str; 2],
     operands: &'static str,
+    needs: Needs,
+    /// The lines below it, which say what some of its instructions need.
+    rules: Vec<&'static str>,
 }
 
 /// The lines of one name.
 #[derive(Debug, Default)]
 pub(crate) struct Entry {
     name: &'static str,
-    lines: Vec<Line>,
+    lines: Vec<&'static Line>,
     /// The rows, once an instruction has asked for them: few programs use all.
     rows: OnceLock<Vec<Row>>,
     /// What [`Row::written`] says, where all rows say the same.
@@ -94,14 +109,25 @@ const OPEN: &str = "...";
 
 static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
     let mut section = Section::Arithmetic;
-    let mut lines = Vec::new();
-    for text in texts().filter(|text| !text.contains(" = ")) {
-        match text.strip_prefix("# ") {
-            Some(header) => section = Section::named(header).expect("headers are those of sections"),
-            None => lines.push(Line::new(text, section)),
+    let mut lines: Vec<Line> = Vec::new();
+    for text in texts().skip_while(|text| !text.starts_with("# ")) {
+        match (text.strip_prefix("# "), text.strip_prefix("    ")) {
+            (Some(header), _) => section = Section::named(header).expect("headers are those of sections"),
+            (_, Some(rule)) => lines.last_mut().expect("a rule follows its row").rules.push(rule),
+            _ => lines.push(Line::new(text, section)),
         }
     }
     lines
+});
+
+/// What modifiers need in all rows of some names, of which `*` stands for all.
+static RULES: LazyLock<Vec<(&str, Rule)>> = LazyLock::new(|| {
+    let texts = texts().take_while(|text| !text.starts_with("# ")).filter(|text| !text.contains(" = "));
+    let rule = |text: &'static str| {
+        let (names, rest) = text.split_once(' ').expect("a rule has names");
+        (names.trim_matches(['(', ')']), rule(rest))
+    };
+    texts.map(rule).collect()
 });
 
 static ENTRIES: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
@@ -109,7 +135,7 @@ static ENTRIES: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
     for line in &*LINES {
         for name in line.names.split('|') {
             let entry = entries.entry(name).or_insert_with(|| Entry { name, ..Entry::default() });
-            entry.lines.push(*line);
+            entry.lines.push(line);
         }
     }
     entries
@@ -181,7 +207,8 @@ impl Entry {
 
 impl Line {
     fn new(text: &'static str, section: Section) -> Self {
-        let (instruction, operands) = text.split_once("  ").unwrap_or((text, ""));
+        let (instruction, rest) = text.split_once("  ").unwrap_or((text, ""));
+        let (operands, needs) = needed(rest);
         let (name, modifiers) = instruction.split_once(' ').unwrap_or((instruction, ""));
         let end = match name.starts_with('(') {
             true => name.find(')').map(|end| end + 1),
@@ -189,7 +216,7 @@ impl Line {
         };
         let (names, of_name) = name.split_at(end.unwrap_or(name.len()));
         let names = names.trim_matches(['(', ')']);
-        Self { names, section, modifiers: [of_name, modifiers], operands: operands.trim() }
+        Self { names, section, modifiers: [of_name, modifiers], operands, needs, rules: Vec::new() }
     }
 
     /// The row of one of the names.
@@ -198,8 +225,26 @@ impl Line {
         let of_name = of_name.into_iter().map(|slot| Slot { is_of_name: true, ..slot });
         let operands = self.operands.split(", ").filter(|operand| !operand.is_empty());
         let operands = operands.map(|text| Expected::parse(text).expect("the table's head lists all kinds")).collect();
-        Row { name, slots: of_name.chain(others).collect(), operands }
+        let of_all = RULES.iter().filter(|(names, _)| names.split('|').any(|own| own == "*" || own == name));
+        let rules = of_all.map(|(_, rule)| rule.clone()).chain(self.rules.iter().map(|text| rule(text)));
+        Row { name, slots: of_name.chain(others).collect(), operands, needs: self.needs, rules: rules.collect() }
     }
+}
+
+/// The last column, if it says what an instruction needs, and what is before it.
+fn needed(columns: &'static str) -> (&'static str, Needs) {
+    let (before, last) = columns.rsplit_once("  ").unwrap_or(("", columns));
+    match Needs::parse(last) {
+        Some(needs) => (before.trim(), needs),
+        None => (columns.trim(), Needs::default()),
+    }
+}
+
+/// The rule of `.a(.b|.c)  7.8 sm_90` or `3 operands  7.8`.
+fn rule(text: &'static str) -> Rule {
+    let (condition, needs) = needed(text);
+    let operands = condition.strip_suffix(" operands").and_then(|count| count.parse().ok());
+    Rule { slots: if operands.is_some() { Vec::new() } else { slots(condition) }, operands, needs }
 }
 
 /// The slots of `.a{.b|.c}(.d|.e)>.f`.

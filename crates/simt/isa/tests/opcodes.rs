@@ -63,3 +63,42 @@ fn names_have_a_class() {
     assert!(names().all(|name| class(name).is_some()));
     assert_eq!(class("nothing"), None);
 }
+
+/// Opcodes, their number of operands, and what they need.
+const NEEDS: [(&str, usize, (u32, u32), &str); 9] = [
+    ("add.f32", 3, (0, 0), "sm_0"),
+    ("add.rn.bf16", 3, (7, 8), "sm_90"),
+    ("min.f32", 3, (0, 0), "sm_0"),
+    ("min.f32", 4, (8, 8), "sm_100"),
+    ("set.eq.u16.f16", 3, (6, 5), "sm_0"),
+    ("set.eq.f16.u16", 3, (0, 0), "sm_0"),
+    ("ld.global.L2::cache_hint.b32", 3, (7, 4), "sm_80"),
+    ("setmaxnreg.inc.sync.aligned.u32", 1, (8, 0), "sm_90a"),
+    ("wgmma.fence.sync.aligned", 0, (8, 0), "sm_90a"),
+];
+
+#[test]
+fn needs_are_those_of_the_row_and_of_modifiers() {
+    for (opcode, operands, version, target) in NEEDS {
+        let (words, row) = find(opcode, operands).unwrap();
+        let needs = row.needs(&words, operands);
+        assert_eq!((needs.version, needs.target.to_string().as_str()), (version, target), "{opcode}");
+    }
+}
+
+#[test]
+fn later_targets_have_an_instruction() {
+    let has = |opcode: &str, operands, target: &str| {
+        let text = format!(".version 9.0\n.target {target}\n.address_size 64\n");
+        let module = ptx::parse(&text).unwrap();
+        let (words, row) = find(opcode, operands).unwrap();
+        row.needs(&words, operands).has_target(&module)
+    };
+    let add = ["sm_80", "sm_90", "sm_90a", "sm_100f"].map(|target| has("add.rn.bf16", 3, target));
+    assert_eq!(add, [false, true, true, true]);
+    let setmaxnreg = ["sm_90", "sm_90a", "sm_100", "sm_100f", "sm_120a"];
+    let setmaxnreg = setmaxnreg.map(|target| has("setmaxnreg.dec.sync.aligned.u32", 1, target));
+    assert_eq!(setmaxnreg, [false, true, false, true, true]);
+    let wgmma = ["sm_90", "sm_90a", "sm_100a", "sm_80, sm_90a"];
+    assert_eq!(wgmma.map(|target| has("wgmma.fence.sync.aligned", 0, target)), [false, true, false, true]);
+}

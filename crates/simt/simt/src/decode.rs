@@ -50,6 +50,10 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
     })?;
     let ordered = words.join(".");
     let mut decoder = Decoder { cx, opcode: inst.opcode, words: &words, operands: &operands, form: &ordered };
+    // Lowering makes instructions that are not in the text, whatever the module says.
+    if inst.span.start < inst.span.end {
+        decoder.check_module(form)?;
+    }
     decoder.check_operands(form)?;
     match class(&ordered) {
         Some(Class::Integer) if inst.opcode.starts_with('v') => decoder.video().map(|op| Op::Alu(Alu::Video(op))),

@@ -13,7 +13,8 @@ pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
 
 /// The same for another target. Of several, separated by commas, each instruction may need another one.
 pub fn are_run_for(target: &str, declarations: &str, instructions: &[String]) -> Vec<bool> {
-    let mut text = format!(".version 8.8\n.target {target}\n.address_size 64\n.func f() {{ ret; }}\n");
+    let (major, minor) = ptx::version::NEWEST;
+    let mut text = format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n.func f() {{ ret; }}\n");
     for (at, instruction) in instructions.iter().enumerate() {
         text += &format!(".entry k{at}() {{ {declarations}\n{instruction}\nret; }}\n");
     }

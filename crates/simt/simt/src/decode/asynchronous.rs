@@ -211,9 +211,6 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `tensormap.replace.tile.field...type [map], {number, }value`, `tensormap.cp_fenceproxy... [to], [from], 128`
     pub(super) fn edit_map(&mut self) -> Decoded<Memory> {
         let edit = match (self.words, self.operands) {
-            (["tensormap", "replace", ..], _) if !self.module.target.contains(&"sm_90a") && !self.is_for(100) => {
-                return Err(self.invalid(format!("`{}` is for sm_90a", self.opcode)));
-            }
             (["tensormap", "replace", _, field, ..], [map, number @ .., value]) => {
                 let number = number.first().map(|number| self.number(number)).transpose()?.unwrap_or(0);
                 let least = if *field == "global_stride" { 4 } else { 5 };

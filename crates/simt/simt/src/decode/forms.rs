@@ -1,4 +1,4 @@
-//! Checks an instruction's operands against what its row of [`simt_isa`] expects.
+//! Checks an instruction's module and operands against what its row of [`simt_isa`] needs and expects.
 //!
 //! The table lists what `ptxas` accepts; the decoders say what of it this machine runs.
 
@@ -69,6 +69,25 @@ fn is_number_of(number: Number, ty: &str) -> bool {
 }
 
 impl<'d> Decoder<'d, '_, '_> {
+    /// Refuses an instruction that the module's PTX version or target does not have.
+    pub(super) fn check_module(&self, form: &Row) -> Decoded<()> {
+        let (opcode, module) = (self.opcode, self.module);
+        let needs = form.needs(self.words, self.operands.len());
+        let (major, minor) = needs.version;
+        if !needs.has_version(module) {
+            let (own_major, own_minor) = module.version;
+            let found = format!("this module says {own_major}.{own_minor}");
+            let message = format!("`{opcode}` needs PTX {major}.{minor} (`.version {major}.{minor}`), and {found}");
+            return Err(self.invalid(message));
+        }
+        if !needs.has_target(module) {
+            let (target, found) = (needs.target, module.target.join(", "));
+            let message = format!("`{opcode}` needs {target} (`.target {target}`), and this module says {found}");
+            return Err(self.invalid(message));
+        }
+        Ok(())
+    }
+
     /// Refuses operands that the instruction's form does not have.
     pub(super) fn check_operands(&self, form: &Row) -> Decoded<()> {
         if !form.takes(self.operands.len()) {

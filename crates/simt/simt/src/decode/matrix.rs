@@ -27,7 +27,6 @@ type Sides = [usize; 3];
 
 impl<'d> Decoder<'d, '_, '_> {
     pub(super) fn matrix(&mut self) -> Decoded<Op> {
-        self.check_target()?;
         let matrix = match self.words {
             ["mma", ..] => Matrix::Multiply(self.mma()?),
             ["wmma", "mma", ..] => Matrix::Multiply(self.wmma()?),
@@ -47,34 +46,6 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => return Err(self.unsupported_form()),
         };
         Ok(Op::Matrix(Box::new(matrix)))
-    }
-
-    /// Refuses what the module's target does not have.
-    fn check_target(&self) -> Decoded<()> {
-        let types = self.types();
-        let is_of = |some: &[Element]| types.iter().any(|ty| some.contains(ty));
-        let small = self.words.iter().any(|word| word.starts_with("m8n8"));
-        let least = match (self.words[0], types.last()) {
-            ("wgmma", _) if self.module.target.contains(&"sm_90a") => return Ok(()),
-            ("wgmma", _) => return Err(self.invalid(format!("`{}` is for sm_90a", self.opcode))),
-            ("stmatrix", _) => 90,
-            ("ldmatrix" | "movmatrix", _) => 75,
-            (_, _) if is_of(&[Element::E4m3, Element::E5m2]) => 89,
-            ("mma", Some(Element::F64)) if !small => 90,
-            (_, _) if is_of(&[Element::Bf16, Element::Tf32, Element::F64]) => 80,
-            ("mma", _) if self.has("m16n8k8") && is_of(&[Element::F16]) => 75,
-            ("mma", _) if !small || self.has("and") => 80,
-            ("mma", _) if self.has("m8n8k4") => 70,
-            ("wmma", _) if self.has("and") => 80,
-            ("wmma", _) if small => 75,
-            ("wmma", _) if types.iter().any(|ty| ty.bits() == 8) => 72,
-            ("wmma", _) => 70,
-            _ => 75,
-        };
-        match self.is_for(least) {
-            true => Ok(()),
-            false => Err(self.invalid(format!("`{}` is for sm_{least} and later", self.opcode))),
-        }
     }
 
     /// The types of elements, in their order.
