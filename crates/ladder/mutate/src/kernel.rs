@@ -7,8 +7,8 @@ use engine::registry::{Ladder, Rung};
 use engine::{Catalog, DeviceProperties, Options};
 use ptx::ast::Statement;
 use ptx::extract::{SourceLines, extract};
-use ptx::opcode::{Class, class};
 use ptx::{Outline, Source};
+use simt_isa::{Class, class};
 
 use crate::Error;
 use crate::mutations::{self, Edit, InstructionSite, Mutation};

@@ -11,7 +11,6 @@ mod declarations;
 mod declared;
 mod errors;
 mod extracts;
-mod opcodes;
 mod outlines;
 mod queries;
 mod random;

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use ptx::ast::{At, Loc};
-use ptx::opcode::Class;
+use simt_isa::Class;
 
 use crate::alu::Alu;
 use crate::matrix::Matrix;

@@ -44,7 +44,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use ptx::ast::Space;
-use ptx::opcode::Class;
+use simt_isa::Class;
 
 use crate::code::{Op, Program};
 use crate::host_simd::{self, HostSimd};

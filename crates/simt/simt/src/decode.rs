@@ -1,7 +1,7 @@
 //! Decoding: from an instruction of the syntax tree to the operation that the machine runs.
 //!
 //! First an instruction is compared with the [forms] that `ptxas` takes: decoders rely on the number, the kinds and
-//! the types of its operands, and on the order of its modifiers. The opcode's class, from [`ptx::opcode`], says which
+//! the types of its operands, and on the order of its modifiers. The opcode's [class](simt_isa::class) says which
 //! decoder it goes to: one matches the modifiers, mostly by a table, refuses those that this machine does not run, and
 //! turns the operands into registers with the [`Context`] of the function. Branches and calls are not decoded here: their operands
 //! are labels and functions, which the lowering of a whole function knows.
@@ -25,7 +25,7 @@ mod warp;
 use std::ops::{Deref, DerefMut};
 
 use ptx::ast::{Instruction, Operand};
-use ptx::opcode::{self, Class};
+use simt_isa::{Class, class, find};
 
 use crate::alu::Alu;
 use crate::alu::lanes::{OperandKind, RegisterNumbers};
@@ -42,16 +42,20 @@ type Decoded<T> = Result<T, LowerError>;
 /// A [`LowerError`] when this machine does not run the instruction, or the operands do not fit it.
 pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decoded<Op> {
     let operands = cx.plain(inst)?;
-    let found = forms::form(inst.opcode, operands.len());
+    let found = find(inst.opcode, operands.len());
     let (words, form) = found.ok_or_else(|| {
         let what = kind_of(inst.opcode).map_or(String::new(), |kind| format!(", {kind},"));
-        let is_valid = opcode::class(inst.opcode).is_some() || !what.is_empty();
+        let is_valid = class(inst.opcode).is_some() || !what.is_empty();
         LowerError { is_valid, ..cx.unsupported(format!("instruction `{}`{what}", inst.opcode)) }
     })?;
     let ordered = words.join(".");
     let mut decoder = Decoder { cx, opcode: inst.opcode, words: &words, operands: &operands, form: &ordered };
+    // Lowering makes instructions that are not in the text, whatever the module says.
+    if inst.span.start < inst.span.end {
+        decoder.check_module(form)?;
+    }
     decoder.check_operands(form)?;
-    match opcode::class(&ordered) {
+    match class(&ordered) {
         Some(Class::Integer) if inst.opcode.starts_with('v') => decoder.video().map(|op| Op::Alu(Alu::Video(op))),
         Some(Class::Integer) => decoder.integer().map(Op::Alu),
         Some(Class::Logic) => decoder.logic().map(Op::Alu),

@@ -1,8 +1,10 @@
-//! The table of the forms of instructions, for tools that go through all of them, and which of them are run.
+//! Which instructions of the table of [`simt_isa`] are run, for tools that go through all of them.
+
+mod sample;
 
 use crate::Module;
-pub use crate::decode::forms::table::*;
 pub use crate::decode::kind_of;
+pub use sample::sample;
 
 /// Which of these instructions are run for `sm_90a`, in a kernel with these declarations and beside a function `f`.
 pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
@@ -11,7 +13,8 @@ pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
 
 /// The same for another target. Of several, separated by commas, each instruction may need another one.
 pub fn are_run_for(target: &str, declarations: &str, instructions: &[String]) -> Vec<bool> {
-    let mut text = format!(".version 8.8\n.target {target}\n.address_size 64\n.func f() {{ ret; }}\n");
+    let (major, minor) = ptx::version::NEWEST;
+    let mut text = format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n.func f() {{ ret; }}\n");
     for (at, instruction) in instructions.iter().enumerate() {
         text += &format!(".entry k{at}() {{ {declarations}\n{instruction}\nret; }}\n");
     }

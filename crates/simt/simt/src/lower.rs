@@ -12,6 +12,7 @@ use std::collections::{HashMap, HashSet};
 
 use ptx::Declared;
 use ptx::ast::{At, Function, Init, Module};
+use simt_isa::Registers;
 
 use crate::code::{ModuleVariable, Param, Program, Signature, Target};
 pub use crate::error::LowerError;

@@ -2,11 +2,11 @@
 //! its result.
 
 use devices::Latencies;
-use ptx::opcode::{self, Class};
 use simt::code::{FrameInit, Op, Special};
 use simt::matrix::{GroupOperand, Matrix};
 use simt::memory::Memory;
 use simt::observe::AsyncGroup;
+use simt_isa::Class;
 
 use crate::steps::Instruction;
 
@@ -79,7 +79,7 @@ impl Kind {
                 Matrix::Transpose(_) => Self::Plain,
             },
             _ if inst.opcode.starts_with("cp.") => Self::AsyncCopy,
-            _ if matches!(opcode::class(inst.opcode), Some(Class::Memory(_))) => Self::Memory,
+            _ if matches!(simt_isa::class(inst.opcode), Some(Class::Memory(_))) => Self::Memory,
             _ => Self::Plain,
         }
     }
@@ -106,7 +106,7 @@ fn products(opcode: &str) -> f32 {
     let sparse = if words().any(|word| word.starts_with("sp")) { 0.5 } else { 1.0 };
     // A warp has a quarter of a warp group's product.
     let own = if opcode.starts_with("wgmma") { 0.25 } else { 1.0 };
-    opcode::sides(opcode).map_or(0, |sides| sides.iter().product::<usize>()) as f32 * weight * sparse * own
+    ptx::opcode::sides(opcode).map_or(0, |sides| sides.iter().product::<usize>()) as f32 * weight * sparse * own
 }
 
 /// Cycles until the sums of `mma` or `wmma.mma` are available, where those of 16 x 8 x 16 halves are after so many.
@@ -126,7 +126,7 @@ fn operand_bytes(inst: &Instruction<'_>) -> f32 {
         () if ["s8", "u8", "e4m3", "e5m2"].into_iter().any(has) => 1.0,
         () => 2.0,
     };
-    let Some([m, n, k]) = opcode::sides(inst.opcode) else { return 0.0 };
+    let Some([m, n, k]) = ptx::opcode::sides(inst.opcode) else { return 0.0 };
     let in_registers = matches!(inst.op, Op::Matrix(matrix)
         if matches!(&**matrix, Matrix::GroupMultiply(op) if matches!(op.a, GroupOperand::Registers(_))));
     let rows = n + if in_registers { 0 } else { m };
@@ -196,7 +196,7 @@ impl Cost {
     /// The cost of an instruction.
     pub(crate) fn of(inst: &Instruction<'_>) -> Self {
         let opcode = inst.opcode;
-        let class = opcode::class(opcode);
+        let class = simt_isa::class(opcode);
         let base = opcode.split('.').next().unwrap_or(opcode);
         let has = |word: &str| opcode.split('.').any(|other| other == word);
         let wide = has("b64") || has("u64") || has("s64");

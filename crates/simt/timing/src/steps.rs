@@ -3,11 +3,11 @@
 use std::collections::{HashMap, HashSet};
 
 use ptx::ast::Space;
-use ptx::opcode::{self, Class};
 use simt::Function;
 use simt::code::{FrameInit, Func, Inst, Op, Reg, Special};
 use simt::memory::Memory;
 use simt::operands::Operands;
+use simt_isa::Class;
 
 use crate::cost::{Cost, Kind, Pipe, Step};
 
@@ -35,7 +35,7 @@ impl<'a> Instruction<'a> {
             let end = rest.find(|c: char| c.is_whitespace() || c == ';').unwrap_or(rest.len());
             let opcode = &rest[..end];
             let guard = inst.guard.map(|guard| Reg::Pred(guard.pred));
-            opcode::class(opcode).is_some().then_some(Self { opcode, op: &inst.op, guard, operands, initial })
+            simt_isa::class(opcode).is_some().then_some(Self { opcode, op: &inst.op, guard, operands, initial })
         })
         .collect()
     }
@@ -224,7 +224,7 @@ fn of_function(instructions: &[Option<Instruction<'_>>], function: usize, number
                     uses.retain(|used| !defs.contains(used));
                     defs.clear();
                 }
-                let class = opcode::class(inst.opcode);
+                let class = simt_isa::class(inst.opcode);
                 let holds = match class {
                     Some(Class::Barrier | Class::Fence | Class::Control) => true,
                     Some(Class::Memory(Some(Space::Global) | None)) => !inst.opcode.starts_with("ld."),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use ptx::ast::{Function, Instruction, Space};
-use ptx::opcode::{self, Class};
+use simt_isa::Class;
 
 use super::style::table;
 
@@ -26,7 +26,7 @@ const CLASSES: [&str; 13] = [
 
 /// The class of an instruction: that of the table of opcodes, and what is of interest beside it.
 fn class(instruction: &Instruction<'_>) -> &'static str {
-    match (instruction.operation(), opcode::class(instruction.opcode)) {
+    match (instruction.operation(), simt_isa::class(instruction.opcode)) {
         ("atom" | "red" | "sured", _) => "atomic",
         ("cp" | "mbarrier", _) => "async copy",
         ("griddepcontrol", _) => "synchronization",

@@ -1,7 +1,7 @@
 //! Arithmetic: other operations, operands and constants.
 
 use ptx::ast::{Number, Operand};
-use ptx::opcode::{Class, class};
+use simt_isa::{Class, class};
 
 use super::{Edit, InstructionSite};
 

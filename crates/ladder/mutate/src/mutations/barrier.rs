@@ -1,7 +1,7 @@
 //! Barriers, fences, and waits for asynchronous copies.
 
 use ptx::ast::Statement;
-use ptx::opcode::{Class, class};
+use simt_isa::{Class, class};
 
 use super::place::range_of;
 use super::{Edit, InstructionSite};

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use ptx::opcode::{Class, class};
-use simt::forms::rows;
+use simt_isa::{Class, Expected, Kind, Predicate, class, rows};
 
 use super::{Form, REGISTERS, Ty};
 
@@ -82,37 +81,36 @@ fn ty(word: &str) -> Option<Ty> {
     })
 }
 
-/// An opcode with each number of operands and results that its row allows; the letters are the table's.
-fn with_operands(words: &[&str], tokens: &[&str]) -> Vec<Form> {
+/// An opcode with each number of operands and results that its row allows.
+fn with_operands(words: &[&str], operands: &[Expected]) -> Vec<Form> {
     let types: Vec<Ty> = words[1..].iter().filter_map(|word| ty(word)).collect();
     let (Some(&first), Some(&last)) = (types.first(), types.last()) else {
         return Vec::new();
     };
     let dots = words[0].starts_with("dp");
-    let kind = |(at, letter): (usize, char)| match letter {
+    let kind = |(at, expected): (usize, &Expected)| match expected.kind {
         // Numbers side by side are in registers only.
-        'x' if words[0].starts_with('v') && words[0].ends_with(['2', '4']) => Ty::B16x2,
-        'T' | 't' | 'c' | 'x' => last,
-        'F' | 'f' | 'C' => first,
-        'W' | 'w' if last == Ty::B16 => Ty::B32,
-        'W' | 'w' | 'D' | 'd' => Ty::B64,
-        'P' | 'p' => Ty::Pred,
-        'g' => Ty::F32,
-        'u' | 'y' if !dots => Ty::Shift,
-        'b' if words[0] == "fns" && at == 2 => Ty::Shift,
-        'n' => Ty::Table,
+        Kind::Any if words[0].starts_with('v') && words[0].ends_with(['2', '4']) => Ty::B16x2,
+        Kind::Last | Kind::LastOrWider | Kind::Any => last,
+        Kind::First | Kind::FirstOrWider => first,
+        Kind::Double if last == Ty::B16 => Ty::B32,
+        Kind::Double | Kind::Of("b64") => Ty::B64,
+        Kind::Of("pred") => Ty::Pred,
+        Kind::Of("f32") => Ty::F32,
+        Kind::Of("u32") | Kind::Byte if !dots => Ty::Shift,
+        Kind::Of("b32") if words[0] == "fns" && at == 2 => Ty::Shift,
+        Kind::Constant => Ty::Table,
         _ => Ty::B32,
     };
-    let letter = |token: &str| token.trim_start_matches('~').chars().next().unwrap_or('x');
-    let kinds: Vec<Ty> = tokens.iter().map(|token| letter(token)).enumerate().map(kind).collect();
-    let fewer = usize::from(tokens.iter().any(|token| token.contains('~')));
-    let pairs: &[bool] = match tokens[0] {
-        token if token.ends_with("|P") => &[true],
-        token if token.ends_with("|P?") => &[false, true],
-        _ => &[false],
+    let kinds: Vec<Ty> = operands.iter().enumerate().map(kind).collect();
+    let fewer = usize::from(operands.iter().any(|operand| operand.is_optional));
+    let pairs: &[bool] = match operands[0].predicate {
+        Predicate::Required => &[true],
+        Predicate::Optional => &[false, true],
+        Predicate::None => &[false],
     };
     let mut forms = Vec::new();
-    for count in tokens.len() - fewer..=tokens.len() {
+    for count in operands.len() - fewer..=operands.len() {
         forms.extend(pairs.iter().map(|and_predicate| Form {
             opcode: words.join("."),
             to: kinds[0],

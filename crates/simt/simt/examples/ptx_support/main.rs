@@ -1,6 +1,6 @@
 //! Writes docs/ptx-support.md: for each instruction of the PTX ISA, the forms that are run.
 //!
-//! `cargo run -p simt-ptx --example ptx_support > docs/ptx-support.md`
+//! `cargo run -p simt-tests --example ptx_support > docs/ptx-support.md`
 //!
 //! Nothing is decided here: samples of each form go through the decoder.
 
@@ -8,7 +8,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::LazyLock;
 
-use simt::forms::{Row, are_run, are_run_for, kind_of, rows, sets};
+use simt::forms::{are_run, are_run_for, kind_of, sample};
+use simt_isa::{Row, Slot, rows, sets};
 
 const ISA: &str = include_str!("isa.txt");
 const DECLARATIONS: &str = ".reg .pred %p<2>; .reg .b8 %c<2>; .reg .b16 %h<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>; \
@@ -128,12 +129,12 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
             }
         }
         if waiting.len() >= AT_ONCE || at + 1 == count {
-            let sample = |all_operands| -> Vec<String> {
-                waiting.iter().map(|own| row.sample(&own.2, all_operands) + LABEL).collect()
+            let samples = |all_operands| -> Vec<String> {
+                waiting.iter().map(|own| sample(row, &own.2, all_operands) + LABEL).collect()
             };
-            let mut targets = oldest_targets(&sample(false));
-            if row.has_optional_operands() {
-                let others = oldest_targets(&sample(true));
+            let mut targets = oldest_targets(&samples(false));
+            if row.least() < row.operands.len() {
+                let others = oldest_targets(&samples(true));
                 targets = targets.into_iter().zip(others).map(|(few, all)| few.or(all)).collect();
             }
             for ((place, choice, _), target) in waiting.drain(..).zip(targets) {
@@ -183,7 +184,7 @@ fn joined(words: &[&str]) -> String {
 /// The form with these words: `add[.rn/.rz].f32`.
 fn written(row: &Row, running: &Running) -> String {
     let mut text = row.name.to_owned();
-    for (slot, running) in row.slots().iter().zip(running) {
+    for (slot, running) in row.slots.iter().map(Slot::choices).zip(running) {
         let words: Vec<&str> = running.iter().filter_map(|at| slot[*at]).collect();
         let is_optional = running.iter().any(|at| slot[*at].is_none());
         match (words.is_empty(), is_optional) {
@@ -222,7 +223,7 @@ fn support() -> Support {
             }
             // Another section may be about the types of a form that is run.
             if !is_run {
-                let every = row.slots().iter().map(|slot| (0..slot.len()).collect()).collect();
+                let every = row.slots.iter().map(|slot| (0..slot.choices().len()).collect()).collect();
                 all.refused.entry(place).or_default().push(format!("`{}`", written(&row, &every)));
             }
         }

@@ -5,7 +5,7 @@ use crate::observe::AccessKind::{AsyncCopy, Atomic, Load, Reduction, Store};
 use super::Totals;
 use crate::traffic::SECTOR;
 use ptx::ast::Space;
-use ptx::opcode::Class;
+use simt_isa::Class;
 
 /// A metric's value.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,8 +1,8 @@
 //! What is asynchronous: `mbarrier`, bulk copies, `st.async` and `red.async`.
 
 use ptx::ast::{Number, Operand};
+use simt_isa::{Expected, Kind};
 
-use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::code::{Op, R32, R64};
 use crate::memory::atomic::Atomic;
@@ -198,7 +198,7 @@ impl<'d> Decoder<'d, '_, '_> {
                     return Err(self.invalid(format!("`{}` does not take {} offsets", self.opcode, offsets.len())));
                 }
                 let offsets = offsets.iter().map(|own| {
-                    self.check(Kind::new("t"), Some("u16"), own)?;
+                    self.check(Expected::read(Kind::Last), Some("u16"), own)?;
                     self.src(own, "u16")
                 });
                 Ok(Some(offsets.collect::<Decoded<_>>()?))
@@ -211,9 +211,6 @@ impl<'d> Decoder<'d, '_, '_> {
     /// `tensormap.replace.tile.field...type [map], {number, }value`, `tensormap.cp_fenceproxy... [to], [from], 128`
     pub(super) fn edit_map(&mut self) -> Decoded<Memory> {
         let edit = match (self.words, self.operands) {
-            (["tensormap", "replace", ..], _) if !self.module.target.contains(&"sm_90a") && !self.is_for(100) => {
-                return Err(self.invalid(format!("`{}` is for sm_90a", self.opcode)));
-            }
             (["tensormap", "replace", _, field, ..], [map, number @ .., value]) => {
                 let number = number.first().map(|number| self.number(number)).transpose()?.unwrap_or(0);
                 let least = if *field == "global_stride" { 4 } else { 5 };

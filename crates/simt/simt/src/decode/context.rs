@@ -14,6 +14,7 @@ use crate::error::LowerError;
 use crate::layout::{Location, Variables, layout};
 use crate::operands::{Found, VariableUse};
 use ptx::opcode::type_bytes;
+use simt_isa::Registers;
 
 /// Registers of one width that a function may have: each takes room in every warp that runs.
 const MAX_REGISTERS: u32 = 1 << 16;

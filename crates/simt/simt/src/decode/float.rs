@@ -151,9 +151,6 @@ impl Decoder<'_, '_, '_> {
         let [name, words @ .., ty] = self.words else {
             return Err(self.unsupported_form());
         };
-        if *ty == "f32x2" && !self.is_for(100) {
-            return Err(self.unsupported(format!("instruction `{}` before sm_100", self.opcode)));
-        }
         if *name == "testp" {
             return self.testp(ty).map(Alu::Float);
         }

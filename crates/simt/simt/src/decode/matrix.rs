@@ -4,8 +4,8 @@ mod warp_group;
 
 use ptx::ast::Operand;
 use ptx::opcode;
+use simt_isa::{Expected, Kind};
 
-use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::code::{Op, R32, Reg};
 use crate::matrix::Matrix;
@@ -27,7 +27,6 @@ type Sides = [usize; 3];
 
 impl<'d> Decoder<'d, '_, '_> {
     pub(super) fn matrix(&mut self) -> Decoded<Op> {
-        self.check_target()?;
         let matrix = match self.words {
             ["mma", ..] => Matrix::Multiply(self.mma()?),
             ["wmma", "mma", ..] => Matrix::Multiply(self.wmma()?),
@@ -47,34 +46,6 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => return Err(self.unsupported_form()),
         };
         Ok(Op::Matrix(Box::new(matrix)))
-    }
-
-    /// Refuses what the module's target does not have.
-    fn check_target(&self) -> Decoded<()> {
-        let types = self.types();
-        let is_of = |some: &[Element]| types.iter().any(|ty| some.contains(ty));
-        let small = self.words.iter().any(|word| word.starts_with("m8n8"));
-        let least = match (self.words[0], types.last()) {
-            ("wgmma", _) if self.module.target.contains(&"sm_90a") => return Ok(()),
-            ("wgmma", _) => return Err(self.invalid(format!("`{}` is for sm_90a", self.opcode))),
-            ("stmatrix", _) => 90,
-            ("ldmatrix" | "movmatrix", _) => 75,
-            (_, _) if is_of(&[Element::E4m3, Element::E5m2]) => 89,
-            ("mma", Some(Element::F64)) if !small => 90,
-            (_, _) if is_of(&[Element::Bf16, Element::Tf32, Element::F64]) => 80,
-            ("mma", _) if self.has("m16n8k8") && is_of(&[Element::F16]) => 75,
-            ("mma", _) if !small || self.has("and") => 80,
-            ("mma", _) if self.has("m8n8k4") => 70,
-            ("wmma", _) if self.has("and") => 80,
-            ("wmma", _) if small => 75,
-            ("wmma", _) if types.iter().any(|ty| ty.bits() == 8) => 72,
-            ("wmma", _) => 70,
-            _ => 75,
-        };
-        match self.is_for(least) {
-            true => Ok(()),
-            false => Err(self.invalid(format!("`{}` is for sm_{least} and later", self.opcode))),
-        }
     }
 
     /// The types of elements, in their order.
@@ -131,7 +102,8 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => "b32",
         };
         let register = |operand| {
-            self.check(Kind::new(if is_written { "T" } else { "t" }), Some(ty), operand)?;
+            let expected = if is_written { Expected::written(Kind::Last) } else { Expected::read(Kind::Last) };
+            self.check(expected, Some(ty), operand)?;
             Ok(if is_written { self.written(operand)?.0 } else { self.any(operand)?.0 })
         };
         let found: Decoded<Box<[Reg]>> = operands.iter().map(register).collect();
@@ -203,7 +175,7 @@ impl<'d> Decoder<'d, '_, '_> {
     /// The metadata of rows of a sparse A, of which `k` elements are there.
     fn metadata(&mut self, operands: [&Operand<'_>; 2], element: Element, k: usize) -> Decoded<Metadata> {
         let [metadata, selector] = operands;
-        self.check(Kind::new("b"), Some("b32"), metadata)?;
+        self.check(Expected::read(Kind::Of("b32")), Some("b32"), metadata)?;
         let register = self.src(metadata, "b32")?;
         let selector = self.number(selector)?;
         let found = usize::try_from(selector).ok();

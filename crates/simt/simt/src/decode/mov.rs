@@ -1,8 +1,8 @@
 //! `mov`: between registers, a register and its parts, and from counters that run.
 
 use ptx::ast::Operand;
+use simt_isa::{Expected, Kind};
 
-use super::forms::Kind;
 use super::{Decoded, Decoder};
 use crate::alu::Alu;
 use crate::alu::convert::{Convert, Move, Parts};
@@ -65,9 +65,9 @@ impl Decoder<'_, '_, '_> {
 
     fn copy(&mut self, to: &Operand<'_>, from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         if bits == 1 {
-            self.check(Kind::new("P"), Some(ty), to)?;
+            self.check(Expected::written(Kind::Of("pred")), Some(ty), to)?;
             if *from != Operand::Name("%is_explicit_cluster") {
-                self.check(Kind::new("p"), Some(ty), from)?;
+                self.check(Expected::read(Kind::Of("pred")), Some(ty), from)?;
             }
             let to = self.dst(to)?;
             let (from, negated) = self.src_pred(from)?;
@@ -83,8 +83,8 @@ impl Decoder<'_, '_, '_> {
                 self.is_of_bits(to, ty, name)?;
             }
             from => {
-                self.check(Kind::new("T"), Some(ty), to)?;
-                self.check(Kind::new("t"), Some(ty), from)?;
+                self.check(Expected::written(Kind::Last), Some(ty), to)?;
+                self.check(Expected::read(Kind::Last), Some(ty), from)?;
             }
         }
         if bits == 64 {
@@ -106,7 +106,7 @@ impl Decoder<'_, '_, '_> {
         if ty.starts_with('f') {
             return Err(self.invalid(format!("`{what}` is no floating-point number")));
         }
-        self.check(Kind::new("T"), Some(ty), to)
+        self.check(Expected::written(Kind::Last), Some(ty), to)
     }
 
     /// Refuses a type that is not that of a special register.
@@ -138,10 +138,10 @@ impl Decoder<'_, '_, '_> {
 
     fn pack(&mut self, to: &Operand<'_>, operands: &[Operand<'_>], ty: &str, bits: u32) -> Decoded<Move> {
         let (parts, part) = self.parts_of(bits, operands.len(), ty)?;
-        self.check(Kind::new("T"), Some(ty), to)?;
+        self.check(Expected::written(Kind::Last), Some(ty), to)?;
         let mut from = [R32(0); 4];
         for (register, operand) in from.iter_mut().zip(operands) {
-            self.check(Kind::new("t!"), Some(part), operand)?;
+            self.check(Expected { allows_special: true, ..Expected::read(Kind::Last) }, Some(part), operand)?;
             *register = self.src(operand, part)?;
         }
         Ok(Move::Pack { parts, to: self.to(whole(bits), to)?, from })
@@ -149,10 +149,14 @@ impl Decoder<'_, '_, '_> {
 
     fn unpack(&mut self, operands: &[Operand<'_>], from: &Operand<'_>, ty: &str, bits: u32) -> Decoded<Move> {
         let (parts, part) = self.parts_of(bits, operands.len(), ty)?;
-        self.check(Kind::new("t!&"), Some(ty), from)?;
+        self.check(
+            Expected { allows_special: true, allows_variable: true, ..Expected::read(Kind::Last) },
+            Some(ty),
+            from,
+        )?;
         let mut to = [R32(0); 4];
         for (register, operand) in to.iter_mut().zip(operands) {
-            self.check(Kind::new("T_"), Some(part), operand)?;
+            self.check(Expected { allows_discard: true, ..Expected::written(Kind::Last) }, Some(part), operand)?;
             *register = self.dst(operand)?;
         }
         Ok(Move::Unpack { parts, to, from: self.from(whole(bits), from)? })

@@ -1,8 +1,8 @@
 //! Textures and surfaces.
 
 use ptx::ast::{AddressBase, Operand};
+use simt_isa::{Expected, Kind};
 
-use super::forms::Kind;
 use super::memory::width_of;
 use super::{Decoded, Decoder};
 use crate::code::{R64, Reg};
@@ -125,7 +125,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let elements = self.elements_of(coordinates, count)?;
         let mut register = |(at, element)| {
             let ty = if geometry.layered && at == 0 { "u32" } else { ty };
-            self.check(Kind::new("t"), Some(ty), element)?;
+            self.check(Expected::read(Kind::Last), Some(ty), element)?;
             self.value(element, ty)
         };
         let registers: Vec<Reg> = elements.iter().enumerate().map(&mut register).collect::<Decoded<_>>()?;
@@ -140,7 +140,7 @@ impl<'d> Decoder<'d, '_, '_> {
         {
             return Err(self.unsupported(format!("`{name}`, a texture or surface that is a variable and no handle,")));
         }
-        self.check(Kind::new("e"), Some("u64"), operand)?;
+        self.check(Expected::read(Kind::Of("u64")), Some("u64"), operand)?;
         self.src(operand, "u64")
     }
 
@@ -159,7 +159,7 @@ impl<'d> Decoder<'d, '_, '_> {
     /// The same, of this type.
     fn checked_elements<'x, 'y>(&self, operand: &'x Operand<'y>, least: usize, ty: &str) -> Decoded<&'x [Operand<'y>]> {
         let elements = self.elements_of(operand, least)?;
-        let check = |element| self.check(Kind::new("t"), Some(ty), element);
+        let check = |element| self.check(Expected::read(Kind::Last), Some(ty), element);
         elements.iter().try_for_each(check)?;
         Ok(elements)
     }

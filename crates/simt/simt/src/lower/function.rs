@@ -6,7 +6,7 @@ mod jump;
 use std::collections::HashMap;
 
 use ptx::ast::{At, Function, Instruction, Loc, Space, Statement, Variable};
-use ptx::opcode::{self, Class};
+use simt_isa::{Class, class};
 
 use super::{Functions, Lowering, declarations, flow};
 use crate::code::{Func, Guard, Inst, Op, Origin, Reg, RegisterNames, Signature, Slot};
@@ -255,7 +255,7 @@ impl<'m> Body<'_, 'm> {
 
     /// Adds the operation of an instruction.
     fn add(&mut self, inst: &Instruction<'_>, guard: Option<Guard>, op: Op) {
-        self.push(guard, op, (inst.at, opcode::class(inst.opcode).unwrap_or(Class::Other)));
+        self.push(guard, op, (inst.at, class(inst.opcode).unwrap_or(Class::Other)));
     }
 
     fn push(&mut self, guard: Option<Guard>, op: Op, (at, class): (At, Class)) {

@@ -27,8 +27,34 @@ pub(crate) fn find() -> Option<Found> {
 
 /// For each instruction, why ptxas refuses it; `None` if it takes it.
 pub(crate) fn verdicts(ptxas: &Found, target: &str, all: &[String]) -> Vec<Option<String>> {
+    verdicts_in(ptxas, target, &cases::frame(target), all)
+}
+
+/// The same in modules with this text before and behind the instructions.
+pub(crate) fn verdicts_in(
+    ptxas: &Found,
+    target: &str,
+    frame: &(String, String),
+    all: &[String],
+) -> Vec<Option<String>> {
     let texts: Vec<&[String]> = all.chunks(IN_TEXT).collect();
-    in_two(&texts, |cases| batch(ptxas, target, cases)).concat()
+    in_two(&texts, |cases| batch(ptxas, target, frame, cases)).concat()
+}
+
+/// All that ptxas has against each instruction in a module with this text before and behind them, or what it has
+/// against the first.
+pub(crate) fn complaints(ptxas: &Found, target: &str, frame: &(String, String), all: &[String]) -> Vec<Vec<String>> {
+    // After an operand `_`, which an old PTX does not have, ptxas reads no further.
+    let texts: Vec<&[String]> =
+        all.chunk_by(|one, next| ![one, next].iter().any(|text| text.contains(" _,"))).collect();
+    let texts: Vec<&[String]> = texts.iter().flat_map(|part| part.chunks(IN_TEXT)).collect();
+    let complaints = |cases: &&[String]| {
+        let (before, behind) = frame;
+        let first = before.lines().count() + 1;
+        let mut found = errors(ptxas, target, &format!("{before}{}\n{behind}", cases.join("\n")));
+        (0..cases.len()).map(|at| found.remove(&(first + at)).unwrap_or_default()).collect::<Vec<_>>()
+    };
+    in_two(&texts, complaints).concat()
 }
 
 /// For each module, why ptxas refuses it.
@@ -38,7 +64,7 @@ pub(crate) fn modules(ptxas: &Found, all: &[String]) -> Vec<Option<String>> {
         // Not all that are targets of a text can be assembled for.
         let target = targets.take(1).find(|target| KNOWN.contains(target));
         let found = errors(ptxas, target.unwrap_or("sm_90"), text);
-        found.into_values().next()
+        found.into_values().flatten().next()
     })
 }
 
@@ -56,9 +82,9 @@ fn in_two<T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
 }
 
 /// Assembles the instructions that are not refused yet, until no other is.
-fn batch(ptxas: &Found, target: &str, cases: &[String]) -> Vec<Option<String>> {
+fn batch(ptxas: &Found, target: &str, frame: &(String, String), cases: &[String]) -> Vec<Option<String>> {
     let mut refused: Vec<Option<String>> = vec![None; cases.len()];
-    let (before, behind) = cases::frame(target);
+    let (before, behind) = frame;
     let first = before.lines().count() + 1;
     loop {
         let lines = cases.iter().zip(&refused).map(|(case, why)| match why {
@@ -71,7 +97,8 @@ fn batch(ptxas: &Found, target: &str, cases: &[String]) -> Vec<Option<String>> {
             return refused;
         }
         let mut outside = None;
-        for (line, why) in found {
+        for (line, mut why) in found {
+            let why = why.swap_remove(0);
             match line.checked_sub(first).and_then(|at| refused.get_mut(at)) {
                 Some(refused) => *refused = Some(why),
                 None => outside = Some(why),
@@ -87,7 +114,7 @@ fn batch(ptxas: &Found, target: &str, cases: &[String]) -> Vec<Option<String>> {
             let (one, other) = left.split_at(left.len() / 2);
             for half in [one, other] {
                 let cases: Vec<String> = half.iter().map(|&at| cases[at].clone()).collect();
-                for (at, why) in half.iter().zip(batch(ptxas, target, &cases)) {
+                for (at, why) in half.iter().zip(batch(ptxas, target, frame, &cases)) {
                     refused[*at] = why;
                 }
             }
@@ -96,8 +123,8 @@ fn batch(ptxas: &Found, target: &str, cases: &[String]) -> Vec<Option<String>> {
     }
 }
 
-/// The lines that ptxas refuses, and why.
-fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, String> {
+/// The lines that ptxas refuses, and all reasons.
+fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("a.ptx");
     std::fs::write(&source, text).unwrap();
@@ -108,11 +135,11 @@ fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, String> {
     command.args([&folder.path().join("a.cubin"), &source]);
     let done = command.stdin(Stdio::null()).output().unwrap();
     let said = String::from_utf8_lossy(&done.stderr);
-    let mut found = HashMap::new();
+    let mut found = HashMap::<usize, Vec<String>>::new();
     for line in said.lines() {
         if let Some((_, rest)) = line.split_once("uses 32-bit address on line '") {
             let (number, _) = rest.split_once('\'').unwrap();
-            found.insert(number.parse().unwrap(), "32-bit address".to_owned());
+            found.entry(number.parse().unwrap()).or_default().push("32-bit address".to_owned());
         }
         let Some((_, rest)) = line.split_once(", line ") else {
             continue;
@@ -123,11 +150,11 @@ fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, String> {
         if why.trim_start().starts_with("warning") || why.trim_start().starts_with("info") {
             continue;
         }
-        found.entry(number.parse().unwrap()).or_insert_with(|| why.trim().to_owned());
+        found.entry(number.parse().unwrap()).or_default().push(why.trim().to_owned());
     }
     if !done.status.success() && found.is_empty() {
         // It has died.
-        found.insert(0, format!("{}: {said}", done.status));
+        found.insert(0, vec![format!("{}: {said}", done.status)]);
     }
     found
 }

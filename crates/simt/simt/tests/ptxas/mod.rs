@@ -7,6 +7,7 @@
 
 mod assembler;
 mod cases;
+mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 

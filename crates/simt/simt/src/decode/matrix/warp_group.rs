@@ -1,9 +1,9 @@
 //! Products of four warps.
 
 use ptx::ast::Operand;
+use simt_isa::{Expected, Kind};
 
 use super::A;
-use crate::decode::forms::Kind;
 use crate::decode::{Decoded, Decoder};
 use crate::matrix::layout::Layout;
 use crate::matrix::number::Element;
@@ -51,7 +51,7 @@ impl Decoder<'_, '_, '_> {
         }
         let transposed = |from_last: usize| transposes > from_last && rest[rest.len() - 1 - from_last] == 1;
         let mut descriptor = |operand, transposed| {
-            self.check(Kind::new("d"), Some("b64"), operand)?;
+            self.check(Expected::read(Kind::Of("b64")), Some("b64"), operand)?;
             Ok(SharedOperand { descriptor: self.src(operand, "b64")?, transposed })
         };
         let shared_b = descriptor(from_b, transposed(0))?;
@@ -59,7 +59,7 @@ impl Decoder<'_, '_, '_> {
             false => GroupOperand::Shared(descriptor(from_a, transposed(1))?),
             true => GroupOperand::Registers(self.fragment(from_a, A, a, [m / 4, k, 1])?),
         };
-        self.check(Kind::new("p"), Some("pred"), scale)?;
+        self.check(Expected::read(Kind::Of("pred")), Some("pred"), scale)?;
         let sums = self.result(to, Layout::Sum, d, [m / 4, n, 1])?;
         // The products are added to what they hold.
         self.found.reads.extend(&sums.registers);

@@ -1,0 +1,17 @@
+//! The instructions of PTX as one table, `instructions.txt`: modifiers, operands, class, and the version that each needs.
+//!
+//! The table lists what `ptxas` accepts. The simulator decides which of these instructions it runs.
+
+mod class;
+mod expected;
+mod matching;
+mod needs;
+mod registers;
+mod table;
+
+pub use class::{Class, class};
+pub use expected::{Expected, Kind, Predicate, is_type};
+pub use matching::find;
+pub use needs::{Needs, Reach, Target};
+pub use registers::Registers;
+pub use table::{Row, Slot, names, rows, sets};

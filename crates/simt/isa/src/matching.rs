@@ -1,0 +1,54 @@
+//! Finding the row of an instruction.
+
+use crate::table::{Row, Slot, entry};
+
+impl Row {
+    /// The opcode's words in the order of the table; `None` if it is not of this form.
+    pub(crate) fn order<'w>(&self, words: &[&'w str]) -> Option<Vec<&'w str>> {
+        let mut places = vec![0; self.slots.len()];
+        let mut named = 1;
+        for (slot, place) in self.slots.iter().zip(&mut places) {
+            if slot.is_of_name && words.get(named).is_some_and(|word| slot.words.contains(word)) {
+                *place = named;
+                named += 1;
+            }
+        }
+        for (at, word) in words.iter().enumerate().skip(named) {
+            let mut slots = self.slots.iter().zip(&mut places);
+            let is_free =
+                |(slot, place): &(&Slot, &mut usize)| **place == 0 && !slot.is_of_name && slot.words.contains(word);
+            *slots.find(is_free)?.1 = at;
+        }
+        let is_filled = |at: usize| self.slots[at].is_optional || places[at] > 0;
+        let is_in_order = |at: usize| !self.slots[at].follows || places[at - 1] < places[at];
+        let is_of_it = (0..places.len()).all(|at| is_filled(at) && is_in_order(at));
+        let placed = places.into_iter().filter(|place| *place > 0).map(|place| words[place]);
+        is_of_it.then(|| words[..1].iter().copied().chain(placed).collect())
+    }
+
+    /// Whether an instruction of this form can have this number of operands.
+    #[must_use]
+    pub fn takes(&self, operands: usize) -> bool {
+        (self.least()..=self.operands.len()).contains(&operands)
+    }
+
+    /// The least number of operands.
+    #[must_use]
+    pub fn least(&self) -> usize {
+        self.operands.iter().filter(|operand| !operand.is_optional).count()
+    }
+}
+
+/// The opcode's words in the order of their row, and the row of an instruction with this number of operands. If all
+/// rows with these words have other numbers of operands, it is the first of these rows.
+#[must_use]
+pub fn find(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Row)> {
+    let words: Vec<&str> = opcode.split('.').collect();
+    let rows = entry(words[0])?.rows().iter();
+    let mut rows = rows.filter_map(|row| Some((row.order(&words)?, row)));
+    let first = rows.next()?;
+    if first.1.takes(operands) {
+        return Some(first);
+    }
+    rows.find(|(_, row)| row.takes(operands)).or(Some(first))
+}

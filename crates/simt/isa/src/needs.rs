@@ -1,0 +1,129 @@
+//! The PTX version and the target that an instruction needs.
+
+use std::fmt;
+
+use ptx::ast::Module;
+
+use crate::table::Slot;
+
+/// The PTX version and the target that an instruction needs. The default is PTX 6.0 and sm_70, or older.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Needs {
+    /// The PTX version, as major and minor number.
+    pub version: (u32, u32),
+    /// The target.
+    pub target: Target,
+}
+
+/// A target that an instruction needs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Target {
+    /// 90 for `sm_90`.
+    pub number: u32,
+    /// Which targets have the instruction.
+    pub reach: Reach,
+}
+
+/// The targets that have an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum Reach {
+    /// `sm_90`: this target and all later ones.
+    #[default]
+    Later,
+    /// `sm_90a+`: from this number on, targets with an `a` or `f`.
+    LaterSpecific,
+    /// `sm_90a`: this target only.
+    Only,
+}
+
+impl Needs {
+    /// What the table writes as `7.8 sm_90a`, with a version, a target or both.
+    pub(crate) fn parse(text: &str) -> Option<Self> {
+        let mut needs = Self::default();
+        for word in text.split(' ') {
+            match word.strip_prefix("sm_") {
+                Some(target) => needs.target = Target::parse(target)?,
+                None => {
+                    let (major, minor) = word.split_once('.')?;
+                    needs.version = (major.parse().ok()?, minor.parse().ok()?);
+                }
+            }
+        }
+        Some(needs)
+    }
+
+    /// What two instructions need together.
+    pub(crate) fn and(self, other: Self) -> Self {
+        Self { version: self.version.max(other.version), target: self.target.max(other.target) }
+    }
+
+    /// Whether a module declares a PTX version that has the instruction.
+    #[must_use]
+    pub fn has_version(&self, module: &Module<'_>) -> bool {
+        module.version >= self.version
+    }
+
+    /// Whether a module declares a target that has the instruction.
+    #[must_use]
+    pub fn has_target(&self, module: &Module<'_>) -> bool {
+        module.target.iter().any(|target| self.target.is_met_by(target))
+    }
+}
+
+impl Target {
+    fn parse(text: &str) -> Option<Self> {
+        let number = text.trim_end_matches(['a', '+']);
+        let reach = match &text[number.len()..] {
+            "" => Reach::Later,
+            "a+" => Reach::LaterSpecific,
+            _ => Reach::Only,
+        };
+        Some(Self { number: number.parse().ok()?, reach })
+    }
+
+    /// Whether a module's target, such as `sm_90a`, has the instruction.
+    fn is_met_by(self, target: &str) -> bool {
+        let Some(target) = ["sm_", "compute_"].iter().find_map(|prefix| target.strip_prefix(prefix)) else {
+            return false;
+        };
+        let digits = target.trim_end_matches(char::is_alphabetic);
+        let number: u32 = digits.parse().unwrap_or(0);
+        match self.reach {
+            Reach::Later => number >= self.number,
+            Reach::LaterSpecific => number >= self.number && target.len() > digits.len(),
+            Reach::Only => number == self.number && target.ends_with('a'),
+        }
+    }
+}
+
+/// The first target that has the instruction: `sm_90a`.
+impl fmt::Display for Target {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let suffix = if self.reach == Reach::Later { "" } else { "a" };
+        write!(f, "sm_{}{suffix}", self.number)
+    }
+}
+
+/// What some instructions need more than their row or all rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    /// Words of the opcode, one of each slot.
+    pub(crate) slots: Vec<Slot>,
+    /// The number of operands, if that makes the difference.
+    pub(crate) operands: Option<usize>,
+    pub(crate) needs: Needs,
+}
+
+impl Rule {
+    /// Whether the rule is about an instruction with these words, in the order of its row.
+    pub(crate) fn is_about(&self, words: &[&str], operands: usize) -> bool {
+        let mut last = 0;
+        let has = |slot: &Slot| {
+            let first = if slot.follows { last + 1 } else { 1 };
+            let found = (first..words.len()).find(|at| slot.words.contains(&words[*at]));
+            last = found.unwrap_or(last);
+            found.is_some()
+        };
+        self.operands.is_none_or(|own| own == operands) && self.slots.iter().all(has)
+    }
+}
