@@ -104,6 +104,10 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
             add(lengths, HEADS[(turn + variant) % HEADS.len()], variant, (turn + variant) / 2);
         }
     }
+    // Many heads with few rows: a row too many of a head is a row of the next one.
+    for variant in 0..4 {
+        add([4, 4], [4, 4, 4], variant, 0);
+    }
     for (turn, &lengths) in effort.pick(LARGER, &[], &[]).iter().enumerate() {
         for variant in [0, 1, 2 + turn % 6] {
             add(lengths, HEADS[(turn + variant) % HEADS.len()], variant, turn + variant);
