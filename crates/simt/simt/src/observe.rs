@@ -19,10 +19,10 @@ macro_rules! every_event {
             branch(site: Site, active: u32, taken: u32);
             /// A memory instruction was executed.
             access(site: Site, warp_id: WarpId, access: &Access<'_>);
-            /// A memory instruction was executed, and `places` tells whose memory it accessed; only if
-            /// [`LOCATES`](Observer::LOCATES).
+            /// A memory instruction was executed, and `places` tells whose memory it accessed; only with
+            /// [`Requests::PLACES`].
             located(site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>);
-            /// An instruction is going to be executed; only if [`STEPS`](Observer::STEPS).
+            /// An instruction is going to be executed; only with [`Requests::STEPS`].
             step(step: &Step<'_>);
             /// Lanes of a warp arrived at a barrier.
             barrier(arrival: &BarrierArrival);
@@ -41,19 +41,19 @@ macro_rules! every_event {
             cluster(blocks: &[u64]);
             /// Lanes of a warp executed a fence.
             fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
-            /// A lane of a warp issued an asynchronous operation other than `cp.async`, which is an access; only if
-            /// [`MISTAKES`](Observer::MISTAKES).
+            /// A lane of a warp issued an asynchronous operation other than `cp.async`, which is an access; only with
+            /// [`Requests::ASYNCHRONOUS`].
             issued(site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>);
             /// Lanes of a warp grouped the asynchronous copies that they had issued, or waited for groups.
             async_group(site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup);
-            /// Lanes of a warp called a function or returned from one; only if [`STEPS`](Observer::STEPS).
+            /// Lanes of a warp called a function or returned from one; only with [`Requests::STEPS`].
             frames(site: Site, warp_id: WarpId, lanes: u32, change: &FrameChange);
             /// Threads of a warp ended.
             exited(site: Site, warp_id: WarpId, lanes: u32);
-            /// Threads did what the PTX ISA leaves undefined, although the machine goes on; only if
-            /// [`MISTAKES`](Observer::MISTAKES).
+            /// Threads did what the PTX ISA leaves undefined, although the machine goes on; only with
+            /// [`Requests::MISTAKES`].
             mistake(site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake);
-            /// Something happened to an mbarrier; only if [`MISTAKES`](Observer::MISTAKES). What an asynchronous operation did
+            /// Something happened to an mbarrier; only with [`Requests::ASYNCHRONOUS`]. What an asynchronous operation did
             /// is told with the next instruction that does something to one.
             mbarrier(site: Site, warp_id: WarpId, event: &MbarrierEvent);
             /// All threads of a block have ended.
@@ -92,6 +92,7 @@ mod boxed;
 mod frames;
 mod paths;
 mod registers;
+mod requests;
 
 use crate::operands::Operands;
 pub use crate::regs::Reg;
@@ -102,6 +103,7 @@ pub(crate) use paths::Paths;
 pub use paths::{Path, Waits};
 pub use ptx::ast::Space;
 pub use registers::Registers;
+pub use requests::Requests;
 
 /// An instruction of a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -441,33 +443,23 @@ pub struct WarpId {
 /// Watches a launch. Each host thread has one of its own; they are merged at the end, in no particular
 /// order.
 pub trait Observer: Send + Sized {
-    /// Whether the observer uses any of the calls below. If not, the machine need not stop to make them.
-    const WATCHES: bool = true;
-
-    /// Whether [`step`](Self::step) and [`frames`](Self::frames) are to be called. It makes a launch much slower.
-    const STEPS: bool = false;
-
-    /// Whether [`located`](Self::located) is to be called.
-    const LOCATES: bool = false;
-
-    /// Whether [`mistake`](Self::mistake) and [`mbarrier`](Self::mbarrier) are to be called.
-    const MISTAKES: bool = false;
-
-    /// Whether all blocks have to run on one host thread, so that the calls come in the order in which things happen.
-    const SEQUENTIAL: bool = false;
-
-    /// Whether the launch goes on after an access that cannot be done: out of bounds, misaligned, or a write to constants. The
-    /// access of that lane is skipped, and a load gives the lane [`POISON`](crate::memory::POISON).
-    const SKIPS: bool = false;
+    /// What the observer requests of a launch.
+    const REQUESTS: Requests = Requests::CALLS;
 
     /// Whether [`Access::stored`] is to be filled in.
     fn values(&self) -> bool {
         false
     }
 
-    /// Whether [`step`](Self::step) is to be called for the next instruction; only if [`STEPS`](Self::STEPS).
+    /// Whether [`step`](Self::step) is to be called for the next instruction; only with [`Requests::STEPS`].
     fn steps(&self) -> bool {
-        Self::STEPS
+        true
+    }
+
+    /// Whether the observer records which bytes of device memory the launch writes. After a launch without such an observer,
+    /// all device memory counts as written.
+    fn records_writes(&self) -> bool {
+        false
     }
 
     /// An observer for one more host thread.
@@ -480,7 +472,7 @@ pub trait Observer: Send + Sized {
 }
 
 impl Observer for () {
-    const WATCHES: bool = false;
+    const REQUESTS: Requests = Requests::NONE;
 
     fn fork(&self) -> Self {}
     fn merge(&mut self, (): Self) {}
@@ -499,19 +491,18 @@ macro_rules! both {
 
 /// Two observers of one launch.
 impl<A: Observer, B: Observer> Observer for (A, B) {
-    const WATCHES: bool = A::WATCHES || B::WATCHES;
-    const STEPS: bool = A::STEPS || B::STEPS;
-    const LOCATES: bool = A::LOCATES || B::LOCATES;
-    const MISTAKES: bool = A::MISTAKES || B::MISTAKES;
-    const SEQUENTIAL: bool = A::SEQUENTIAL || B::SEQUENTIAL;
-    const SKIPS: bool = A::SKIPS || B::SKIPS;
+    const REQUESTS: Requests = A::REQUESTS.and(B::REQUESTS);
 
     fn steps(&self) -> bool {
-        A::STEPS && self.0.steps() || B::STEPS && self.1.steps()
+        A::REQUESTS.has(Requests::STEPS) && self.0.steps() || B::REQUESTS.has(Requests::STEPS) && self.1.steps()
     }
 
     fn values(&self) -> bool {
         self.0.values() || self.1.values()
+    }
+
+    fn records_writes(&self) -> bool {
+        self.0.records_writes() || self.1.records_writes()
     }
 
     fn fork(&self) -> Self {

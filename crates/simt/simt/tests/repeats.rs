@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use simt::observe::{Access, Observer, Reg, Site, Step, WarpId};
+use simt::observe::{Access, Observer, Reg, Requests, Site, Step, WarpId};
 use simt::{Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule};
 
 /// A kernel with this body, which stores `%r0` to its thread's element.
@@ -154,7 +154,7 @@ struct Provenance {
 }
 
 impl Observer for Provenance {
-    const STEPS: bool = true;
+    const REQUESTS: Requests = Requests::STEPS;
 
     fn fork(&self) -> Self {
         Self::default()

@@ -2,7 +2,9 @@
 
 use ptx::ast::Space;
 use simt::counters;
-use simt::observe::{Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Site, WarpId};
+use simt::observe::{
+    Access, AccessKind, BarrierArrival, Issue, MbarrierEvent, Observer, Places, Requests, Site, WarpId,
+};
 use simt::regs::lanes;
 
 use crate::log::{Activity, Log};
@@ -10,7 +12,7 @@ use crate::{Block, CONSTANT_CYCLES, Clock, CriticalPath, Look, ResourceUse, late
 
 impl Observer for CriticalPath {
     // It follows mbarriers and bulk copies.
-    const MISTAKES: bool = true;
+    const REQUESTS: Requests = Requests::ASYNCHRONOUS;
 
     fn fork(&self) -> Self {
         let log = self.log.as_ref().map(Log::fork);

@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex};
 use simt::Function;
 use simt::code::Op;
 use simt::memory::Memory;
-use simt::observe::{self, AccessKind, BarrierArrival, FramePlace, Observer, Path, Site, Space, WarpId};
+use simt::observe::{self, AccessKind, BarrierArrival, FramePlace, Observer, Path, Requests, Site, Space, WarpId};
 
 use super::{Access, MOST_STEPS, MOST_VALUES, Step, Trace, Uses, Warp};
 
@@ -144,8 +144,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    const STEPS: bool = true;
-    const SEQUENTIAL: bool = true;
+    const REQUESTS: Requests = Requests::STEPS.and(Requests::ONE_THREAD);
 
     fn steps(&self) -> bool {
         self.is_turn

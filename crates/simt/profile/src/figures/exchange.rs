@@ -6,7 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use ptx::ast::Space;
 use simt::code::Op;
 use simt::memory::Memory;
-use simt::observe::{Access, AccessKind, Observer, Site, WarpId};
+use simt::observe::{Access, AccessKind, Observer, Requests, Site, WarpId};
 use simt::{Function, Launch, LaunchError, Machine, Schedule};
 
 use super::figure::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
@@ -87,7 +87,7 @@ struct Log {
 }
 
 impl Observer for ExchangeObserver {
-    const SEQUENTIAL: bool = true;
+    const REQUESTS: Requests = Requests::CALLS.and(Requests::ONE_THREAD);
 
     fn fork(&self) -> Self {
         Self { function: self.function.clone(), log: self.log.clone() }

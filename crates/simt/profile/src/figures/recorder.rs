@@ -5,7 +5,7 @@ use simt::Function;
 use simt::code::Op;
 use simt::counters::SiteCounters;
 use simt::memory::Memory;
-use simt::observe::{Access, Observer, OfBlocks, Reg, Site, Step, WarpId};
+use simt::observe::{Access, Observer, OfBlocks, Reg, Requests, Site, Step, WarpId};
 use simt::run::Position;
 use simt::warp::Warp;
 use simt_timing::CriticalPath;
@@ -138,7 +138,7 @@ impl Recorder {
 }
 
 impl Observer for Recorder {
-    const STEPS: bool = true;
+    const REQUESTS: Requests = Requests::STEPS;
 
     fn steps(&self) -> bool {
         self.is_turn

@@ -64,11 +64,7 @@ macro_rules! chosen {
 }
 
 impl<O: Observer> Observer for OfBlocks<O> {
-    const WATCHES: bool = O::WATCHES;
-    const STEPS: bool = O::STEPS;
-    const LOCATES: bool = O::LOCATES;
-    const MISTAKES: bool = O::MISTAKES;
-    const SEQUENTIAL: bool = O::SEQUENTIAL;
+    const REQUESTS: Requests = O::REQUESTS;
 
     fn steps(&self) -> bool {
         self.is_chosen && self.inner.steps()

@@ -3,8 +3,8 @@
 use std::any::Any;
 
 use super::{
-    Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site,
-    Step, WarpId,
+    Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Requests, Scope,
+    Site, Step, WarpId,
 };
 
 /// An [`Observer`] that may be chosen while the program runs. Each method is that of the same name there.
@@ -66,9 +66,8 @@ macro_rules! forward {
 }
 
 impl Observer for Boxed {
-    const STEPS: bool = true;
-    const LOCATES: bool = true;
-    const MISTAKES: bool = true;
+    const REQUESTS: Requests =
+        Requests::STEPS.and(Requests::PLACES).and(Requests::ASYNCHRONOUS).and(Requests::MISTAKES);
 
     fn fork(&self) -> Self {
         Self(self.0.fork())

@@ -13,7 +13,7 @@ use super::schedule::WarpOrder;
 pub(super) use super::state::{Exchange, LaunchState};
 use super::warp::{Snapshot, Status, WarpState};
 use crate::memory::{Cluster, Recent, SharedMemory};
-use crate::observe::{Observer, Site, WarpId};
+use crate::observe::{Observer, Requests, Site, WarpId};
 
 /// Barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
@@ -138,7 +138,10 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         };
         Self {
             launch,
-            memory: Cluster { watched: O::MISTAKES, ..Cluster::new(blocks, blocks * warps, shared) },
+            memory: Cluster {
+                watched: O::REQUESTS.has(Requests::ASYNCHRONOUS),
+                ..Cluster::new(blocks, blocks * warps, shared)
+            },
             absent: SharedMemory::default(),
             blocks: (0..blocks).map(block).collect(),
             warps: (0..blocks * warps).map(|index| WarpState::new(launch, index / warps, index % warps)).collect(),
@@ -165,7 +168,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         self.schedule = launch.config.schedule.turns(number);
         self.reported = 0;
         let warps = self.warps_each();
-        if O::WATCHES && self.blocks.len() > 1 {
+        if O::REQUESTS.has(Requests::CALLS) && self.blocks.len() > 1 {
             let blocks: Vec<u64> =
                 (0..self.blocks.len()).map(|rank| launch.block_number(number, rank as u32)).collect();
             self.blocks[0].observer.cluster(&blocks);
@@ -318,7 +321,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             warp.pace.gets_on();
         }
         if ended > 0 && block.alive == 0 {
-            if O::MISTAKES {
+            if O::REQUESTS.has(Requests::MISTAKES) {
                 self.tell_of_copies(rank);
             }
             let done = self.memory.finish_all(self.launch.global);

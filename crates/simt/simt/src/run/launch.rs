@@ -18,7 +18,7 @@ use crate::code::Program;
 use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::Function;
-use crate::observe::Observer;
+use crate::observe::{Observer, Requests};
 
 /// Bytes of a cooperative launch's workspace; the grid's barrier is one of its words.
 const WORKSPACE: u64 = 64;
@@ -188,7 +188,7 @@ impl Machine {
             variable: variable.to_owned(),
             source,
         };
-        if !std::mem::take(&mut self.follows_writes) {
+        if !observer.records_writes() {
             self.global.set_written();
         }
         let heap = self.heap.get_mut().expect("the heap does not panic");
@@ -302,7 +302,7 @@ impl Machine {
             return Err(refused(problem));
         }
         let threads = match self.config.schedule {
-            Schedule::Fixed if !O::SEQUENTIAL => self.threads(),
+            Schedule::Fixed if !O::REQUESTS.has(Requests::ONE_THREAD) => self.threads(),
             Schedule::Fixed | Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
         let merged = Mutex::new(observer);

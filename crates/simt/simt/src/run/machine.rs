@@ -142,8 +142,6 @@ pub struct Machine {
     pub(super) instances: HashSet<u64>,
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
-    /// Whether the next launch keeps account of what nobody has written.
-    pub(crate) follows_writes: bool,
     /// The memory that kernels allocate.
     pub(super) heap: Mutex<Heap>,
     /// The instructions of all launches: where the next one's clock begins.
@@ -177,7 +175,6 @@ impl Machine {
             instances: HashSet::new(),
             config,
             global: GlobalMemory::with_limit(config.max_memory_bytes),
-            follows_writes: false,
             heap: Mutex::default(),
             clock: 0,
             printed: Mutex::default(),

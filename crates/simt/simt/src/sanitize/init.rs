@@ -31,7 +31,7 @@ use std::sync::{Arc, Mutex};
 
 use super::finding::{Findings, ThreadAtSite};
 use super::observer::{Checker, LaunchFacts};
-use crate::code::{Inst, Op};
+use crate::code::{Inst, Op, Program};
 use crate::memory::Memory;
 use crate::memory::global::Unwritten;
 use crate::memory::texture::TextureOp;
@@ -88,9 +88,7 @@ impl Init {
     pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
         let program = &facts.function.program;
         let lives = program.kept.get(|| RegisterLives::new(&program.functions));
-        let mut code = program.functions.iter().flat_map(|func| &func.code);
-        let follows_device = code.all(|inst| is_told(&inst.op));
-        machine.follows_writes = follows_device;
+        let follows_device = sees_all_writes(program);
         let device = machine.global.share_unwritten();
         let mut own = Self {
             findings: Findings::default(),
@@ -151,7 +149,12 @@ impl Init {
     }
 }
 
-/// Whether all writes of an instruction to device memory are told: not those to surfaces, and to tensor maps.
+/// Whether the machine reports all writes of a program to device memory.
+pub(super) fn sees_all_writes(program: &Program) -> bool {
+    program.functions.iter().flat_map(|func| &func.code).all(|inst| is_told(&inst.op))
+}
+
+/// Whether the machine reports all writes of an instruction to device memory: not those to surfaces, and to tensor maps.
 fn is_told(op: &Op) -> bool {
     match op {
         Op::Memory(Memory::MapEdit(_)) => false,

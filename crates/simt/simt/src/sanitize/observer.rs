@@ -6,15 +6,15 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::calls::{Calls, WarpCalls};
 use super::checks::{Check, Checks, Extra};
 use super::finding::{Finding, Findings};
-use super::init::Init;
+use super::init::{self, Init};
 use super::memory::Memory;
 use super::race::Race;
 use super::race::trial::Trial;
 use super::sync::Sync;
 use crate::module::Function;
 use crate::observe::{
-    Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Scope, Site,
-    Step, WarpId, every_event, nothing,
+    Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Requests, Scope,
+    Site, Step, WarpId, every_event, nothing,
 };
 use crate::run::{Arg, Launch, LaunchError, Machine, SkippedFaults};
 
@@ -175,6 +175,8 @@ pub(super) struct Sanitizer {
     steps: Arc<AtomicBool>,
     /// Whether one of them asks how stored values compare.
     values: bool,
+    /// Whether one of them records what is written.
+    records_writes: bool,
 }
 
 impl Sanitizer {
@@ -192,7 +194,8 @@ impl Sanitizer {
             };
             (check, checker)
         });
-        Self::of(checkers.collect(), checks.contains(Check::Race))
+        let records_writes = checks.contains(Check::Init) && init::sees_all_writes(&launch.function.program);
+        Self { records_writes, ..Self::of(checkers.collect(), checks.contains(Check::Race)) }
     }
 
     /// The observer of a launch for [`hints`](super::hints).
@@ -204,7 +207,7 @@ impl Sanitizer {
     fn of(checkers: Vec<(Check, Box<dyn Checker>)>, values: bool) -> Self {
         let steps = Arc::<AtomicBool>::default();
         let state = State { checkers, calls: Calls::default(), steps: steps.clone() };
-        Self { state: Arc::new(Mutex::new(state)), steps, values }
+        Self { state: Arc::new(Mutex::new(state)), steps, values, records_writes: false }
     }
 
     /// The checks, which outlive the observer if the launch faults.
@@ -269,14 +272,15 @@ pub(super) fn end(
 }
 
 impl Observer for Sanitizer {
-    const STEPS: bool = true;
-    const LOCATES: bool = true;
-    const MISTAKES: bool = true;
-    const SEQUENTIAL: bool = true;
-    const SKIPS: bool = true;
+    const REQUESTS: Requests = Requests::STEPS
+        .and(Requests::PLACES)
+        .and(Requests::ASYNCHRONOUS)
+        .and(Requests::MISTAKES)
+        .and(Requests::ONE_THREAD)
+        .and(Requests::SKIPS);
 
     fn fork(&self) -> Self {
-        Self { state: self.state.clone(), steps: self.steps.clone(), values: self.values }
+        Self { state: self.state.clone(), steps: self.steps.clone(), ..*self }
     }
 
     fn merge(&mut self, _: Self) {}
@@ -298,6 +302,10 @@ impl Observer for Sanitizer {
 
     fn values(&self) -> bool {
         self.values
+    }
+
+    fn records_writes(&self) -> bool {
+        self.records_writes
     }
 
     fn steps(&self) -> bool {

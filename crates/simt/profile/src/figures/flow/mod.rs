@@ -17,7 +17,7 @@ use simt::Function;
 use simt::code::{Inst, Op};
 use simt::matrix::Matrix;
 use simt::memory::Memory as MemoryOp;
-use simt::observe::{Access, AccessKind, FrameChange, Issue, Observer, Places, Reg, Site, Step, WarpId};
+use simt::observe::{Access, AccessKind, FrameChange, Issue, Observer, Places, Reg, Requests, Site, Step, WarpId};
 
 use super::meeting::Meeting;
 use graph::Producer;
@@ -89,8 +89,7 @@ impl Flow {
 }
 
 impl Observer for Flow {
-    const STEPS: bool = true;
-    const MISTAKES: bool = true;
+    const REQUESTS: Requests = Requests::STEPS.and(Requests::ASYNCHRONOUS);
 
     fn steps(&self) -> bool {
         self.is_turn

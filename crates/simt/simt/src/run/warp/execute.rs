@@ -5,7 +5,9 @@ use super::{Frame, StackEntry, Status, Wait, WarpState};
 use crate::code::{Callee, Inst, NEVER, Op, R32, Reg};
 use crate::matrix::Matrix;
 use crate::memory::{AccessFault, Cluster, Env, Memory, Recent, SharedMemory};
-use crate::observe::{Access, Mistake, Observer, Path, Paths, Places, Registers, Site, Step, StoredValues, WarpId};
+use crate::observe::{
+    Access, Mistake, Observer, Path, Paths, Places, Registers, Requests, Site, Step, StoredValues, WarpId,
+};
 use crate::regs::{ALL, LANES, Lanes32, Regs, lanes};
 use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
@@ -90,10 +92,10 @@ impl WarpState {
                 let inst = &code[pc as usize];
                 let alike = match inst.op {
                     Op::Alu(_) => true,
-                    Op::Memory(_) => !O::WATCHES,
+                    Op::Memory(_) => !O::REQUESTS.has(Requests::CALLS),
                     _ => false,
                 };
-                let steps = O::STEPS && observer.steps();
+                let steps = O::REQUESTS.has(Requests::STEPS) && observer.steps();
                 if steps {
                     observer.step(&Step {
                         site: here,
@@ -127,7 +129,7 @@ impl WarpState {
                     let most = if steps { 1 } else { left as usize };
                     let end = end.min(pc as usize + most);
                     let code = &code[pc as usize..end];
-                    let count = if O::WATCHES {
+                    let count = if O::REQUESTS.has(Requests::CALLS) {
                         (simd.run_alu)(code, &mut env.regs, mask)
                     } else {
                         (simd.run_unobserved)(code, &mut env, mask, &mut self.at)
@@ -155,13 +157,13 @@ impl WarpState {
                                 }
                                 _ => {}
                             }
-                            if O::WATCHES {
+                            if O::REQUESTS.has(Requests::CALLS) {
                                 env.cluster.site = here;
                             }
                             let mut left = active;
                             while left != 0 {
                                 let stored = match op {
-                                    Memory::Store(op) if O::WATCHES && observer.values() => {
+                                    Memory::Store(op) if O::REQUESTS.has(Requests::CALLS) && observer.values() => {
                                         op.compare(&mut env, left, &mut self.at)
                                     }
                                     _ => StoredValues::default(),
@@ -172,7 +174,7 @@ impl WarpState {
                                 let Err(fault) = done else { break };
                                 let lane = 1 << fault.lane;
                                 let calls = calls(&self.frames, entry.frame);
-                                let fault = match O::SKIPS && op.may_be_skipped() {
+                                let fault = match O::REQUESTS.has(Requests::SKIPS) && op.may_be_skipped() {
                                     true => launch.skip(here, warp_id, calls, fault),
                                     false => Err(fault),
                                 };
@@ -180,7 +182,7 @@ impl WarpState {
                                 op.poison(&mut env.regs, lane);
                                 left &= !lane;
                             }
-                            if O::MISTAKES {
+                            if O::REQUESTS.has(Requests::ASYNCHRONOUS) {
                                 for event in env.cluster.told.drain(..) {
                                     observer.mbarrier(here, warp_id, &event);
                                 }
@@ -200,7 +202,7 @@ impl WarpState {
                             if missing {
                                 break Pause::Lanes(active);
                             }
-                            if O::MISTAKES {
+                            if O::REQUESTS.has(Requests::MISTAKES) {
                                 if unnamed != 0 {
                                     observer.mistake(here, warp_id, unnamed, &Mistake::UnnamedLanes);
                                 }
@@ -215,7 +217,7 @@ impl WarpState {
                             op.execute(&mut env.regs, active, alive, None);
                             if op.members().is_some() {
                                 observer.synchronized(here, warp_id, active);
-                                if O::WATCHES
+                                if O::REQUESTS.has(Requests::CALLS)
                                     && let Warp::Sync { mask } = op
                                 {
                                     for lanes in groups(env.regs.get32(*mask), active) {
@@ -239,7 +241,7 @@ impl WarpState {
                                 told(observer, launch, here, warp_id, access);
                             });
                             if let Err(fault) = done {
-                                let fault = match O::SKIPS && op.may_be_skipped() {
+                                let fault = match O::REQUESTS.has(Requests::SKIPS) && op.may_be_skipped() {
                                     true => launch.skip(here, warp_id, calls(&self.frames, entry.frame), fault),
                                     false => Err(fault),
                                 };
@@ -249,7 +251,7 @@ impl WarpState {
                             if let Matrix::Group(group) = &**op {
                                 observer.async_group(here, warp_id, active, *group);
                             }
-                            if O::MISTAKES {
+                            if O::REQUESTS.has(Requests::ASYNCHRONOUS) {
                                 told_of_issues(observer, launch, here, warp_id, env.cluster);
                             }
                         }
@@ -279,7 +281,7 @@ impl WarpState {
                     let inst = &code[pc as usize];
                     self.now = launch.clock + cluster.clock - u64::from(left);
                     let next = self.other(launch, shared, site(pc), inst, mask, active)?;
-                    if O::WATCHES
+                    if O::REQUESTS.has(Requests::CALLS)
                         && active != 0
                         && let Op::ClusterBarrier { waits, .. } = inst.op
                     {
@@ -288,7 +290,7 @@ impl WarpState {
                     for (address, bytes) in self.allocated.drain(..) {
                         observer.given(address, bytes);
                     }
-                    if O::STEPS
+                    if O::REQUESTS.has(Requests::STEPS)
                         && let Some(change) = self.changed.take()
                     {
                         observer.frames(site(pc), warp_id, active, &change);
@@ -449,7 +451,7 @@ fn calls(frames: &[Frame], innermost: u32) -> impl Iterator<Item = Site> {
 #[inline(always)]
 fn told<O: Observer>(observer: &mut O, launch: &LaunchState<'_>, site: Site, warp_id: WarpId, access: &Access<'_>) {
     observer.access(site, warp_id, access);
-    if O::LOCATES {
+    if O::REQUESTS.has(Requests::PLACES) {
         let find = |space, address| launch.place(space, address);
         observer.located(site, warp_id, access, &Places(&find));
     }

@@ -3,7 +3,7 @@
 use super::execute::Next;
 use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
 use crate::code::{Barrier, Op, ReduceOp, Reg};
-use crate::observe::{Mistake, Observer, Site, WarpId};
+use crate::observe::{Mistake, Observer, Requests, Site, WarpId};
 use crate::regs::{ALL, LANES, lanes};
 use crate::run::block::{BlockFault, CLUSTER_BARRIER, LaunchState, WaitedForThread};
 use crate::run::fault::FaultKind;
@@ -339,7 +339,7 @@ impl WarpState {
             if together != 0 {
                 observer.warp_barrier(site, warp_id, together);
             }
-            if !O::MISTAKES {
+            if !O::REQUESTS.has(Requests::MISTAKES) {
                 continue;
             }
             if absent_sources != 0 {
