@@ -32,11 +32,13 @@ fn said(output: &Output) -> String {
 
 /// The options of cargo for a project, with which it uses what is compiled of other people's crates for this workspace.
 /// Optimizing the simulator takes much longer than these tests.
-const OPTIONS: [&str; 8] = [
+const OPTIONS: [&str; 10] = [
     "--config",
     "profile.dev.debug=false",
     "--config",
     "profile.dev.package.simt-ptx.opt-level=0",
+    "--config",
+    "profile.dev.package.simt-isa.opt-level=0",
     "--config",
     "profile.dev.package.ladder-driver.opt-level=0",
     "--config",
