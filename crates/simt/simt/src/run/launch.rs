@@ -301,10 +301,6 @@ impl Machine {
             }
             return Err(refused(problem));
         }
-        let threads = match self.config.schedule {
-            Schedule::Fixed if !O::REQUESTS.has(Requests::ONE_THREAD) => self.threads(),
-            Schedule::Fixed | Schedule::RoundRobin | Schedule::Random(_) => 1,
-        };
         let merged = Mutex::new(observer);
         let each = u64::from(state.cluster_blocks());
         let chosen = chosen.map(|chosen| {
@@ -312,6 +308,12 @@ impl Machine {
             let numbers = chosen.iter().map(|block| state.cluster_number(*block));
             numbers.filter(|number| each == 1 || seen.insert(*number)).collect::<Vec<u64>>()
         });
+        // To wake the other threads takes longer than a small block.
+        let clusters = chosen.as_ref().map_or(all / each, |chosen| chosen.len() as u64);
+        let threads = match self.config.schedule {
+            Schedule::Fixed if !O::REQUESTS.has(Requests::ONE_THREAD) && clusters > 1 => self.threads(),
+            Schedule::Fixed | Schedule::RoundRobin | Schedule::Random(_) => 1,
+        };
         let blocks = Blocks::new(chosen.as_deref(), all / each, (room / each).max(1), threads, self.config.schedule);
         let thread = || HostThread::new(&state, &blocks, || merged.lock().expect("no observer panics").fork());
         let merge = |seen: &mut dyn Iterator<Item = O>| {
