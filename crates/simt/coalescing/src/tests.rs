@@ -29,13 +29,14 @@ const STRIDED: &str = "
 
 /// What the check finds in a launch of four warps.
 fn found(stride: u32) -> (Vec<Uncoalesced>, String) {
-    let function = Module::from_ptx(STRIDED).unwrap().function("strided").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let from = machine.zeroed::<u32>(128 * 8).unwrap();
-    let to = machine.zeroed::<u32>(128).unwrap();
+    let function =
+        Module::from_ptx(STRIDED).and_then(|module| module.function("strided")).expect("the kernel is valid PTX");
+    let mut machine = Machine::new(Config::default()).expect("the host has threads");
+    let from = machine.zeroed::<u32>(128 * 8).expect("a few kilobytes");
+    let to = machine.zeroed::<u32>(128).expect("a few bytes");
     let args = [from.into(), to.into(), stride.into()];
     let launch = Launch::new(&function, [1, 1, 1], [128, 1, 1], &args);
-    let found = check(&mut machine, &launch, 1.0).unwrap();
+    let found = check(&mut machine, &launch, 1.0).expect("the kernel runs");
     let text = found.iter().map(|own| own.diagnostic(&function).text(Default::default())).collect();
     (found, text)
 }

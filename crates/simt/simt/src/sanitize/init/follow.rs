@@ -82,7 +82,7 @@ impl Init {
                 Matrix::Transpose(_) => follower.set_everywhere(step),
                 // The sums of a warp group count as defined: they are not followed to the end of the products.
                 Matrix::GroupMultiply(_) | Matrix::Rows(_) | Matrix::Tile(_) | Matrix::Group(_) | Matrix::Nothing => {
-                    follower.defines(step, mask)
+                    follower.defines(step, mask);
                 }
             },
             Op::Memory(Memory::Address(AddressOp::Zero { .. })) => follower.defines(step, mask),
