@@ -3,8 +3,6 @@
 use ptx::ast::Space;
 use ptx::opcode::{is_float, space};
 
-use crate::table::entry;
-
 /// The class of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Class {
@@ -70,7 +68,7 @@ impl Section {
         })
     }
 
-    fn class(self, opcode: &str) -> Class {
+    pub(crate) fn class(self, opcode: &str) -> Class {
         match self {
             Self::Arithmetic if opcode.split('.').any(is_float) => Class::Float,
             Self::Arithmetic => Class::Integer,
@@ -78,10 +76,4 @@ impl Section {
             Self::Of(class) => class,
         }
     }
-}
-
-/// The class of an opcode with its modifiers; `None` for an opcode that is not in the table.
-#[must_use]
-pub fn class(opcode: &str) -> Option<Class> {
-    Some(entry(opcode)?.section(opcode).class(opcode))
 }

@@ -9,9 +9,9 @@ mod needs;
 mod registers;
 mod table;
 
-pub use class::{Class, class};
+pub use class::Class;
 pub use expected::{Expected, Kind, Predicate, is_type};
-pub use matching::find;
+pub use matching::{class, find};
 pub use needs::{Needs, Reach, Target};
 pub use registers::Registers;
 pub use table::{Row, Slot, names, rows, sets};

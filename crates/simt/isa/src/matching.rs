@@ -1,5 +1,6 @@
-//! Finding the row of an instruction.
+//! Finding the row and the class of an instruction.
 
+use crate::class::Class;
 use crate::table::{Row, Slot, entry};
 
 impl Row {
@@ -51,4 +52,10 @@ pub fn find(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Row)> 
         return Some(first);
     }
     rows.find(|(_, row)| row.takes(operands)).or(Some(first))
+}
+
+/// The class of an opcode with its modifiers; `None` for an opcode that is not in the table.
+#[must_use]
+pub fn class(opcode: &str) -> Option<Class> {
+    Some(entry(opcode)?.section(opcode).class(opcode))
 }

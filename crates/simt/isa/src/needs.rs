@@ -4,8 +4,6 @@ use std::fmt;
 
 use ptx::ast::Module;
 
-use crate::table::Slot;
-
 /// The PTX version and the target that an instruction needs. The default is PTX 6.0 and sm_70, or older.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Needs {
@@ -101,29 +99,5 @@ impl fmt::Display for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let suffix = if self.reach == Reach::Later { "" } else { "a" };
         write!(f, "sm_{}{suffix}", self.number)
-    }
-}
-
-/// What some instructions need more than their row or all rows.
-#[derive(Debug, Clone)]
-pub(crate) struct Rule {
-    /// Words of the opcode, one of each slot.
-    pub(crate) slots: Vec<Slot>,
-    /// The number of operands, if that makes the difference.
-    pub(crate) operands: Option<usize>,
-    pub(crate) needs: Needs,
-}
-
-impl Rule {
-    /// Whether the rule is about an instruction with these words, in the order of its row.
-    pub(crate) fn is_about(&self, words: &[&str], operands: usize) -> bool {
-        let mut last = 0;
-        let has = |slot: &Slot| {
-            let first = if slot.follows { last + 1 } else { 1 };
-            let found = (first..words.len()).find(|at| slot.words.contains(&words[*at]));
-            last = found.unwrap_or(last);
-            found.is_some()
-        };
-        self.operands.is_none_or(|own| own == operands) && self.slots.iter().all(has)
     }
 }

@@ -5,7 +5,7 @@ use std::sync::{LazyLock, OnceLock};
 
 use crate::class::Section;
 use crate::expected::Expected;
-use crate::needs::{Needs, Rule};
+use crate::needs::Needs;
 
 /// Modifiers of which an opcode has one.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -289,4 +289,28 @@ fn in_range(before: &str, range: &str) -> impl Iterator<Item = &'static str> {
     let (from, to, step) = (number(0), number(1), number(3));
     // The table's words live as long as the program.
     (from..=to).step_by(step).map(move |number| &*format!("{before}{number}{}", parts[4]).leak())
+}
+
+/// What some instructions need more than their row or all rows.
+#[derive(Debug, Clone)]
+pub(crate) struct Rule {
+    /// Words of the opcode, one of each slot.
+    pub(crate) slots: Vec<Slot>,
+    /// The number of operands, if that makes the difference.
+    pub(crate) operands: Option<usize>,
+    pub(crate) needs: Needs,
+}
+
+impl Rule {
+    /// Whether the rule is about an instruction with these words, in the order of its row.
+    pub(crate) fn is_about(&self, words: &[&str], operands: usize) -> bool {
+        let mut last = 0;
+        let has = |slot: &Slot| {
+            let first = if slot.follows { last + 1 } else { 1 };
+            let found = (first..words.len()).find(|at| slot.words.contains(&words[*at]));
+            last = found.unwrap_or(last);
+            found.is_some()
+        };
+        self.operands.is_none_or(|own| own == operands) && self.slots.iter().all(has)
+    }
 }

@@ -8,7 +8,7 @@ use simt::memory::Memory;
 use simt::observe::AsyncGroup;
 use simt_isa::Class;
 
-use crate::steps::Instruction;
+use crate::instruction::Instruction;
 
 /// The rounds of a loop that `ptxas` makes one of.
 pub(crate) const UNROLLED: u32 = 4;

@@ -20,6 +20,7 @@ mod accesses;
 mod asynchronous;
 mod booked;
 mod cost;
+mod instruction;
 mod log;
 mod observer;
 mod resource_use;
