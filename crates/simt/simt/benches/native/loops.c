@@ -35,6 +35,7 @@ void matmul(input in, output out, unsigned n) {
         memset(to, 0, n * sizeof *to);
         for (unsigned k = 0; k < n; k++) {
             float left = a[row * n + k];
+#pragma omp simd
             for (unsigned column = 0; column < n; column++) to[column] += left * b[k * n + column];
         }
     }
@@ -109,6 +110,7 @@ void xorshift(input unused, output out, unsigned n) {
 void stencil(input in, output out, unsigned n) {
 #pragma omp parallel for
     for (unsigned y = 1; y < n - 1; y++)
+#pragma omp simd
         for (unsigned x = 1; x < n - 1; x++) {
             unsigned at = y * n + x;
             out[at] = 0.2f * (in[at] + in[at - 1] + in[at + 1] + in[at - n] + in[at + n]);
