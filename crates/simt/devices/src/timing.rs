@@ -20,7 +20,7 @@ pub struct Latencies {
     pub l2: u32,
     /// A load from memory.
     pub memory: u32,
-    /// From the last warp's arrival at a barrier to the first instruction behind it.
+    /// From the last warp's arrival at a barrier to the first instruction after it.
     pub barrier: u32,
     /// The sums of `mma` of 16 x 8 x 16 halves.
     #[serde(default = "ampere_mma")]
@@ -46,7 +46,7 @@ pub struct Latencies {
     /// What a bulk copy from shared memory takes longer than its bytes, until they have been read.
     #[serde(default)]
     pub bulk_store: u32,
-    /// From the last arrival at a cluster's barrier to the first instruction behind it.
+    /// From the last arrival at a cluster's barrier to the first instruction after it.
     #[serde(default)]
     pub cluster: u32,
 }
@@ -56,7 +56,8 @@ fn ampere_mma() -> u32 {
     33
 }
 
-/// What the units of a multiprocessor do in a clock that work beside its warps. Those of which nothing is known take no time.
+/// The rates of the units of a multiprocessor that work independently of its warps, for each clock cycle. A unit without a known
+/// rate takes no time.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Rates {
     /// Additions of products of two halves by the tensor cores.

@@ -156,7 +156,7 @@ impl Expected {
         Self { is_written: true, is_read: false, ..Self::read(kind) }
     }
 
-    /// The operand that the table writes so: `d|p: b32|_`, `[a]`, and with a `}` behind it if it can be left out.
+    /// The operand that the table writes so: `d|p: b32|_`, `[a]`, and followed by `}` if it can be left out.
     pub(crate) fn parse(text: &'static str) -> Option<Self> {
         let is_optional = text.ends_with('}');
         let text = text.trim_end_matches(['{', '}']);

@@ -38,119 +38,33 @@ const fn square(n: u32) -> [u32; 3] {
     [n.div_ceil(16), n.div_ceil(16), 1]
 }
 
+/// A kernel with the fields of [`Kernel`], in their order.
+const fn kernel(
+    name: &'static str,
+    sizes: [u32; 2],
+    elements: fn(usize) -> [usize; 2],
+    grid: fn(u32) -> [u32; 3],
+    block: [u32; 3],
+    tolerance: f32,
+) -> Kernel {
+    Kernel { name, sizes, elements, grid, block, tolerance }
+}
+
 const KERNELS: [Kernel; 14] = [
-    Kernel {
-        name: "saxpy",
-        sizes: [1 << 22, 1 << 10],
-        elements: |n| [n, n],
-        grid: line,
-        block: [256, 1, 1],
-        tolerance: 1e-6,
-    },
-    Kernel {
-        name: "mandelbrot",
-        sizes: [512, 32],
-        elements: |n| [1, n * n],
-        grid: square,
-        block: [16, 16, 1],
-        tolerance: 1e-6,
-    },
-    Kernel {
-        name: "matmul",
-        sizes: [256, 32],
-        elements: |n| [2 * n * n, n * n],
-        grid: square,
-        block: [16, 16, 1],
-        tolerance: 1e-5,
-    },
-    Kernel {
-        name: "matmul_tiled",
-        sizes: [256, 32],
-        elements: |n| [2 * n * n, n * n],
-        grid: square,
-        block: [16, 16, 1],
-        tolerance: 1e-5,
-    },
-    Kernel {
-        name: "tensor_matmul",
-        sizes: [256, 32],
-        elements: |n| [2 * n * n, n * n],
-        grid: |n| [n / 8, n / 16, 1],
-        block: [32, 1, 1],
-        tolerance: 2e-3,
-    },
-    Kernel {
-        name: "transpose",
-        sizes: [2048, 64],
-        elements: |n| [n * n, n * n],
-        grid: |n| [n / 32, n / 32, 1],
-        block: [32, 8, 1],
-        tolerance: 0.0,
-    },
-    Kernel {
-        name: "histogram",
-        sizes: [1 << 22, 1 << 12],
-        elements: |n| [n, 256],
-        grid: |_| [64, 1, 1],
-        block: [256, 1, 1],
-        tolerance: 0.0,
-    },
-    Kernel {
-        name: "reduction",
-        sizes: [1 << 22, 1 << 12],
-        elements: |n| [n, 1],
-        grid: |_| [64, 1, 1],
-        block: [256, 1, 1],
-        tolerance: 1e-4,
-    },
-    Kernel {
-        name: "nbody",
-        sizes: [2048, 64],
-        elements: |n| [3 * n, 3 * n],
-        grid: line,
-        block: [256, 1, 1],
-        tolerance: 1e-4,
-    },
-    Kernel {
-        name: "xorshift",
-        sizes: [1 << 20, 1 << 10],
-        elements: |n| [1, n],
-        grid: line,
-        block: [256, 1, 1],
-        tolerance: 0.0,
-    },
-    Kernel {
-        name: "stencil",
-        sizes: [2048, 64],
-        elements: |n| [n * n, n * n],
-        grid: square,
-        block: [16, 16, 1],
-        tolerance: 1e-6,
-    },
-    Kernel {
-        name: "softmax",
-        sizes: [1024, 32],
-        elements: |n| [n * n, n * n],
-        grid: |n| [n.div_ceil(8), 1, 1],
-        block: [256, 1, 1],
-        tolerance: 1e-5,
-    },
-    Kernel {
-        name: "rmsnorm",
-        sizes: [1024, 32],
-        elements: |n| [n * n, n * n],
-        grid: |n| [n.div_ceil(8), 1, 1],
-        block: [256, 1, 1],
-        tolerance: 1e-5,
-    },
-    Kernel {
-        name: "attention",
-        sizes: [512, 64],
-        elements: |n| [96 * n, 32 * n],
-        grid: |n| [n / 64, 1, 1],
-        block: [64, 1, 1],
-        tolerance: 1e-5,
-    },
+    kernel("saxpy", [1 << 22, 1 << 10], |n| [n, n], line, [256, 1, 1], 1e-6),
+    kernel("mandelbrot", [512, 32], |n| [1, n * n], square, [16, 16, 1], 1e-6),
+    kernel("matmul", [256, 32], |n| [2 * n * n, n * n], square, [16, 16, 1], 1e-5),
+    kernel("matmul_tiled", [256, 32], |n| [2 * n * n, n * n], square, [16, 16, 1], 1e-5),
+    kernel("tensor_matmul", [256, 32], |n| [2 * n * n, n * n], |n| [n / 8, n / 16, 1], [32, 1, 1], 2e-3),
+    kernel("transpose", [2048, 64], |n| [n * n, n * n], |n| [n / 32, n / 32, 1], [32, 8, 1], 0.0),
+    kernel("histogram", [1 << 22, 1 << 12], |n| [n, 256], |_| [64, 1, 1], [256, 1, 1], 0.0),
+    kernel("reduction", [1 << 22, 1 << 12], |n| [n, 1], |_| [64, 1, 1], [256, 1, 1], 1e-4),
+    kernel("nbody", [2048, 64], |n| [3 * n, 3 * n], line, [256, 1, 1], 1e-4),
+    kernel("xorshift", [1 << 20, 1 << 10], |n| [1, n], line, [256, 1, 1], 0.0),
+    kernel("stencil", [2048, 64], |n| [n * n, n * n], square, [16, 16, 1], 1e-6),
+    kernel("softmax", [1024, 32], |n| [n * n, n * n], |n| [n.div_ceil(8), 1, 1], [256, 1, 1], 1e-5),
+    kernel("rmsnorm", [1024, 32], |n| [n * n, n * n], |n| [n.div_ceil(8), 1, 1], [256, 1, 1], 1e-5),
+    kernel("attention", [512, 64], |n| [96 * n, 32 * n], |n| [n / 64, 1, 1], [64, 1, 1], 1e-5),
 ];
 
 fn main() {
@@ -171,6 +85,8 @@ fn main() {
     }
     // SAFETY: the library was just compiled from `loops.c`, and loading it runs nothing but OpenMP's initialization.
     let loops = unsafe { Library::new(&library) }.expect("it was just compiled");
+    // It stays loaded: OpenMP's threads still run in it when `main` returns.
+    let loops = Box::leak(Box::new(loops));
     let module = Module::from_ptx(PTX).expect("the kernels are PTX");
     println!("{:<14} {:>8} {:>12} {:>12} {:>8}", "kernel", "n", "native", "simt", "ratio");
     let mut ratios = Vec::new();

@@ -3,7 +3,7 @@
 //! The machine is generic over the observer of a launch. The plain one, `()`, asks for nothing, and the
 //! compiler removes the calls. Where speed does not matter, a [`DynObserver`] is an observer too, as a [`Boxed`].
 //!
-//! The crate `simt-coalescing` is an example: a check of about a hundred lines in a crate of its own.
+//! The crate `simt-coalescing` is an example: a check of about a hundred lines in a separate crate.
 
 /// Calls a macro with what observers are told, as the methods of [`Observer`].
 macro_rules! every_event {

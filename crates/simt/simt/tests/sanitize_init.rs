@@ -323,7 +323,7 @@ fn lanes_that_take_no_part_in_a_shuffle_give_nothing() {
 
 #[test]
 fn registers_that_hold_undefined_values_are_defined_by_what_is_written_next() {
-    // Lanes from 32 on load what nobody has written.
+    // Threads 32 to 63 load words that the host has not written.
     for (define, decide) in [
         ("activemask.b32 %r3;", "setp.ne.u32 %p1, %r3, 0;"),
         ("elect.sync %r3|%p2, -1;", "setp.ne.u32 %p1, %r3, 99;"),

@@ -39,7 +39,7 @@ impl<'a> Instruction<'a> {
         self.opcode.split('.').skip(1).any(|own| own == modifier)
     }
 
-    /// Whether it reads a register with such a value from the begin of the frame.
+    /// Whether it reads a register whose initial value in the frame matches `is`.
     pub(crate) fn reads_initial(&self, is: impl Fn(&FrameInit) -> bool) -> bool {
         self.operands.reads.iter().filter_map(|reg| self.initial.get(reg)).any(is)
     }

@@ -1,5 +1,5 @@
 //! The critical path of a launch: how long a block takes that runs alone on a multiprocessor, and what it uses of the
-//! multiprocessor: issue slots, wavefronts, and traffic behind the L1.
+//! multiprocessor: issue slots, wavefronts, and traffic below the L1.
 //!
 //! [`CriticalPath`] is an [`Observer`](simt::observe::Observer). It keeps a clock for each warp of a block. An instruction begins
 //! when the one before it was issued and the registers that it reads are available. The registers that it writes are available
@@ -7,7 +7,7 @@
 //! that of its longest warp: the *critical path*, in which all loads that a thread has in flight together count once.
 //!
 //! Contention between warps and blocks is not part of it: a model of a whole device adds it. The exceptions are the tensor
-//! cores and the units that make bulk copies. They work beside the warps, and each finishes one operation after the other.
+//! cores and the units that make bulk copies. They work independently of the warps, and each unit executes one operation at a time.
 //!
 //! Waits for other blocks are not part of it either. A warp that polls a word counts as if its first look had found what the
 //! last one found, because the number of looks depends on the simulator's schedule. [`ResourceUse::waits`] says how long the

@@ -11,7 +11,7 @@ use simt_isa::Class;
 use crate::cost::{Cost, Kind, Pipe, Step};
 use crate::instruction::Instruction;
 
-/// The numbers of the registers of all functions. A register that a frame fills has none: nobody waits for it.
+/// The numbers of the registers of all functions. A register with an initial value has none: no instruction waits for it.
 type Numbers = HashMap<(usize, Reg), u32>;
 
 /// The steps of a program's functions, and how many registers they have together.

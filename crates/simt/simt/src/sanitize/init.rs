@@ -165,20 +165,7 @@ fn is_told(op: &Op) -> bool {
                 | TextureOp::Reduce(..)
                 | TextureOp::ReduceFormatted(..)
         ),
-        Op::Memory(_) | Op::Matrix(_) => true,
-        Op::Alu(_)
-        | Op::Warp(_)
-        | Op::Branch { .. }
-        | Op::BranchIndexed { .. }
-        | Op::Call(_)
-        | Op::Stack(_)
-        | Op::Return
-        | Op::Exit
-        | Op::Trap
-        | Op::Barrier(_)
-        | Op::ClusterBarrier { .. }
-        | Op::Clock { .. }
-        | Op::Nothing => true,
+        _ => true,
     }
 }
 

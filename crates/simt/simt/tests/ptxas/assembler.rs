@@ -30,7 +30,7 @@ pub(crate) fn verdicts(ptxas: &Found, target: &str, all: &[String]) -> Vec<Optio
     verdicts_in(ptxas, target, &cases::frame(target), all)
 }
 
-/// The same in modules with this text before and behind the instructions.
+/// The same in modules with this text before and after the instructions.
 pub(crate) fn verdicts_in(
     ptxas: &Found,
     target: &str,
@@ -41,8 +41,7 @@ pub(crate) fn verdicts_in(
     in_two(&texts, |cases| batch(ptxas, target, frame, cases)).concat()
 }
 
-/// All that ptxas has against each instruction in a module with this text before and behind them, or what it has
-/// against the first.
+/// All of ptxas's complaints about each instruction in a module with this text before and after the instructions.
 pub(crate) fn complaints(ptxas: &Found, target: &str, frame: &(String, String), all: &[String]) -> Vec<Vec<String>> {
     // After an operand `_`, which an old PTX does not have, ptxas reads no further.
     let texts: Vec<&[String]> =

@@ -25,7 +25,7 @@ const TARGETS: [(&str, (u32, u32)); 10] = [
 /// What the default of [`Needs`] stands for.
 const OLDEST: ((u32, u32), u32) = ((6, 0), 70);
 
-/// The text before and behind instructions with the registers of samples.
+/// The text before and after instructions, which declares the registers of samples.
 fn frame((major, minor): (u32, u32), target: &str, has_b128: bool) -> (String, String) {
     let before = format!(
         ".version {major}.{minor}\n.target {target}\n.address_size 64\n\
