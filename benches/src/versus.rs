@@ -12,7 +12,7 @@ use host::device::Choice;
 use host::selection::Selection;
 use host::{Ladder, Provenance};
 use serde::{Deserialize, Serialize};
-use simt::diagnostic::complain;
+use simt_check::diagnostic::complain;
 
 use crate::cases::{self, Case};
 use crate::contest::contest;

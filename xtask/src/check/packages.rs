@@ -8,7 +8,7 @@ use crate::console::{Failure, Result};
 use crate::process::{cargo, root, succeed, target_folder};
 
 const PACKAGES: &str = "cuda_std cuda_std_macros cuda_builder ladder-locate ladder-devices ladder-driver ladder-libcuda ladder-profile \
-                        ladder-report cust_core find_cuda_helper ladder-ptx simt-cli simt-isa simt-ptx simt-timing simt_test";
+                        ladder-report cust_core find_cuda_helper ladder-ptx simt-check simt-cli simt-isa simt-ptx simt-timing simt_test";
 
 /// Has cargo package the crates and build each from its package, then builds the documents of the packages.
 ///

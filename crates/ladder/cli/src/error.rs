@@ -1,7 +1,7 @@
 //! The errors of the program, with their exit codes.
 
 /// Everything that can keep a command from being done. Each message is a text as
-/// [`complain`](simt::diagnostic::complain) draws it.
+/// [`complain`](simt_check::diagnostic::complain) draws it.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {

@@ -15,8 +15,8 @@ use engine::names::did_you_mean;
 use engine::{Catalog, Provenance};
 use ranks::SharedLadder;
 use signal_hook::consts::SIGINT;
-use simt::diagnostic::complain;
 use simt::run::{interruption, is_interrupted};
+use simt_check::diagnostic::complain;
 use simt_cli::complain_about_arguments;
 
 use crate::command::{Command, Env, INTERRUPTED, Output, Program};

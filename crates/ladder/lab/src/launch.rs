@@ -7,8 +7,8 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use clap::{ArgMatches, Args, FromArgMatches};
-use simt::diagnostic::complain;
 use simt::run::is_interrupted;
+use simt_check::diagnostic::complain;
 
 use cli::Env;
 use cli::Error;

@@ -6,7 +6,7 @@ use std::path::Path;
 use rung::Pitfall;
 use rung::pitfall::{Argument, Check, FAULT, OTHER};
 use simt::Module;
-use simt::sanitize::Finding;
+use simt_check::Finding;
 
 use crate::Error;
 use crate::check::{Launched, launch};

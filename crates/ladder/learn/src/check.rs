@@ -7,8 +7,8 @@ use devices::Limits;
 use devices::occupancy::{self, Block, Usage};
 use serde::Serialize;
 use simt::counters::Value;
-use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Arg, Buffer, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
+use simt_check::{Check, Checks, Finding, Sanitized};
 
 use crate::Error;
 use crate::exercise::{Argument, BufferState, Case, Exercise, Goal, WARPS_PER_SM};
@@ -311,7 +311,7 @@ pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Re
         return Ok(Err(problem));
     }
     let launch = Launch::new(function, case.grid, case.block, &args).with_shared_bytes(case.shared_bytes);
-    let Sanitized { result, mut findings, .. } = machine.launch_sanitized(&launch, Checks::ALL);
+    let Sanitized { result, mut findings, .. } = Checks::ALL.launch(&mut machine, &launch);
     findings.iter_mut().for_each(|finding| with_names(finding, &names));
     let (counters, fault) = match result {
         Ok(counters) => (Some(counters), None),

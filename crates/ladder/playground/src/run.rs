@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 use simt::counters::Counters;
-use simt::sanitize::{Checks, Finding};
 use simt::{Config, Function, LaunchError, LoadError, Machine};
+use simt_check::{Checks, Finding};
 
 use crate::request::Argument;
 use crate::trace::{Recorder, Trace};
@@ -128,7 +128,7 @@ pub(crate) fn record(machine: &mut Machine, launch: &simt::Launch<'_>, block: u6
 
 /// Launches a kernel with all checks.
 pub(crate) fn check(machine: &mut Machine, launch: &simt::Launch<'_>) -> (Checked, Result<Counters, LaunchError>) {
-    let sanitized = machine.launch_sanitized(launch, Checks::ALL);
+    let sanitized = Checks::ALL.launch(machine, launch);
     (Checked { findings: sanitized.findings, notes: sanitized.notes }, sanitized.result)
 }
 

@@ -7,8 +7,8 @@ use clap::{Args, Parser, Subcommand};
 
 use super::spec::Spec;
 use simt::run::Schedule;
-use simt::sanitize::Checks;
 use simt::{Module, demangled};
+use simt_check::Checks;
 
 /// Runs GPU kernels on the CPU: PTX text, warp by warp, with counters of what a GPU would do.
 #[derive(Debug, Parser)]

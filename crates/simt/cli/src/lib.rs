@@ -30,9 +30,9 @@ use args::{Arguments, Command};
 pub use args::{LaunchArguments, SPECS};
 pub use launches::{OpenLaunch, OpenLaunches};
 use simt::MemoryError;
-use simt::diagnostic::{Diagnostic, Style, complain};
 use simt::run::Fault;
 use simt::{LoadError, Module};
+use simt_check::diagnostic::{Diagnostic, Style, complain};
 
 /// An error that ends the program: what the user is told, and the exit code.
 #[derive(Debug)]

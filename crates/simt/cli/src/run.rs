@@ -12,9 +12,9 @@ use super::spec::Spec;
 use super::{Failure, style};
 use simt::counters::{Counters, Metric, Value};
 use simt::demangled;
-use simt::diagnostic::{Diagnostic, texts};
 use simt::run::{LaunchError, Machine};
-use simt::sanitize::{Check, Sanitized};
+use simt_check::diagnostic::{Diagnostic, texts};
+use simt_check::{Check, Sanitized};
 
 pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Failure> {
     for (index, wanted) in args
@@ -47,7 +47,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         let launch = own.launch();
         let start = Instant::now();
         let counted = if !args.sanitize.is_empty() {
-            let sanitized = machine.launch_sanitized(&launch, args.sanitize);
+            let sanitized = args.sanitize.launch(&mut machine, &launch);
             let Sanitized { result, findings: mut found, notes: mut left } = sanitized;
             findings.append(&mut found);
             notes.append(&mut left);

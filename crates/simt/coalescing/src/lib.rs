@@ -10,10 +10,10 @@
 use std::collections::BTreeMap;
 
 use simt::counters::SECTOR;
-use simt::diagnostic::Diagnostic;
 use simt::observe::{Access, AccessKind, Observer, Site, Space, WarpId};
 use simt::run::Position;
 use simt::{Function, Launch, LaunchError, Machine};
+use simt_check::diagnostic::Diagnostic;
 
 /// The sectors of an instruction's accesses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -12,9 +12,9 @@ use profile::{Geometry, Recorder, Watch};
 use rustc_hash::FxHasher;
 use serde::Serialize;
 use simt::counters::SiteCounters;
-use simt::diagnostic::{Diagnostic, Style, texts};
-use simt::sanitize::{Checks, Sanitized};
 use simt::{Function, Launch, LaunchError, Machine};
+use simt_check::diagnostic::{Diagnostic, Style, texts};
+use simt_check::{Checks, Sanitized};
 
 use crate::launch::{LaunchRecord, Section};
 use crate::sources::SourceFiles;
@@ -155,7 +155,7 @@ impl Report {
         let (done, explained) = match recorder {
             Ok(recorder) => {
                 let mut explained = None;
-                let done = machine.launch_sanitized_with(launch, checks, recorder.observers());
+                let done = checks.launch_with(machine, launch, recorder.observers());
                 let done = done.map(|seen| {
                     let launch = explained.insert(recorder.finish(seen));
                     launch.recording.counters.clone()
@@ -346,7 +346,7 @@ impl Launches {
 
 /// Runs a launch with sanitizers, and counts what its instructions do.
 pub fn run(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
-    machine.launch_sanitized_with(launch, checks, SiteCounters::new(launch.function))
+    checks.launch_with(machine, launch, SiteCounters::new(launch.function))
 }
 
 fn key(launch: &Launch<'_>) -> Key {

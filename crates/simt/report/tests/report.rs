@@ -5,8 +5,8 @@ use std::path::Path;
 
 use devices::Description;
 use report::{Form, Report};
-use simt::sanitize::{Check, Checks};
 use simt::{Config, Function, Launch, Machine, Module};
+use simt_check::{Check, Checks};
 
 /// `strided(data)`: each lane loads and stores a word of a separate line. `beyond(data)` stores 4 GiB after its start.
 const KERNELS: &str = ".version 8.0

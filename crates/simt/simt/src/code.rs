@@ -250,6 +250,11 @@ impl Func {
     pub fn operands(&self) -> impl Iterator<Item = Operands<'_>> {
         self.operands.iter()
     }
+
+    /// What the instruction at `pc` reads and writes.
+    pub fn operands_of(&self, pc: usize) -> Operands<'_> {
+        self.operands.of(pc)
+    }
 }
 
 /// The place in the text that an instruction comes from.
@@ -265,7 +270,7 @@ pub struct Origin {
 
 impl Program {
     /// Whether a function fulfils this.
-    pub(crate) fn any(&self, is: impl Fn(&Func) -> bool) -> bool {
+    pub fn any(&self, is: impl Fn(&Func) -> bool) -> bool {
         self.functions.iter().any(is)
     }
 
@@ -373,17 +378,17 @@ pub struct Program {
     pub required_cluster: Option<[u32; 3]>,
     /// `.explicitcluster`
     pub explicit_cluster: bool,
-    /// What checks have found out about it.
-    pub(crate) kept: Arc<AnalysisCache>,
+    /// The results of analyses of this program, for its next launch.
+    pub analyses: Arc<AnalysisCache>,
 }
 
-/// What others have found out about a program, for its next launch: one value of each type.
+/// The results of analyses of a program, one value of each type, which observers keep from launch to launch.
 #[derive(Debug, Default)]
-pub(crate) struct AnalysisCache(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
+pub struct AnalysisCache(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 
 impl AnalysisCache {
-    /// The value of this type, which `make` finds out if nobody has asked before.
-    pub(crate) fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+    /// Returns the value of this type. `make` computes it the first time.
+    pub fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let known = kept.iter().find_map(|own| own.clone().downcast().ok());
         known.unwrap_or_else(|| {

@@ -50,7 +50,7 @@ impl fmt::Write for Bounded {
 }
 
 /// A variable in words, by its name without the path: "variable `TILE`".
-pub(crate) fn variable(name: &str) -> String {
+pub fn variable(name: &str) -> String {
     let name = demangled(name);
     match name.rsplit("::").next().unwrap_or_default() {
         // What `shared_array!` makes.

@@ -216,6 +216,11 @@ pub(crate) fn best() -> &'static HostSimd {
     versions().last().expect("the portable one is always there")
 }
 
+/// Executes an instruction on the lanes of `mask` if it is one of [`Alu`], whatever its guard is.
+pub fn execute_alu(inst: &Inst, regs: &mut Regs<'_>, mask: u32) {
+    (best().run_alu)(std::slice::from_ref(inst), regs, mask);
+}
+
 impl HostSimd {
     /// Runs a memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`
     /// what it accesses. `at` is room for addresses.

@@ -14,8 +14,8 @@
 //!   turns whole functions into code; [`Module`] holds the kernels of a text. `names` finds them.
 //! - `host_simd` compiles the hot parts for the instruction sets of the host's CPU.
 //! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and tells
-//!   an observer ([`observe`]) what happens. [`counters`] is such an observer, and [`sanitize`] checks
-//!   with one what a kernel does.
+//!   an observer ([`observe`]) what happens. [`counters`] is such an observer. The crates `simt-check`, with the
+//!   sanitizers, and `simt-timing` have others.
 //!
 //! The crate must not know of ladders, rungs or problems, of real GPUs and their drivers, or of how many
 //! multiprocessors or how much bandwidth a GPU has: it measures kernels, and a model of a device elsewhere combines
@@ -26,10 +26,8 @@ pub mod code;
 pub mod counters;
 mod decode;
 mod demangle;
-pub mod diagnostic;
 mod error;
 mod host_simd;
-mod language;
 mod layout;
 pub mod lower;
 pub mod matrix;
@@ -41,7 +39,6 @@ pub mod operands;
 pub mod params;
 pub mod regs;
 pub mod run;
-pub mod sanitize;
 mod source_frames;
 mod traffic;
 mod vectors;
@@ -50,7 +47,8 @@ pub mod warp;
 pub use counters::Counters;
 #[doc(hidden)]
 pub mod forms;
-pub use demangle::demangled;
+pub use demangle::{demangled, variable};
+pub use host_simd::execute_alu;
 pub use memory::global::{MemoryError, PhysicalMemory};
 pub use memory::tensor::{Im2col, Swizzle, TensorElement, TensorMap};
 pub use module::{Function, LoadError, Module};
@@ -58,3 +56,4 @@ pub use run::{
     Arg, Buffer, Config, Element, Fault, FaultKind, Frame, GeometryLimits, Instance, InstanceError, Launch,
     LaunchError, Machine, Observed, Schedule,
 };
+pub use source_frames::library_frames;

@@ -6,7 +6,7 @@
 
 pub(crate) mod layout;
 pub(crate) mod memory;
-pub(crate) mod multiply;
+pub mod multiply;
 pub(crate) mod number;
 pub(crate) mod sparse;
 pub(crate) mod warp_group;

@@ -37,7 +37,7 @@ use atomic::Atomic;
 use bulk::Bulk;
 pub use cluster::{Cluster, Place};
 pub use global::{Allocation, GlobalMemory};
-pub(crate) use in_flight::Group;
+pub use in_flight::Group;
 use load_store::{Destination, Load, Store, Width, put};
 pub use local::LocalMemory;
 use mbarrier::Mbarrier;
@@ -211,7 +211,7 @@ pub enum AccessProblem {
 
 impl AccessProblem {
     /// The reason in words, if it has its own.
-    pub(crate) fn words(&self) -> Option<&str> {
+    pub fn words(&self) -> Option<&str> {
         match self {
             Self::Synchronization(words) | Self::Other(words) => Some(words),
             Self::Misaligned | Self::OutOfBounds | Self::ReadOnly | Self::NotAtomic => None,
@@ -321,7 +321,7 @@ impl Memory {
     }
 
     /// The registers that hold the addresses of what it accesses.
-    pub(crate) fn address_registers(&self) -> Vec<Reg> {
+    pub fn address_registers(&self) -> Vec<Reg> {
         match self {
             Memory::Load(op) => vec![op.address.base],
             Memory::Store(op) => vec![op.address.base],

@@ -6,6 +6,7 @@ use crate::code::{ModuleVariable, Program};
 use crate::demangle::demangled;
 use crate::lower::{check, lower};
 use crate::names;
+use crate::observe::Site;
 use crate::source_frames::origin_at;
 use ptx::{ParseError, Source};
 
@@ -92,8 +93,27 @@ impl Function {
         self.program.variables.iter().filter_map(|number| self.module.variables[*number as usize].as_ref())
     }
 
+    /// Returns the opcode of an instruction and what follows it in the text.
+    ///
+    /// # Panics
+    /// When the kernel's program does not have the instruction.
+    pub fn text_at(&self, site: Site) -> &str {
+        let origin = &self.program.functions[site.function as usize].origins[site.pc as usize];
+        &self.module.ptx[origin.at as usize..]
+    }
+
+    /// Returns a variable of its module by its number; `None` if no kernel can use it.
+    pub fn variable(&self, number: usize) -> Option<&ModuleVariable> {
+        self.module.variables.get(number)?.as_ref()
+    }
+
+    /// Returns the addresses of its module's variables by their numbers; empty if each launch has separate variables.
+    pub fn variable_addresses(&self) -> &[u64] {
+        self.placed.as_ref().map_or(&[], |placed| &placed.addresses)
+    }
+
     /// The program that the kernel was lowered to.
-    pub fn program(&self) -> &Program {
+    pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
 }

@@ -5,7 +5,8 @@
 //!
 //! The crate `simt-coalescing` is an example: a check of about a hundred lines in a separate crate.
 
-/// Calls a macro with what observers are told, as the methods of [`Observer`].
+/// Calls a macro with the list of all events, which are the methods of [`Observer`].
+#[macro_export]
 macro_rules! every_event {
     ($make:ident) => {
         $make! {
@@ -74,7 +75,8 @@ macro_rules! every_event {
     };
 }
 
-/// Methods that do nothing, for observers that do not have their own.
+/// Makes each event of [`every_event`](crate::every_event) a method that does nothing: the defaults of a trait.
+#[macro_export]
 macro_rules! nothing {
     ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
         $(#[$doc])*
@@ -84,8 +86,6 @@ macro_rules! nothing {
         }
     )*};
 }
-
-pub(crate) use {every_event, nothing};
 
 mod blocks;
 mod boxed;
@@ -337,7 +337,6 @@ pub enum AsyncGroup {
 
 /// Something that the PTX ISA leaves undefined, where the machine goes on as a GPU may.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
 pub enum Mistake {
     /// A lane's `membermask` names another lane that executes the instruction too, but with another mask.
     DifferentMasks {
@@ -424,6 +423,9 @@ pub struct Place<'a> {
 pub struct Places<'a>(pub(crate) &'a dyn Fn(Space, u64) -> Option<Place<'a>>);
 
 impl<'a> Places<'a> {
+    /// Finds nothing.
+    pub const NONE: Self = Self(&|_, _| None);
+
     /// The memory that an address of the global, constant or shared space belongs to, as [`Access::addresses`] has it.
     /// `None` for other spaces, and where nothing is.
     pub fn find(&self, space: Space, address: u64) -> Option<Place<'a>> {

@@ -163,12 +163,12 @@ impl Regs<'_> {
     }
 
     /// A register's values, zero-extended.
-    pub(crate) fn wide(&self, reg: Reg) -> Lanes64 {
+    pub fn wide(&self, reg: Reg) -> Lanes64 {
         std::array::from_fn(|lane| self.lane(reg, lane))
     }
 
     /// Writes the lowest bits of numbers into the lanes of `mask`.
-    pub(crate) fn set(&mut self, reg: Reg, mask: u32, values: &Lanes64) {
+    pub fn set(&mut self, reg: Reg, mask: u32, values: &Lanes64) {
         lanes(mask).for_each(|lane| self.set_lane(reg, lane, values[lane]));
     }
 

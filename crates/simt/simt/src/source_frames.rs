@@ -69,7 +69,7 @@ pub(crate) fn origin(frames: &[Frame]) -> Option<&Frame> {
 }
 
 /// The frames of library code between an instruction and the frame to look at, the innermost first.
-pub(crate) fn library_frames(frames: &[Frame]) -> Vec<Frame> {
+pub fn library_frames(frames: &[Frame]) -> Vec<Frame> {
     let origin = origin(frames);
     let own = frames.iter().take_while(|frame| origin.is_some_and(|origin| !std::ptr::eq(*frame, origin)));
     own.filter(|frame| frame.library).cloned().collect()

@@ -196,7 +196,7 @@ impl Warp {
 
     /// Runs it on the lanes of `mask`. Lanes that are not `alive` take no part, and shuffles read zero from them. The values that lanes give to others
     /// are those of `values`, where lanes have come to it at different places.
-    pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32, alive: u32, values: Option<&Lanes64>) {
+    pub fn execute(&self, regs: &mut Regs<'_>, mask: u32, alive: u32, values: Option<&Lanes64>) {
         match self {
             Warp::ActiveMask { to } => regs.set32(*to, mask, &[mask; LANES]),
             Warp::Sync { .. } => {}

@@ -1,8 +1,8 @@
 //! Findings, faults and refused PTX as people see them.
 
-use simt::diagnostic::{Diagnostic, Style, complain, texts};
-use simt::sanitize::{Check, Checks, Finding};
 use simt::{Config, Launch, LaunchError, Machine, Module};
+use simt_check::diagnostic::{Diagnostic, Style, complain, texts};
+use simt_check::{Check, Checks, Finding};
 
 const FILE: &str = "fixtures/diagnostic/stencil.ptx";
 
@@ -17,7 +17,7 @@ fn launched(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
     let (input, output) = (machine.zeroed::<u32>(256).unwrap(), machine.zeroed::<u32>(256).unwrap());
     let args = [input.into(), output.into(), last.into()];
     let launch = Launch::new(&function, [2, 1, 1], [128, 1, 1], &args);
-    let sanitized = machine.launch_sanitized(&launch, checks);
+    let sanitized = checks.launch(&mut machine, &launch);
     (sanitized.findings, sanitized.result.err())
 }
 

@@ -1,7 +1,7 @@
 //! Faults of compiled kernels, which tell the user's own line and how it was reached.
 
-use simt::diagnostic::{Diagnostic, Style};
 use simt::{Arg, Config, Fault, FaultKind, Launch, LaunchError, Machine, Module};
+use simt_check::diagnostic::{Diagnostic, Style};
 
 /// By nvcc, from `fixtures/faults/inlined.cu`.
 const INLINED: &str = include_str!("fixtures/faults/inlined.ptx");

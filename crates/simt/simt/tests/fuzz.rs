@@ -9,8 +9,8 @@ mod program;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use simt::sanitize::{Check, Checks};
 use simt::{Arg, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
+use simt_check::{Check, Checks};
 
 use crate::programs::programs;
 
@@ -92,7 +92,7 @@ fn launch(machine: &mut Machine, function: &Function, random: &mut Rng) {
     let error = match random.usize(..3) {
         0 => machine.launch(&launch).err(),
         _ => {
-            let sanitized = machine.launch_sanitized(&launch, checks);
+            let sanitized = checks.launch(machine, &launch);
             for finding in &sanitized.findings {
                 // An access that is skipped is a finding whatever the checks are.
                 let is_asked_for = checks.contains(finding.check) || finding.check == Check::Memory;

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use simt::sanitize::{Check, Checks, Extra, Finding};
 use simt::{Arg, Config, Function, Im2col, Launch, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
+use simt_check::{Check, Checks, Extra, Finding};
 
 /// Words of the second argument.
 const SCRATCH_WORDS: usize = 1 << 20;
@@ -134,7 +134,7 @@ impl Program {
         let (ran, findings) = match checks.is_empty() {
             true => (machine.launch(&launch), Vec::new()),
             false => {
-                let sanitized = machine.launch_sanitized(&launch, checks);
+                let sanitized = checks.launch(machine, &launch);
                 (sanitized.result.map(drop), sanitized.findings)
             }
         };

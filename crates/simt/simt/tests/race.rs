@@ -7,8 +7,8 @@ mod clusters;
 mod hints;
 mod volatile;
 
-use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Config, Launch, Machine, Module};
+use simt_check::{Check, Checks, Finding, Sanitized};
 
 /// What is found in a kernel of this body. `%tid` is the thread in its block, `%cta` its block, `%out` the address of 64 KiB
 /// of global memory that are zero, and `tile` an array of 4 KiB in shared memory at `%tile`; `%own` is the address of the
@@ -54,7 +54,7 @@ fn launched(body: &str, grid: u32, block: u32, cluster: u32, checks: Checks) -> 
     let args = [out.into()];
     let launch = Launch::new(&kernel, [grid, 1, 1], [block, 1, 1], &args);
     let launch = Launch { cluster: Some([cluster, 1, 1]), ..launch };
-    machine.launch_sanitized(&launch, checks)
+    checks.launch(&mut machine, &launch)
 }
 
 /// Fails unless the kernel has no race.

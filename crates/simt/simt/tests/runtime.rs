@@ -1,7 +1,7 @@
 //! What kernels ask of CUDA's runtime on the device: what they print, their faults, and what is refused.
 
-use simt::sanitize::Checks;
 use simt::{Config, Fault, FaultKind, Launch, LaunchError, Machine, Module};
+use simt_check::Checks;
 
 const HEAD: &str = ".version 8.5\n.target sm_90\n.address_size 64\n\
     .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n\
@@ -125,7 +125,7 @@ fn observers_are_not_told_of_memory_that_malloc_does_not_have() {
     let out = machine.upload(&[7_u64]).unwrap();
     let args = [out.into()];
     let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-    let sanitized = machine.launch_sanitized(&launch, Checks::ALL);
+    let sanitized = Checks::ALL.launch(&mut machine, &launch);
     assert!(sanitized.result.is_ok() && sanitized.findings.is_empty());
     assert_eq!(machine.read(out).unwrap(), [0]);
 }

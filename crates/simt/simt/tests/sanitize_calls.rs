@@ -1,7 +1,7 @@
 //! The check `init` across calls: values that functions are given and return, and what their frames begin with.
 
-use simt::sanitize::Finding;
 use simt::{Config, Launch, Machine, Module};
+use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{STORED, none, only};
 
@@ -22,7 +22,7 @@ fn findings(before: &str, body: &str) -> Vec<Finding> {
     machine.write(from, &[7]).unwrap();
     let args = [from.into(), to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args);
-    let sanitized = machine.launch_sanitized(&launch, "init".parse().unwrap());
+    let sanitized = Checks::NONE.with(Check::Init).launch(&mut machine, &launch);
     sanitized.result.unwrap();
     sanitized.findings
 }

@@ -1,8 +1,8 @@
 //! The checks `init` and `memory` of asynchronous copies: bulk copies, reductions, tiles of tensors, and what goes to other
 //! blocks of a cluster, each with its correct twin.
 
-use simt::sanitize::Finding;
 use simt::{Arg, Config, Launch, LaunchError, Machine, Module, Swizzle, TensorElement, TensorMap};
+use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{STORED, only};
 
@@ -57,7 +57,7 @@ fn launched(check: &str, body: &str, (blocks, rows, at_to): (u32, u64, bool)) ->
     let args = [from.into(), to.into(), map.clone(), map, distance];
     let cluster = (blocks > 1).then_some([blocks, 1, 1]);
     let launch = Launch::new(&function, [blocks, 1, 1], [32, 1, 1], &args).with_cluster(cluster);
-    let sanitized = machine.launch_sanitized(&launch, check.parse().unwrap());
+    let sanitized = check.parse::<Checks>().unwrap().launch(&mut machine, &launch);
     (sanitized.findings, sanitized.result.err())
 }
 
@@ -280,9 +280,9 @@ fn null_freed_and_misaligned_addresses_of_copies_are_told() {
     let to = machine.zeroed::<u32>(16).unwrap();
     let args = [to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-    assert!(machine.launch_sanitized(&launch, "memory".parse().unwrap()).findings.is_empty());
+    assert!(Checks::NONE.with(Check::Memory).launch(&mut machine, &launch).findings.is_empty());
     machine.free(to).unwrap();
-    let found = machine.launch_sanitized(&launch, "memory".parse().unwrap()).findings;
+    let found = Checks::NONE.with(Check::Memory).launch(&mut machine, &launch).findings;
     assert_eq!((found.len(), found[0].ptx_line), (1, 10));
     assert_eq!(found[0].place.as_deref(), Some("16 bytes into an allocation of 64 bytes that was freed"));
 }

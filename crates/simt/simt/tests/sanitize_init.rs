@@ -1,7 +1,7 @@
 //! The check `init`: values that depend on what nobody has written, each with its correct twin.
 
-use simt::sanitize::{Check, Checks, Finding};
 use simt::{Config, Launch, Machine, Module};
+use simt_check::{Check, Checks, Finding};
 
 fn init() -> Checks {
     "init".parse().unwrap()
@@ -27,7 +27,7 @@ fn findings(before: &str, body: &str) -> Vec<Finding> {
     let to = machine.uninitialized::<u32>(64).unwrap();
     let args = [from.into(), to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args).with_shared_bytes(256);
-    let sanitized = machine.launch_sanitized(&launch, init());
+    let sanitized = init().launch(&mut machine, &launch);
     sanitized.result.unwrap();
     sanitized.findings
 }
@@ -127,7 +127,7 @@ fn blocks_begin_with_shared_memory_that_nobody_has_written() {
     let to = machine.zeroed::<u32>(64).unwrap();
     let args = [to.into(), to.into()];
     let launch = Launch::new(&function, [2, 1, 1], [64, 1, 1], &args);
-    let found = machine.launch_sanitized(&launch, init()).findings;
+    let found = init().launch(&mut machine, &launch).findings;
     assert_eq!((found.len(), found[0].block, found[0].times), (1, [1, 0, 0], 64));
 }
 
@@ -286,13 +286,13 @@ fn launches_in_between_are_taken_for_writes() {
     let args = [from.into(), to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args);
     // It stores what nobody has written, which is told once.
-    assert_eq!(machine.launch_sanitized(&launch, init()).findings.len(), 1);
+    assert_eq!(init().launch(&mut machine, &launch).findings.len(), 1);
     let again = [to.into(), to.into()];
     let second = Launch { args: &again, ..launch };
-    assert!(machine.launch_sanitized(&second, init()).findings.is_empty());
-    assert_eq!(machine.launch_sanitized(&launch, init()).findings.len(), 1);
+    assert!(init().launch(&mut machine, &second).findings.is_empty());
+    assert_eq!(init().launch(&mut machine, &launch).findings.len(), 1);
     machine.launch(&launch).unwrap();
-    assert!(machine.launch_sanitized(&launch, init()).findings.is_empty());
+    assert!(init().launch(&mut machine, &launch).findings.is_empty());
 }
 
 #[test]

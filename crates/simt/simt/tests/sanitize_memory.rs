@@ -1,7 +1,7 @@
 //! The check `memory`: accesses outside of the object that the address was made for, each with its correct twin.
 
-use simt::sanitize::{Check, Checks, Finding};
 use simt::{Arg, Config, Launch, Machine, Module};
+use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{none, only};
 
@@ -35,7 +35,7 @@ fn findings_of(checks: Checks, before: &str, body: &str) -> Vec<Finding> {
     let distance = (b.address() - a.address()) as u32;
     let args = [a.into(), b.into(), distance.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args).with_shared_bytes(64);
-    machine.launch_sanitized(&launch, checks).findings
+    checks.launch(&mut machine, &launch).findings
 }
 
 #[track_caller]
@@ -186,7 +186,7 @@ fn a_struct_of_pointers_is_told_by_its_bytes() {
         let bytes = [b.address(), a.address(), offset].map(u64::to_le_bytes).concat();
         let args = [Arg::Bytes(bytes)];
         let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-        machine.launch_sanitized(&launch, memory()).findings
+        memory().launch(&mut machine, &launch).findings
     };
     assert!(run(60).is_empty());
     let found = run(b.address() - a.address());
@@ -277,9 +277,9 @@ fn memory_that_was_freed_is_told() {
     let a = machine.zeroed::<u32>(16).unwrap();
     let args = [a.into()];
     let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-    assert!(machine.launch_sanitized(&launch, memory()).findings.is_empty());
+    assert!(memory().launch(&mut machine, &launch).findings.is_empty());
     machine.free(a).unwrap();
-    let found = machine.launch_sanitized(&launch, memory()).findings;
+    let found = memory().launch(&mut machine, &launch).findings;
     assert_eq!(found[0].place.as_deref(), Some("12 bytes into an allocation of 64 bytes that was freed"));
 }
 

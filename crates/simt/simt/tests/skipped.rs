@@ -1,8 +1,8 @@
 //! Accesses that cannot be done: a sanitized launch skips them, reports them, and goes on.
 
 use simt::memory::POISON;
-use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Config, Launch, LaunchError, Machine, Module};
+use simt_check::{Check, Checks, Finding, Sanitized};
 
 /// The kernel `k`, whose arguments are two buffers of 64 words. `%rd3` is the address of the thread's word of the first,
 /// `%rd4` of the second.
@@ -24,7 +24,7 @@ fn launched(before: &str, body: &str, checks: Checks) -> (Sanitized<()>, Vec<u32
     let b = machine.upload(&[7_u32; 64]).unwrap();
     let args = [a.into(), b.into()];
     let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args);
-    let sanitized = machine.launch_sanitized(&launch, checks).map(drop);
+    let sanitized = checks.launch(&mut machine, &launch).map(drop);
     (sanitized, machine.read(b).unwrap())
 }
 

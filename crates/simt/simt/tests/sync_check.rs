@@ -1,7 +1,7 @@
 //! The check `sync`: each fault with its twin that is right.
 
-use simt::sanitize::{Check, Checks, Finding, Sanitized};
 use simt::{Config, Launch, Machine, Module, Schedule};
+use simt_check::{Check, Checks, Finding, Sanitized};
 
 use crate::programs::{machine, programs};
 
@@ -27,7 +27,7 @@ fn findings_in(body: &str, (blocks, threads): (u32, u32), schedule: Schedule) ->
     let out = machine.zeroed::<u32>(1024).unwrap();
     let args = [out.into()];
     let launch = Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &args).with_cluster(Some([blocks, 1, 1]));
-    let Sanitized { result, findings, .. } = machine.launch_sanitized(&launch, Checks::NONE.with(Check::Sync));
+    let Sanitized { result, findings, .. } = Checks::NONE.with(Check::Sync).launch(&mut machine, &launch);
     assert!(result.is_ok() || !findings.is_empty(), "{result:?}");
     findings
 }
@@ -83,7 +83,7 @@ fn what_cuda_allows_is_found_on_request() {
         let mut machine = Machine::new(Config { threads: 1, ..Config::default() }).unwrap();
         let args = [machine.zeroed::<u32>(1024).unwrap().into()];
         let launch = Launch::new(&function, [2, 1, 1], [64, 1, 1], &args);
-        let Sanitized { result, findings, .. } = machine.launch_sanitized(&launch, "barriers".parse().unwrap());
+        let Sanitized { result, findings, .. } = "barriers".parse::<Checks>().unwrap().launch(&mut machine, &launch);
         result.unwrap();
         let found: Vec<&str> = findings.iter().map(|own| own.what.as_str()).collect();
         assert_eq!(found.len(), usize::from(what.is_some()), "{found:?}");

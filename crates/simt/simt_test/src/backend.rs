@@ -12,10 +12,10 @@ use cust::stream::{Stream, StreamFlags};
 use libcuda::{Kernel, Resources, Simulation, addresses, allow_shared, compiler_log};
 use profile::CountedLaunch;
 use simt::counters::SiteCounters;
-use simt::diagnostic::{Diagnostic, Style, texts};
 use simt::params;
-use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Config, Launch, LaunchError, Machine, Schedule};
+use simt_check::diagnostic::{Diagnostic, Style, texts};
+use simt_check::{Checks, Finding, Sanitized};
 
 use crate::argument::Value;
 use crate::error::Result;

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
 use cuda_builder::{CudaBuilder, NvvmArch};
-use simt::diagnostic::{Diagnostic, Style};
 use simt::{LoadError, Module};
+use simt_check::diagnostic::{Diagnostic, Style};
 
 use crate::error::{Result, located};
 

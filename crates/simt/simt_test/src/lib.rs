@@ -51,7 +51,7 @@ pub use launched::Launched;
 pub use number::Number;
 pub use profile::Counter;
 pub use simt::Schedule;
-pub use simt::sanitize::{Check, Checks};
+pub use simt_check::{Check, Checks};
 
 use backend::Backend;
 use error::located;

@@ -7,8 +7,8 @@ use engine::options::Options;
 use engine::registry::{DeviceProperties, Ladder, Rung};
 use engine::size::{dims, plural};
 use serde::Serialize;
-use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
+use simt_check::diagnostic::Diagnostic;
 
 use crate::command::Env;
 use crate::output::{self, Cell, Column, Document, Importance, Table};

@@ -7,8 +7,8 @@ use analysis::results::Record;
 use learn::{AnswerError, AnswerVerdict, Course, Exercise, GoalResult, Launched, Progress, State, Topic};
 use serde::Serialize;
 use simt::LaunchError;
-use simt::diagnostic::Diagnostic;
-use simt::sanitize::Finding;
+use simt_check::Finding;
+use simt_check::diagnostic::Diagnostic;
 
 use crate::error::Error;
 use crate::output::{Cell, Column, Document, NOTHING, Table, unfilled};

@@ -3,7 +3,7 @@
 use analysis::results::Record;
 use engine::Provenance;
 use serde::Serialize;
-use simt::diagnostic::{Diagnostic, Style, texts};
+use simt_check::diagnostic::{Diagnostic, Style, texts};
 
 use super::style::OutputStyle;
 use super::table::Table;

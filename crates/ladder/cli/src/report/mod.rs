@@ -10,8 +10,8 @@ use engine::Provenance;
 use engine::problem::Verdict;
 use engine::run::{Report, WARM_UP};
 use engine::size::{self, dims};
-use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
+use simt_check::diagnostic::Diagnostic;
 
 use crate::output::{self, Cell, Column, Context, Document, Form, Importance, OutputStyle, Table};
 use columns::ColumnText;

@@ -14,8 +14,8 @@ use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBu
 use cust::module::Module;
 use libcuda::{Resources, Simulation, Status};
 use ptx::extract::SourceLines;
-use simt::sanitize::{Checks, Finding, Sanitized};
 use simt::{Machine, Schedule};
+use simt_check::{Checks, Finding, Sanitized};
 
 use super::code::Codes;
 use super::{
@@ -327,7 +327,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             let (checks, schedule, mut found, mut left) = (self.checks, self.schedule, Vec::new(), Vec::new());
             let count = |machine: &mut Machine, prepared: &simt::Launch<'_>| {
                 let usual = mem::replace(&mut machine.config_mut().schedule, schedule);
-                let Sanitized { result, findings, notes } = machine.launch_sanitized(prepared, checks);
+                let Sanitized { result, findings, notes } = checks.launch(machine, prepared);
                 machine.config_mut().schedule = usual;
                 (found, left) = (findings, notes);
                 result

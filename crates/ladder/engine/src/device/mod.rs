@@ -25,7 +25,7 @@ use crate::size;
 pub use gpu::{Cuda, Gpu, Sim, has_abandoned_work};
 pub use simt::Schedule;
 pub use simt::counters::{Metric, Value};
-pub use simt::sanitize::{Check, Checks, Finding};
+pub use simt_check::{Check, Checks, Finding};
 pub use stream::{DeviceMemory, Enqueue, EnqueueBehind, GpuStream, Watch};
 
 /// The handle of a buffer, returned by [`Device::alloc`].
@@ -220,7 +220,7 @@ pub trait Device {
         Vec::new()
     }
 
-    /// What the checks could not do since the last time, a sentence each: [`simt::sanitize::Sanitized::notes`].
+    /// What the checks could not do since the last time, a sentence each: [`simt_check::Sanitized::notes`].
     fn take_notes(&mut self) -> Vec<String> {
         Vec::new()
     }

@@ -12,9 +12,9 @@ use learn::CheckedBug;
 use rung::Pitfall;
 use rung::pitfall::{Check, FAULT, OTHER};
 use serde::Serialize;
-use simt::diagnostic::Diagnostic;
 use simt::run::is_interrupted;
-use simt::sanitize::Finding;
+use simt_check::Finding;
+use simt_check::diagnostic::Diagnostic;
 
 use super::MeasuredPitfalls;
 

@@ -6,8 +6,8 @@ use std::sync::{LazyLock, Mutex};
 use devices::occupancy::Usage;
 use driver::Watcher;
 use report::Report;
-use simt::sanitize::{Checks, Sanitized};
 use simt::{Function, Launch, Machine};
+use simt_check::{Checks, Sanitized};
 
 /// The environment variable that names the file of the report: `report.html`, `report.json` or `report.csv`.
 const PROFILE: &str = "LADDER_PROFILE";
@@ -67,7 +67,7 @@ impl Watcher for Profiler {
     fn launch(&self, machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<()> {
         match report() {
             Some(report) => report.launch(machine, launch, checks).map(drop),
-            None => machine.launch_sanitized(launch, checks).map(drop),
+            None => checks.launch(machine, launch).map(drop),
         }
     }
 

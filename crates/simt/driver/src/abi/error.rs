@@ -4,7 +4,7 @@ use std::ffi::{CStr, CString};
 use std::fmt;
 use std::sync::LazyLock;
 
-use simt::diagnostic::Diagnostic;
+use simt_check::diagnostic::Diagnostic;
 
 use crate::abi::call::{Out, functions};
 

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::io::{IsTerminal as _, Write as _};
 use std::sync::{LazyLock, Mutex};
 
-use simt::diagnostic::{Diagnostic, Style, texts};
+use simt_check::diagnostic::{Diagnostic, Style, texts};
 
 use crate::abi::error::{Code, Error};
 use crate::abi::handles::{PerDriver, is_private, lock};

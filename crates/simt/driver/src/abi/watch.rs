@@ -2,8 +2,8 @@
 
 use std::sync::OnceLock;
 
-use simt::sanitize::{Checks, Sanitized};
 use simt::{Launch, Machine};
+use simt_check::{Checks, Sanitized};
 
 use crate::abi::handles::is_private;
 

@@ -4,8 +4,8 @@ use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
 use std::sync::{Arc, Mutex};
 
-use simt::diagnostic::Diagnostic;
 use simt::{Instance, LoadError};
+use simt_check::diagnostic::Diagnostic;
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};

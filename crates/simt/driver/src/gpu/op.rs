@@ -3,8 +3,8 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use simt::diagnostic::Diagnostic;
 use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
+use simt_check::diagnostic::Diagnostic;
 
 use crate::abi::call::host_function;
 use crate::abi::error::{Code, Error, Result};

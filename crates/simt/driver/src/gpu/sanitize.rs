@@ -6,9 +6,9 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use simt::diagnostic::Diagnostic;
-use simt::sanitize::{Check, Checks, Extra, Finding, Sanitized};
 use simt::{FaultKind, Launch, LaunchError, Machine};
+use simt_check::diagnostic::Diagnostic;
+use simt_check::{Check, Checks, Extra, Finding, Sanitized};
 
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::{Handle, lock};
@@ -136,7 +136,7 @@ impl Sanitizer {
         let Sanitized { result, findings, notes } = match watcher() {
             Some(watcher) => watcher.launch(machine, launch, self.checks),
             None if self.checks.is_empty() => return machine.launch(launch),
-            None => machine.launch_sanitized_in_orders(launch, self.checks, self.schedules).map(drop),
+            None => self.checks.launch_in_orders(machine, launch, self.schedules).map(drop),
         };
         let mut found = lock(&self.found);
         found.launches += 1;

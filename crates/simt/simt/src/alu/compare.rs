@@ -8,25 +8,28 @@ mod relation;
 use super::Choice;
 use super::lanes::{RegisterNumbers, each, ones32, ones64};
 use crate::regs::{ALL, Pred, R32, R64, Reg, Regs};
-pub(crate) use relation::{Relation, Test};
+pub use relation::{Relation, Test};
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Compare {
-    pub(crate) test: Test,
+    /// The test of the sources.
+    pub test: Test,
     /// Whether the test's result is inverted.
-    pub(crate) inverted: bool,
-    pub(crate) outcome: Outcome,
-    pub(crate) combine: Combine,
+    pub inverted: bool,
+    /// How the result is used.
+    pub outcome: Outcome,
+    /// How it is combined with a predicate.
+    pub combine: Combine,
     /// Whether the predicate that it is combined with is negated.
-    pub(crate) negated: bool,
+    pub negated: bool,
     /// The sources are 2 and 3; [`Outcome`] says what the others are.
-    pub(crate) r: RegisterNumbers,
+    pub r: RegisterNumbers,
 }
 
 /// How the mask is used. The predicate that it is combined with is register 4.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Outcome {
+pub enum Outcome {
     /// `setp p`: into predicate 0.
     One,
     /// `setp p|q`: the second one, predicate 1, gets the opposite. Either is combined with a predicate.
@@ -39,12 +42,14 @@ pub(crate) enum Outcome {
     Values,
     /// `selp`, `slct`: register 1 where it holds, else register 4.
     Select32,
+    /// The same of 64 bits.
     Select64,
 }
 
 /// `.and`, `.or`, `.xor` with a predicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Combine {
+#[allow(missing_docs, reason = "the variants are PTX modifiers")]
+pub enum Combine {
     No,
     And,
     Or,
@@ -53,7 +58,7 @@ pub(crate) enum Combine {
 
 impl Compare {
     /// The unsigned numbers of which the instruction tests whether the first is less, if that makes this predicate.
-    pub(crate) fn operands_of(&self, pred: Pred) -> Option<[Reg; 2]> {
+    pub fn operands_of(&self, pred: Pred) -> Option<[Reg; 2]> {
         let [to, _, a, b, ..] = self.r;
         let plain = self.outcome == Outcome::One && self.combine == Combine::No && to == pred.0;
         match self.test {
@@ -64,7 +69,7 @@ impl Compare {
     }
 
     /// What `selp` and `slct` choose from.
-    pub(crate) fn choice(&self) -> Option<Choice> {
+    pub fn choice(&self) -> Option<Choice> {
         let register: fn(u32) -> Reg = match self.outcome {
             Outcome::Select32 => |number| Reg::R32(R32(number)),
             Outcome::Select64 => |number| Reg::R64(R64(number)),

@@ -13,13 +13,15 @@ mod wide;
 use super::lanes::{self, RegisterNumbers};
 use crate::regs::Regs;
 pub(crate) use carry::NO_CARRY;
-pub(crate) use table::Op;
+pub use table::Op;
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Int {
-    pub(crate) op: Op,
-    pub(crate) r: RegisterNumbers,
+    /// The operation.
+    pub op: Op,
+    /// The registers: the result, then the operands.
+    pub r: RegisterNumbers,
 }
 
 impl Int {

@@ -212,7 +212,8 @@ macro_rules! instructions {
     ) => {
         $(#[$doc])*
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-        pub(crate) enum $Op {
+        #[allow(missing_docs, reason = "the variants are PTX opcodes and types")]
+        pub enum $Op {
             $($($row,)+)*
             $($one,)*
             $($also,)*

@@ -5,16 +5,18 @@ mod table;
 
 use super::lanes::{self, RegisterNumbers, each, lanes_where};
 use crate::regs::{ALL, Lanes32, Pred, R32, Regs};
-pub(crate) use table::Op;
+pub use table::Op;
 
 /// One instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Logic {
-    pub(crate) op: Op,
+    /// The operation.
+    pub op: Op,
     /// The truth table of `lop3`: bit `4a + 2b + c` is the result for bits a, b, c. For predicates, which of the
     /// sources are negated: bit 0 for the first.
-    pub(crate) table: u8,
-    pub(crate) r: RegisterNumbers,
+    pub table: u8,
+    /// The registers: the result, then the operands.
+    pub r: RegisterNumbers,
 }
 
 impl Logic {

@@ -114,7 +114,7 @@ impl Multiply {
     }
 
     /// In registers that hold ones in the place of bits that are not known, makes ones of the sums that are not.
-    pub(crate) fn spread(&self, regs: &mut Regs<'_>) {
+    pub fn spread(&self, regs: &mut Regs<'_>) {
         let Product { m, n, k, .. } = self.product;
         let [a, b, mut c] = self.operands(regs);
         let lines = |all: &[u64], length| -> Vec<bool> {

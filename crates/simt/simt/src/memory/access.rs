@@ -16,13 +16,13 @@ use ptx::ast::Space;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes for each lane, a power of two; the addresses are multiples of it.
-    pub(crate) bytes: u32,
+    pub bytes: u32,
     /// The kind that the observer sees.
-    pub(crate) kind: AccessKind,
+    pub kind: AccessKind,
     /// Whether it writes.
-    pub(crate) write: bool,
+    pub write: bool,
     /// Whether each value is accessed by itself.
-    pub(crate) strong: bool,
+    pub strong: bool,
 }
 
 impl Shape {

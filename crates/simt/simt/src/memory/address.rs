@@ -27,7 +27,7 @@ pub enum Region {
 impl Region {
     /// Where the space's window begins among generic addresses; 0 for device memory, which has all addresses outside
     /// the windows.
-    pub(crate) fn window(self) -> u64 {
+    pub fn window(self) -> u64 {
         match self {
             Region::Generic | Region::Global => 0,
             Region::Shared => SHARED_WINDOW,
@@ -38,7 +38,7 @@ impl Region {
     }
 
     /// The space that a generic address lies in.
-    pub(crate) fn of(address: u64) -> Self {
+    pub fn of(address: u64) -> Self {
         match address / WINDOW_BYTES * WINDOW_BYTES {
             SHARED_WINDOW => Region::Shared,
             LOCAL_WINDOW => Region::Local,
@@ -48,7 +48,8 @@ impl Region {
         }
     }
 
-    pub(crate) fn space(self) -> Space {
+    /// The state space of its addresses; `Global` if it is generic.
+    pub fn space(self) -> Space {
         match self {
             Region::Generic | Region::Global => Space::Global,
             Region::Shared => Space::Shared,

@@ -79,6 +79,21 @@ pub struct Atomic {
 }
 
 impl Atomic {
+    /// The bytes that each lane accesses.
+    pub fn bytes(&self) -> u32 {
+        self.width.bytes() * self.operand.len().max(self.to.len()) as u32
+    }
+
+    /// The kind of its accesses.
+    pub fn kind(&self) -> AccessKind {
+        match self.op {
+            AtomicOp::WideOp(WideOp::Load) => AccessKind::Load,
+            AtomicOp::WideOp(WideOp::Store) => AccessKind::Store,
+            _ if self.to.is_empty() => AccessKind::Reduction,
+            _ => AccessKind::Atomic,
+        }
+    }
+
     /// Each lane's `change` of the old value, the operand and `cas`'s new value.
     #[inline(always)]
     fn each<W: Word, S: Storage>(
@@ -210,17 +225,7 @@ impl MemoryOp for Atomic {
 
     #[inline(always)]
     fn shape(&self) -> Shape {
-        Shape {
-            bytes: self.width.bytes() * self.operand.len().max(self.to.len()) as u32,
-            kind: match self.op {
-                AtomicOp::WideOp(WideOp::Load) => AccessKind::Load,
-                AtomicOp::WideOp(WideOp::Store) => AccessKind::Store,
-                _ if self.to.is_empty() => AccessKind::Reduction,
-                _ => AccessKind::Atomic,
-            },
-            write: self.op != AtomicOp::WideOp(WideOp::Load),
-            strong: true,
-        }
+        Shape { bytes: self.bytes(), kind: self.kind(), write: self.op != AtomicOp::WideOp(WideOp::Load), strong: true }
     }
 
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {

@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex};
 
 pub use error::MemoryError;
 pub use physical::PhysicalMemory;
-pub(crate) use unwritten::Unwritten;
+pub use unwritten::Unwritten;
 
 use super::texture::Objects;
 use super::words::Word as _;

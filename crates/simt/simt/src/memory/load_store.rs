@@ -23,7 +23,8 @@ pub enum Width {
 }
 
 impl Width {
-    pub(crate) fn bytes(self) -> u32 {
+    /// The size in bytes.
+    pub fn bytes(self) -> u32 {
         self as u32
     }
 }

@@ -59,7 +59,7 @@ impl Arg {
     }
 
     /// The bytes that it has in parameter memory.
-    pub(crate) fn bytes(&self) -> Vec<u8> {
+    pub fn bytes(&self) -> Vec<u8> {
         match self {
             Arg::U8(value) => value.to_le_bytes().to_vec(),
             Arg::U16(value) => value.to_le_bytes().to_vec(),

@@ -286,13 +286,13 @@ fn constant(access: &AccessFault, launch: &Launch<'_>) -> Option<String> {
 }
 
 /// Coordinates of a linear index, x fastest.
-pub(crate) fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
+pub fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
 }
 
 /// The linear index of coordinates.
-pub(crate) fn ravel(at: [u32; 3], sides: [u32; 3]) -> u64 {
+pub fn ravel(at: [u32; 3], sides: [u32; 3]) -> u64 {
     let [x, y, z] = at.map(u64::from);
     (z * u64::from(sides[1]) + y) * u64::from(sides[0]) + x
 }

@@ -15,7 +15,7 @@ const LISTED: usize = 24;
 
 /// The functions that a thread is in which executes the first of these instructions, and got there by calls at the
 /// others.
-pub(crate) fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
+pub fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
     // A fault is rare, and a text is read in milliseconds.
     let Ok(module) = ptx::parse(text) else {
         return Vec::new();
@@ -81,7 +81,7 @@ impl Position {
 
     /// The places of several instructions, each with the calls that led there: the instruction, then the calls, the innermost
     /// first. There may be none.
-    pub(crate) fn of_chains<'s>(function: &Function, chains: impl Iterator<Item = &'s [Site]>) -> Vec<Self> {
+    pub fn of_chains<'s>(function: &Function, chains: impl Iterator<Item = &'s [Site]>) -> Vec<Self> {
         let (text, program) = (&function.module.ptx, &function.program);
         let (lines, module) = (Source::new(text), ptx::parse(text).unwrap_or_default());
         // Many instructions stand behind one `.loc`.

@@ -148,7 +148,7 @@ pub struct Machine {
     pub(super) clock: u64,
     pub(super) printed: Mutex<Printed>,
     /// What the last launch has skipped.
-    pub(crate) skipped: SkippedFaults,
+    pub(super) skipped: SkippedFaults,
     /// The host's threads; none where launches run on the thread that calls them.
     pub(crate) pool: Option<rayon::ThreadPool>,
     pub(crate) simd: &'static crate::host_simd::HostSimd,
@@ -194,10 +194,21 @@ impl Machine {
         &mut self.global
     }
 
+    /// How it runs.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// How it runs, for changes between launches. The number of threads stays what it was at the beginning, and the heap
     /// has its size from the first launch that uses it.
     pub fn config_mut(&mut self) -> &mut Config {
         &mut self.config
+    }
+
+    /// Takes the accesses that the last launch skipped, if its observer asked for that
+    /// ([`Requests::SKIPS`](crate::observe::Requests::SKIPS)).
+    pub fn take_skipped(&mut self) -> SkippedFaults {
+        std::mem::take(&mut self.skipped)
     }
 
     /// Whether a kernel has used the heap, whose size is fixed since then.
@@ -264,8 +275,8 @@ impl Machine {
         })
     }
 
-    /// Allocates `len` elements that nobody has written, as `cudaMalloc` does. Their bytes are zero, but a launch that is
-    /// [checked](crate::sanitize::Check::Init) tells of kernels that read them before they write them.
+    /// Allocates `len` elements that nobody has written, as `cudaMalloc` does. Their bytes are zero, but the sanitizer
+    /// `init` reports kernels that read them before they write them.
     ///
     /// # Errors
     /// Those of [`Machine::zeroed`], when it has them.

@@ -10,7 +10,7 @@ use crate::memory::Allocation;
 use crate::memory::global::Unwritten;
 
 /// What a launch changes.
-pub(crate) struct SavedState {
+pub struct SavedState {
     /// By allocation, its address and words.
     memory: Vec<(u64, Vec<u64>)>,
     unwritten: Unwritten,
@@ -21,7 +21,7 @@ pub(crate) struct SavedState {
 
 impl Machine {
     /// Saves what a launch changes. Returns `None` if the host has too little memory for a copy of the device's memory.
-    pub(crate) fn save(&mut self) -> Option<SavedState> {
+    pub fn save(&mut self) -> Option<SavedState> {
         let available = available_memory().unwrap_or(u64::MAX);
         if self.global.used() > available / 2 {
             return None;
@@ -37,7 +37,7 @@ impl Machine {
     }
 
     /// Undoes all launches since the state was saved.
-    pub(crate) fn restore(&mut self, state: &SavedState) {
+    pub fn restore(&mut self, state: &SavedState) {
         let heap = self.heap.get_mut().expect("the heap does not panic");
         if let Some(base) = heap.base.filter(|_| state.heap.base.is_none()) {
             self.global.free(base);
@@ -53,7 +53,7 @@ impl Machine {
     }
 
     /// Continues with the messages of `printf` that a saved state has taken.
-    pub(crate) fn resume(&mut self, state: SavedState) {
+    pub fn resume(&mut self, state: SavedState) {
         *self.printed.get_mut().expect("printing does not panic") = state.printed;
     }
 }

@@ -14,13 +14,13 @@ use crate::run::fault::{Fault, FaultKind};
 const KEPT: usize = 256;
 /// What a launch that is over has skipped.
 #[derive(Debug, Default)]
-pub(crate) struct SkippedFaults {
+pub struct SkippedFaults {
     /// For each different access its fault, and how many lanes there were.
-    pub(crate) faults: Vec<(Fault, u64)>,
+    pub faults: Vec<(Fault, u64)>,
     /// Whether the launch has ended because it skipped as many accesses as it may.
-    pub(crate) is_full: bool,
+    pub is_full: bool,
     /// The lanes of the accesses that are not kept.
-    pub(crate) left_out: u64,
+    pub left_out: u64,
 }
 
 /// The instruction, the calls that led there, and what is wrong with the access.
@@ -39,7 +39,7 @@ pub(super) struct Skipped {
 impl SkippedFaults {
     /// The lanes' accesses that a launch skips. It ends at the next one: a loop may wait for what a skipped access would
     /// have done.
-    pub(crate) const MOST: u64 = 1 << 20;
+    pub const MOST: u64 = 1 << 20;
 }
 
 impl Skipped {

@@ -2,9 +2,9 @@
 
 use super::{fault, launch, machine, outcome_of, text};
 use ptx::ast::Space;
-use simt::diagnostic::{Diagnostic, Style};
 use simt::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use simt::{Buffer, Fault, FaultKind, LaunchError};
+use simt_check::diagnostic::{Diagnostic, Style};
 
 fn access(fault: &Fault) -> (&simt::memory::AccessFault, &str) {
     match &fault.kind {

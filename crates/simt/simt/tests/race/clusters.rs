@@ -1,6 +1,6 @@
 //! The shared memory of a cluster's blocks, and their barrier.
 
-use simt::sanitize::Finding;
+use simt_check::Finding;
 
 use super::findings_in_clusters;
 

@@ -1,6 +1,6 @@
 //! Hints about synchronization that could be weaker.
 
-use simt::sanitize::{Check, Checks, Extra};
+use simt_check::{Check, Checks, Extra};
 
 use super::launched;
 

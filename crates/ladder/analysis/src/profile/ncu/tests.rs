@@ -263,7 +263,7 @@ fn a_report_of_launches_is_read_as_a_table_of_ncu() {
     let report = report::Report::new(&path, "a, \"b\"".to_owned(), device, 0, |_, _| None).unwrap();
     for grid in [4, 2] {
         let launch = simt::Launch::new(&strided, [grid, 1, 1], [256, 1, 1], &args);
-        report.launch(&mut machine, &launch, simt::sanitize::Checks::NONE).result.unwrap();
+        report.launch(&mut machine, &launch, simt_check::Checks::NONE).result.unwrap();
     }
     report.finish().unwrap().unwrap();
     let launches = read(&std::fs::read_to_string(&path).unwrap(), |_| true).unwrap();

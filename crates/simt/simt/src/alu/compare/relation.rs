@@ -9,7 +9,8 @@ use crate::regs::{Pred, Regs};
 
 /// The test of two sources, registers 2 and 3.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Test {
+#[allow(missing_docs, reason = "the variants are relations and types of the sources")]
+pub enum Test {
     /// Whether predicate 2 is true.
     Pred,
     Eq16,
@@ -35,7 +36,8 @@ pub(crate) enum Test {
 
 /// Relations of floating-point numbers. None of them holds if one is NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Relation {
+#[allow(missing_docs, reason = "the variants are relations")]
+pub enum Relation {
     Equal,
     Unequal,
     Less,

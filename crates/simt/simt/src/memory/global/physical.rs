@@ -72,7 +72,7 @@ impl GlobalMemory {
 
     /// The bytes that belong together with an address: those of the allocation that it lies in or is the end of, and of
     /// allocations that follow each other without a gap, as parts of one range of virtual addresses do.
-    pub(crate) fn object(&self, address: u64) -> Option<Range<u64>> {
+    pub fn object(&self, address: u64) -> Option<Range<u64>> {
         let found = self.find(address).map_or_else(
             || {
                 let before = self.allocations.partition_point(|own| own.base + own.bytes < address);

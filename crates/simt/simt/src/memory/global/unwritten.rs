@@ -11,7 +11,7 @@ const WORDS: usize = PART as usize / 64;
 
 /// The bytes that nobody has written, of the allocations that have such bytes.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Unwritten {
+pub struct Unwritten {
     /// By their addresses.
     allocations: BTreeMap<u64, Parts>,
 }
@@ -65,27 +65,27 @@ fn beyond(bytes: u64) -> [u64; WORDS] {
 
 impl Unwritten {
     /// Whether all memory is written.
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.allocations.is_empty()
     }
 
     /// Nobody has written this allocation.
-    pub(crate) fn insert(&mut self, base: u64, bytes: u64) {
+    pub fn insert(&mut self, base: u64, bytes: u64) {
         self.allocations.insert(base, Parts { bytes, parts: Vec::new(), left: 0 });
     }
 
     /// All of an allocation counts as written.
-    pub(crate) fn remove(&mut self, base: u64) {
+    pub fn remove(&mut self, base: u64) {
         self.allocations.remove(&base);
     }
 
     /// All memory counts as written.
-    pub(crate) fn clear(&mut self) {
+    pub fn clear(&mut self) {
         self.allocations.clear();
     }
 
     /// Whether some of the bytes from an address on are not written. `false` for bytes of more than one allocation.
-    pub(crate) fn has_any(&self, address: u64, bytes: u64) -> bool {
+    pub fn has_any(&self, address: u64, bytes: u64) -> bool {
         let found = self.allocations.range(..=address).next_back();
         let Some((at, own)) = found.map(|(base, own)| (address - base, own)).filter(|(at, own)| *at < own.bytes) else {
             return false;
@@ -96,7 +96,7 @@ impl Unwritten {
 
     /// Calls `tell` for the bytes at each of these addresses: which of up to 64 are not written, the first one in the lowest
     /// bit.
-    pub(crate) fn find(&self, addresses: impl Iterator<Item = u64>, bytes: u32, mut tell: impl FnMut(u64)) {
+    pub fn find(&self, addresses: impl Iterator<Item = u64>, bytes: u32, mut tell: impl FnMut(u64)) {
         let mut last: Option<(u64, &Parts)> = None;
         for address in addresses {
             let is_last = last.filter(|(base, own)| address.wrapping_sub(*base) < own.bytes);
@@ -114,7 +114,7 @@ impl Unwritten {
     }
 
     /// Up to 64 bytes from an address on were written, but those of `undefined` hold nothing that anybody has written.
-    pub(crate) fn write_some(&mut self, address: u64, bytes: u32, undefined: u64) {
+    pub fn write_some(&mut self, address: u64, bytes: u32, undefined: u64) {
         if undefined == 0 {
             return self.write(address, bytes.into());
         }
@@ -123,7 +123,7 @@ impl Unwritten {
     }
 
     /// Bytes from an address on were written.
-    pub(crate) fn write(&mut self, address: u64, bytes: u64) {
+    pub fn write(&mut self, address: u64, bytes: u64) {
         let Some((base, own)) = self.allocations.range_mut(..=address).next_back() else { return };
         let begin = address - base;
         let end = begin.saturating_add(bytes).min(own.bytes);
@@ -178,17 +178,17 @@ impl Unwritten {
 
 impl GlobalMemory {
     /// What nobody has written.
-    pub(crate) fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
+    pub fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What nobody has written, for a launch that changes it.
-    pub(crate) fn share_unwritten(&self) -> Arc<Mutex<Unwritten>> {
+    pub fn share_unwritten(&self) -> Arc<Mutex<Unwritten>> {
         self.unwritten.clone()
     }
 
-    /// Nobody has written the allocation that begins at an address, as a check of a launch sees it
-    /// ([`Check::Init`](crate::sanitize::Check::Init)). Its bytes are zero all the same.
+    /// Marks the allocation that begins at `base` as unwritten, which the sanitizer `init` reads. Its bytes are zero all the
+    /// same.
     pub fn set_unwritten(&mut self, base: u64) {
         if let Some(bytes) = self.at(base).map(|own| own.bytes) {
             self.unwritten().insert(base, bytes);
@@ -196,7 +196,7 @@ impl GlobalMemory {
     }
 
     /// All of it counts as written: a kernel may have written anything.
-    pub(crate) fn set_written(&self) {
+    pub fn set_written(&self) {
         self.unwritten().clear();
     }
 }

@@ -1,0 +1,30 @@
+//! The launch that the checks examine.
+
+use simt::Function;
+use simt::run::{Arg, Launch};
+
+/// The properties of a launch that all checks use.
+#[derive(Debug, Clone)]
+pub(super) struct LaunchFacts {
+    pub(super) function: Function,
+    pub(super) grid: [u32; 3],
+    pub(super) block: [u32; 3],
+    /// Bytes of dynamic shared memory.
+    pub(super) shared_bytes: u32,
+    /// Blocks of a cluster.
+    pub(super) cluster: [u32; 3],
+    pub(super) args: Vec<Arg>,
+}
+
+impl LaunchFacts {
+    pub(super) fn of(launch: &Launch<'_>) -> Self {
+        Self {
+            function: launch.function.clone(),
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: launch.shared_bytes,
+            cluster: launch.cluster.or(launch.function.program().required_cluster).unwrap_or([1; 3]),
+            args: launch.args.to_vec(),
+        }
+    }
+}

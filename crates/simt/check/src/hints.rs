@@ -1,0 +1,296 @@
+//! Hints about too much synchronization: fences, scopes and barriers that could be weaker ([`Extra::Weaker`]).
+//!
+//! The launch first runs with `race` alone, twice. Then it runs once for each fence, scope and barrier: the clocks of `race` treat
+//! this instruction as weaker, and the machine executes it as always. If nothing is unordered that was ordered before, the
+//! instruction stays weaker in the runs that follow, and becomes a hint. So only one of two barriers is called unnecessary where
+//! one suffices. All runs are undone. [`trial`](super::race::trial) describes a run.
+//!
+//! ScopeAdvice does this on GPUs (Nayak and Basu, "Over-synchronization in GPU Programs", MICRO 2024). ScopeAdvice instruments
+//! machine code, and infers from the accesses which scope each operation needs. Here the happens-before relation of the launch is
+//! computed again without the instruction. So barriers can be judged too, and several weaker instructions are judged together.
+//!
+//! # What it can miss
+//!
+//! - Another launch, other data or another order of the threads may need the instruction: `LADDER_SCHEDULES` tries more orders.
+//!   What the race check misses is missed here too.
+//! - Whether the host, another GPU or another kernel accesses memory during the launch. A smaller scope than `.sys` is always
+//!   found to be enough.
+//! - What a full fence is for beyond happens-before. One between a store and a load of another location is not judged. Other
+//!   patterns, such as independent reads of independent writes, are not recognized.
+//! - What barriers are for beyond the order of accesses: that lanes converge, that blocks of a cluster run, the order of messages,
+//!   and time. Barriers are not judged in kernels that read a clock, warp barriers not in kernels with `activemask` or matrix
+//!   instructions, and cluster barriers not where blocks access each other's shared memory.
+//! - Mbarriers, asynchronous copies and proxy fences, which are not judged, and barriers that could be for a warp only.
+
+use std::collections::{BTreeSet, HashMap};
+use std::sync::PoisonError;
+
+use super::checks::{Checks, Extra};
+use super::facts::LaunchFacts;
+use super::observer::{Sanitizer, end};
+use super::race::trial::{Outcome, Trial, Weaker};
+use crate::language::Language;
+use simt::code::{Barrier, Inst, Op, Program};
+use simt::memory::Memory;
+use simt::memory::load_store::{Load, Store};
+use simt::observe::{FenceKind, Order, Scope, Semantics, Site};
+use simt::run::{Launch, Machine, Position, SavedState, Schedule};
+use simt::warp::Warp;
+
+/// The places of the source that are tried.
+const MOST: usize = 64;
+/// The random orders that are tried at least.
+const ORDERS: u32 = 2;
+
+/// What could be weaker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Kind {
+    Fence(Scope),
+    /// A load, a store or an atomic operation.
+    Access(Scope),
+    Barrier,
+    WarpBarrier,
+    ClusterBarrier,
+}
+
+impl Kind {
+    fn of(op: &Op) -> Option<Self> {
+        match op {
+            Op::Memory(Memory::Fence(scope, FenceKind::Sc | FenceKind::AcqRel)) => Some(Self::Fence(*scope)),
+            Op::Memory(Memory::Load(Load { order, .. }) | Memory::Store(Store { order, .. })) => Self::of_order(*order),
+            Op::Memory(Memory::Atomic(own)) => Self::of_order(own.order),
+            Op::Barrier(Barrier { waits: true, reduce: None, .. }) => Some(Self::Barrier),
+            Op::Warp(Warp::Sync { .. }) => Some(Self::WarpBarrier),
+            Op::ClusterBarrier { relaxed: false, .. } => Some(Self::ClusterBarrier),
+            _ => None,
+        }
+    }
+
+    fn of_order(order: Order) -> Option<Self> {
+        let has_scope = !matches!(order.semantics, Semantics::Weak | Semantics::Volatile);
+        has_scope.then_some(Self::Access(order.scope))
+    }
+
+    /// The next weaker form: a smaller scope that excludes some threads of the launch, or `None` if it orders nothing.
+    fn next(self, now: Option<Scope>, launch: &LaunchFacts) -> Option<Option<Scope>> {
+        let count = |of: [u32; 3]| of.iter().map(|side| u64::from(*side)).product::<u64>();
+        let (blocks, cluster) = (count(launch.grid), count(launch.cluster));
+        let (Self::Fence(scope) | Self::Access(scope)) = self else { return now.is_none().then_some(None) };
+        match now.unwrap_or(scope) {
+            Scope::Sys => Some(Some(Scope::Gpu)),
+            Scope::Gpu if blocks > cluster && cluster > 1 => Some(Some(Scope::Cluster)),
+            Scope::Gpu if blocks > cluster => Some(Some(Scope::Cta)),
+            Scope::Cluster if cluster > 1 => Some(Some(Scope::Cta)),
+            Scope::Cta if matches!(self, Self::Fence(_)) => Some(None),
+            _ => None,
+        }
+    }
+}
+
+/// Instructions that the compiler has made of one place of the source.
+struct Candidate {
+    kind: Kind,
+    sites: Vec<Site>,
+    position: Position,
+}
+
+/// What could be weaker in a launch, a sentence each, if the checks look for it: in the usual order, in a round-robin order
+/// and in this many random ones, at least [`ORDERS`].
+pub(super) fn hints(machine: &mut Machine, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
+    if !checks.looks_for(Extra::Weaker) {
+        return Vec::new();
+    }
+    let Some(state) = machine.save() else {
+        return vec![not_tried("the host has too little memory to undo a launch")];
+    };
+    // In the usual order, a block may do the work of all.
+    let usual = machine.config().schedule;
+    let random = (1..=u64::from(orders.max(ORDERS))).map(Schedule::Random);
+    let schedules: Vec<Schedule> = [usual, Schedule::RoundRobin].into_iter().chain(random).collect();
+    let hints = hints_in(machine, launch, &state, &schedules).unwrap_or_else(|why| vec![not_tried(why)]);
+    machine.config_mut().schedule = usual;
+    machine.resume(state);
+    hints
+}
+
+fn hints_in(
+    machine: &mut Machine,
+    launch: &Launch<'_>,
+    state: &SavedState,
+    schedules: &[Schedule],
+) -> Result<Vec<String>, &'static str> {
+    let program = launch.function.program();
+    unseen(program, launch).map_or(Ok(()), Err)?;
+    let mut usual = Vec::new();
+    for schedule in [&schedules[..1], schedules].concat() {
+        let outcome = trial(machine, launch, state, schedule, &Weaker::new());
+        let outcome = outcome.ok_or("the launch faults, in the usual order or in another one")?;
+        outcome.is_whole.then_some(()).ok_or("`race` cannot check all of the launch")?;
+        usual.push(outcome);
+    }
+    let first = usual.remove(0);
+    first.is_same(&usual[0]).then_some(()).ok_or("two runs of the launch differ")?;
+    let (facts, candidates) = (LaunchFacts::of(launch), candidates(launch, program, &usual));
+    let (mut weaker, mut hints) = (Weaker::new(), Vec::new());
+    for Candidate { kind, sites, position } in candidates.iter().take(MOST) {
+        let mut found = None;
+        while found != Some(None)
+            && let Some(next) = kind.next(found.flatten(), &facts)
+        {
+            let mut more = weaker.clone();
+            more.extend(sites.iter().map(|site| (*site, next)));
+            let is_enough = schedules.iter().zip(&usual).all(|(schedule, usual)| {
+                let outcome = trial(machine, launch, state, *schedule, &more);
+                outcome.is_some_and(|own| own.is_of_same_run(usual) && !own.orders_less_than(usual))
+            });
+            if !is_enough {
+                break;
+            }
+            (weaker, found) = (more, Some(next));
+        }
+        hints.extend(found.map(|scope| hint(launch, *kind, sites[0], position, scope)));
+    }
+    if candidates.len() > MOST {
+        hints.push(format!("weaker: only the first {MOST} of {} places were tried", candidates.len()));
+    }
+    Ok(hints)
+}
+
+/// Runs a launch with some instructions weaker, and undoes it. `None` if it faults.
+fn trial(
+    machine: &mut Machine,
+    launch: &Launch<'_>,
+    state: &SavedState,
+    schedule: Schedule,
+    weaker: &Weaker,
+) -> Option<Outcome> {
+    machine.config_mut().schedule = schedule;
+    let (trial, outcome) = Trial::new(weaker.clone());
+    let sanitizer = Sanitizer::of_trial(machine, launch, trial);
+    let checks = sanitizer.state();
+    let error = machine.launch_observed(launch, sanitizer).err();
+    let skipped = machine.take_skipped();
+    let (faults, _) = end(&checks, launch, Checks::NONE, skipped, error.as_ref());
+    machine.restore(state);
+    let outcome = std::mem::take(&mut *outcome.lock().unwrap_or_else(PoisonError::into_inner));
+    (error.is_none() && faults.is_empty()).then_some(outcome)
+}
+
+fn not_tried(why: &str) -> String {
+    format!("weaker: nothing was tried: {why}")
+}
+
+/// Why a launch cannot be judged, if it does what `race` does not see.
+fn unseen(program: &Program, launch: &Launch<'_>) -> Option<&'static str> {
+    let is_texture = |inst: &Inst| matches!(inst.op, Op::Memory(Memory::Texture(_)));
+    if launch.blocks.is_some() {
+        Some("only some blocks of the grid run")
+    } else if program.uses_heap() {
+        Some("the kernel uses `malloc` or `free`, which `race` does not check")
+    } else if program.any(|func| func.code.iter().any(is_texture)) {
+        Some("the kernel uses textures or surfaces, which `race` does not check")
+    } else {
+        None
+    }
+}
+
+/// The instructions to try, by places of the source: those that some thread has executed and that can be judged.
+fn candidates(launch: &Launch<'_>, program: &Program, usual: &[Outcome]) -> Vec<Candidate> {
+    let any = |is: fn(&Op) -> bool| program.any(|func| func.code.iter().any(|inst| is(&inst.op)));
+    let reads_clock = any(|op| matches!(op, Op::Clock { .. }));
+    let needs_warp = any(|op| matches!(op, Op::Matrix(_) | Op::Warp(Warp::ActiveMask { .. })));
+    let needs_cluster = usual.iter().any(|own| own.is_distributed)
+        || any(|op| matches!(op, Op::ClusterBarrier { relaxed: true, .. }))
+        || any(|op| matches!(op, Op::Memory(Memory::Mbarrier(_) | Memory::Bulk(_) | Memory::Tensor(_))));
+    let is_judged = |kind: Kind| match kind {
+        Kind::Fence(_) | Kind::Access(_) => true,
+        Kind::Barrier => !reads_clock,
+        Kind::WarpBarrier => !reads_clock && !needs_warp,
+        Kind::ClusterBarrier => !reads_clock && !needs_cluster,
+    };
+    let code = |site: Site| &program.functions[site.function as usize].code;
+    let executed: BTreeSet<Site> = usual.iter().flat_map(|own| own.executed.iter().copied()).collect();
+    let of_kind = |site: Site| Some((Kind::of(&code(site)[site.pc as usize].op)?, site));
+    let all: Vec<(Kind, Site)> = executed.into_iter().filter_map(of_kind).filter(|own| is_judged(own.0)).collect();
+    // The arrival at a cluster's barrier belongs to the wait that follows it.
+    let named = |(kind, site): &(Kind, Site)| match kind {
+        Kind::ClusterBarrier => {
+            let wait = |inst: &Inst| matches!(inst.op, Op::ClusterBarrier { waits: true, .. });
+            let after = code(*site).iter().skip(site.pc as usize).position(wait).unwrap_or(0);
+            Site { pc: site.pc + after as u32, ..*site }
+        }
+        _ => *site,
+    };
+    let names: Vec<Site> = all.iter().map(named).collect();
+    let (mut candidates, mut known) = (Vec::<Candidate>::new(), HashMap::new());
+    for (((kind, site), name), position) in all.iter().zip(&names).zip(Position::of_all(launch.function, &names)) {
+        let library: Vec<String> = position.library.iter().map(ToString::to_string).collect();
+        let own_site = position.source.is_none().then_some(*name);
+        let key = (*kind, position.source.clone(), position.column, library, own_site);
+        let index = *known.entry(key).or_insert(candidates.len());
+        match candidates.get_mut(index) {
+            Some(own) => own.sites.push(*site),
+            None => candidates.push(Candidate { kind: *kind, sites: vec![*site], position }),
+        }
+    }
+    let is_unjudged = |site: &Site| usual.iter().any(|own| own.unjudged.contains(site));
+    // The PTX ISA allows no other scope for `.mmio`.
+    candidates.retain(|own| !own.sites.iter().any(is_unjudged) && !opcode(launch, own.sites[0]).contains(".mmio"));
+    candidates
+}
+
+/// The opcode of an instruction, as the text has it.
+fn opcode<'l>(launch: &Launch<'l>, site: Site) -> &'l str {
+    let origin = &launch.function.program().functions[site.function as usize].origins[site.pc as usize];
+    let text = &launch.function.ptx()[origin.at as usize..];
+    text.split([' ', '\t', '\n', '\r', ';']).next().unwrap_or_default()
+}
+
+/// What could be weaker, in a sentence. It is enough with this scope, or orders nothing if there is none.
+fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope: Option<Scope>) -> String {
+    let opcode = opcode(launch, site);
+    let place = match &position.source {
+        Some((file, line)) => format!("{file}:{line}"),
+        None => format!("line {} of the PTX", position.ptx_line),
+    };
+    let what = match kind {
+        Kind::Fence(_) | Kind::Access(_) => format!("`{opcode}`"),
+        Kind::Barrier => "the barrier".to_owned(),
+        Kind::WarpBarrier => "the warp barrier".to_owned(),
+        Kind::ClusterBarrier => "the cluster barrier".to_owned(),
+    };
+    // The scope .sys is for threads that the launch does not have.
+    let unless = match kind {
+        Kind::Fence(Scope::Sys) | Kind::Access(Scope::Sys) => {
+            ", unless the host or another GPU accesses the memory during the launch"
+        }
+        _ => "",
+    };
+    let Some(scope) = scope else { return format!("hint: {what} at {place} orders no accesses in this run{unless}") };
+    let (name, function) = match scope {
+        Scope::Cta => ("cta", "__threadfence_block()"),
+        Scope::Cluster => ("cluster", ""),
+        Scope::Gpu | Scope::Sys => ("gpu", "__threadfence()"),
+    };
+    let is_scope = |word: &&str| matches!(*word, "sys" | "gpu" | "gl" | "cluster");
+    let mut words: Vec<&str> = opcode.split('.').collect();
+    let mut better = match words.iter().position(is_scope) {
+        Some(index) if words[0] != "membar" || scope != Scope::Cluster => {
+            words[index] = if (words[0], scope) == ("membar", Scope::Gpu) { "gl" } else { name };
+            format!("could be `{}`", words.join("."))
+        }
+        _ => format!("could have the scope .{name}"),
+    };
+    let is_cuda = Language::of(position.source.as_ref()) == Language::Cuda;
+    if matches!(kind, Kind::Fence(_)) && is_cuda && !function.is_empty() {
+        better += &format!(" (`{function}`)");
+    }
+    match (kind, scope) {
+        (_, Scope::Gpu | Scope::Sys) => {}
+        (Kind::Fence(_), Scope::Cta) => better += ": it orders only threads of one block in this run",
+        (Kind::Fence(_), Scope::Cluster) => better += ": it orders only threads of one cluster in this run",
+        (_, Scope::Cta) => better += ": only threads of one block depend on it in this run",
+        (_, Scope::Cluster) => better += ": only threads of one cluster depend on it in this run",
+    }
+    format!("hint: {what} at {place} {better}{unless}")
+}

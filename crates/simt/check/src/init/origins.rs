@@ -1,0 +1,134 @@
+//! Where undefined bits come from, and what is told of them.
+
+use super::Init;
+use crate::finding::{RawFinding, ThreadAtSite, in_words};
+use simt::observe::{Access, Places, Site, Space};
+use simt::regs::{LANES, Lanes64, lanes};
+
+/// Different reads of what nobody has written that are kept; those beyond count as the last one at the same place.
+const MOST_ORIGINS: usize = 1 << 14;
+
+/// Where undefined bits come from.
+pub(super) struct Origin {
+    /// What it does, and where: `read of 4 bytes`; of a register once it is known.
+    pub(super) read: Option<(String, ThreadAtSite)>,
+    pub(super) address: Option<u64>,
+    /// The memory or register, in words.
+    pub(super) place: String,
+    pub(super) kind: OriginKind,
+}
+
+/// What holds nothing that anybody has written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum OriginKind {
+    Register,
+    Memory(Space),
+    /// A lane that takes no part in the shuffle that reads from it.
+    Lane,
+}
+
+impl Init {
+    /// The origin of bits that an access reads where nobody has written.
+    pub(super) fn origin_of(
+        &mut self,
+        site: Site,
+        access: &Access<'_>,
+        places: &Places<'_>,
+        unwritten: &Lanes64,
+    ) -> u32 {
+        let lane = lanes(access.mask).find(|lane| unwritten[*lane] != 0).unwrap_or_default();
+        let address = access.addresses[lane] + u64::from(unwritten[lane].trailing_zeros());
+        self.origin(site, (access.space, address), lane, access.bytes, places)
+    }
+
+    /// The origin of bits that an instruction reads where nobody has written: of so many bytes the one at this address is
+    /// the first, of the first lane.
+    pub(super) fn origin(
+        &mut self,
+        site: Site,
+        (space, address): (Space, u64),
+        lane: usize,
+        bytes: u32,
+        places: &Places<'_>,
+    ) -> u32 {
+        let warp_id = self.warp_id;
+        if let Some(known) = self.known_origins.get(&(site, warp_id.block, warp_id.warp)) {
+            return *known;
+        }
+        let number = self.origins.len() as u32;
+        if self.origins.len() >= MOST_ORIGINS {
+            let anywhere = (site, u64::MAX, u32::MAX);
+            if let Some(known) = self.known_origins.get(&anywhere) {
+                return *known;
+            }
+            self.known_origins.insert(anywhere, number);
+        }
+        let place = match (places.find(space, address), space) {
+            (Some(place), space) => in_words(&self.facts, space, &place, address),
+            (None, Space::Param) => self.parameter(site, lane, address),
+            (None, Space::Local) => format!("byte {address} of the thread's local memory"),
+            (None, _) => String::new(),
+        };
+        let party = ThreadAtSite { site, block: warp_id.block, thread: self.thread(lane) };
+        let read = Some((format!("read of {bytes} bytes"), party));
+        self.origins.push(Origin { read, address: Some(address), place, kind: OriginKind::Memory(space) });
+        self.known_origins.insert((site, warp_id.block, warp_id.warp), number);
+        number
+    }
+
+    /// The origin of what a shuffle gives to a lane that reads from one that takes no part in it.
+    pub(super) fn origin_of_absent(&mut self, site: Site, lane: usize) -> u32 {
+        let key = (site, self.warp_id.block, self.warp_id.warp);
+        if let Some(known) = self.known_origins.get(&key).copied() {
+            return known;
+        }
+        let number = self.origins.len() as u32;
+        let party = ThreadAtSite { site, block: self.warp_id.block, thread: self.thread(lane) };
+        let read = Some(("shuffle from a lane that takes no part in it".to_owned(), party));
+        self.origins.push(Origin { read, address: None, place: String::new(), kind: OriginKind::Lane });
+        if self.origins.len() < MOST_ORIGINS {
+            self.known_origins.insert(key, number);
+        }
+        number
+    }
+
+    /// Adds a finding: `what` depends in the lanes of `mask` on what `origin` says.
+    pub(super) fn report(&mut self, (kind, what): (&'static str, &str), site: Site, mask: u32, origin: u32) {
+        let Origin { read, address, place, kind: origin_kind } = &self.origins[origin as usize];
+        let other = read.clone();
+        let party = |lane: usize| ThreadAtSite { site, block: self.warp_id.block, thread: self.thread(lane) };
+        // The lane that has read it, if it is among these.
+        let first = mask.trailing_zeros() as usize;
+        let reader = other.as_ref().map(|(_, other)| (other.thread as usize % LANES, other.thread as usize / LANES));
+        let lane = match reader {
+            Some((lane, warp)) if warp == self.warp_id.warp as usize && mask >> lane & 1 != 0 => lane,
+            _ => first,
+        };
+        let found = RawFinding {
+            what: match origin_kind {
+                OriginKind::Register => format!("{what} depends on an uninitialized register"),
+                OriginKind::Memory(_) => format!("{what} depends on uninitialized memory"),
+                OriginKind::Lane => {
+                    format!("{what} depends on what a shuffle reads from a lane that takes no part in it")
+                }
+            },
+            action: Some("used".to_owned()),
+            help: match origin_kind {
+                OriginKind::Register => "give the variable a value on every path to this use",
+                OriginKind::Memory(Space::Shared) => {
+                    "write each element before it is read, and put {sync_threads} between the writes and the reads"
+                }
+                OriginKind::Memory(Space::Local | Space::Param) => "write each element before it is read",
+                OriginKind::Memory(_) => "fill the buffer before the launch, or write each element before it is read",
+                OriginKind::Lane => "let every lane that another one reads from execute the shuffle",
+            }
+            .into(),
+            party: party(lane),
+            address: *address,
+            place: Some(place.clone()).filter(|place| !place.is_empty()),
+            other: other.clone(),
+        };
+        let other_site = other.map(|(_, party)| party.site);
+        self.findings.add(kind, site, other_site, mask.count_ones().into(), || found);
+    }
+}

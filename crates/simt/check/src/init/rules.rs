@@ -1,0 +1,188 @@
+//! How the bits of an instruction's result depend on those of its operands.
+
+use super::taints::History;
+use simt::alu::Alu;
+use simt::alu::compare::{Combine, Compare, Outcome, Test};
+use simt::alu::convert::{Convert, Move, Parts, Type};
+use simt::alu::int::{Int, Op as I};
+use simt::alu::logic::{Logic, Op as L};
+use simt::alu::modifiers::Modifiers;
+use simt::regs::{Pred, R32, R64, Reg};
+
+/// How an instruction's result depends on its operands.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum Rule {
+    /// Each bit on the bits at its place, by a function of truth values.
+    Bitwise(Vec<Reg>),
+    /// Each bit is one of the bits of `data`; which one, `control` says.
+    Moves { data: Vec<Reg>, control: Vec<Reg> },
+    /// It is one of two values, which `control` decides.
+    Choice { values: [Reg; 2], control: Vec<Reg> },
+    /// Each bit on those of the operands that are at most as high.
+    Upwards(Vec<Reg>),
+    /// A comparison of this many bits, whose result may be combined with a predicate.
+    Compare { operands: Vec<Reg>, bits: u32, equality: bool, combine: Combine, with: Option<(Pred, bool)> },
+    /// It is always the same.
+    Constant,
+    /// Each bit on all bits of all operands.
+    All,
+}
+
+/// Returns what an instruction makes of the most changed of its operands.
+///
+/// Compilers pack the fields of a struct with `or`, `prmt` and `bfi`, after they have shifted them by whole bytes. A shift
+/// alone multiplies. `distance` returns the bits by which the instruction shifts, if all lanes shift by the same number.
+pub(super) fn changed(history: History, alu: &Alu, distance: impl Fn(R32) -> Option<u32>) -> History {
+    let (packs, copies) = (history.min(History::Copied), history);
+    match (alu, history) {
+        (_, History::Computed) => History::Computed,
+        (Alu::Convert(Convert::Move(Move::Pack { .. })), _) => packs,
+        (Alu::Convert(Convert::Move(_) | Convert::Widen { .. } | Convert::Shorten { .. }), _) => copies,
+        (Alu::Compare(op), _) if matches!(op.outcome, Outcome::Select32 | Outcome::Select64) => copies,
+        (Alu::Logic(op), _) => match op.op {
+            L::Or32 | L::Or64 | L::Prmt => packs,
+            L::Shl32 | L::Shl64 if distance(R32(op.r[2])).is_some_and(|bits| bits.is_multiple_of(8)) => {
+                history.max(History::Shifted)
+            }
+            _ => History::Computed,
+        },
+        (Alu::Int(op), _) if matches!(op.op, I::Bfi32 | I::Bfi64) => packs,
+        _ => History::Computed,
+    }
+}
+
+fn narrow(number: u32) -> Reg {
+    Reg::R32(R32(number))
+}
+
+fn wide(number: u32) -> Reg {
+    Reg::R64(R64(number))
+}
+
+/// The rule of an instruction on registers.
+pub(super) fn rule(alu: &Alu) -> Rule {
+    match alu {
+        Alu::Int(op) => integer(op),
+        Alu::Logic(op) => logic(op),
+        Alu::Convert(op) => convert(op),
+        Alu::Compare(op) => compare(op),
+        Alu::Float(_) | Alu::Video(_) => Rule::All,
+    }
+}
+
+fn integer(op: &Int) -> Rule {
+    let r = &op.r;
+    let upwards =
+        |make: fn(u32) -> Reg, count: usize| Rule::Upwards(r[1..=count].iter().map(|own| make(*own)).collect());
+    match op.op {
+        I::Sub16 | I::Sub32 | I::Sub64 if r[1] == r[2] => Rule::Constant,
+        I::Add16 | I::Add32 | I::Sub16 | I::Sub32 | I::Mul16 | I::Mul32 => upwards(narrow, 2),
+        I::Mad16 | I::Mad32 => upwards(narrow, 3),
+        I::Neg16 | I::Neg32 => upwards(narrow, 1),
+        I::Add64 | I::Sub64 | I::Mul64 => upwards(wide, 2),
+        I::Mad64 => upwards(wide, 3),
+        I::Neg64 => upwards(wide, 1),
+        I::MulWideU32 | I::MulWideS32 | I::MulWideU16 | I::MulWideS16 => upwards(narrow, 2),
+        I::MadWideU32 | I::MadWideS32 => Rule::Upwards(vec![narrow(r[1]), narrow(r[2]), wide(r[3])]),
+        I::Brev32 => Rule::Moves { data: vec![narrow(r[1])], control: Vec::new() },
+        I::Brev64 => Rule::Moves { data: vec![wide(r[1])], control: Vec::new() },
+        I::BfeU32 | I::BfeS32 => Rule::Moves { data: vec![narrow(r[1])], control: vec![narrow(r[2]), narrow(r[3])] },
+        I::BfeU64 | I::BfeS64 => Rule::Moves { data: vec![wide(r[1])], control: vec![narrow(r[2]), narrow(r[3])] },
+        I::Bfi32 => Rule::Moves { data: vec![narrow(r[1]), narrow(r[2])], control: vec![narrow(r[3]), narrow(r[4])] },
+        I::Bfi64 => Rule::Moves { data: vec![wide(r[1]), wide(r[2])], control: vec![narrow(r[3]), narrow(r[4])] },
+        I::SzextClampU | I::SzextClampS | I::SzextWrapU | I::SzextWrapS => {
+            Rule::Moves { data: vec![narrow(r[1])], control: vec![narrow(r[2])] }
+        }
+        _ => Rule::All,
+    }
+}
+
+fn logic(op: &Logic) -> Rule {
+    let r = &op.r;
+    let shift = |make: fn(u32) -> Reg| Rule::Moves { data: vec![make(r[1])], control: vec![narrow(r[2])] };
+    match op.op {
+        L::And16 | L::And32 | L::Or16 | L::Or32 | L::Xor16 | L::Xor32 => {
+            Rule::Bitwise(vec![narrow(r[1]), narrow(r[2])])
+        }
+        L::And64 | L::Or64 | L::Xor64 => Rule::Bitwise(vec![wide(r[1]), wide(r[2])]),
+        L::Not16 | L::Not32 => Rule::Bitwise(vec![narrow(r[1])]),
+        L::Not64 => Rule::Bitwise(vec![wide(r[1])]),
+        L::Lop3 => Rule::Bitwise(vec![narrow(r[1]), narrow(r[2]), narrow(r[3])]),
+        L::AndPred | L::OrPred | L::XorPred => Rule::Bitwise(vec![Reg::Pred(Pred(r[1])), Reg::Pred(Pred(r[2]))]),
+        L::NotPred => Rule::Bitwise(vec![Reg::Pred(Pred(r[1]))]),
+        L::Shl16 | L::Shl32 | L::ShrU16 | L::ShrU32 | L::ShrS16 | L::ShrS32 => shift(narrow),
+        L::Shl64 | L::ShrU64 | L::ShrS64 => shift(wide),
+        L::ShfLClamp
+        | L::ShfLWrap
+        | L::ShfRClamp
+        | L::ShfRWrap
+        | L::Prmt
+        | L::PrmtF4e
+        | L::PrmtB4e
+        | L::PrmtRc8
+        | L::PrmtEcl
+        | L::PrmtEcr
+        | L::PrmtRc16 => Rule::Moves { data: vec![narrow(r[1]), narrow(r[2])], control: vec![narrow(r[3])] },
+        _ => Rule::All,
+    }
+}
+
+fn convert(op: &Convert) -> Rule {
+    let moves = |data: Vec<Reg>| Rule::Moves { data, control: Vec::new() };
+    match *op {
+        Convert::Move(Move::Pred { from, .. }) => Rule::Bitwise(vec![Reg::Pred(from)]),
+        Convert::Move(Move::B64 { from, .. }) => moves(vec![Reg::R64(from)]),
+        Convert::Move(Move::Two64 { from, .. }) => moves(from.map(Reg::R64).into()),
+        Convert::Move(Move::Pack { parts, from, .. }) => {
+            let count = match parts {
+                Parts::B8x2 | Parts::B16x2 | Parts::B32x2 => 2,
+                Parts::B8x4 | Parts::B16x4 => 4,
+            };
+            moves(from[..count].iter().map(|own| Reg::R32(*own)).collect())
+        }
+        Convert::Move(Move::Unpack { parts, from, .. }) => match parts {
+            Parts::B8x2 | Parts::B8x4 | Parts::B16x2 => moves(vec![narrow(from)]),
+            Parts::B16x4 | Parts::B32x2 => moves(vec![wide(from)]),
+        },
+        Convert::Move(Move::B32 { from, .. } | Move::B16 { from, .. } | Move::Wide { from, .. })
+        | Convert::Resize { from, .. }
+        | Convert::Widen { from, .. } => moves(vec![Reg::R32(from)]),
+        Convert::Shorten { from, .. } => moves(vec![Reg::R64(from)]),
+        Convert::Any { from, wide: [_, is_wide], spec, .. } => {
+            match (spec.from, spec.to, spec.modifiers == Modifiers::NONE) {
+                (Type::Int(..), Type::Int(..), true) => moves(vec![if is_wide { wide(from) } else { narrow(from) }]),
+                _ => Rule::All,
+            }
+        }
+        _ => Rule::All,
+    }
+}
+
+/// The registers that a test looks at, and how many of their bits.
+fn tested(test: Test, r: &[u32; 6]) -> (Vec<Reg>, u32) {
+    let both = |make: fn(u32) -> Reg| vec![make(r[2]), make(r[3])];
+    match test {
+        Test::Pred => (vec![Reg::Pred(Pred(r[2]))], 1),
+        Test::Eq16 | Test::LtU16 | Test::LtS16 | Test::F16(_) | Test::F16Ftz(_) | Test::Bf16(_) => (both(narrow), 16),
+        Test::Eq64 | Test::LtU64 | Test::LtS64 | Test::F64(_) => (both(wide), 64),
+        _ => (both(narrow), 32),
+    }
+}
+
+fn compare(op: &Compare) -> Rule {
+    let r = &op.r;
+    let (operands, bits) = tested(op.test, r);
+    let choice = |make: fn(u32) -> Reg| Rule::Choice { values: [make(r[1]), make(r[4])], control: operands.clone() };
+    match op.outcome {
+        Outcome::One | Outcome::Both => Rule::Compare {
+            equality: matches!(op.test, Test::Eq16 | Test::Eq32 | Test::Eq64),
+            operands,
+            bits,
+            combine: op.combine,
+            with: (op.combine != Combine::No).then_some((Pred(r[4]), op.negated)),
+        },
+        Outcome::Select32 => choice(narrow),
+        Outcome::Select64 => choice(wide),
+        Outcome::Halves | Outcome::Value | Outcome::Values => Rule::All,
+    }
+}

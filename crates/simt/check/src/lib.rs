@@ -1,0 +1,151 @@
+//! Sanitizers for kernels on the simulator [`simt`]: accesses outside their object, reads of memory that no thread has
+//! written, data races, and wrong synchronization.
+//!
+//! [`Checks::launch`] runs a kernel with the given [`Checks`] and returns [`Finding`]s. A finding is a pair of places in the
+//! kernel, with the number of times that it was seen. [`diagnostic`] shows findings and faults to people. A sanitized launch
+//! runs on one host thread.
+//!
+//! A sanitized launch skips the accesses that would end another launch: out of bounds, misaligned, and writes to constants.
+//! Each skipped access is a finding, whatever the checks are, and the launch goes on.
+//!
+//! Each check is a module that does not know the others. It receives the events of an [`Observer`] and collects findings.
+
+mod calls;
+mod checker;
+mod checks;
+pub mod diagnostic;
+mod facts;
+mod faults;
+mod finding;
+mod hints;
+mod init;
+mod language;
+mod memory;
+mod observer;
+mod race;
+mod sync;
+
+pub use checks::{Check, Checks, Extra};
+pub use finding::{Finding, OtherParty};
+
+use observer::Sanitizer;
+use simt::Counters;
+use simt::observe::Observer;
+use simt::run::{Launch, LaunchError, Machine, Schedule};
+
+/// What a sanitized launch gives.
+#[derive(Debug)]
+pub struct Sanitized<O = Counters> {
+    /// The observer, which is the counters if no other was given; or why the launch was refused, or the fault that ended it,
+    /// which is among the findings too if the check that it belongs to was asked for. Skipped accesses are findings, and
+    /// no faults.
+    pub result: Result<O, LaunchError>,
+    /// What the checks have found, in the order in which it was first seen.
+    pub findings: Vec<Finding>,
+    /// What could not be checked, a sentence each: the memory that a check takes is bounded. Also the hints, if
+    /// [`Extra::Weaker`] is requested.
+    pub notes: Vec<String>,
+}
+
+impl<O> Sanitized<O> {
+    /// The same launch with something else in place of the observer.
+    pub fn map<P>(self, make: impl FnOnce(O) -> P) -> Sanitized<P> {
+        let Self { result, findings, notes } = self;
+        Sanitized { result: result.map(make), findings, notes }
+    }
+}
+
+impl Checks {
+    /// Runs a kernel as [`Machine::launch_counted`] does, and looks for errors that its results need not show.
+    ///
+    /// ```
+    /// use simt_check::{Check, Checks};
+    ///
+    /// # const BEYOND: &str = ".version 8.0
+    /// # .target sm_80
+    /// # .address_size 64
+    /// # .entry beyond(.param .u64 to)
+    /// # {
+    /// #     .reg .b64 %rd<2>;
+    /// #     ld.param.u64 %rd1, [to];
+    /// #     st.global.u32 [%rd1+16], 7;
+    /// #     ret;
+    /// # }";
+    /// let beyond = simt::Module::from_ptx(BEYOND)?.function("beyond")?;
+    /// let mut machine = simt::Machine::new(simt::Config::default())?;
+    /// let to = machine.zeroed::<u32>(4)?;
+    /// let args = [to.into()];
+    /// let launch = simt::Launch::new(&beyond, [1, 1, 1], [1, 1, 1], &args);
+    /// let sanitized = Checks::ALL.launch(&mut machine, &launch);
+    /// let finding = &sanitized.findings[0];
+    /// assert_eq!((finding.check, finding.ptx_line), (Check::Memory, 8));
+    /// # Ok::<(), Box<dyn std::error::Error>>(())
+    /// ```
+    pub fn launch(self, machine: &mut Machine, launch: &Launch<'_>) -> Sanitized {
+        self.launch_with(machine, launch, Counters::new(launch.function))
+    }
+
+    /// Runs a kernel as [`Checks::launch`] does. Before that, runs it in `orders` random orders of blocks, warps and lanes
+    /// and undoes the changes of these runs: `race` and `sync` find errors that only another order shows. A kernel that
+    /// waits for the host waits in each run.
+    pub fn launch_in_orders(self, machine: &mut Machine, launch: &Launch<'_>, orders: u32) -> Sanitized {
+        let hints = hints::hints(machine, launch, self, orders);
+        let mut sanitized = self.without_extra(Extra::Weaker).try_orders(machine, launch, orders);
+        sanitized.notes.extend(hints);
+        sanitized
+    }
+
+    fn try_orders(self, machine: &mut Machine, launch: &Launch<'_>, orders: u32) -> Sanitized {
+        let by_order = self.without(Check::Memory).without(Check::Init);
+        if orders == 0 || by_order.is_empty() {
+            return self.launch(machine, launch);
+        }
+        let Some(state) = machine.save() else {
+            let mut sanitized = self.launch(machine, launch);
+            sanitized
+                .notes
+                .push("no other order was tried: the host has too little memory to undo a launch".to_owned());
+            return sanitized;
+        };
+        let usual = machine.config().schedule;
+        let mut others: Vec<(u64, Finding)> = Vec::new();
+        for seed in 1..=u64::from(orders) {
+            machine.config_mut().schedule = Schedule::Random(seed);
+            let found = by_order.launch(machine, launch).findings;
+            others.extend(found.into_iter().map(|finding| (seed, finding)));
+            machine.restore(&state);
+        }
+        machine.config_mut().schedule = usual;
+        machine.resume(state);
+        let mut sanitized = self.launch(machine, launch);
+        let (before, mut first) = (sanitized.findings.len(), None);
+        for (seed, finding) in others {
+            if !sanitized.findings.iter().any(|known| known.is_same(&finding)) {
+                first = first.or(Some(seed));
+                sanitized.findings.push(finding);
+            }
+        }
+        if let Some(seed) = first {
+            let count = sanitized.findings.len() - before;
+            let findings = if count == 1 { "1 finding is" } else { &*format!("{count} findings are") };
+            sanitized.notes.push(format!("{findings} from other orders, the first from the schedule random:{seed}"));
+        }
+        sanitized
+    }
+
+    /// Runs a kernel with checks as [`Checks::launch`] does, and with an observer instead of the counters.
+    pub fn launch_with<O: Observer>(self, machine: &mut Machine, launch: &Launch<'_>, observer: O) -> Sanitized<O> {
+        if self.is_empty() {
+            let result = machine.launch_observed(launch, observer);
+            return Sanitized { result, findings: Vec::new(), notes: Vec::new() };
+        }
+        let hints = hints::hints(machine, launch, self, 0);
+        let sanitizer = Sanitizer::new(machine, launch, self);
+        let state = sanitizer.state();
+        let result = machine.launch_observed(launch, (observer, sanitizer)).map(|(observer, _)| observer);
+        let skipped = machine.take_skipped();
+        let (findings, mut notes) = observer::end(&state, launch, self, skipped, result.as_ref().err());
+        notes.extend(hints);
+        Sanitized { result, findings, notes }
+    }
+}

@@ -1,0 +1,384 @@
+//! The sanitizer `memory`: accesses outside of the object that their address was made for.
+//!
+//! # Algorithm
+//!
+//! The machine itself faults at addresses where no allocation is. This sanitizer finds addresses that hit another object. It
+//! follows pointers as CompCert's memory model does (Leroy and Blazy, "Formal Verification of a C-like Memory Model", JAR 2008):
+//! an address belongs to the object from which it was computed. A static analysis gives, for each instruction, the parameters and
+//! variables that its address can be made of ([`provenance`]). The arguments of a launch say which allocation each of them is.
+//! compute-sanitizer's memcheck compares an address with all allocations, so it misses an access that hits a neighbor.
+//!
+//! # What it can miss
+//!
+//! - An address that is loaded from memory, or computed from more than one object, may point anywhere. Only the machine's own checks
+//!   apply to it.
+//! - Accesses to another part of the same object, such as the next row of a matrix.
+//! - Textures, surfaces, `tensormap.replace` and mbarrier instructions have only the machine's own checks.
+
+mod provenance;
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use super::checker::Checker;
+use super::facts::LaunchFacts;
+use super::finding::{Findings, OUT_OF_BOUNDS, RawFinding, ThreadAtSite, whose};
+use provenance::{Provenance, ROLES, Role, Source, Sources};
+use simt::code::Op;
+use simt::memory::Region;
+use simt::observe::{Access, AccessKind, Issue, Location, Places, Site, Space, StoredValues, WarpId};
+use simt::regs::{LANES, lanes};
+use simt::run::Machine;
+use simt::variable;
+
+/// An object in memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Object {
+    space: Space,
+    base: u64,
+    bytes: u64,
+    /// What it is, in words: `argument 0's buffer`.
+    name: String,
+}
+
+impl Object {
+    /// Whether so many bytes from an address on lie in it.
+    fn contains(&self, address: u64, bytes: u64) -> bool {
+        let at = address.wrapping_sub(self.base);
+        at <= self.bytes && bytes <= self.bytes - at
+    }
+
+    /// How far bytes that do not lie in it are away, in words.
+    fn away(&self, address: u64, bytes: u64) -> String {
+        let Self { base, bytes: size, name, .. } = self;
+        let end = base + size;
+        let far = match address {
+            _ if address >= end => format!("{} bytes past the end", address - end),
+            _ if address >= *base => format!("{} of them past the end", address + bytes - end),
+            _ => format!("{} bytes before the begin", base - address),
+        };
+        format!("{far} of {name} of {size} bytes")
+    }
+}
+
+fn verb(access: &Access<'_>) -> &'static str {
+    match access.kind {
+        AccessKind::Load => "read",
+        AccessKind::AsyncCopy if access.space == Space::Global => "read",
+        _ => "write",
+    }
+}
+
+/// The objects that an instruction may access. The first, an empty one, is for instructions of which that is not known.
+type Allowed = Vec<Object>;
+
+/// The check of one launch.
+pub(super) struct Memory {
+    facts: Arc<LaunchFacts>,
+    findings: Findings,
+    provenance: Arc<Provenance>,
+    /// By the number of the source.
+    objects: Vec<Vec<Object>>,
+    /// Where the module's variables lie, by their numbers.
+    variables: HashMap<u64, (u64, u64)>,
+    /// Whether the program may allocate memory itself.
+    uses_heap: bool,
+    /// How many of the program's variables got a place for this launch.
+    placed: usize,
+    /// For each function, one for each [`Role`] of each of its instructions: index into `allowed`.
+    sites: Vec<Vec<[u32; ROLES]>>,
+    allowed: Vec<Allowed>,
+    /// The lanes of the last access that lie outside of their object.
+    outside: u32,
+}
+
+impl Memory {
+    pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+        let program = &facts.function.program();
+        let provenance = program.analyses.get(|| Provenance::new(program));
+        let mut memory = Self {
+            provenance,
+            objects: Vec::new(),
+            variables: HashMap::new(),
+            uses_heap: program.uses_heap(),
+            placed: 0,
+            sites: Vec::new(),
+            outside: 0,
+            allowed: Vec::new(),
+            findings: Findings::default(),
+            facts: facts.clone(),
+        };
+        for (number, address) in facts.function.variable_addresses().iter().enumerate() {
+            memory.place(number, *address);
+        }
+        let sources = memory.provenance.sources.iter();
+        memory.objects = sources.map(|source| memory.arguments_object(machine, source).into_iter().collect()).collect();
+        memory
+    }
+
+    /// A variable of the module lies at this address.
+    fn place(&mut self, number: usize, address: u64) {
+        if let Some(variable) = self.facts.function.variable(number) {
+            self.variables.insert(number as u64, (address, variable.bytes));
+        }
+    }
+
+    /// The object that an argument points to.
+    fn arguments_object(&self, machine: &Machine, source: &Source) -> Option<Object> {
+        let Source::Argument(offset) = source else { return None };
+        let mut params = self.facts.function.program().params.iter().enumerate();
+        let (index, param) = params.find(|(_, own)| (own.offset..own.offset + own.bytes).contains(offset))?;
+        let within = (offset - param.offset) as usize;
+        let bytes = self.facts.args.get(index)?.bytes();
+        let address = u64::from_le_bytes(*bytes.get(within..)?.first_chunk()?);
+        let found = machine.memory().object(address)?;
+        let name = match param.bytes {
+            8 => format!("argument {index}'s buffer"),
+            _ => format!("the buffer at byte {within} of argument {index}"),
+        };
+        Some(Object { space: Space::Global, base: found.start, bytes: found.end - found.start, name })
+    }
+
+    /// The places of a variable; in more than one space if its address may be used in more than one.
+    fn variables_objects(&self, source: &Source) -> Vec<Object> {
+        let Source::Variable(own) = source else { return Vec::new() };
+        let name = variable(&own.name);
+        let object = |space, base, bytes| Object { space, base, bytes, name: name.clone() };
+        match (own.space, own.bytes) {
+            (Space::Global, Some(_)) => {
+                let place = self.variables.get(&own.at);
+                place.map(|(base, bytes)| object(Space::Global, *base, *bytes)).into_iter().collect()
+            }
+            (Space::Shared, None) => {
+                let base = u64::from(self.facts.function.program().shared_bytes.next_multiple_of(16));
+                let name = "dynamic shared memory".to_owned();
+                vec![Object { space: Space::Shared, base, bytes: self.facts.shared_bytes.into(), name }]
+            }
+            (_, Some(bytes)) if own.in_frame => {
+                [Space::Local, Space::Param].map(|space| object(space, own.at, bytes)).into()
+            }
+            (Space::Param, Some(bytes)) => {
+                vec![Object { name: format!("parameter `{}`", own.name), ..object(Space::Param, own.at, bytes) }]
+            }
+            (space, Some(bytes)) => vec![object(space, own.at, bytes)],
+            (_, None) => Vec::new(),
+        }
+    }
+
+    /// Finds the objects that each instruction may access.
+    fn resolve(&mut self) {
+        for number in 0..self.objects.len() {
+            let more = self.variables_objects(&self.provenance.sources[number]);
+            self.objects[number].extend(more);
+        }
+        self.allowed.push(Allowed::new());
+        let mut known: HashMap<Sources, u32> = HashMap::new();
+        for (function, func) in self.facts.function.program().functions.iter().enumerate() {
+            let mut own = vec![[0; ROLES]; func.code.len()];
+            for (pc, sources) in &self.provenance.addresses[function] {
+                for (role, sources) in sources.iter().enumerate() {
+                    let Some(sources) = sources else { continue };
+                    own[*pc as usize][role] = *known.entry(*sources).or_insert_with(|| {
+                        let chosen = self.objects.iter().enumerate().filter(|(number, _)| sources >> number & 1 != 0);
+                        if chosen.clone().any(|(number, objects)| {
+                            let is_variable = matches!(self.provenance.sources[number], Source::Variable(_));
+                            is_variable && objects.is_empty()
+                        }) {
+                            return 0;
+                        }
+                        let mut all: Allowed = chosen.flat_map(|(_, objects)| objects.iter().cloned()).collect();
+                        all.dedup();
+                        if all.is_empty() {
+                            return 0;
+                        }
+                        self.allowed.push(all);
+                        self.allowed.len() as u32 - 1
+                    });
+                }
+            }
+            self.sites.push(own);
+        }
+    }
+
+    /// What lies in the heap has to lie in what `malloc` has given out and nobody has freed.
+    fn in_heap(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+        let bytes = u64::from(access.bytes);
+        let away = |address: u64| match places.find(Space::Global, address) {
+            None => Some("in the heap, where malloc has given out nothing or it was freed".to_owned()),
+            Some(place) if address + bytes > place.base + place.bytes => {
+                let past = address + bytes - place.base - place.bytes;
+                Some(format!("{past} of them past the end of an allocation of {} bytes", place.bytes))
+            }
+            Some(_) => None,
+        };
+        let outside = || lanes(access.mask).filter_map(|lane| Some((lane, away(access.addresses[lane])?)));
+        let Some((lane, place)) = outside().next() else { return };
+        self.findings.add("heap", site, None, outside().count() as u64, || RawFinding {
+            what: format!("out of bounds {} of {bytes} bytes", verb(access)),
+            action: None,
+            help: OUT_OF_BOUNDS.into(),
+            party: ThreadAtSite { site, block: warp_id.block, thread: warp_id.warp * LANES as u32 + lane as u32 },
+            address: Some(access.addresses[lane]),
+            place: Some(place),
+            other: None,
+        });
+    }
+
+    /// An access by the address with this role in its instruction.
+    fn accessed(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, role: Role) {
+        let index = self.sites[site.function as usize][site.pc as usize][role as usize];
+        if index == 0 {
+            if self.uses_heap && access.space == Space::Global {
+                self.in_heap(site, warp_id, access, places);
+            }
+            return;
+        }
+        let allowed = &self.allowed[index as usize];
+        let bytes = u64::from(access.bytes);
+        let is_inside = match &allowed[..] {
+            [own] if own.space == access.space => {
+                lanes(access.mask).all(|lane| own.contains(access.addresses[lane], bytes))
+            }
+            _ => false,
+        };
+        if !is_inside {
+            let allowed = std::mem::take(&mut self.allowed[index as usize]);
+            self.report(site, warp_id, access, places, &allowed);
+            self.allowed[index as usize] = allowed;
+        }
+    }
+
+    /// A part of a tensor has to lie in what the tensor map's address belongs to.
+    fn in_tensor(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, base: u64) {
+        let Some(place) = places.find(Space::Global, base) else { return };
+        let address = access.addresses[access.mask.trailing_zeros() as usize % LANES];
+        let mut end = place.base + place.bytes;
+        // Memory that is mapped piece by piece is one object.
+        while end < address + u64::from(access.bytes)
+            && let Some(next) = places.find(Space::Global, end)
+        {
+            end += next.bytes;
+        }
+        let (space, base, bytes) = (Space::Global, place.base, end - place.base);
+        let object = Object { space, base, bytes, name: String::new() };
+        if !object.contains(address, access.bytes.into()) {
+            let name = format!("{}, to which the tensor map points,", whose(&self.facts, space, &place));
+            self.report(site, warp_id, access, places, &[Object { name, ..object }]);
+        }
+    }
+
+    #[cold]
+    fn report(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, allowed: &[Object]) {
+        let inst = &self.facts.function.program().functions[site.function as usize].code[site.pc as usize];
+        let bytes = match &inst.op {
+            // How many bytes of its source it reads is in a register.
+            Op::Memory(simt::memory::Memory::AsyncCopy(copy))
+                if copy.read.is_some() && access.space == Space::Global =>
+            {
+                1
+            }
+            _ => u64::from(access.bytes),
+        };
+        let is_allowed = |address: u64| {
+            let own = allowed.iter().filter(|own| own.space == access.space);
+            own.into_iter().any(|own| own.contains(address, bytes))
+        };
+        let outside = || lanes(access.mask).filter(|lane| !is_allowed(access.addresses[*lane]));
+        let Some(lane) = outside().next() else { return };
+        self.outside = outside().fold(0, |all, lane| all | 1 << lane);
+        let facts = &self.facts;
+        self.findings.add("out of bounds", site, None, outside().count() as u64, || {
+            let address = access.addresses[lane];
+            let distance = |own: &&Object| {
+                let (begin, end) = (own.base, own.base + own.bytes);
+                if address < begin { begin - address } else { address.saturating_sub(end) }
+            };
+            let mut place = match allowed.iter().filter(|own| own.space == access.space).min_by_key(distance) {
+                Some(own) => own.away(address, bytes),
+                None => format!("in another space than {}", allowed[0].name),
+            };
+            if let Some(found) = places.find(access.space, address) {
+                place += &format!(", inside of {}", whose(facts, access.space, &found));
+            }
+            let thread = warp_id.warp * LANES as u32 + lane as u32;
+            RawFinding {
+                what: format!("out of bounds {} of {} bytes", verb(access), access.bytes),
+                action: None,
+                help: OUT_OF_BOUNDS.into(),
+                party: ThreadAtSite { site, block: warp_id.block, thread },
+                address: Some(address),
+                place: Some(place),
+                other: None,
+            }
+        });
+    }
+}
+
+impl Checker for Memory {
+    fn allocated(&mut self, address: u64, _bytes: u64) {
+        // Those of the program's variables that live as long as the launch, in the order of their numbers.
+        let number = self.facts.function.program().variables.get(self.placed);
+        if let Some(number) = number.copied() {
+            self.place(number as usize, address);
+        }
+        self.placed += 1;
+    }
+
+    fn block(&mut self, _block: u64, _warps: u32, _threads: u32) {
+        if self.allowed.is_empty() {
+            self.resolve();
+        }
+    }
+
+    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+        let is_source = access.kind == AccessKind::AsyncCopy && access.space == Space::Global;
+        self.outside = 0;
+        self.accessed(site, warp_id, access, places, if is_source { Role::Source } else { Role::Target });
+    }
+
+    fn issued(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
+        // What products of matrices read is not told by addresses.
+        let Issue { lane, from, to: Some(to), bytes, mbarrier, tensor } = *issue else { return };
+        let mut check = |(space, address): (Space, u64), bytes: u32, kind: AccessKind, role: Role| {
+            let access = Access {
+                space,
+                kind,
+                bytes,
+                mask: 1 << lane,
+                rank: None,
+                stored: StoredValues::default(),
+                addresses: &[address; LANES],
+            };
+            match tensor {
+                Some((_, base)) if space == Space::Global && role != Role::Map => {
+                    self.in_tensor(site, warp_id, &access, places, base);
+                }
+                _ => self.accessed(site, warp_id, &access, places, role),
+            }
+        };
+        let place = |location: Location| match location {
+            Location::Shared(_, at) => (Space::Shared, at),
+            Location::Global(at) => (Space::Global, at),
+        };
+        check(place(to), bytes, AccessKind::Store, Role::Target);
+        if let Some(from) = from {
+            check(place(from), bytes, AccessKind::Load, Role::Source);
+        }
+        if let Some((_, at)) = mbarrier {
+            check((Space::Shared, at), 8, AccessKind::Store, Role::Mbarrier);
+        }
+        if let Some((map, _)) = tensor {
+            let region = Region::of(map);
+            let at = (region.space(), map.wrapping_sub(region.window()));
+            check(at, 128, AccessKind::Load, Role::Map);
+        }
+    }
+
+    fn outside(&self) -> u32 {
+        self.outside
+    }
+
+    fn findings(&self) -> &Findings {
+        &self.findings
+    }
+}

@@ -1,0 +1,248 @@
+//! The observer of a sanitized launch, which tells each check what happens.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use super::calls::{Calls, WarpCalls};
+use super::checker::{Checker, asked_for};
+use super::checks::{Check, Checks, Extra};
+use super::facts::LaunchFacts;
+use super::finding::Finding;
+use super::init::{self, Init};
+use super::memory::Memory;
+use super::race::Race;
+use super::race::trial::Trial;
+use super::sync::Sync;
+use simt::observe::{
+    Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Requests, Scope,
+    Site, Step, WarpId,
+};
+use simt::run::{Launch, LaunchError, Machine, SkippedFaults};
+use simt::every_event;
+
+/// The methods of the observer, which tell all checks.
+macro_rules! tell_of_those {
+    ($($events:tt)*) => { asked_for! { tell $($events)* } };
+}
+
+/// A method that tells all checks. [`Sanitizer`] has `located` itself.
+macro_rules! tell {
+    (located($($args:tt)+);) => {};
+    ($method:ident($($arg:ident: $ty:ty),+);) => {
+        fn $method(&mut self, $($arg: $ty),+) {
+            let mut state = lock(&self.state);
+            let calls = state.calls.$method($($arg),+);
+            state.enter(calls);
+            for (_, checker) in &mut state.checkers {
+                checker.$method($($arg),+);
+            }
+            state.update_steps();
+        }
+    };
+}
+
+/// A method that changes no calls.
+macro_rules! no_change {
+    (located($($args:tt)+);) => {};
+    ($method:ident($($arg:ident: $ty:ty),+);) => {
+        #[inline(always)]
+        fn $method(&mut self, $($arg: $ty),+) -> Option<Arc<WarpCalls>> {
+            let _ = ($($arg,)+);
+            None
+        }
+    };
+}
+
+/// The methods that change no calls.
+macro_rules! no_change_of_those {
+    ($($events:tt)*) => { asked_for! { no_change $($events)* } };
+}
+
+/// What changes the calls of a warp. Each method returns the calls of the warp whose turn it is, if they are others now.
+trait CallEvents {
+    every_event!(no_change_of_those);
+}
+
+impl CallEvents for Calls {
+    fn turn(&mut self, warp_id: WarpId) -> Option<Arc<WarpCalls>> {
+        self.begin_turn(warp_id)
+    }
+
+    fn frames(&mut self, _: Site, warp_id: WarpId, lanes: u32, change: &FrameChange) -> Option<Arc<WarpCalls>> {
+        self.change(warp_id, lanes, change)
+    }
+
+    fn exited(&mut self, _: Site, warp_id: WarpId, lanes: u32) -> Option<Arc<WarpCalls>> {
+        self.exit(warp_id, lanes)
+    }
+}
+
+/// The checks of a launch.
+pub(super) struct State {
+    checkers: Vec<(Check, Box<dyn Checker>)>,
+    calls: Calls,
+    /// Whether one of them is to be told of each instruction.
+    steps: Arc<AtomicBool>,
+}
+
+impl State {
+    /// Stores whether a check is to be told of each instruction.
+    fn update_steps(&self) {
+        let steps = self.checkers.iter().any(|(_, checker)| checker.steps());
+        self.steps.store(steps, Ordering::Relaxed);
+    }
+
+    /// The warp whose turn it is is in other calls from now on, unless there are `None`.
+    fn enter(&mut self, calls: Option<Arc<WarpCalls>>) {
+        let Some(calls) = calls else { return };
+        for (_, checker) in &self.checkers {
+            checker.findings().enter(&calls);
+        }
+    }
+}
+
+/// Tells the checks of a launch what happens. All copies of it tell the same ones.
+pub(super) struct Sanitizer {
+    state: Arc<Mutex<State>>,
+    steps: Arc<AtomicBool>,
+    /// Whether one of them asks how stored values compare.
+    values: bool,
+    /// Whether one of them records what is written.
+    records_writes: bool,
+}
+
+impl Sanitizer {
+    /// The observer of a launch.
+    pub(super) fn new(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Self {
+        let facts = Arc::new(LaunchFacts::of(launch));
+        let wanted = Check::ALL.into_iter().filter(|check| checks.contains(*check));
+        let checkers = wanted.map(|check| -> (Check, Box<dyn Checker>) {
+            let facts = facts.clone();
+            let checker: Box<dyn Checker> = match check {
+                Check::Memory => Box::new(Memory::new(machine, facts)),
+                Check::Init => Box::new(Init::new(machine, facts)),
+                Check::Race => Box::new(Race::new(machine, facts, checks.looks_for(Extra::PtxVolatile))),
+                Check::Sync => Box::new(Sync::new(machine, facts, checks.looks_for(Extra::Barriers))),
+            };
+            (check, checker)
+        });
+        let records_writes = checks.contains(Check::Init) && init::sees_all_writes(&launch.function.program());
+        Self { records_writes, ..Self::of(checkers.collect(), checks.contains(Check::Race)) }
+    }
+
+    /// The observer of a launch for [`hints`](super::hints).
+    pub(super) fn of_trial(machine: &mut Machine, launch: &Launch<'_>, trial: Trial) -> Self {
+        let race = Race::of_trial(machine, Arc::new(LaunchFacts::of(launch)), trial);
+        Self::of(vec![(Check::Race, Box::new(race))], true)
+    }
+
+    fn of(checkers: Vec<(Check, Box<dyn Checker>)>, values: bool) -> Self {
+        let steps = Arc::<AtomicBool>::default();
+        let state = State { checkers, calls: Calls::default(), steps: steps.clone() };
+        Self { state: Arc::new(Mutex::new(state)), steps, values, records_writes: false }
+    }
+
+    /// The checks, which outlive the observer if the launch faults.
+    pub(super) fn state(&self) -> Arc<Mutex<State>> {
+        self.state.clone()
+    }
+}
+
+fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
+    state.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// The findings of a launch that is over, with what it has skipped and the fault that ended it.
+pub(super) fn end(
+    state: &Mutex<State>,
+    launch: &Launch<'_>,
+    checks: Checks,
+    skipped: SkippedFaults,
+    error: Option<&LaunchError>,
+) -> (Vec<Finding>, Vec<String>) {
+    let mut state = lock(state);
+    let (mut findings, mut notes) = (Vec::new(), Vec::new());
+    state.enter(Some(Arc::default()));
+    for (check, checker) in &mut state.checkers {
+        checker.end(error.is_none());
+        let (mut errors, more) = checker.findings().divide(*check, checker.findings().resolve(*check, launch));
+        findings.append(&mut errors);
+        notes.extend(more);
+        notes.extend(checker.findings().notes(*check));
+    }
+    // Skipped accesses are findings also where `memory` was not asked for: the launch would have ended at the first.
+    for (fault, lanes) in &skipped.faults {
+        let fault = Finding { times: *lanes, ..Finding::of_fault(Check::Memory, fault) };
+        let is_same = |own: &&mut Finding| {
+            (own.check, own.ptx_line, &own.source, &own.what)
+                == (fault.check, fault.ptx_line, &fault.source, &fault.what)
+        };
+        match findings.iter_mut().find(is_same) {
+            Some(own) => own.times += lanes,
+            None => findings.push(fault),
+        }
+    }
+    if skipped.left_out > 0 {
+        let listed = skipped.faults.len();
+        notes.push(format!(
+            "{listed} different accesses that were skipped are listed; others were seen {} times",
+            skipped.left_out
+        ));
+    }
+    if skipped.is_full {
+        notes.push(format!("the launch ended early: it had skipped {} accesses", SkippedFaults::MOST));
+    } else if let Some(LaunchError::Fault(fault)) = error
+        && let Some(check) = Check::of(&fault.kind).filter(|check| checks.contains(*check))
+    {
+        let fault = Finding::of_fault(check, fault);
+        let is_known = |own: &Finding| (own.check, own.ptx_line) == (check, fault.ptx_line);
+        if !findings.iter().any(is_known) {
+            findings.push(fault);
+        }
+    }
+    (findings, notes)
+}
+
+impl Observer for Sanitizer {
+    const REQUESTS: Requests = Requests::STEPS
+        .and(Requests::PLACES)
+        .and(Requests::ASYNCHRONOUS)
+        .and(Requests::MISTAKES)
+        .and(Requests::ONE_THREAD)
+        .and(Requests::SKIPS);
+
+    fn fork(&self) -> Self {
+        Self { state: self.state.clone(), steps: self.steps.clone(), ..*self }
+    }
+
+    fn merge(&mut self, _: Self) {}
+
+    // An access outside of its object is a finding of `memory`. What it races with there is a consequence.
+    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+        let mut state = lock(&self.state);
+        let mut outside = 0;
+        for (check, checker) in &mut state.checkers {
+            match (*check, access.mask & !outside) {
+                (Check::Race, 0) => {}
+                (Check::Race, mask) => checker.located(site, warp_id, &Access { mask, ..*access }, places),
+                _ => checker.located(site, warp_id, access, places),
+            }
+            outside |= checker.outside();
+        }
+        state.update_steps();
+    }
+
+    fn values(&self) -> bool {
+        self.values
+    }
+
+    fn records_writes(&self) -> bool {
+        self.records_writes
+    }
+
+    fn steps(&self) -> bool {
+        self.steps.load(Ordering::Relaxed)
+    }
+
+    every_event!(tell_of_those);
+}

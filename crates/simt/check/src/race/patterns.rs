@@ -1,0 +1,118 @@
+//! What the text of a function says about its accesses: which loads spin on a flag, and which stores write a constant.
+
+use std::collections::HashSet;
+
+use simt::code::{FrameInit, Func, Op};
+use simt::memory::atomic::AtomicOp;
+use simt::memory::load_store::Load;
+use simt::memory::{Memory, Region};
+use simt::observe::AccessKind;
+use simt::regs::Reg;
+
+/// The strong loads and atomic operations that spin: from one of them a path leads back to it that stores nothing, calls nothing,
+/// and leaves the address as it is.
+pub(super) fn spinning(func: &Func) -> HashSet<usize> {
+    let all = func.code.iter().enumerate().filter(|(pc, inst)| {
+        let Op::Memory(op) = &inst.op else { return false };
+        let may_wait = match op {
+            Memory::Load(op) => op.order.is_strong(),
+            Memory::Atomic(op) => op.kind() == AccessKind::Atomic,
+            _ => false,
+        };
+        may_wait && returns(func, *pc, &op.address_registers())
+    });
+    all.map(|(pc, _)| pc).collect()
+}
+
+/// Whether a path leads from an instruction back to it on which nothing is done and these registers are not written.
+fn returns(func: &Func, pc: usize, address: &[Reg]) -> bool {
+    let mut seen = vec![false; func.code.len()];
+    let mut next = successors(func, pc);
+    while let Some(at) = next.pop() {
+        if at == pc {
+            return true;
+        }
+        let is_new = seen.get_mut(at).is_some_and(|seen| !std::mem::replace(seen, true));
+        if is_new && !works(&func.code[at].op) && !func.operands_of(at).writes.iter().any(|reg| address.contains(reg)) {
+            next.extend(successors(func, at));
+        }
+    }
+    false
+}
+
+/// The instructions that may follow an instruction.
+fn successors(func: &Func, pc: usize) -> Vec<usize> {
+    let inst = &func.code[pc];
+    let (mut all, ends) = match &inst.op {
+        Op::Branch { target, .. } => (vec![*target as usize], true),
+        Op::BranchIndexed { targets, .. } => (targets.iter().map(|target| *target as usize).collect(), true),
+        Op::Return | Op::Exit | Op::Trap => (Vec::new(), true),
+        _ => (Vec::new(), false),
+    };
+    if !ends || inst.guard.is_some() {
+        all.push(pc + 1);
+    }
+    all
+}
+
+/// Whether a loop with this instruction does more than wait.
+fn works(op: &Op) -> bool {
+    match op {
+        Op::Memory(Memory::Load(_) | Memory::Fence(..) | Memory::Mbarrier(_) | Memory::Address(_)) => false,
+        Op::Memory(Memory::Atomic(op)) => op.kind() == AccessKind::Reduction,
+        Op::Memory(_) | Op::Call(_) | Op::Matrix(_) => true,
+        Op::Alu(_)
+        | Op::Warp(_)
+        | Op::Branch { .. }
+        | Op::BranchIndexed { .. }
+        | Op::Stack(_)
+        | Op::Return
+        | Op::Exit
+        | Op::Trap
+        | Op::Barrier(_)
+        | Op::ClusterBarrier { .. }
+        | Op::Clock { .. }
+        | Op::Nothing => false,
+    }
+}
+
+/// Whether an instruction is an atomic operation that replaces what it finds: by another value if it compares first.
+pub(super) fn exchanges(op: &Op) -> bool {
+    let Op::Memory(Memory::Atomic(op)) = op else { return false };
+    match op.op {
+        AtomicOp::Exchange => true,
+        AtomicOp::CompareExchange => op.new != op.operand.first().copied(),
+        _ => false,
+    }
+}
+
+/// The registers that hold one value in all threads of a launch, whichever way the threads went: numbers, and registers with one
+/// definition, which computes with the kernel's parameters and such registers.
+pub(super) fn constants(func: &Func) -> HashSet<Reg> {
+    let (mut defined, mut several) = (HashSet::new(), HashSet::new());
+    let initial = func.frame_init.iter().map(|own| own.reg);
+    for reg in initial.chain(func.operands().flat_map(|own| own.writes.iter().copied())) {
+        if !defined.insert(reg) {
+            several.insert(reg);
+        }
+    }
+    let is_number = |init: FrameInit| matches!(init, FrameInit::Number(_) | FrameInit::Global { .. });
+    let numbers = func.frame_init.iter().filter(|own| is_number(own.init)).map(|own| own.reg);
+    let mut known: HashSet<Reg> = numbers.filter(|reg| !several.contains(reg)).collect();
+    loop {
+        let before = known.len();
+        for (inst, operands) in func.code.iter().zip(func.operands()) {
+            let computes = match &inst.op {
+                Op::Alu(_) | Op::Memory(Memory::Address(_)) => inst.guard.is_none(),
+                Op::Memory(Memory::Load(Load { address, .. })) => address.fixed && address.region == Region::Param,
+                _ => false,
+            };
+            if computes && operands.reads.iter().all(|reg| known.contains(reg)) {
+                known.extend(operands.writes.iter().filter(|reg| !several.contains(*reg)));
+            }
+        }
+        if known.len() == before {
+            return known;
+        }
+    }
+}

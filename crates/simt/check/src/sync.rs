@@ -1,0 +1,189 @@
+//! The sanitizer `sync`: barriers, masks and waits that threads do not reach as they must.
+//!
+//! # Algorithm
+//!
+//! A wait from which no thread can continue is a fault of the machine, and [`faults`] describes it. The sanitizer adds what the PTX ISA
+//! leaves undefined, although a GPU may continue ("Parallel Synchronization and Communication Instructions"):
+//!
+//! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once ([`barriers`]);
+//! - masks that differ between the lanes that they name, that name lanes which have ended, or that leave out the executing lane;
+//! - mbarriers that are used in a wrong phase or before they exist ([`objects`]);
+//! - asynchronous copies that are still running when the block ends whose shared memory they use, and blocks of a cluster that end
+//!   before the others have finished with their memory ([`clusters`]).
+//!
+//! # What it can miss
+//!
+//! - Barriers and masks on paths that this run does not take.
+//! - A deadlock that needs another order of the threads.
+//! - Barriers whose number of threads happens to match in this run.
+
+mod barriers;
+mod clusters;
+mod objects;
+
+use std::sync::Arc;
+
+use super::checker::Checker;
+use super::facts::LaunchFacts;
+use super::faults::{NAME_ALL, NAME_THEM, in_words, opcode, unnamed, without};
+use super::finding::{self, Findings, RawFinding, ThreadAtSite};
+use barriers::Barriers;
+use clusters::Clusters;
+use objects::Objects;
+use simt::Function;
+use simt::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Places, Scope, Site, Space, WarpId};
+use simt::run::{Machine, unravel};
+
+/// The check of one launch.
+pub(super) struct Sync {
+    facts: Arc<LaunchFacts>,
+    findings: Findings,
+    barriers: Barriers,
+    objects: Objects,
+    clusters: Clusters,
+}
+
+impl Sync {
+    /// The check of a launch; with `extra`, it also looks for [`Extra::Barriers`](super::Extra::Barriers).
+    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>, extra: bool) -> Self {
+        Self {
+            findings: Findings::default(),
+            barriers: Barriers::new(extra),
+            objects: Objects::default(),
+            clusters: Clusters::default(),
+            facts,
+        }
+    }
+}
+
+impl Checker for Sync {
+    fn barrier(&mut self, arrival: &BarrierArrival) {
+        self.barriers.arrive(&self.facts, arrival, &mut self.findings);
+    }
+
+    fn released(&mut self, block: u64, id: u32) {
+        self.barriers.released(&self.facts, block, id, &mut self.findings);
+        self.objects.block_meets(block);
+    }
+
+    fn mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
+        let party = party(site, warp_id, event.lanes.trailing_zeros());
+        self.objects.happens(&self.facts, party, event, &mut self.findings);
+        self.clusters.uses_object(party, event.what, event.rank);
+    }
+
+    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, _: &Places<'_>) {
+        let party = party(site, warp_id, access.mask.trailing_zeros());
+        self.clusters.accesses(&self.facts, party, access.kind, access.rank);
+    }
+
+    fn fence(&mut self, _: Site, warp_id: WarpId, _: u32, _: Scope) {
+        self.clusters.may_have_waited(warp_id.block);
+    }
+
+    fn cluster(&mut self, blocks: &[u64]) {
+        self.clusters.begin(blocks);
+    }
+
+    fn block(&mut self, block: u64, _: u32, threads: u32) {
+        self.clusters.block(block, threads);
+    }
+
+    fn cluster_barrier(&mut self, site: Site, warp_id: WarpId, lanes: u32, waits: bool) {
+        if !waits {
+            let party = party(site, warp_id, lanes.trailing_zeros());
+            self.clusters.arrives(&self.facts, party, &mut self.findings);
+        }
+    }
+
+    fn cluster_released(&mut self, block: u64) {
+        self.clusters.released(block);
+    }
+
+    fn exited(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
+        let party = party(site, warp_id, lanes.trailing_zeros());
+        self.clusters.exited(&self.facts, party, lanes.count_ones(), &mut self.findings);
+        self.barriers.exited(party, lanes.count_ones());
+    }
+
+    fn block_ended(&mut self, block: u64) {
+        self.barriers.block_ended(block);
+        self.objects.block_ended(block);
+        self.clusters.block_ended(block);
+    }
+
+    fn mistake(&mut self, site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake) {
+        let party = party(site, warp_id, lanes.trailing_zeros());
+        let found = |what: String, help: &'static str| RawFinding {
+            what,
+            action: None,
+            help: help.into(),
+            party,
+            address: None,
+            place: None,
+            other: None,
+        };
+        match *mistake {
+            // Whether the value matters is the business of the check `init`.
+            Mistake::AbsentSource => {}
+            Mistake::UnnamedLanes => {
+                self.findings.add("masks", site, None, 1, || {
+                    found(unnamed(opcode_at(&self.facts.function, site), lanes), NAME_ALL)
+                });
+            }
+            Mistake::EndedLanes { lanes, at, lane } => {
+                self.findings.add("masks", site, None, 1, || {
+                    let other = Some(("has ended there".to_owned(), self::party(at, warp_id, lane)));
+                    let what = without(opcode_at(&self.facts.function, site), lanes);
+                    RawFinding { other, ..found(what, NAME_THEM) }
+                });
+            }
+            Mistake::DifferentMasks { own: (lane, mask), other: (named, its) } => {
+                self.findings.add("masks", site, None, 1, || {
+                    let what = format!(
+                        "lane {lane} names lane {named} in its mask {mask:#010x}, and that one executes the same \
+                         instruction with another mask, {its:#010x}: which lanes wait for each other is undefined"
+                    );
+                    let help = "give all lanes that a mask names the same mask";
+                    RawFinding { party: self::party(site, warp_id, lane), ..found(what, help) }
+                });
+            }
+            Mistake::UnderWay { block, at, bytes, write } => {
+                let does = if write { "into" } else { "out of" };
+                self.findings.add("under way", site, None, 1, || {
+                    let [x, y, z] = unravel(block, self.facts.grid);
+                    let what = format!(
+                        "asynchronous copy of {bytes} bytes {does} the shared memory of block ({x}, {y}, {z}) that nobody \
+                         has waited for when the block ends, by {}",
+                        in_words(lanes)
+                    );
+                    let help = "wait for it (`cp.async.wait_all`, `cp.async.bulk.wait_group` or its mbarrier) before the \
+                                last thread of the block ends";
+                    RawFinding { address: Some(at), place: shared_variable(&self.facts, at), ..found(what, help) }
+                });
+            }
+        }
+    }
+
+    fn findings(&self) -> &Findings {
+        &self.findings
+    }
+}
+
+/// A lane of a warp at an instruction.
+fn party(site: Site, warp_id: WarpId, lane: u32) -> ThreadAtSite {
+    ThreadAtSite { site, block: warp_id.block, thread: warp_id.warp * 32 + lane }
+}
+
+/// The opcode of an instruction.
+fn opcode_at(function: &Function, site: Site) -> &str {
+    opcode(function.text_at(site))
+}
+
+/// The variable of shared memory that an address lies in, in words.
+fn shared_variable(facts: &LaunchFacts, at: u64) -> Option<String> {
+    let mut named = facts.function.program().shared.iter();
+    let (name, own) = named.find(|(_, own)| own.contains(&at))?;
+    let place = Place { variable: Some(name), base: own.start, bytes: own.end - own.start };
+    Some(finding::in_words(facts, Space::Shared, &place, at))
+}

@@ -1,0 +1,143 @@
+//! What happens to mbarriers: whether they are initialized twice, and whether threads wait for a phase that is long over.
+//!
+//! A wait by parity cannot tell a phase from the one two phases later: a thread that comes too late waits for that one. Found
+//! is a wait in vain for the phase after the one that its warp last knew to be over, when that and the one behind it are
+//! over too. What a warp knows of an mbarrier's phases, all know who have waited with it or for it since.
+
+use std::collections::HashMap;
+
+use super::shared_variable;
+use crate::facts::LaunchFacts;
+use crate::finding::{Findings, RawFinding, ThreadAtSite};
+use simt::observe::{MbarrierEvent, MbarrierUse};
+use simt::run::{ravel, unravel};
+
+/// The mbarriers of all blocks, by block and place in its shared memory.
+#[derive(Default)]
+pub(super) struct Objects(HashMap<(u64, u64), Object>);
+
+struct Object {
+    initialized: ThreadAtSite,
+    /// The number of the current phase, from 0.
+    phase: u64,
+    /// By warp of its block: how many phases it knows to be over. And as many as any warp knows.
+    known: HashMap<u32, u64>,
+    most: u64,
+}
+
+impl Objects {
+    /// Something happens to an mbarrier, and `party` does it.
+    pub(super) fn happens(
+        &mut self,
+        facts: &LaunchFacts,
+        party: ThreadAtSite,
+        event: &MbarrierEvent,
+        findings: &mut Findings,
+    ) {
+        let MbarrierEvent { rank, at, what, .. } = *event;
+        let owner = block_of(facts, party.block, rank);
+        let key = (owner, at);
+        let warp = party.thread / 32;
+        match what {
+            MbarrierUse::Init => {
+                let new = Object { initialized: party, phase: 0, known: HashMap::new(), most: 0 };
+                if let Some(before) = self.0.insert(key, new) {
+                    let before = before.initialized;
+                    findings.add("initialized twice", party.site, Some(before.site), 1, || RawFinding {
+                        what: "an mbarrier is initialized that is in use since it was initialized before, which is \
+                               undefined"
+                            .to_owned(),
+                        action: None,
+                        help: "invalidate it first (`mbarrier.inval`), or initialize it once".into(),
+                        party,
+                        address: Some(at),
+                        place: shared_variable(facts, at),
+                        other: Some(("initializes it first".to_owned(), before)),
+                    });
+                }
+            }
+            MbarrierUse::Inval => drop(self.0.remove(&key)),
+            MbarrierUse::PhaseEnds => {
+                if let Some(object) = self.0.get_mut(&key) {
+                    object.phase += 1;
+                }
+            }
+            // Other blocks arrive, but do not wait.
+            MbarrierUse::Bytes | MbarrierUse::CopiesArrive => {}
+            MbarrierUse::Arrive | MbarrierUse::Wait { .. } if owner != party.block => {}
+            MbarrierUse::Arrive => {
+                if let Some(object) = self.0.get_mut(&key) {
+                    object.knows(warp);
+                }
+            }
+            MbarrierUse::Wait { over: true, .. } => {
+                if let Some(object) = self.0.get_mut(&key) {
+                    object.knows(warp);
+                }
+                let others = self.0.iter_mut().filter(|((block, place), _)| *block == owner && *place != at);
+                others.for_each(|(_, object)| object.learns(warp));
+            }
+            MbarrierUse::Wait { over: false, by_parity } => {
+                let Some(object) = self.0.get(&key).filter(|_| by_parity) else { return };
+                // The phase that it waits for is the current one, whose number is as many as are over.
+                let Some(known) = object.known.get(&warp).copied() else { return };
+                let missed = object.phase.saturating_sub(known);
+                if missed >= 2 && missed.is_multiple_of(2) {
+                    findings.add("phase missed", party.site, None, 1, || RawFinding {
+                        what: format!(
+                            "waits for phase {known} of an mbarrier, counted from 0, by its parity {}, when {missed} more \
+                             phases are over: it waits for phase {} instead, which has the same parity",
+                            known % 2,
+                            object.phase
+                        ),
+                        action: None,
+                        help: "let the others wait for this thread before they begin another phase".into(),
+                        party,
+                        address: Some(at),
+                        place: shared_variable(facts, at),
+                        other: None,
+                    });
+                }
+            }
+        }
+    }
+
+    /// All warps of a block, or a part of them, have waited for each other.
+    pub(super) fn block_meets(&mut self, block: u64) {
+        for object in self.0.iter_mut().filter(|((of, _), _)| *of == block).map(|(_, object)| object) {
+            let most = object.most;
+            object.known.values_mut().for_each(|known| *known = most);
+        }
+    }
+
+    pub(super) fn block_ended(&mut self, block: u64) {
+        self.0.retain(|(of, _), _| *of != block);
+    }
+}
+
+impl Object {
+    /// A warp knows that all phases before the current one are over.
+    fn knows(&mut self, warp: u32) {
+        self.known.insert(warp, self.phase);
+        self.most = self.most.max(self.phase);
+    }
+
+    /// A warp knows what any other knows.
+    fn learns(&mut self, warp: u32) {
+        let most = self.most;
+        if let Some(known) = self.known.get_mut(&warp) {
+            *known = most;
+        }
+    }
+}
+
+/// The number of the block with this rank in the cluster of another.
+fn block_of(facts: &LaunchFacts, block: u64, rank: u32) -> u64 {
+    let cluster = facts.cluster;
+    if cluster == [1; 3] {
+        return block;
+    }
+    let (at, own) = (unravel(block, facts.grid), unravel(rank.into(), cluster));
+    let in_grid = std::array::from_fn(|axis| at[axis] / cluster[axis] * cluster[axis] + own[axis]);
+    ravel(in_grid, facts.grid)
+}
