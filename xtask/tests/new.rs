@@ -1,4 +1,5 @@
-//! `cargo xtask new`, as a person uses it: in a copy of this workspace a rung and a ladder are written, found wrong by
+//! Additions in a copy of this workspace: a rung and a ladder by `cargo xtask new`, and by hand what the table in
+//! docs/CONTRIBUTING.md has for an instruction, a sanitizer and a metric. The new rung and ladder are found wrong by
 //! `ladder check`, filled in, and then listed, checked, run, profiled and shown.
 //!
 //! The copy keeps one ladder, and is built with the crates that these tests were built with, which takes seconds where
@@ -22,8 +23,81 @@ const PLUS_ONE: &str = "    \
 /// The ladders that the copy does without.
 const LEFT_OUT: [&str; 7] = ["attention", "gemm", "histogram", "matmul", "shuffle", "softmax", "transpose"];
 
-/// The crates that are compiled for the copy.
-const OWN: [&str; 2] = ["host", "kernels-gpu"];
+/// The crates that are changed in the copy.
+const CHANGED: [&str; 6] = ["host", "kernels-gpu", "ladder-profile", "simt-check", "simt-isa", "simt-ptx"];
+
+/// A sanitizer that reports every reduction.
+const SANITIZER: &str = r#"//! Reports reductions.
+
+use std::sync::Arc;
+
+use simt::observe::{Access, AccessKind, Places, Site, WarpId};
+use simt::run::Machine;
+
+use super::checker::Checker;
+use super::facts::LaunchFacts;
+use super::finding::{Findings, RawFinding, ThreadAtSite};
+
+pub(super) struct Reductions {
+    findings: Findings,
+}
+
+impl Reductions {
+    pub(super) fn new(_: &mut Machine, _: Arc<LaunchFacts>) -> Self {
+        Self { findings: Findings::default() }
+    }
+}
+
+impl Checker for Reductions {
+    fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, _: &Places<'_>) {
+        if access.kind == AccessKind::Reduction {
+            let party = ThreadAtSite { site, block: warp_id.block, thread: warp_id.warp * 32 };
+            let what = "reduction of memory".to_owned();
+            self.findings.add("reduction", site, None, 1, || RawFinding {
+                what,
+                action: None,
+                help: "sum in registers".into(),
+                party,
+                address: None,
+                place: None,
+                other: None,
+            });
+        }
+    }
+
+    fn findings(&self) -> &Findings {
+        &self.findings
+    }
+}
+"#;
+
+/// Every thread of a warp adds `!(6 & 3)`, which is -3.
+const NAND: &str = ".version 8.0
+.target sm_80
+.address_size 64
+.entry k(.param .u64 to)
+{
+    .reg .b64 %rd<2>;
+    .reg .b32 %r<2>;
+    ld.param.u64 %rd1, [to];
+    mov.b32 %r0, 6;
+    nand.b32 %r1, %r0, 3;
+    red.global.add.s32 [%rd1], %r1;
+    ret;
+}
+";
+
+/// A metric.
+const METRIC: &str = r#"
+[[metric]]
+name = "ptx_sectors_per_barrier.ratio"
+heading = "sectors / barrier"
+group = "global"
+form = "ratio"
+meaning = "sectors loaded from global memory for each barrier"
+sim = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum / ptx_barriers.sum"
+gpu = { missing = "it counts PTX instructions, which the hardware does not execute" }
+"#;
 
 struct Workspace {
     root: PathBuf,
@@ -77,11 +151,11 @@ impl Workspace {
     /// another number of codegen units, because cargo would otherwise take them for the original's, which have the same names
     /// and places in their workspace, and write over those.
     fn build(&self) -> Output {
-        let own = OWN.map(|krate| format!("--config=profile.dev.package.{krate}.codegen-units=31"));
+        let own = CHANGED.map(|krate| format!("--config=profile.dev.package.{krate}.codegen-units=31"));
         let mut cargo = Command::new(env!("CARGO"));
         cargo
             // An example too, as the tests have examples and cargo chooses the features of all that is built.
-            .args(["build", "--quiet", "--bin", "ladder", "--example", "build"])
+            .args(["build", "--quiet", "--bin", "ladder", "--bin", "simt", "--example", "build"])
             .args(own)
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
@@ -90,7 +164,11 @@ impl Workspace {
     }
 
     fn ladder(&self, arguments: &str) -> Output {
-        Command::new(self.target.join("debug").join("ladder"))
+        self.program("ladder", arguments)
+    }
+
+    fn program(&self, name: &str, arguments: &str) -> Output {
+        Command::new(self.target.join("debug").join(name))
             .args(arguments.split(' '))
             .current_dir(&self.root)
             .output()
@@ -181,8 +259,20 @@ fn without(text: &str, modules: &[&str]) -> String {
 }
 
 #[test]
-fn a_rung_and_a_ladder() {
+fn additions() {
     let copy = Workspace::copy();
+    let isa = "crates/simt/isa/src/instructions.txt";
+    copy.edit(isa, |text| text.replace("# Logic\n", "# Logic\nnand .b32   d: type, a: type, b: type\n"));
+    copy.edit("crates/simt/simt/src/alu/logic/table.rs", |text| {
+        text.replace("    \"or\" [", "    \"nand\" [Nand32 b32] => (a: T, b: T) -> T { !(a & b) }\n    \"or\" [")
+    });
+    fs::write(copy.root.join("crates/simt/check/src/reductions.rs"), SANITIZER).unwrap();
+    copy.edit("crates/simt/check/src/lib.rs", |text| text.replace("mod sync;", "mod reductions;\nmod sync;"));
+    copy.edit("crates/simt/check/src/checks.rs", |text| {
+        text.replace("sync::Sync;\n", "sync::Sync;\n/// Reductions.\nreductions::Reductions;\n")
+    });
+    copy.edit("crates/simt/profile/src/metrics.toml", |text| text.to_owned() + METRIC);
+
     let wrong = failed(&copy.xtask("new rung reduce_new_in_test --after reduce_shlf"), 2);
     assert!(wrong.contains("did you mean `--after reduce_shfl`?"), "{wrong}");
     let taken = failed(&copy.xtask("new rung reduce_smem --after reduce_shfl"), 2);
@@ -198,6 +288,16 @@ fn a_rung_and_a_ladder() {
     succeeded(copy.build());
     let list = succeeded(copy.ladder("list all"));
     assert!(list.contains("reduce_new_in_test") && list.contains("ladder_in_test_naive"), "{list}");
+    fs::write(copy.root.join("nand.ptx"), NAND).unwrap();
+    let run = "run nand.ptx --grid 1 --block 32 --arg i32[1] --print 0 --sanitize";
+    let said = succeeded(copy.program("simt", &format!("{run} race")));
+    assert!(said.contains("-96"), "{said}");
+    let said = failed(&copy.program("simt", &format!("{run} reductions")), 1);
+    assert!(said.contains("error[reductions]: reduction of memory"), "{said}");
+    let metric = "ptx_sectors_per_barrier.ratio";
+    let said = succeeded(copy.ladder(&format!("why reduce_smem --n 1000 --device sim --counters={metric}")));
+    assert!(said.contains("sectors / barrier"), "{said}");
+
     // A new rung is a copy of one that is right; the kernel of a new ladder does nothing yet.
     succeeded(copy.ladder("check reduce_new_in_test --n 1000 --device sim"));
     let said = failed(&copy.ladder("check ladder_in_test_naive --n 1000 --device sim"), 1);

@@ -144,8 +144,8 @@ impl Launched {
     #[must_use]
     pub fn advice(&self) -> &'static str {
         // Another finding often explains why memory was not written, so `Init` comes last.
-        let order = [Check::Memory, Check::Race, Check::Sync, Check::Init];
-        let first = order.into_iter().find(|check| self.findings.iter().any(|finding| finding.check == *check));
+        let checks = self.findings.iter().map(|finding| finding.check);
+        let first = checks.min_by_key(|check| (*check == Check::Init, *check));
         match (first, &self.fault, &self.wrong) {
             (Some(Check::Memory), ..) => {
                 "An access is outside its buffer. Does each index have a bounds check, and is the check correct for the last \
@@ -163,6 +163,7 @@ impl Launched {
                 "Threads wait for threads that do not arrive. Which threads reach this line, and which threads take another \
                  branch?"
             }
+            (Some(_), ..) => "Read the first finding. Which thread executes this line, and with which values?",
             (None, Some(_), _) => {
                 "The launch stopped there. If the message is a panic, which index or condition does it name? Does each loop \
                  end for every thread?"

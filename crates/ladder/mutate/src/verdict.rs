@@ -15,30 +15,16 @@ pub enum Caught {
     Fault,
     /// The launch did not end within several times as many instructions as the kernel takes.
     TimeOut,
-    /// The sanitizer of memory.
-    Memory,
-    /// The sanitizer of initialization.
-    Init,
-    /// The sanitizer of races.
-    Race,
-    /// The sanitizer of synchronization.
-    Sync,
+    /// A sanitizer.
+    #[serde(untagged)]
+    Sanitizer(Check),
 }
 
 impl Caught {
-    /// What noticed a mutant when this check did.
-    pub(crate) fn by(check: Check) -> Self {
-        match check {
-            Check::Memory => Self::Memory,
-            Check::Init => Self::Init,
-            Check::Race => Self::Race,
-            Check::Sync => Self::Sync,
-        }
+    /// Returns all, in the order in which they are asked.
+    pub fn all() -> impl Iterator<Item = Self> {
+        [Self::Result, Self::Fault, Self::TimeOut].into_iter().chain(Check::ALL.iter().copied().map(Self::Sanitizer))
     }
-
-    /// All, in the order in which they are asked.
-    pub const ALL: [Self; 7] =
-        [Self::Result, Self::Fault, Self::TimeOut, Self::Memory, Self::Init, Self::Race, Self::Sync];
 }
 
 impl fmt::Display for Caught {

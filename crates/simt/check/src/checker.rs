@@ -37,6 +37,21 @@ pub(super) trait Checker: Send {
         false
     }
 
+    /// Whether the machine must compare the values that stores write with those that are there.
+    fn compares_values(&self) -> bool {
+        false
+    }
+
+    /// Whether the machine must record which bytes of device memory the launch writes.
+    fn records_writes(&self) -> bool {
+        false
+    }
+
+    /// Whether accesses outside of their object, which `memory` reports, are not told.
+    fn skips_outside(&self) -> bool {
+        false
+    }
+
     /// The lanes of the last access that lie outside of the object that their address was made for.
     fn outside(&self) -> u32 {
         0

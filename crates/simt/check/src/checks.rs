@@ -3,39 +3,59 @@
 use std::fmt;
 use std::str::FromStr;
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 
 use simt::memory::AccessProblem;
 use simt::run::FaultKind;
 
-/// One of the checks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum Check {
-    /// Accesses outside of the object that the address was made for.
-    Memory,
-    /// Values that depend on memory or registers which nobody has written.
-    Init,
-    /// Accesses to the same byte, one of them a write, that nothing orders.
-    Race,
-    /// Barriers, masks and waits that threads do not come to as they have to.
-    Sync,
+/// Calls a macro with one row for each sanitizer: its documentation, the module of this crate, whose name is the sanitizer's
+/// name, and the type in it that implements `Checker`, whose name is that of the variant of [`Check`].
+macro_rules! every_sanitizer {
+    ($make:ident) => {
+        $make! {
+            /// Accesses outside the object that the address was made for.
+            memory::Memory;
+            /// Values that depend on memory or registers that no thread has written.
+            init::Init;
+            /// Conflicting accesses to the same byte that nothing orders.
+            race::Race;
+            /// Wrong use of barriers, masks and waits.
+            sync::Sync;
+        }
+    };
 }
 
-impl Check {
-    /// All of them.
-    pub const ALL: [Self; 4] = [Self::Memory, Self::Init, Self::Race, Self::Sync];
+pub(super) use every_sanitizer;
 
-    /// Its name, as on the command line.
-    #[must_use]
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Memory => "memory",
-            Self::Init => "init",
-            Self::Race => "race",
-            Self::Sync => "sync",
+/// Defines [`Check`].
+macro_rules! define {
+    ($($(#[$doc:meta])* $module:ident::$Check:ident;)*) => {
+        /// One of the sanitizers.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+        #[serde(rename_all = "lowercase")]
+        #[non_exhaustive]
+        pub enum Check {
+            $($(#[$doc])* $Check,)*
         }
-    }
 
+        impl Check {
+            /// All sanitizers.
+            pub const ALL: &[Self] = &[$(Self::$Check),*];
+
+            /// Returns the name on the command line.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Self::$Check => stringify!($module),)*
+                }
+            }
+        }
+    };
+}
+
+every_sanitizer!(define);
+
+impl Check {
     /// The check that a fault belongs to.
     #[must_use]
     pub fn of(kind: &FaultKind) -> Option<Check> {
@@ -58,12 +78,6 @@ impl Check {
 impl fmt::Display for Check {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
-    }
-}
-
-impl Serialize for Check {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(self.name())
     }
 }
 
@@ -121,13 +135,13 @@ impl Extra {
 /// assert!("none,race".parse::<Checks>().is_err());
 /// ```
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub struct Checks(u8);
+pub struct Checks(u16);
 
 impl Checks {
     /// No check.
     pub const NONE: Self = Self(0);
     /// Every check.
-    pub const ALL: Self = Self(0b1111);
+    pub const ALL: Self = Self((1 << Check::ALL.len()) - 1);
 
     /// Whether it has this check.
     #[must_use]
@@ -144,7 +158,7 @@ impl Checks {
     /// The names of its checks and requests.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
-        let checks = Check::ALL.into_iter().filter(|check| self.contains(*check)).map(Check::name);
+        let checks = Check::ALL.iter().copied().filter(|check| self.contains(*check)).map(Check::name);
         checks.chain(Extra::ALL.into_iter().filter(|extra| self.looks_for(*extra)).map(Extra::name)).collect()
     }
 
@@ -192,7 +206,7 @@ impl FromStr for Checks {
         let mut checks = Self::NONE;
         let words: Vec<&str> = text.split(',').map(str::trim).collect();
         for word in &words {
-            let check = Check::ALL.into_iter().find(|check| check.name() == *word);
+            let check = Check::ALL.iter().copied().find(|check| check.name() == *word);
             let extra = Extra::ALL.into_iter().find(|extra| extra.name() == *word);
             checks = match (*word, check, extra) {
                 ("all", ..) => Self(checks.0 | Self::ALL.0),
@@ -201,7 +215,7 @@ impl FromStr for Checks {
                 (_, Some(check), _) => checks.with(check),
                 (_, _, Some(extra)) => checks.with_extra(extra),
                 _ => {
-                    let names = Check::ALL.map(Check::name).into_iter().chain(Extra::ALL.map(Extra::name));
+                    let names = Check::ALL.iter().map(|check| check.name()).chain(Extra::ALL.map(Extra::name));
                     let names: Vec<&str> = names.chain(["all", "none"]).collect();
                     let near = |name: &&&str| strsim::jaro_winkler(word, name) > 0.7;
                     let meant = names.iter().find(near);
@@ -221,7 +235,7 @@ impl FromStr for Checks {
 impl fmt::Display for Checks {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut names = self.names();
-        if Check::ALL.into_iter().all(|check| self.contains(check)) {
+        if Check::ALL.iter().all(|check| self.contains(*check)) {
             names.splice(..Check::ALL.len(), ["all"]);
         }
         f.pad(&if names.is_empty() { "none".to_owned() } else { names.join(",") })

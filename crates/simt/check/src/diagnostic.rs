@@ -69,10 +69,9 @@ impl Diagnostic {
     /// The diagnostics of findings: one for each pair of source lines and kind, however many instructions the compiler has
     /// made of these lines.
     pub fn of_findings<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
-        // Memory that no thread has written is often so because of what the other checks find.
-        const ORDER: [Check; 4] = [Check::Memory, Check::Race, Check::Sync, Check::Init];
         let mut findings: Vec<&Finding> = findings.into_iter().collect();
-        findings.sort_by_key(|finding| ORDER.iter().position(|check| *check == finding.check));
+        // Other findings often explain why no thread has written a value.
+        findings.sort_by_key(|finding| (finding.check == Check::Init, finding.check));
         let mut groups: Vec<Vec<&Finding>> = Vec::new();
         for finding in findings {
             match groups.iter_mut().find(|group| is_alike(group[0], finding)) {

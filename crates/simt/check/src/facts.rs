@@ -1,5 +1,6 @@
 //! The launch that the checks examine.
 
+use super::checks::Checks;
 use simt::Function;
 use simt::run::{Arg, Launch};
 
@@ -14,10 +15,11 @@ pub(super) struct LaunchFacts {
     /// Blocks of a cluster.
     pub(super) cluster: [u32; 3],
     pub(super) args: Vec<Arg>,
+    pub(super) checks: Checks,
 }
 
 impl LaunchFacts {
-    pub(super) fn of(launch: &Launch<'_>) -> Self {
+    pub(super) fn of(launch: &Launch<'_>, checks: Checks) -> Self {
         Self {
             function: launch.function.clone(),
             grid: launch.grid,
@@ -25,6 +27,7 @@ impl LaunchFacts {
             shared_bytes: launch.shared_bytes,
             cluster: launch.cluster.or(launch.function.program().required_cluster).unwrap_or([1; 3]),
             args: launch.args.to_vec(),
+            checks,
         }
     }
 }

@@ -130,7 +130,7 @@ fn hints_in(
     }
     let first = usual.remove(0);
     first.is_same(&usual[0]).then_some(()).ok_or("two runs of the launch differ")?;
-    let (facts, candidates) = (LaunchFacts::of(launch), candidates(launch, program, &usual));
+    let (facts, candidates) = (LaunchFacts::of(launch, Checks::NONE), candidates(launch, program, &usual));
     let (mut weaker, mut hints) = (Weaker::new(), Vec::new());
     for Candidate { kind, sites, position } in candidates.iter().take(MOST) {
         let mut found = None;
@@ -166,7 +166,7 @@ fn trial(
 ) -> Option<Outcome> {
     machine.config_mut().schedule = schedule;
     let (trial, outcome) = Trial::new(weaker.clone());
-    let sanitizer = Sanitizer::of_trial(machine, launch, trial);
+    let sanitizer = Sanitizer::of_trial(launch, trial);
     let checks = sanitizer.state();
     let error = machine.launch_observed(launch, sanitizer).err();
     let skipped = machine.take_skipped();

@@ -149,7 +149,7 @@ impl Init {
 }
 
 /// Whether the machine reports all writes of a program to device memory.
-pub(super) fn sees_all_writes(program: &Program) -> bool {
+fn sees_all_writes(program: &Program) -> bool {
     program.functions.iter().flat_map(|func| &func.code).all(|inst| is_told(&inst.op))
 }
 
@@ -169,6 +169,10 @@ fn is_told(op: &Op) -> bool {
 }
 
 impl Checker for Init {
+    fn records_writes(&self) -> bool {
+        self.follows_device
+    }
+
     fn cluster(&mut self, blocks: &[u64]) {
         self.cluster = blocks.into();
     }

@@ -5,20 +5,17 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calls::{Calls, WarpCalls};
 use super::checker::{Checker, asked_for};
-use super::checks::{Check, Checks, Extra};
+use super::checks::{Check, Checks, Extra, every_sanitizer};
 use super::facts::LaunchFacts;
 use super::finding::Finding;
-use super::init::{self, Init};
-use super::memory::Memory;
 use super::race::Race;
 use super::race::trial::Trial;
-use super::sync::Sync;
+use simt::every_event;
 use simt::observe::{
     Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Requests, Scope,
     Site, Step, WarpId,
 };
 use simt::run::{Launch, LaunchError, Machine, SkippedFaults};
-use simt::every_event;
 
 /// The methods of the observer, which tell all checks.
 macro_rules! tell_of_those {
@@ -77,6 +74,19 @@ impl CallEvents for Calls {
     }
 }
 
+/// Defines the function that makes the checker of a launch for each sanitizer.
+macro_rules! define_checker {
+    ($($(#[$doc:meta])* $module:ident::$Check:ident;)*) => {
+        fn checker(check: Check, machine: &mut Machine, facts: Arc<LaunchFacts>) -> Box<dyn Checker> {
+            match check {
+                $(Check::$Check => Box::new(super::$module::$Check::new(machine, facts)),)*
+            }
+        }
+    };
+}
+
+every_sanitizer!(define_checker);
+
 /// The checks of a launch.
 pub(super) struct State {
     checkers: Vec<(Check, Box<dyn Checker>)>,
@@ -105,41 +115,33 @@ impl State {
 pub(super) struct Sanitizer {
     state: Arc<Mutex<State>>,
     steps: Arc<AtomicBool>,
-    /// Whether one of them asks how stored values compare.
-    values: bool,
-    /// Whether one of them records what is written.
+    compares_values: bool,
     records_writes: bool,
 }
 
 impl Sanitizer {
     /// The observer of a launch.
     pub(super) fn new(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Self {
-        let facts = Arc::new(LaunchFacts::of(launch));
-        let wanted = Check::ALL.into_iter().filter(|check| checks.contains(*check));
-        let checkers = wanted.map(|check| -> (Check, Box<dyn Checker>) {
-            let facts = facts.clone();
-            let checker: Box<dyn Checker> = match check {
-                Check::Memory => Box::new(Memory::new(machine, facts)),
-                Check::Init => Box::new(Init::new(machine, facts)),
-                Check::Race => Box::new(Race::new(machine, facts, checks.looks_for(Extra::PtxVolatile))),
-                Check::Sync => Box::new(Sync::new(machine, facts, checks.looks_for(Extra::Barriers))),
-            };
-            (check, checker)
-        });
-        let records_writes = checks.contains(Check::Init) && init::sees_all_writes(&launch.function.program());
-        Self { records_writes, ..Self::of(checkers.collect(), checks.contains(Check::Race)) }
+        let facts = Arc::new(LaunchFacts::of(launch, checks));
+        let requested = Check::ALL.iter().filter(|check| checks.contains(**check));
+        Self::of(requested.map(|check| (*check, checker(*check, machine, facts.clone()))).collect())
     }
 
     /// The observer of a launch for [`hints`](super::hints).
-    pub(super) fn of_trial(machine: &mut Machine, launch: &Launch<'_>, trial: Trial) -> Self {
-        let race = Race::of_trial(machine, Arc::new(LaunchFacts::of(launch)), trial);
-        Self::of(vec![(Check::Race, Box::new(race))], true)
+    pub(super) fn of_trial(launch: &Launch<'_>, trial: Trial) -> Self {
+        // The lenient rules for volatile flags would hide what a fence is for.
+        let checks = Checks::NONE.with_extra(Extra::PtxVolatile);
+        let race = Race::of_trial(Arc::new(LaunchFacts::of(launch, checks)), trial);
+        Self::of(vec![(Check::Race, Box::new(race))])
     }
 
-    fn of(checkers: Vec<(Check, Box<dyn Checker>)>, values: bool) -> Self {
+    fn of(checkers: Vec<(Check, Box<dyn Checker>)>) -> Self {
+        let any = |has: fn(&dyn Checker) -> bool| checkers.iter().any(|(_, checker)| has(&**checker));
+        let compares_values = any(|checker| checker.compares_values());
+        let records_writes = any(|checker| checker.records_writes());
         let steps = Arc::<AtomicBool>::default();
         let state = State { checkers, calls: Calls::default(), steps: steps.clone() };
-        Self { state: Arc::new(Mutex::new(state)), steps, values, records_writes: false }
+        Self { state: Arc::new(Mutex::new(state)), steps, compares_values, records_writes }
     }
 
     /// The checks, which outlive the observer if the launch faults.
@@ -217,15 +219,13 @@ impl Observer for Sanitizer {
 
     fn merge(&mut self, _: Self) {}
 
-    // An access outside of its object is a finding of `memory`. What it races with there is a consequence.
     fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
         let mut state = lock(&self.state);
         let mut outside = 0;
-        for (check, checker) in &mut state.checkers {
-            match (*check, access.mask & !outside) {
-                (Check::Race, 0) => {}
-                (Check::Race, mask) => checker.located(site, warp_id, &Access { mask, ..*access }, places),
-                _ => checker.located(site, warp_id, access, places),
+        for (_, checker) in &mut state.checkers {
+            match if checker.skips_outside() { access.mask & !outside } else { access.mask } {
+                0 => {}
+                mask => checker.located(site, warp_id, &Access { mask, ..*access }, places),
             }
             outside |= checker.outside();
         }
@@ -233,7 +233,7 @@ impl Observer for Sanitizer {
     }
 
     fn values(&self) -> bool {
-        self.values
+        self.compares_values
     }
 
     fn records_writes(&self) -> bool {

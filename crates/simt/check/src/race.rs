@@ -41,6 +41,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use super::checker::Checker;
+use super::checks::Extra;
 use super::facts::LaunchFacts;
 use super::finding::Findings;
 use actor::Hit;
@@ -122,9 +123,13 @@ const MOST: u64 = 2 << 30;
 
 impl Race {
     /// The check. With `by_ptx`, volatile accesses are atomic ones.
-    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>, by_ptx: bool) -> Self {
+    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+        Self::of(facts)
+    }
+
+    fn of(facts: Arc<LaunchFacts>) -> Self {
         let program = facts.function.program();
-        let sites = Sites::new(program, by_ptx);
+        let sites = Sites::new(program, facts.checks.looks_for(Extra::PtxVolatile));
         let blocks = facts.grid.iter().map(|side| u64::from(*side)).product();
         Self {
             findings: Findings::default(),
@@ -147,9 +152,9 @@ impl Race {
         }
     }
 
-    /// A run for hints. Volatile accesses are atomic ones in it: the lenient rules for flags would hide what a fence is for.
-    pub(super) fn of_trial(machine: &mut Machine, facts: Arc<LaunchFacts>, trial: Trial) -> Self {
-        let mut race = Self::new(machine, facts.clone(), true);
+    /// A run for hints.
+    pub(super) fn of_trial(facts: Arc<LaunchFacts>, trial: Trial) -> Self {
+        let mut race = Self::of(facts.clone());
         let program = facts.function.program();
         race.sites.weaken(&trial.weaker, program);
         race.trial = Some(trial);
@@ -213,6 +218,15 @@ impl Race {
 }
 
 impl Checker for Race {
+    fn compares_values(&self) -> bool {
+        true
+    }
+
+    // Races of an access outside of its object are a consequence of the finding of `memory`.
+    fn skips_outside(&self) -> bool {
+        true
+    }
+
     fn cluster(&mut self, blocks: &[u64]) {
         if let Some(grid) = &mut self.grid {
             grid.add_cluster(blocks);

@@ -24,6 +24,7 @@ mod objects;
 use std::sync::Arc;
 
 use super::checker::Checker;
+use super::checks::Extra;
 use super::facts::LaunchFacts;
 use super::faults::{NAME_ALL, NAME_THEM, in_words, opcode, unnamed, without};
 use super::finding::{self, Findings, RawFinding, ThreadAtSite};
@@ -45,10 +46,10 @@ pub(super) struct Sync {
 
 impl Sync {
     /// The check of a launch; with `extra`, it also looks for [`Extra::Barriers`](super::Extra::Barriers).
-    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>, extra: bool) -> Self {
+    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
         Self {
             findings: Findings::default(),
-            barriers: Barriers::new(extra),
+            barriers: Barriers::new(facts.checks.looks_for(Extra::Barriers)),
             objects: Objects::default(),
             clusters: Clusters::default(),
             facts,

@@ -97,6 +97,21 @@ pub enum Op {
     Nothing,
 }
 
+/// The pattern of those operations ([`Op`]) that access no memory and compute nothing: branches, ends, and hints. A match with
+/// this pattern instead of `_` does not compile after a new operation is added.
+#[macro_export]
+macro_rules! control {
+    () => {
+        Op::Branch { .. }
+            | Op::BranchIndexed { .. }
+            | Op::Return
+            | Op::Exit
+            | Op::Trap
+            | Op::ClusterBarrier { .. }
+            | Op::Nothing
+    };
+}
+
 /// The `reconverge` of a branch whose lanes do not reconverge before they end.
 pub const NEVER: u32 = u32::MAX;
 
@@ -245,7 +260,30 @@ pub struct Func {
     pub(crate) operands: FunctionOperands,
 }
 
+impl Op {
+    /// The instructions that a branch may jump to.
+    pub fn targets(&self) -> &[u32] {
+        match self {
+            Op::Branch { target, .. } => std::slice::from_ref(target),
+            Op::BranchIndexed { targets, .. } => targets,
+            _ => &[],
+        }
+    }
+
+    /// Whether lanes that execute it never continue with the next instruction.
+    pub fn is_jump(&self) -> bool {
+        matches!(self, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap)
+    }
+}
+
 impl Func {
+    /// The instructions that may follow the instruction at `pc`.
+    pub fn successors(&self, pc: usize) -> impl Iterator<Item = usize> {
+        let Inst { guard, op } = &self.code[pc];
+        let continues = guard.is_some() || !op.is_jump();
+        op.targets().iter().map(|target| *target as usize).chain(continues.then_some(pc + 1))
+    }
+
     /// What each instruction reads and writes, in order.
     pub fn operands(&self) -> impl Iterator<Item = Operands<'_>> {
         self.operands.iter()

@@ -88,7 +88,7 @@ fn launch(machine: &mut Machine, function: &Function, random: &mut Rng) {
         .with_shared_bytes(random.choice([0, 64, 4096, 1 << 17, u32::MAX]).unwrap())
         .with_cooperative(random.usize(..4) == 0)
         .with_cluster(cluster);
-    let checks: Checks = Check::ALL.into_iter().filter(|_| random.bool()).collect();
+    let checks: Checks = Check::ALL.iter().copied().filter(|_| random.bool()).collect();
     let error = match random.usize(..3) {
         0 => machine.launch(&launch).err(),
         _ => {

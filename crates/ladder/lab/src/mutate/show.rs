@@ -72,7 +72,7 @@ impl Counts {
             0 => String::new(),
             _ => format!("{:.1} %", 100.0 * self.all_caught() as f64 / changing as f64),
         };
-        let by = Caught::ALL.map(|by| self.caught.get(&by).copied().unwrap_or(0).to_string());
+        let by = Caught::all().map(|by| self.caught.get(&by).copied().unwrap_or(0).to_string());
         let counts = [changing.to_string(), share].into_iter().chain(by);
         let others = [self.known, self.unexplained, self.equivalent, self.same_memory, self.unchanged, self.unreached]
             .map(|count| count.to_string());
@@ -122,7 +122,7 @@ fn tables(run: &Run<'_>) -> Document {
     let mut document = Document::default();
     let headings = |first: &str| {
         let counts = ["change something", "caught"].map(Column::number);
-        let by = Caught::ALL.iter().map(|by| Column::number(by.to_string()).of(Importance::Medium));
+        let by = Caught::all().map(|by| Column::number(by.to_string()).of(Importance::Medium));
         let uncaught = ["known", "unexplained"].map(Column::number);
         let others = ["equivalent", "same memory", "same accesses", "not executed"];
         let others = others.map(|heading| Column::number(heading).of(Importance::Low));

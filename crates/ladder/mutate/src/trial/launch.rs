@@ -140,7 +140,7 @@ impl Run<'_> {
         let mut is_other = false;
         if self.stage.is_sanitized() {
             if let Some(finding) = session.sanitize(rung, &launch, Checks::ALL)?.first() {
-                let (by, what, at) = (Caught::by(finding.check), finding.to_string(), self.at());
+                let (by, what, at) = (Caught::Sanitizer(finding.check), finding.to_string(), self.at());
                 match self.is_checked {
                     true => own.verdict = Some(MutantVerdict::Caught { by, at, what }),
                     false => own.missed = Some(format!("at {at}, which the check does not have: {what}")),

@@ -4,6 +4,7 @@ use super::Init;
 use super::follower::{Follower, Scratch};
 use super::taints::{Cause, History, Taints};
 use simt::code::{Callee, Op};
+use simt::control;
 use simt::matrix::Matrix;
 use simt::memory::Memory;
 use simt::memory::address_op::AddressOp;
@@ -100,18 +101,7 @@ impl Init {
             Op::Warp(Warp::ActiveMask { .. } | Warp::Elect { .. }) => follower.defines(step, mask),
             Op::Warp(Warp::Sync { .. }) => {}
             // Below, or without a result.
-            Op::Memory(_)
-            | Op::Branch { .. }
-            | Op::BranchIndexed { .. }
-            | Op::Call(_)
-            | Op::Stack(_)
-            | Op::Return
-            | Op::Exit
-            | Op::Trap
-            | Op::Barrier(_)
-            | Op::ClusterBarrier { .. }
-            | Op::Clock { .. }
-            | Op::Nothing => {}
+            Op::Memory(_) | Op::Call(_) | Op::Stack(_) | Op::Barrier(_) | Op::Clock { .. } | control!() => {}
         }
         self.scratch = own.scratch;
         *self.taints() = own.taints;
@@ -139,14 +129,7 @@ impl Init {
             }
             Op::Clock { .. } => self.clear_writes(step, mask),
             // Above, or without an operand.
-            Op::Alu(_)
-            | Op::Warp(_)
-            | Op::Branch { .. }
-            | Op::Return
-            | Op::Exit
-            | Op::Trap
-            | Op::ClusterBarrier { .. }
-            | Op::Nothing => {}
+            Op::Alu(_) | Op::Warp(_) | control!() => {}
         }
     }
 

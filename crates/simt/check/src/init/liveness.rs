@@ -1,6 +1,6 @@
 //! Which registers an instruction, or one that may come after it, reads before it is written.
 
-use simt::code::{Func, Op};
+use simt::code::Func;
 use simt::regs::{Pred, R32, R64, Reg};
 
 /// The registers of a function that are read later, for each of its instructions.
@@ -26,21 +26,11 @@ impl Liveness {
             for pc in (0..func.code.len()).rev() {
                 let inst = &func.code[pc];
                 row.fill(0);
-                let mut add = |next: usize| {
+                for next in func.successors(pc) {
                     let next = own.rows.get(next * words..(next + 1) * words);
                     for (to, from) in row.iter_mut().zip(next.unwrap_or_default()) {
                         *to |= from;
                     }
-                };
-                match &inst.op {
-                    Op::Branch { target, .. } => add(*target as usize),
-                    Op::BranchIndexed { targets, .. } => targets.iter().for_each(|target| add(*target as usize)),
-                    _ => {}
-                }
-                let ends =
-                    matches!(inst.op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap);
-                if !ends || inst.guard.is_some() {
-                    add(pc + 1);
                 }
                 let operands = func.operands_of(pc);
                 if inst.guard.is_none() {

@@ -9,6 +9,7 @@ mod value;
 use std::collections::HashMap;
 
 use simt::code::{Callee, Func, Inst, Op, Program, Runtime};
+use simt::control;
 use simt::matrix::Matrix;
 use simt::memory::address_op::AddressOp;
 use simt::memory::bulk::BulkSource;
@@ -224,13 +225,7 @@ impl Flow<'_> {
             Op::Stack(_) => UNKNOWN,
             // Predicates, numbers of lanes and cycles, or no result.
             Op::Warp(_) | Op::Barrier(_) | Op::Clock { .. } => Value::default(),
-            Op::Branch { .. }
-            | Op::BranchIndexed { .. }
-            | Op::Return
-            | Op::Exit
-            | Op::Trap
-            | Op::ClusterBarrier { .. }
-            | Op::Nothing => return,
+            control!() => return,
         };
         self.written(function, operands, value);
     }
@@ -386,17 +381,13 @@ impl Flow<'_> {
                 ) => continue,
                 Op::Alu(_)
                 | Op::Warp(_)
-                | Op::Branch { .. }
-                | Op::BranchIndexed { .. }
                 | Op::Call(_)
                 | Op::Stack(_)
-                | Op::Return
-                | Op::Exit
-                | Op::Trap
                 | Op::Barrier(_)
-                | Op::ClusterBarrier { .. }
                 | Op::Clock { .. }
-                | Op::Nothing => continue,
+                | control!() => {
+                    continue;
+                }
             }
             let mut of = |address: &Address| {
                 let operands = func.operands_of(pc);

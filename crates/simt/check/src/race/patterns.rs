@@ -3,6 +3,7 @@
 use std::collections::HashSet;
 
 use simt::code::{FrameInit, Func, Op};
+use simt::control;
 use simt::memory::atomic::AtomicOp;
 use simt::memory::load_store::Load;
 use simt::memory::{Memory, Region};
@@ -27,32 +28,17 @@ pub(super) fn spinning(func: &Func) -> HashSet<usize> {
 /// Whether a path leads from an instruction back to it on which nothing is done and these registers are not written.
 fn returns(func: &Func, pc: usize, address: &[Reg]) -> bool {
     let mut seen = vec![false; func.code.len()];
-    let mut next = successors(func, pc);
+    let mut next: Vec<usize> = func.successors(pc).collect();
     while let Some(at) = next.pop() {
         if at == pc {
             return true;
         }
         let is_new = seen.get_mut(at).is_some_and(|seen| !std::mem::replace(seen, true));
         if is_new && !works(&func.code[at].op) && !func.operands_of(at).writes.iter().any(|reg| address.contains(reg)) {
-            next.extend(successors(func, at));
+            next.extend(func.successors(at));
         }
     }
     false
-}
-
-/// The instructions that may follow an instruction.
-fn successors(func: &Func, pc: usize) -> Vec<usize> {
-    let inst = &func.code[pc];
-    let (mut all, ends) = match &inst.op {
-        Op::Branch { target, .. } => (vec![*target as usize], true),
-        Op::BranchIndexed { targets, .. } => (targets.iter().map(|target| *target as usize).collect(), true),
-        Op::Return | Op::Exit | Op::Trap => (Vec::new(), true),
-        _ => (Vec::new(), false),
-    };
-    if !ends || inst.guard.is_some() {
-        all.push(pc + 1);
-    }
-    all
 }
 
 /// Whether a loop with this instruction does more than wait.
@@ -61,18 +47,7 @@ fn works(op: &Op) -> bool {
         Op::Memory(Memory::Load(_) | Memory::Fence(..) | Memory::Mbarrier(_) | Memory::Address(_)) => false,
         Op::Memory(Memory::Atomic(op)) => op.kind() == AccessKind::Reduction,
         Op::Memory(_) | Op::Call(_) | Op::Matrix(_) => true,
-        Op::Alu(_)
-        | Op::Warp(_)
-        | Op::Branch { .. }
-        | Op::BranchIndexed { .. }
-        | Op::Stack(_)
-        | Op::Return
-        | Op::Exit
-        | Op::Trap
-        | Op::Barrier(_)
-        | Op::ClusterBarrier { .. }
-        | Op::Clock { .. }
-        | Op::Nothing => false,
+        Op::Alu(_) | Op::Warp(_) | Op::Stack(_) | Op::Barrier(_) | Op::Clock { .. } | control!() => false,
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{HashMap, HashSet};
 
 use simt::code::{Op, Program};
+use simt::control;
 
 use super::grid::Agent;
 use super::patterns;
@@ -214,17 +215,6 @@ fn info(op: &Op) -> Info {
         }
         Op::ClusterBarrier { relaxed, .. } => Info { relaxed: *relaxed, ..plain },
         Op::Memory(Memory::PendingCount { .. } | Memory::MapEdit(_) | Memory::Address(_) | Memory::Texture(_)) => plain,
-        Op::Alu(_)
-        | Op::Warp(_)
-        | Op::Branch { .. }
-        | Op::BranchIndexed { .. }
-        | Op::Call(_)
-        | Op::Stack(_)
-        | Op::Return
-        | Op::Exit
-        | Op::Trap
-        | Op::Barrier(_)
-        | Op::Clock { .. }
-        | Op::Nothing => plain,
+        Op::Alu(_) | Op::Warp(_) | Op::Call(_) | Op::Stack(_) | Op::Barrier(_) | Op::Clock { .. } | control!() => plain,
     }
 }

@@ -40,10 +40,10 @@ impl Graph {
         let mut leader = vec![false; code.len() + 1];
         leader[0] = true;
         for (at, inst) in code.iter().enumerate() {
-            for target in targets(&inst.op) {
+            for target in inst.op.targets() {
                 leader[*target as usize] = true;
             }
-            leader[at + 1] |= is_end(&inst.op);
+            leader[at + 1] |= inst.op.is_jump();
         }
         let starts: Vec<usize> = (0..code.len()).filter(|at| leader[*at]).collect();
         let mut block_of = vec![0; code.len()];
@@ -58,14 +58,14 @@ impl Graph {
             let last = graph.end(block, code.len()) - 1;
             let inst = &code[last];
             let next = if last + 1 < code.len() { block_of[last + 1] } else { exit };
-            let targets = targets(&inst.op).iter();
+            let targets = inst.op.targets().iter();
             let mut to: Vec<usize> = targets.map(|target| block_of[*target as usize]).collect();
             match inst.op {
                 Op::Return => to.push(exit),
                 Op::Exit | Op::Trap if !returns => to.push(exit),
                 _ => {}
             }
-            if !is_end(&inst.op) || inst.guard.is_some() {
+            if !inst.op.is_jump() || inst.guard.is_some() {
                 to.push(next);
             }
             graph.successors.push(to);
@@ -144,18 +144,4 @@ fn intersect(mut a: usize, mut b: usize, post: &[Option<usize>], number: &[Optio
         }
     }
     a
-}
-
-/// Where an instruction may jump to.
-fn targets(op: &Op) -> &[u32] {
-    match op {
-        Op::Branch { target, .. } => std::slice::from_ref(target),
-        Op::BranchIndexed { targets, .. } => targets,
-        _ => &[],
-    }
-}
-
-/// Whether a basic block ends behind an instruction, wherever it goes on.
-fn is_end(op: &Op) -> bool {
-    matches!(op, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap)
 }
