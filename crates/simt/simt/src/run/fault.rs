@@ -26,7 +26,7 @@ const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW 
 /// A fault: the kernel did something that is not allowed.
 ///
 /// Displayed as a line that says what, where in the kernel and at which line of its source, for logs;
-/// [`Diagnostic`](crate::diagnostic::Diagnostic) is for people.
+/// `simt_check::diagnostic` draws it for people.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Fault {
