@@ -217,6 +217,7 @@ mod tests {
                 rank: None,
                 stored: Default::default(),
                 addresses: &addresses,
+                patterns: None,
             };
             trace.access(Site::default(), warp_id, &access);
             trace.digest()

@@ -348,6 +348,7 @@ impl Checker for Memory {
                 rank: None,
                 stored: StoredValues::default(),
                 addresses: &[address; LANES],
+                patterns: None,
             };
             match tensor {
                 Some((_, base)) if space == Space::Global && role != Role::Map => {

@@ -83,6 +83,9 @@ fn main() {
         println!("not tested: `cc` with OpenMP is needed for the native loops");
         return;
     }
+    // By default, OpenMP's threads spin after a loop, which takes the cores from the simulator.
+    // SAFETY: no other thread runs yet.
+    unsafe { std::env::set_var("OMP_WAIT_POLICY", "passive") };
     // SAFETY: the library was just compiled from `loops.c`, and loading it runs nothing but OpenMP's initialization.
     let loops = unsafe { Library::new(&library) }.expect("it was just compiled");
     // It stays loaded: OpenMP's threads still run in it when `main` returns.

@@ -303,7 +303,7 @@ impl Observer for Counters {
 
     #[inline]
     fn access(&mut self, site: Site, _warp_id: WarpId, access: &Access<'_>) {
-        let Access { space, kind, bytes, mask, addresses, .. } = *access;
+        let Access { space, kind, bytes, mask, addresses, patterns, .. } = *access;
         if mask == 0 {
             return;
         }
@@ -314,7 +314,8 @@ impl Observer for Counters {
                 if matches!(kind, AccessKind::Atomic | AccessKind::Reduction) {
                     traffic.sectors += traffic::atomic_sectors(mask, addresses);
                 } else {
-                    let global = (self.simd.global_traffic)(bytes, mask, addresses);
+                    let global = patterns.and_then(|patterns| traffic::global_of(patterns, bytes, addresses));
+                    let global = global.unwrap_or_else(|| (self.simd.global_traffic)(bytes, mask, addresses));
                     traffic.sectors += global.sectors;
                     traffic.bytes += global.bytes;
                 }

@@ -11,7 +11,7 @@ use crate::alu::{Alu, compare, convert, float, int, logic};
 use crate::code::{Inst, Op, Program};
 use crate::matrix::multiply::{AddProduct, Product};
 use crate::memory::load_store::{Load, Store};
-use crate::memory::{AccessFault, AccessOutcome, Env, Memory, MemoryOp};
+use crate::memory::{AccessFault, Env, Memory, MemoryOp, PackedOutcome};
 use crate::observe::{Access, AccessKind, Site};
 use crate::regs::{ALL, Lanes64, Regs};
 use crate::traffic::{self, Banks, Global, Shared};
@@ -21,18 +21,20 @@ use crate::vectors::Portable;
 type Run = fn(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize;
 
 /// Runs a load or a store on the lanes of a mask, of which there is at least one, and stores their addresses for the
-/// observer.
-type Transfer<T> = fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> Result<AccessOutcome, AccessFault>;
+/// observer, or a fault in [`Env`].
+type Transfer<T> = fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> PackedOutcome;
 
 /// The functions that are compiled for one instruction set of the host.
 #[derive(Debug)]
 pub(crate) struct HostSimd {
     /// Runs instructions on registers.
     pub(crate) run_alu: Run,
-    /// Runs instructions on registers, loads and stores without telling an observer; returns how many it
-    /// ran. It stops at any other instruction, and at a load or store that faults or whose addresses lie in
-    /// several spaces, without having begun it.
+    /// Runs instructions on registers, loads and stores; returns how many it ran. It stops at any other instruction, and
+    /// at a load or store that faults or whose addresses lie in several spaces, without having begun it.
     pub(crate) run_unobserved: fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64) -> usize,
+    /// The same, and calls the function with each access, and the number of instructions before it.
+    pub(crate) run_accesses:
+        fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64, &mut dyn FnMut(usize, &Access<'_>)) -> usize,
     pub(crate) load: Transfer<Load>,
     pub(crate) store: Transfer<Store>,
     /// Computes the cost of a load or store of global memory from the bytes of a lane, the lanes, and their
@@ -117,26 +119,43 @@ macro_rules! version {
                 mask: u32,
                 at: &mut Lanes64,
             ) -> usize {
+                run(code, env, mask, at, |_, _| {})
+            }
+
+            $(#[$features])?
+            pub(super) fn run_accesses(
+                code: &[Inst],
+                env: &mut Env<'_, '_>,
+                mask: u32,
+                at: &mut Lanes64,
+                observe: &mut dyn FnMut(usize, &Access<'_>),
+            ) -> usize {
+                run(code, env, mask, at, observe)
+            }
+
+            $(#[$features])?
+            #[inline]
+            fn run(
+                code: &[Inst],
+                env: &mut Env<'_, '_>,
+                mask: u32,
+                at: &mut Lanes64,
+                mut observe: impl FnMut(usize, &Access<'_>),
+            ) -> usize {
                 for (count, inst) in code.iter().enumerate() {
                     let mask = env.regs.guarded(inst.guard, mask);
-                    let done = match &inst.op {
+                    let (outcome, shape) = match &inst.op {
+                        Op::Alu(_) | Op::Memory(Memory::Load(_) | Memory::Store(_)) if mask == 0 => continue,
                         Op::Alu(alu) => {
-                            if mask != 0 {
-                                one(alu, &mut env.regs, mask);
-                            }
-                            true
+                            one(alu, &mut env.regs, mask);
+                            continue;
                         }
-                        Op::Memory(Memory::Load(op)) => {
-                            mask == 0 || matches!(load(op, env, mask, at), Ok(AccessOutcome::Done(_)))
-                        }
-                        Op::Memory(Memory::Store(op)) => {
-                            mask == 0 || matches!(store(op, env, mask, at), Ok(AccessOutcome::Done(_)))
-                        }
-                        _ => false,
+                        Op::Memory(Memory::Load(op)) => (load(op, env, mask, at), op.shape()),
+                        Op::Memory(Memory::Store(op)) => (store(op, env, mask, at), op.shape()),
+                        _ => return count,
                     };
-                    if !done {
-                        return count;
-                    }
+                    let Some((region, patterns)) = outcome.done() else { return count };
+                    observe(count, &shape.access(region, mask, at, patterns));
                 }
                 code.len()
             }
@@ -156,8 +175,14 @@ macro_rules! version {
             env: &mut Env<'_, '_>,
             mask: u32,
             at: &mut Lanes64,
-        ) -> Result<AccessOutcome, AccessFault> {
-            op.execute($vectors, env, mask, at)
+        ) -> PackedOutcome {
+            match op.execute($vectors, env, mask, at) {
+                Ok(outcome) => PackedOutcome::of(outcome),
+                Err(fault) => {
+                    env.fault = Some(fault);
+                    PackedOutcome::FAULT
+                }
+            }
         }
     };
 }
@@ -173,6 +198,7 @@ pub(crate) fn versions() -> &'static [HostSimd] {
         let mut versions = vec![HostSimd {
             run_alu: portable::run_alu,
             run_unobserved: portable::run_unobserved,
+            run_accesses: portable::run_accesses,
             load: portable::load,
             store: portable::store,
             global_traffic: portable::global,
@@ -192,6 +218,10 @@ pub(crate) fn versions() -> &'static [HostSimd] {
                 run_alu: |code, regs, mask| unsafe { with_avx2::run_alu(code, regs, mask) },
                 // SAFETY: the CPU has the features, as checked before.
                 run_unobserved: |code, env, mask, at| unsafe { with_avx2::run_unobserved(code, env, mask, at) },
+                run_accesses: |code, env, mask, at, observe| {
+                    // SAFETY: the CPU has the features, as checked before.
+                    unsafe { with_avx2::run_accesses(code, env, mask, at, observe) }
+                },
                 // SAFETY: the CPU has the features, as checked before.
                 load: |op, env, mask, at| unsafe { with_avx2::load(op, env, mask, at) },
                 // SAFETY: the CPU has the features, as checked before.
@@ -238,20 +268,21 @@ impl HostSimd {
         mut observe: impl FnMut(&Access<'_>),
     ) -> Result<(), AccessFault> {
         let (outcome, shape) = match op {
-            Memory::Load(op) => ((self.load)(op, env, mask, at)?, op.shape()),
-            Memory::Store(op) => ((self.store)(op, env, mask, at)?, op.shape()),
+            Memory::Load(op) => ((self.load)(op, env, mask, at), op.shape()),
+            Memory::Store(op) => ((self.store)(op, env, mask, at), op.shape()),
             Memory::Address(op) => {
                 op.execute(&mut env.regs, env.cluster, mask);
                 return Ok(());
             }
             _ => return op.execute_slow_path(env, mask, at, &mut observe),
         };
-        match outcome {
-            AccessOutcome::Done(region) => {
-                observe(&shape.access(region, mask, at));
+        match outcome.done() {
+            Some((region, patterns)) => {
+                observe(&shape.access(region, mask, at, patterns));
                 Ok(())
             }
-            AccessOutcome::SeveralSpaces => op.execute_slow_path(env, mask, at, &mut observe),
+            None if outcome == PackedOutcome::FAULT => Err(env.fault.take().expect("the access has stored its fault")),
+            None => op.execute_slow_path(env, mask, at, &mut observe),
         }
     }
 
@@ -268,7 +299,13 @@ impl HostSimd {
         match access.kind {
             AccessKind::Atomic | AccessKind::Reduction => {
                 let only_counts = program.is_counting_atomic(site);
-                traffic::shared_atomic(only_counts, bytes, mask, addresses)
+                traffic::shared_atomic(only_counts, bytes, mask, addresses, banks)
+            }
+            AccessKind::Load | AccessKind::Store
+                if let Some(shared) =
+                    access.patterns.and_then(|patterns| traffic::shared_of(patterns, bytes, addresses)) =>
+            {
+                shared
             }
             AccessKind::Load => (self.shared_traffic)(false, bytes, mask, addresses, banks),
             AccessKind::Store | AccessKind::AsyncCopy => (self.shared_traffic)(true, bytes, mask, addresses, banks),

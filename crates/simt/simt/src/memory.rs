@@ -29,7 +29,7 @@ use crate::regs::{LANES, Lanes64, R32, R64, Reg, Regs, lanes};
 use crate::vectors::Portable;
 use ptx::ast::Space;
 
-pub(crate) use access::{AccessOutcome, MemoryOp};
+pub(crate) use access::{AccessOutcome, MemoryOp, PackedOutcome};
 pub use address::{Address, Region};
 use address_op::AddressOp;
 use async_copy::AsyncCopy;
@@ -74,6 +74,8 @@ pub struct Env<'a, 'm> {
     pub recent: &'a mut Recent<'m>,
     /// The other blocks of the cluster, and what is under way.
     pub cluster: &'a mut Cluster,
+    /// The fault of the last access that faulted.
+    pub(crate) fault: Option<AccessFault>,
 }
 
 /// The parts of device memory that were accessed last.
@@ -375,7 +377,7 @@ impl Memory {
             Memory::Load(op) => access::split(op, env, mask, observe)?,
             Memory::Store(op) => access::split(op, env, mask, observe)?,
             Memory::Atomic(op) => match access::run(Portable, &**op, env, mask, at)? {
-                AccessOutcome::Done(region) => observe(&op.shape().access(region, mask, at)),
+                AccessOutcome::Done(region, patterns) => observe(&op.shape().access(region, mask, at, patterns)),
                 AccessOutcome::SeveralSpaces => access::split(&**op, env, mask, observe)?,
             },
             Memory::AsyncCopy(op) => op.execute(env, mask, observe)?,

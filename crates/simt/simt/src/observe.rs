@@ -96,6 +96,7 @@ mod requests;
 
 use crate::operands::Operands;
 pub use crate::regs::Reg;
+pub use crate::vectors::Pattern;
 pub use blocks::OfBlocks;
 pub use boxed::{Boxed, DynObserver};
 pub use frames::{FrameChange, FramePlace};
@@ -146,6 +147,8 @@ pub struct Access<'a> {
     pub stored: StoredValues,
     /// Addresses of those lanes: of the generic space for global memory, offsets for the others.
     pub addresses: &'a [u64; 32],
+    /// The patterns of the addresses in the two halves of a warp, if all lanes take part and the machine knows them.
+    pub patterns: Option<[Pattern; 2]>,
 }
 
 /// How the values that a store writes compare with each other and with what was there.

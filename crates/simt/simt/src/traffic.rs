@@ -7,7 +7,7 @@
 mod wavefronts;
 
 use crate::regs::{ALL, HALF, LANES, lanes};
-use crate::vectors::{Steps, Vectors};
+use crate::vectors::{Pattern, Steps, Vectors};
 pub use wavefronts::BankWord;
 pub(crate) use wavefronts::wavefronts;
 
@@ -60,6 +60,65 @@ pub(crate) fn global(vectors: impl Vectors, bytes: u32, mask: u32, addresses: &[
         };
     }
     scattered(bytes, mask, addresses)
+}
+
+/// The addresses of half a warp, of a known pattern.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Span {
+    /// The first address, and the last.
+    ends: [u64; 2],
+    elements: u64,
+}
+
+impl Span {
+    /// The spans of the two halves of a warp, the lower one first; one span, if both have the same addresses.
+    #[inline(always)]
+    fn of(patterns: [Pattern; 2], addresses: &[u64; LANES]) -> (Self, Option<Self>) {
+        let span = |half: usize| match patterns[half] {
+            Pattern::Row => {
+                Self { ends: [addresses[half * HALF], addresses[half * HALF + HALF - 1]], elements: HALF as u64 }
+            }
+            Pattern::Same => Self { ends: [addresses[half * HALF]; 2], elements: 1 },
+        };
+        match (span(0), span(1)) {
+            (low, high) if low == high => (low, None),
+            (low, high) if low.ends[1] > high.ends[0] => (high, Some(low)),
+            (low, high) => (low, Some(high)),
+        }
+    }
+}
+
+/// Computes [`global`] for two halves of known patterns; `None` if it is not simple.
+#[inline(always)]
+pub(crate) fn global_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LANES]) -> Option<Global> {
+    let bytes = u64::from(bytes);
+    let sector = |address: u64| address / SECTOR;
+    let sectors = |own: Span| sector(own.ends[1]) - sector(own.ends[0]) + 1;
+    match Span::of(patterns, addresses) {
+        (span, None) => Some(Global { sectors: sectors(span), bytes: span.elements * bytes }),
+        (low, Some(high)) if low.ends[1] < high.ends[0] => {
+            let shared = u64::from(sector(low.ends[1]) == sector(high.ends[0]));
+            let sectors = sectors(low) + sectors(high) - shared;
+            Some(Global { sectors, bytes: (low.elements + high.elements) * bytes })
+        }
+        _ => None,
+    }
+}
+
+/// Computes [`shared`] for two halves of known patterns; `None` if it is not simple.
+#[inline(always)]
+pub(crate) fn shared_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LANES]) -> Option<Shared> {
+    const ONE: Shared = Shared { wavefronts: 1, ideal: 1 };
+    let word = |address: u64| address / 4;
+    match Span::of(patterns, addresses) {
+        _ if bytes > 4 => None,
+        // At most 16 words in a row, or 32.
+        (_, None) => Some(ONE),
+        (one, Some(other)) => {
+            let (least, most) = (one.ends[0].min(other.ends[0]), one.ends[1].max(other.ends[1]));
+            (word(most) - word(least) < BANKS as u64).then_some(ONE)
+        }
+    }
 }
 
 /// How the addresses of a full warp go on, if they ascend from lane to lane, and for which lanes: half of
@@ -255,18 +314,16 @@ fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
 /// An `atom` or `red` of shared memory: each bank serves one lane in a wavefront, also where several
 /// change the same word. If the atomic only `counts`, each bank serves one word in a wavefront, for all lanes that
 /// add to it.
-pub(crate) fn shared_atomic(counts: bool, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Shared {
-    by_groups(lanes_of_a_wavefront(bytes), mask, |part| {
-        let mut served = [0u64; BANKS];
-        let mut words = Distinct::new();
-        for lane in lanes(part) {
-            let word = addresses[lane] / 4;
-            let known = words.count;
-            if !counts || words.insert(word) == known {
-                served[word as usize % BANKS] += 1;
-            }
-        }
-        served.iter().max().copied().unwrap_or(0)
+pub(crate) fn shared_atomic(
+    counts: bool,
+    bytes: u32,
+    mask: u32,
+    addresses: &[u64; LANES],
+    banks: &mut Banks,
+) -> Shared {
+    by_groups(lanes_of_a_wavefront(bytes), mask, |part| match counts {
+        true => banks.most_words(1, part, addresses),
+        false => most_in_a_bank(part, addresses),
     })
 }
 
@@ -286,6 +343,10 @@ impl Default for Banks {
 impl Banks {
     /// The most distinct words that lie in one bank.
     fn most_words(&mut self, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> u64 {
+        most_in_64_rows(bytes, mask, addresses).unwrap_or_else(|| self.most_words_anywhere(bytes, mask, addresses))
+    }
+
+    fn most_words_anywhere(&mut self, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> u64 {
         let mut counts = [0usize; BANKS];
         for lane in lanes(mask) {
             let first = addresses[lane] / 4;
@@ -302,6 +363,21 @@ impl Banks {
         }
         counts.iter().max().copied().unwrap_or(0) as u64
     }
+}
+
+/// Computes [`Banks::most_words`] of words of up to 4 bytes that lie in 64 rows, each a word of every bank.
+fn most_in_64_rows(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Option<u64> {
+    const ROW: u64 = WAVEFRONT as u64;
+    let least = lanes(mask).map(|lane| addresses[lane]).min()? / ROW;
+    // For each bank, a bit for each row.
+    let (mut rows, mut last) = ([0u64; BANKS], 0);
+    for lane in lanes(mask) {
+        let row = addresses[lane] / ROW - least;
+        last = last.max(row);
+        rows[(addresses[lane] / 4) as usize % BANKS] |= 1 << (row % 64);
+    }
+    let most = rows.iter().map(|rows| rows.count_ones()).max();
+    (bytes <= 4 && last < 64).then_some(most.map_or(0, u64::from))
 }
 
 /// Up to 32 distinct numbers.

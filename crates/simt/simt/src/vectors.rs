@@ -11,7 +11,7 @@ use crate::regs::{HALF, LANES, Lanes64};
 
 /// How the addresses of half a warp's lanes follow each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Pattern {
+pub enum Pattern {
     /// Each lane's bytes lie behind those of the lane before.
     Row,
     /// All lanes have the same address.

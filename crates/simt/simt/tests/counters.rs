@@ -46,7 +46,7 @@ fn ratio(counters: &Counters, name: &str) -> Option<f64> {
 }
 
 fn access(counters: &mut Counters, space: Space, kind: AccessKind, bytes: u32, mask: u32, addresses: &[u64; LANES]) {
-    let access = Access { space, kind, bytes, mask, rank: None, stored: Default::default(), addresses };
+    let access = Access { space, kind, bytes, mask, rank: None, stored: Default::default(), addresses, patterns: None };
     counters.access(Site { function: 0, pc: 0 }, WarpId::default(), &access);
 }
 

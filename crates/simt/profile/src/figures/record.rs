@@ -127,7 +127,7 @@ impl Request {
     /// The access that it was.
     pub fn access(&self) -> Access<'_> {
         let Self { space, kind, bytes, mask, ref addresses, .. } = *self;
-        Access { space, kind, bytes, mask, rank: None, stored: StoredValues::default(), addresses }
+        Access { space, kind, bytes, mask, rank: None, stored: StoredValues::default(), addresses, patterns: None }
     }
 
     /// The lanes that take part, each with its address.

@@ -10,8 +10,9 @@ mod run;
 pub use cvt::{Bits, Conversion, Type};
 pub use mov::{Move, Parts};
 
+use crate::alu::float::exact::Format;
 use crate::alu::float::{canonical32, from_f16};
-use crate::alu::lanes::map;
+use crate::alu::lanes::{map, map3};
 use crate::regs::{LANES, R32, R64, Reg, Regs};
 
 /// One instruction.
@@ -102,12 +103,26 @@ impl Convert {
             Convert::F16ToF32 { to, from } => {
                 map(regs, mask, to, from, |bits| canonical32(from_f16(bits & 0xffff)));
             }
+            Convert::Any { to, from, wide: [false, false], spec } if spec.rounds_to(Format::F16) => {
+                map(regs, mask, R32(to), R32(from), run::f32_to_f16);
+            }
+            Convert::Any { to, from, wide: [false, false], spec } if spec.rounds_to(Format::Bf16) => {
+                map(regs, mask, R32(to), R32(from), run::f32_to_bf16);
+            }
             Convert::Any { to, from, wide: [wide_to, wide_from], spec } => {
                 let reg = |wide, number| match wide {
                     true => Reg::R64(R64(number)),
                     false => Reg::R32(R32(number)),
                 };
                 run::any(reg(wide_to, to), reg(wide_from, from), spec, regs, mask);
+            }
+            Convert::Pair { to, upper, lower, spec } if spec.rounds_to(Format::F16) => {
+                let pair = |upper, lower, _| run::f32_to_f16(upper) << 16 | run::f32_to_f16(lower);
+                map3(regs, mask, to, [upper, lower, lower], pair);
+            }
+            Convert::Pair { to, upper, lower, spec } if spec.rounds_to(Format::Bf16) => {
+                let pair = |upper, lower, _| run::f32_to_bf16(upper) << 16 | run::f32_to_bf16(lower);
+                map3(regs, mask, to, [upper, lower, lower], pair);
             }
             Convert::Pair { to, upper, lower, spec } => run::pair(to, upper, lower, spec, regs, mask),
             Convert::Fp8(op) => op.execute(regs, mask),

@@ -54,7 +54,7 @@ impl Rows {
         let shape = shape(Self::BYTES, self.stores);
         check(Portable, env, Region::Shared, &Lanes::new(Portable, &at, mask, Self::BYTES), shape)
             .map_err(|fault| fault.shifted(window))?;
-        observe(&shape.access(Region::Shared, mask, &at));
+        observe(&shape.access(Region::Shared, mask, &at, None));
         for (register, at) in self.registers.iter().zip(at.chunks(8)) {
             let mut rows = match self.stores {
                 true => held(env.regs.get32(*register)),
@@ -175,7 +175,7 @@ impl Tile {
         for (slot, at) in addresses.iter().enumerate() {
             // Some fragments hold elements twice.
             if !addresses[..slot].contains(at) {
-                observe(&shape.access(region, ALL, at));
+                observe(&shape.access(region, ALL, at, None));
             }
             let first = slot * joined;
             let register = self.fragment.registers[first / packed];

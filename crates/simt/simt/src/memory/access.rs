@@ -28,7 +28,7 @@ pub(crate) struct Shape {
 impl Shape {
     /// The access that an observer sees.
     #[inline(always)]
-    pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64) -> Access<'_> {
+    pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64, patterns: Option<[Pattern; 2]>) -> Access<'_> {
         Access {
             space: region.space(),
             kind: self.kind,
@@ -37,6 +37,7 @@ impl Shape {
             rank: None,
             stored: StoredValues::default(),
             addresses: at,
+            patterns,
         }
     }
 
@@ -60,10 +61,48 @@ impl Shape {
 /// The state of an instruction that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessOutcome {
-    /// The access is done. All addresses lie in this one space, and are kept for the observer.
-    Done(Region),
+    /// The access is done. All addresses lie in this one space, and are kept for the observer, with their patterns.
+    Done(Region, Option<[Pattern; 2]>),
     /// The addresses lie in several spaces, and nothing has been done yet: [`split`] performs the access.
     SeveralSpaces,
+}
+
+/// The outcome of an access in one register: a larger type would be returned in memory, which makes the caller wait.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PackedOutcome(u32);
+
+impl PackedOutcome {
+    /// The access faults, and nothing has been done.
+    pub(crate) const FAULT: Self = Self(0);
+    /// [`AccessOutcome::SeveralSpaces`]
+    pub(crate) const SEVERAL_SPACES: Self = Self(1);
+    const DONE: u32 = 2;
+    const REGIONS: [Region; 8] = [
+        Region::Generic,
+        Region::Global,
+        Region::Shared,
+        Region::Local,
+        Region::Const,
+        Region::Param,
+        Region::FrameParam,
+        Region::Generic,
+    ];
+
+    /// Packs an outcome. The patterns are two bits, after one that says whether there are any.
+    #[inline(always)]
+    pub(crate) fn of(outcome: AccessOutcome) -> Self {
+        let AccessOutcome::Done(region, patterns) = outcome else { return Self::SEVERAL_SPACES };
+        let patterns = patterns.map_or(0, |[low, high]| 4 | (low as u32) << 1 | high as u32);
+        Self(Self::DONE | (region as u32) << 2 | patterns << 5)
+    }
+
+    /// The space and the patterns of an access that is done.
+    #[inline(always)]
+    pub(crate) fn done(self) -> Option<(Region, Option<[Pattern; 2]>)> {
+        let pattern = |bit: u32| if self.0 >> bit & 1 == 0 { Pattern::Row } else { Pattern::Same };
+        let patterns = (self.0 >> 7 & 1 != 0).then(|| [pattern(6), pattern(5)]);
+        (self.0 & Self::DONE != 0).then(|| (Self::REGIONS[(self.0 >> 2) as usize % 8], patterns))
+    }
 }
 
 /// An instruction that accesses memory.
@@ -120,7 +159,7 @@ pub(super) fn run<V: Vectors, P: MemoryOp>(
         false => in_region(vectors, op, env, region, at, mask),
     };
     match done {
-        Ok(()) => Ok(AccessOutcome::Done(region)),
+        Ok(patterns) => Ok(AccessOutcome::Done(region, patterns)),
         Err(AccessFault { address: at, .. })
             if address.region == Region::Global && Region::of(at) == Region::Const
                 || region == Region::Shared && at >= RANK_UNIT =>
@@ -139,7 +178,7 @@ fn in_region<V: Vectors, P: MemoryOp>(
     region: Region,
     at: &Lanes64,
     mask: u32,
-) -> Accessed {
+) -> Accessed<Option<[Pattern; 2]>> {
     let shape = op.shape();
     let lanes = Lanes::new(vectors, at, mask, shape.bytes);
     let found = check(vectors, env, region, &lanes, shape)?;
@@ -162,12 +201,18 @@ fn in_region<V: Vectors, P: MemoryOp>(
             op.perform(&mut env.regs, &mut ReadOnly(bytes), &lanes);
         }
     }
-    Ok(())
+    Ok(lanes.patterns)
 }
 
 /// [`in_region`] for any CPU, compiled once for each kind of instruction.
 #[inline(never)]
-fn in_region_portably<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, mask: u32) -> Accessed {
+fn in_region_portably<P: MemoryOp>(
+    op: &P,
+    env: &mut Env<'_, '_>,
+    region: Region,
+    at: &Lanes64,
+    mask: u32,
+) -> Accessed<Option<[Pattern; 2]>> {
     in_region(Portable, op, env, region, at, mask)
 }
 
@@ -234,7 +279,7 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
     for (region, rank, mask, at) in &parts {
         in_block(env, *rank, |env| in_region_portably(op, env, *region, at, *mask))?;
         let rank = (*region == Region::Shared && *rank != env.cluster.rank).then_some(*rank);
-        observe(&Access { rank, ..shape.access(*region, *mask, at) });
+        observe(&Access { rank, ..shape.access(*region, *mask, at, None) });
     }
     Ok(())
 }

@@ -52,9 +52,9 @@ impl AsyncCopy {
                     checked.map_err(|what| shape(false).fault(lane, from[lane], what, (Space::Global, 0)))
                 })?,
             }
-            observe(&shape(false).access(Region::Global, reads, &from));
+            observe(&shape(false).access(Region::Global, reads, &from, None));
         }
-        observe(&shape(true).access(Region::Shared, mask, &to));
+        observe(&shape(true).access(Region::Shared, mask, &to, None));
         let rank = env.cluster.rank;
         let mut pieces = env.cluster.in_flight.pieces();
         for lane in lanes(mask) {

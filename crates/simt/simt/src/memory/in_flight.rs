@@ -211,6 +211,7 @@ impl Cluster {
                 global,
                 recent: &mut Recent::default(),
                 cluster: &mut Cluster::default(),
+                fault: None,
             };
             // The addresses were checked when the operation was issued.
             let _ = super::access::run(Portable, reduce, &mut env, mask, &mut [0; LANES]);

@@ -10,7 +10,7 @@ use super::words::Word;
 use super::{Accessed, Env};
 use crate::observe::{AccessKind, Order, StoredValues};
 use crate::regs::{ALL, LANES, Lanes64, R32, R64, Reg, Regs};
-use crate::vectors::{Portable, Vectors};
+use crate::vectors::{Pattern, Portable, Vectors};
 
 /// The size of one element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -88,7 +88,7 @@ impl Load {
         at: &mut Lanes64,
     ) -> Accessed<AccessOutcome> {
         if self.address.fixed && mask == ALL && self.read_once(env, at).is_some() {
-            return Ok(AccessOutcome::Done(self.address.region));
+            return Ok(AccessOutcome::Done(self.address.region, Some([Pattern::Same; 2])));
         }
         run(vectors, self, env, mask, at)
     }

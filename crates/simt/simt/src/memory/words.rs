@@ -3,7 +3,7 @@
 //! Blocks run on different host threads and may access the same bytes at the same time. Each access is one of the
 //! whole eight-byte word that the bytes lie in: Rust leaves open what races of atomics of different sizes do
 //! (`std::sync::atomic`, "Memory model for atomic accesses"). So a smaller store replaces its part of the word in one
-//! atomic step, as an `atom` does.
+//! atomic step, as an `atom` does. On x86-64, one instruction does that: a store of its size.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -43,22 +43,27 @@ pub(crate) trait Word: Pod + Default + PartialEq {
         if Self::BYTES == 8 {
             words[(at / 8) as usize].store(self.widen(), Ordering::Relaxed);
         } else {
-            Self::update(words, at, |_| self);
+            replace(self, words, at);
         }
     }
 
     /// Reads values that follow each other.
     #[inline(always)]
     fn load_row(words: &[AtomicU64], at: u64, values: &mut [Self; HALF]) {
+        let words = &words[(at / 8) as usize..];
+        let whole: &mut [[u8; 8]] = bytemuck::bytes_of_mut(values).as_chunks_mut().0;
         if at.is_multiple_of(8) {
-            let words = &words[(at / 8) as usize..][..size_of::<[Self; HALF]>() / 8];
-            let whole = bytemuck::bytes_of_mut(values).as_chunks_mut().0;
             for (value, word) in whole.iter_mut().zip(words) {
                 *value = word.load(Ordering::Relaxed).to_le_bytes();
             }
         } else {
-            for (lane, value) in values.iter_mut().enumerate() {
-                *value = Self::load(words, at + lane as u64 * Self::BYTES);
+            let (shift, count) = (at % 8 * 8, whole.len());
+            let words = &words[..=count];
+            let mut low = words[0].load(Ordering::Relaxed);
+            for (value, word) in whole.iter_mut().zip(&words[1..]) {
+                let high = word.load(Ordering::Relaxed);
+                *value = (low >> shift | high << (64 - shift)).to_le_bytes();
+                low = high;
             }
         }
     }
@@ -95,6 +100,34 @@ pub(crate) trait Word: Pod + Default + PartialEq {
             }
         }
     }
+}
+
+/// Replaces the part of a word that a value of up to 4 bytes has, in one atomic step.
+#[inline(always)]
+fn replace<W: Word>(value: W, words: &[AtomicU64], at: u64) {
+    #[cfg(all(target_arch = "x86_64", not(miri)))]
+    {
+        let (word, within) = (&words[(at / 8) as usize], at as usize % 8);
+        let (to, value) = (word.as_ptr().cast::<u8>().wrapping_add(within), value.widen() as u32);
+        // SAFETY: `at` is a multiple of the value's size, so `to` has room for the value within the word, which may be written
+        // through a shared reference. The instruction does what a compare-and-swap loop of the word does: the CPU replaces
+        // exactly these bytes, in one step (Intel SDM, volume 3, "Guaranteed Atomic Operations").
+        unsafe {
+            match W::BYTES {
+                1 => {
+                    std::arch::asm!("mov byte ptr [{}], {:l}", in(reg) to, in(reg_abcd) value, options(nostack, preserves_flags))
+                }
+                2 => {
+                    std::arch::asm!("mov word ptr [{}], {:x}", in(reg) to, in(reg) value, options(nostack, preserves_flags))
+                }
+                _ => {
+                    std::arch::asm!("mov dword ptr [{}], {:e}", in(reg) to, in(reg) value, options(nostack, preserves_flags))
+                }
+            }
+        }
+    }
+    #[cfg(not(all(target_arch = "x86_64", not(miri))))]
+    W::update(words, at, |_| value);
 }
 
 /// Prefetches a word that may be accessed soon.

@@ -76,3 +76,13 @@ pub struct Conversion {
     /// The modifiers.
     pub modifiers: Modifiers,
 }
+
+impl Conversion {
+    /// Whether it is `cvt.rn` of an `f32` to this format, without other modifiers.
+    #[inline(always)]
+    pub(crate) fn rounds_to(self, format: Format) -> bool {
+        let Self { from, to, rounding, modifiers, width } = self;
+        (from, to) == (Type::Float(Format::F32), Type::Float(format))
+            && (rounding, modifiers, width) == (Rounding::Nearest, Modifiers::NONE, 16)
+    }
+}

@@ -1,5 +1,7 @@
 //! Conversions of one value with any types, rounding and modifiers.
 
+use std::hint::select_unpredictable as select;
+
 use super::cvt::{Bits, Conversion, Type};
 use crate::alu::float::exact::{Exact, Format, Rounding};
 use crate::alu::float::{canonical32, flush32, from_bf16, from_f16, saturate};
@@ -185,6 +187,27 @@ fn one(raw: u64, spec: Conversion) -> u64 {
     let signed = matches!(spec.to, Type::Int(_, true));
     let extended = extend(result, spec.to.bits(), signed);
     extend(extended, u32::from(spec.width), false)
+}
+
+/// Rounds an `f32` to the nearest `f16`. It has no branches, so that its loops become vector instructions.
+#[inline(always)]
+pub(super) fn f32_to_f16(bits: u32) -> u32 {
+    let magnitude = bits & 0x7fff_ffff;
+    // The exponent's bias is 112 less, and the lower 13 bits are rounded to even.
+    let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + (magnitude >> 13 & 1)) >> 13;
+    // The last bit of 1/2 plus a subnormal number is 2^-24, the smallest of `f16`.
+    let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
+    let number = select(magnitude < 113 << 23, subnormal, normal);
+    // From 65520 on, a number rounds to infinity.
+    let number = select(magnitude >= 65520f32.to_bits(), 0x7c00, number);
+    select(magnitude > f32::INFINITY.to_bits(), 0x7fff, bits >> 16 & 0x8000 | number)
+}
+
+/// Rounds an `f32` to the nearest `bf16`, its upper half.
+#[inline(always)]
+pub(super) fn f32_to_bf16(bits: u32) -> u32 {
+    let number = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;
+    select(bits & 0x7fff_ffff > f32::INFINITY.to_bits(), 0x7fff, number)
 }
 
 #[inline(never)]

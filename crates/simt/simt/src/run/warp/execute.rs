@@ -79,6 +79,7 @@ impl WarpState {
                 global: launch.global,
                 recent,
                 cluster,
+                fault: None,
             };
             let mut left = *turn;
             let pause = loop {
@@ -92,7 +93,10 @@ impl WarpState {
                 let inst = &code[pc as usize];
                 let alike = match inst.op {
                     Op::Alu(_) => true,
-                    Op::Memory(_) => !O::REQUESTS.has(Requests::CALLS),
+                    // Observers with other requests need more than `run_accesses` reports.
+                    Op::Memory(_) => {
+                        O::REQUESTS == Requests::NONE || O::REQUESTS == Requests::CALLS && !observer.values()
+                    }
                     _ => false,
                 };
                 let steps = O::REQUESTS.has(Requests::STEPS) && observer.steps();
@@ -129,10 +133,14 @@ impl WarpState {
                     let most = if steps { 1 } else { left as usize };
                     let end = end.min(pc as usize + most);
                     let code = &code[pc as usize..end];
-                    let count = if O::REQUESTS.has(Requests::CALLS) {
-                        (simd.run_alu)(code, &mut env.regs, mask)
-                    } else {
+                    let count = if !O::REQUESTS.has(Requests::CALLS) {
                         (simd.run_unobserved)(code, &mut env, mask, &mut self.at)
+                    } else if matches!(inst.op, Op::Memory(_)) {
+                        (simd.run_accesses)(code, &mut env, mask, &mut self.at, &mut |count, access| {
+                            observer.access(site(pc + count as u32), warp_id, access);
+                        })
+                    } else {
+                        (simd.run_alu)(code, &mut env.regs, mask)
                     } as u32;
                     observer.executed(here, count, mask);
                     pc += count;
