@@ -15,6 +15,8 @@ pub mod logic;
 pub mod modifiers;
 pub mod video;
 
+pub use lanes::OperandKind;
+
 use crate::regs::{Pred, R64, Reg};
 
 /// One instruction of any family.
@@ -27,6 +29,21 @@ pub enum Alu {
     Convert(convert::Convert),
     Compare(compare::Compare),
     Video(video::Video),
+}
+
+/// How the bits of an instruction's result depend on those of its operands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Dependence {
+    /// Each bit depends on the bits at its place.
+    Bitwise,
+    /// Each bit depends on the bits of the operands that are at most as high.
+    Upwards,
+    /// Each bit is a bit of the first operand, or a copy of its sign; the other operands decide which.
+    MovesOne,
+    /// Each bit is a bit of the first two operands; the other operands decide which.
+    MovesTwo,
+    /// Each bit depends on all bits of all operands.
+    All,
 }
 
 /// What an instruction chooses from: the first register where its test holds, or else the second one.

@@ -1,12 +1,12 @@
 //! How the bits of an instruction's result depend on those of its operands.
 
 use super::taints::History;
-use simt::alu::Alu;
 use simt::alu::compare::{Combine, Compare, Outcome, Test};
 use simt::alu::convert::{Convert, Move, Parts, Type};
 use simt::alu::int::{Int, Op as I};
 use simt::alu::logic::{Logic, Op as L};
 use simt::alu::modifiers::Modifiers;
+use simt::alu::{Alu, Dependence, OperandKind};
 use simt::regs::{Pred, R32, R64, Reg};
 
 /// How an instruction's result depends on its operands.
@@ -71,59 +71,33 @@ pub(super) fn rule(alu: &Alu) -> Rule {
 }
 
 fn integer(op: &Int) -> Rule {
-    let r = &op.r;
-    let upwards =
-        |make: fn(u32) -> Reg, count: usize| Rule::Upwards(r[1..=count].iter().map(|own| make(*own)).collect());
+    let is_same = op.r[1] == op.r[2];
     match op.op {
-        I::Sub16 | I::Sub32 | I::Sub64 if r[1] == r[2] => Rule::Constant,
-        I::Add16 | I::Add32 | I::Sub16 | I::Sub32 | I::Mul16 | I::Mul32 => upwards(narrow, 2),
-        I::Mad16 | I::Mad32 => upwards(narrow, 3),
-        I::Neg16 | I::Neg32 => upwards(narrow, 1),
-        I::Add64 | I::Sub64 | I::Mul64 => upwards(wide, 2),
-        I::Mad64 => upwards(wide, 3),
-        I::Neg64 => upwards(wide, 1),
-        I::MulWideU32 | I::MulWideS32 | I::MulWideU16 | I::MulWideS16 => upwards(narrow, 2),
-        I::MadWideU32 | I::MadWideS32 => Rule::Upwards(vec![narrow(r[1]), narrow(r[2]), wide(r[3])]),
-        I::Brev32 => Rule::Moves { data: vec![narrow(r[1])], control: Vec::new() },
-        I::Brev64 => Rule::Moves { data: vec![wide(r[1])], control: Vec::new() },
-        I::BfeU32 | I::BfeS32 => Rule::Moves { data: vec![narrow(r[1])], control: vec![narrow(r[2]), narrow(r[3])] },
-        I::BfeU64 | I::BfeS64 => Rule::Moves { data: vec![wide(r[1])], control: vec![narrow(r[2]), narrow(r[3])] },
-        I::Bfi32 => Rule::Moves { data: vec![narrow(r[1]), narrow(r[2])], control: vec![narrow(r[3]), narrow(r[4])] },
-        I::Bfi64 => Rule::Moves { data: vec![wide(r[1]), wide(r[2])], control: vec![narrow(r[3]), narrow(r[4])] },
-        I::SzextClampU | I::SzextClampS | I::SzextWrapU | I::SzextWrapS => {
-            Rule::Moves { data: vec![narrow(r[1])], control: vec![narrow(r[2])] }
-        }
-        _ => Rule::All,
+        I::Sub16 | I::Sub32 | I::Sub64 if is_same => Rule::Constant,
+        _ => op.op.dependence().map_or(Rule::All, |row| of_row(row, &op.r)),
     }
 }
 
 fn logic(op: &Logic) -> Rule {
     let r = &op.r;
-    let shift = |make: fn(u32) -> Reg| Rule::Moves { data: vec![make(r[1])], control: vec![narrow(r[2])] };
     match op.op {
-        L::And16 | L::And32 | L::Or16 | L::Or32 | L::Xor16 | L::Xor32 => {
-            Rule::Bitwise(vec![narrow(r[1]), narrow(r[2])])
-        }
-        L::And64 | L::Or64 | L::Xor64 => Rule::Bitwise(vec![wide(r[1]), wide(r[2])]),
-        L::Not16 | L::Not32 => Rule::Bitwise(vec![narrow(r[1])]),
-        L::Not64 => Rule::Bitwise(vec![wide(r[1])]),
         L::Lop3 => Rule::Bitwise(vec![narrow(r[1]), narrow(r[2]), narrow(r[3])]),
         L::AndPred | L::OrPred | L::XorPred => Rule::Bitwise(vec![Reg::Pred(Pred(r[1])), Reg::Pred(Pred(r[2]))]),
         L::NotPred => Rule::Bitwise(vec![Reg::Pred(Pred(r[1]))]),
-        L::Shl16 | L::Shl32 | L::ShrU16 | L::ShrU32 | L::ShrS16 | L::ShrS32 => shift(narrow),
-        L::Shl64 | L::ShrU64 | L::ShrS64 => shift(wide),
-        L::ShfLClamp
-        | L::ShfLWrap
-        | L::ShfRClamp
-        | L::ShfRWrap
-        | L::Prmt
-        | L::PrmtF4e
-        | L::PrmtB4e
-        | L::PrmtRc8
-        | L::PrmtEcl
-        | L::PrmtEcr
-        | L::PrmtRc16 => Rule::Moves { data: vec![narrow(r[1]), narrow(r[2])], control: vec![narrow(r[3])] },
-        _ => Rule::All,
+        _ => op.op.dependence().map_or(Rule::All, |row| of_row(row, r)),
+    }
+}
+
+/// The rule of an instruction with a row in a table of `simt`, and with these registers.
+fn of_row((dependence, kinds): (Dependence, &[OperandKind]), r: &[u32; 6]) -> Rule {
+    let mut operands: Vec<Reg> =
+        kinds.iter().zip(r).skip(1).map(|(kind, own)| if kind.wide { wide(*own) } else { narrow(*own) }).collect();
+    match dependence {
+        Dependence::Bitwise => Rule::Bitwise(operands),
+        Dependence::Upwards => Rule::Upwards(operands),
+        Dependence::MovesOne => Rule::Moves { control: operands.split_off(1), data: operands },
+        Dependence::MovesTwo => Rule::Moves { control: operands.split_off(2), data: operands },
+        Dependence::All => Rule::All,
     }
 }
 

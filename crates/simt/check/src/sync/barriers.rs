@@ -32,8 +32,7 @@ impl Texts {
     /// Whether two instructions come from one place, as far as the PTX says.
     fn are_one(&mut self, function: &Function, one: Site, other: Site) -> bool {
         *self.0.entry((one, other)).or_insert_with(|| {
-            let [one, other] =
-                [one, other].map(|site| frames(function.ptx(), function.program(), [site].into_iter()));
+            let [one, other] = [one, other].map(|site| frames(function.ptx(), function.program(), [site].into_iter()));
             one == other && one.iter().any(|frame| frame.place.is_some())
         })
     }

@@ -1,8 +1,9 @@
-//! Instructions as tables: one row has an instruction's name, the types of its operands, and its operation on one
-//! lane; a family of rows that differ by a type has one for all.
+//! Instructions as tables: one row has an instruction's name, how the bits of its result depend on its operands
+//! ([`Dependence`]), the types of its operands, and its operation on one lane; a family of rows that differ by a type has
+//! one for all.
 //!
-//! `instructions!` makes of such a table the enumeration of its rows, the search by name, and the
-//! execution on a warp.
+//! `instructions!` makes of such a table the enumeration of its rows, the search by name, the dependence, and the execution on
+//! a warp.
 
 use std::ops::{BitOr, Shl, Shr};
 
@@ -98,9 +99,10 @@ pub(super) mod named {
 
 /// The properties of an operand that decoding needs.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct OperandKind {
+pub struct OperandKind {
     pub(crate) ty: &'static str,
-    pub(crate) wide: bool,
+    /// Whether it is a register of 64 bits.
+    pub wide: bool,
 }
 
 /// A value a lane.
@@ -205,9 +207,9 @@ macro_rules! instructions {
     (
         $(#[$doc:meta])*
         enum $Op:ident;
-        $($family:literal [$($row:ident $T:ident $($same:ident)*),+] => $args:tt -> $D:ty $body:block)*
+        $($family:literal $how:ident [$($row:ident $T:ident $($same:ident)*),+] => $args:tt -> $D:ty $body:block)*
         single:
-        $($($name:literal)|+ => $one:ident $one_args:tt -> $one_D:ty $one_body:block)*
+        $($($name:literal)|+ $one_how:ident => $one:ident $one_args:tt -> $one_D:ty $one_body:block)*
         also { $($also:ident),* $(,)? }
     ) => {
         $(#[$doc])*
@@ -237,6 +239,20 @@ macro_rules! instructions {
                     rows
                 });
                 ROWS.get(opcode).copied()
+            }
+
+            /// Returns how the bits of the result depend on the operands, and the kinds of the result and of the operands;
+            /// `None` if the instruction stands under `also`.
+            pub fn dependence(self) -> Option<($crate::alu::Dependence, &'static [$crate::alu::OperandKind])> {
+                use $crate::alu::{Dependence, lanes::kinds};
+                match self {
+                    $($($Op::$row => {
+                        type T = $T;
+                        Some((Dependence::$how, kinds!($args $D)))
+                    })+)*
+                    $($Op::$one => Some((Dependence::$one_how, kinds!($one_args $one_D))),)*
+                    $($Op::$also => None,)*
+                }
             }
 
             /// Runs a row on the lanes of `mask`; `false` if the instruction stands under `also`.
