@@ -142,13 +142,24 @@ fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
     if let Some((sectors, elements)) = ascending(mask, addresses) {
         return Global { sectors, bytes: elements * u64::from(bytes) };
     }
-    let mut sectors = Distinct::new();
-    let mut elements = Distinct::new();
+    // A hash table of sectors, each with a bit for each of its elements.
+    const SLOTS: usize = 64;
+    const NONE: u64 = u64::MAX;
+    let (mut sectors, mut elements) = ([NONE; SLOTS], [0u32; SLOTS]);
     for lane in lanes(mask) {
-        sectors.insert(addresses[lane] / SECTOR);
-        elements.insert(addresses[lane]);
+        let (sector, within) = (addresses[lane] / SECTOR, addresses[lane] % SECTOR);
+        let mut slot = (sector.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize;
+        while sectors[slot % SLOTS] != sector && sectors[slot % SLOTS] != NONE {
+            slot += 1;
+        }
+        sectors[slot % SLOTS] = sector;
+        elements[slot % SLOTS] |= 1 << (within / u64::from(bytes.max(1)));
     }
-    Global { sectors: sectors.count as u64, bytes: elements.count as u64 * u64::from(bytes) }
+    let elements: u32 = elements.iter().map(|own| own.count_ones()).sum();
+    Global {
+        sectors: sectors.iter().filter(|sector| **sector != NONE).count() as u64,
+        bytes: u64::from(elements) * u64::from(bytes),
+    }
 }
 
 /// Distinct sectors and addresses, if the addresses ascend from lane to lane: each that differs from the one
