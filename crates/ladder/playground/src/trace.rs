@@ -182,6 +182,15 @@ impl Access {
     /// As observers are told of it.
     pub(crate) fn told(&self) -> simt::observe::Access<'_> {
         let Self { space, kind, bytes, mask, rank, ref addresses, .. } = *self;
-        simt::observe::Access { space, kind, bytes, mask, rank, stored: StoredValues::default(), addresses, patterns: None }
+        simt::observe::Access {
+            space,
+            kind,
+            bytes,
+            mask,
+            rank,
+            stored: StoredValues::default(),
+            addresses,
+            patterns: None,
+        }
     }
 }

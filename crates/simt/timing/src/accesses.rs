@@ -43,7 +43,10 @@ impl CriticalPath {
                 let at = access.addresses[lane] / WORD + word;
                 addresses[lane] = warp + (at * LANES + lane as u64) * WORD;
             }
-            latency = self.global((cost, false), &Access { addresses: &addresses, patterns: None, bytes: WORD as u32, ..*access });
+            latency = self.global(
+                (cost, false),
+                &Access { addresses: &addresses, patterns: None, bytes: WORD as u32, ..*access },
+            );
         }
         latency
     }

@@ -13,7 +13,16 @@ const SITE: Site = Site { function: 0, pc: 0 };
 
 /// An access to global memory by lanes at these addresses.
 fn access(kind: AccessKind, bytes: u32, mask: u32, addresses: &[u64; 32]) -> Access<'_> {
-    Access { space: Space::Global, kind, bytes, mask, rank: None, stored: Default::default(), addresses, patterns: None }
+    Access {
+        space: Space::Global,
+        kind,
+        bytes,
+        mask,
+        rank: None,
+        stored: Default::default(),
+        addresses,
+        patterns: None,
+    }
 }
 
 fn of_block(block: u64) -> Warp {
