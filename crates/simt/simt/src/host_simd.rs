@@ -24,6 +24,10 @@ type Run = fn(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize;
 /// observer, or a fault in [`Env`].
 type Transfer<T> = fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> PackedOutcome;
 
+/// Runs instructions on registers, loads and stores, and calls a function with each access and the number of instructions
+/// before it.
+type RunAccesses = fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64, &mut dyn FnMut(usize, &Access<'_>)) -> usize;
+
 /// The functions that are compiled for one instruction set of the host.
 #[derive(Debug)]
 pub(crate) struct HostSimd {
@@ -32,9 +36,8 @@ pub(crate) struct HostSimd {
     /// Runs instructions on registers, loads and stores; returns how many it ran. It stops at any other instruction, and
     /// at a load or store that faults or whose addresses lie in several spaces, without having begun it.
     pub(crate) run_unobserved: fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64) -> usize,
-    /// The same, and calls the function with each access, and the number of instructions before it.
-    pub(crate) run_accesses:
-        fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64, &mut dyn FnMut(usize, &Access<'_>)) -> usize,
+    /// The same, and calls a function with each access.
+    pub(crate) run_accesses: RunAccesses,
     pub(crate) load: Transfer<Load>,
     pub(crate) store: Transfer<Store>,
     /// Computes the cost of a load or store of global memory from the bytes of a lane, the lanes, and their

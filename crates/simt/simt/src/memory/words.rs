@@ -109,21 +109,20 @@ fn replace<W: Word>(value: W, words: &[AtomicU64], at: u64) {
     {
         let (word, within) = (&words[(at / 8) as usize], at as usize % 8);
         let (to, value) = (word.as_ptr().cast::<u8>().wrapping_add(within), value.widen() as u32);
-        // SAFETY: `at` is a multiple of the value's size, so `to` has room for the value within the word, which may be written
-        // through a shared reference. The instruction does what a compare-and-swap loop of the word does: the CPU replaces
-        // exactly these bytes, in one step (Intel SDM, volume 3, "Guaranteed Atomic Operations").
-        unsafe {
-            match W::BYTES {
-                1 => {
-                    std::arch::asm!("mov byte ptr [{}], {:l}", in(reg) to, in(reg_abcd) value, options(nostack, preserves_flags))
+        macro_rules! store {
+            ($instruction:literal) => {
+                // SAFETY: `at` is a multiple of the value's size, so the bytes at `to` are within the word, which may be
+                // written through a shared reference. The instruction does what a compare-and-swap loop of the word does:
+                // the CPU replaces exactly these bytes, in one step (Intel SDM, volume 3, "Guaranteed Atomic Operations").
+                unsafe {
+                    std::arch::asm!($instruction, in(reg) to, in(reg) value, options(nostack, preserves_flags));
                 }
-                2 => {
-                    std::arch::asm!("mov word ptr [{}], {:x}", in(reg) to, in(reg) value, options(nostack, preserves_flags))
-                }
-                _ => {
-                    std::arch::asm!("mov dword ptr [{}], {:e}", in(reg) to, in(reg) value, options(nostack, preserves_flags))
-                }
-            }
+            };
+        }
+        match W::BYTES {
+            1 => store!("mov byte ptr [{}], {:l}"),
+            2 => store!("mov word ptr [{}], {:x}"),
+            _ => store!("mov dword ptr [{}], {:e}"),
         }
     }
     #[cfg(not(all(target_arch = "x86_64", not(miri))))]
