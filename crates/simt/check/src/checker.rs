@@ -1,4 +1,4 @@
-//! The interface of a check.
+//! The interface of a sanitizer.
 
 use simt::observe::{
     Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Places, Scope, Site, Step, WarpId,
@@ -7,10 +7,10 @@ use simt::{every_event, nothing};
 
 use super::finding::Findings;
 
-/// What checks are told: every event but those that none of them asks for, because each call takes a lock.
-macro_rules! asked_for {
+/// Selects the events that sanitizers receive. Each event takes a lock, so the events that no sanitizer needs are left out.
+macro_rules! received {
     ($make:ident $($(#[$doc:meta])* $method:ident($($args:tt)+);)*) => {$(
-        asked_for! { @ $make $method($($args)+) }
+        received! { @ $make $method($($args)+) }
     )*};
     (@ $make:ident access($($args:tt)+)) => {};
     (@ $make:ident branch($($args:tt)+)) => {};
@@ -22,17 +22,16 @@ macro_rules! asked_for {
     (@ $make:ident $method:ident($($args:tt)+)) => { $make! { $method($($args)+); } };
 }
 
-/// The methods of a check, which do nothing.
-macro_rules! nothing_of_those {
-    ($($events:tt)*) => { asked_for! { nothing $($events)* } };
+/// Makes a method that does nothing of each event that sanitizers receive.
+macro_rules! ignore_received {
+    ($($events:tt)*) => { received! { nothing $($events)* } };
 }
 
-/// A check: what it is told of a launch, and what it has found. All calls come in the order in which things happen.
+/// A sanitizer during one launch. It receives the events in the order in which they happen.
 pub(super) trait Checker: Send {
-    every_event!(nothing_of_those);
+    every_event!(ignore_received);
 
-    /// Whether it is to be told of each instruction, by `step`, until the warp's turn is over. It is asked before each
-    /// instruction.
+    /// Whether the sanitizer needs `step` for the next instruction of the current warp.
     fn steps(&self) -> bool {
         false
     }
@@ -47,23 +46,23 @@ pub(super) trait Checker: Send {
         false
     }
 
-    /// Whether accesses outside of their object, which `memory` reports, are not told.
+    /// Whether the sanitizer does not receive accesses outside their object, which `memory` reports.
     fn skips_outside(&self) -> bool {
         false
     }
 
-    /// The lanes of the last access that lie outside of the object that their address was made for.
+    /// Returns the lanes whose last access was outside the object that their address was made for.
     fn outside(&self) -> u32 {
         0
     }
 
-    /// The launch is over: what is found now concerns all of it. `completed` is false after a fault.
+    /// Ends the launch and adds the findings that concern all of it. `completed` is false after a fault.
     fn end(&mut self, completed: bool) {
         let _ = completed;
     }
 
-    /// What it has found.
+    /// Returns the findings so far.
     fn findings(&self) -> &Findings;
 }
 
-pub(super) use asked_for;
+pub(super) use received;

@@ -1,10 +1,10 @@
-//! The observer of a sanitized launch, which tells each check what happens.
+//! The observer of a sanitized launch, which forwards events to the sanitizers.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::calls::{Calls, WarpCalls};
-use super::checker::{Checker, asked_for};
+use super::checker::{Checker, received};
 use super::checks::{Check, Checks, Extra, every_sanitizer};
 use super::facts::LaunchFacts;
 use super::finding::Finding;
@@ -17,13 +17,13 @@ use simt::observe::{
 };
 use simt::run::{Launch, LaunchError, Machine, SkippedFaults};
 
-/// The methods of the observer, which tell all checks.
-macro_rules! tell_of_those {
-    ($($events:tt)*) => { asked_for! { tell $($events)* } };
+/// Makes a method that forwards the event to all sanitizers of each event that they receive.
+macro_rules! forward_received {
+    ($($events:tt)*) => { received! { forward $($events)* } };
 }
 
-/// A method that tells all checks. [`Sanitizer`] has `located` itself.
-macro_rules! tell {
+/// Makes a method that forwards an event to all sanitizers. [`Sanitizer`] implements `located` itself.
+macro_rules! forward {
     (located($($args:tt)+);) => {};
     ($method:ident($($arg:ident: $ty:ty),+);) => {
         fn $method(&mut self, $($arg: $ty),+) {
@@ -38,7 +38,7 @@ macro_rules! tell {
     };
 }
 
-/// A method that changes no calls.
+/// Makes a method that returns no new calls.
 macro_rules! no_change {
     (located($($args:tt)+);) => {};
     ($method:ident($($arg:ident: $ty:ty),+);) => {
@@ -50,14 +50,14 @@ macro_rules! no_change {
     };
 }
 
-/// The methods that change no calls.
-macro_rules! no_change_of_those {
-    ($($events:tt)*) => { asked_for! { no_change $($events)* } };
+/// Makes a method that returns no new calls of each event that sanitizers receive.
+macro_rules! no_change_received {
+    ($($events:tt)*) => { received! { no_change $($events)* } };
 }
 
-/// What changes the calls of a warp. Each method returns the calls of the warp whose turn it is, if they are others now.
+/// The events that change the function calls of a warp. Each method returns the calls of the current warp if they changed.
 trait CallEvents {
-    every_event!(no_change_of_those);
+    every_event!(no_change_received);
 }
 
 impl CallEvents for Calls {
@@ -74,7 +74,7 @@ impl CallEvents for Calls {
     }
 }
 
-/// Defines the function that makes the checker of a launch for each sanitizer.
+/// Defines the function that makes the [`Checker`] of a sanitizer.
 macro_rules! define_checker {
     ($($(#[$doc:meta])* $module:ident::$Check:ident;)*) => {
         fn checker(check: Check, machine: &mut Machine, facts: Arc<LaunchFacts>) -> Box<dyn Checker> {
@@ -87,22 +87,22 @@ macro_rules! define_checker {
 
 every_sanitizer!(define_checker);
 
-/// The checks of a launch.
+/// The sanitizers of a launch.
 pub(super) struct State {
     checkers: Vec<(Check, Box<dyn Checker>)>,
     calls: Calls,
-    /// Whether one of them is to be told of each instruction.
+    /// Whether a sanitizer needs each instruction.
     steps: Arc<AtomicBool>,
 }
 
 impl State {
-    /// Stores whether a check is to be told of each instruction.
+    /// Stores whether a sanitizer needs each instruction.
     fn update_steps(&self) {
         let steps = self.checkers.iter().any(|(_, checker)| checker.steps());
         self.steps.store(steps, Ordering::Relaxed);
     }
 
-    /// The warp whose turn it is is in other calls from now on, unless there are `None`.
+    /// Sets the function calls of the current warp, unless `calls` is `None`.
     fn enter(&mut self, calls: Option<Arc<WarpCalls>>) {
         let Some(calls) = calls else { return };
         for (_, checker) in &self.checkers {
@@ -244,5 +244,5 @@ impl Observer for Sanitizer {
         self.steps.load(Ordering::Relaxed)
     }
 
-    every_event!(tell_of_those);
+    every_event!(forward_received);
 }
