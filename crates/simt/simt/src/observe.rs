@@ -13,7 +13,8 @@ macro_rules! every_event {
             /// A warp begins its turn: the calls that follow are about this warp, up to the next turn.
             turn(warp_id: WarpId);
             /// `count` instructions from `first` on were executed in a row, with these lanes active. Lanes that
-            /// an instruction's guard turns off count as active.
+            /// an instruction's guard turns off count as active. The calls of [`access`](Observer::access) for these instructions
+            /// may come before this call.
             executed(first: Site, count: u32, active: u32);
             /// A branch was executed by `active`; `taken` of them jump. Of an indexed branch, `taken` is one of
             /// the groups that jump to the same target: all, if there is one only.
