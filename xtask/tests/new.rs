@@ -263,12 +263,9 @@ fn additions() {
     let copy = Workspace::copy();
     let isa = "crates/simt/isa/src/instructions.txt";
     copy.edit(isa, |text| text.replace("# Logic\n", "# Logic\nnand .b32   d: type, a: type, b: type\n"));
-    copy.edit("crates/simt/simt/src/alu/logic/table.rs", |text| {
-        text.replace(
-            "    \"or\" Bitwise [",
-            "    \"nand\" Bitwise [Nand32 b32] => (a: T, b: T) -> T { !(a & b) }\n    \"or\" [",
-        )
-    });
+    let nand = "    \"nand\" Bitwise [Nand32 b32] => (a: T, b: T) -> T { !(a & b) }\n";
+    let or = "    \"or\" Bitwise [";
+    copy.edit("crates/simt/simt/src/alu/logic/table.rs", |text| text.replace(or, &format!("{nand}{or}")));
     fs::write(copy.root.join("crates/simt/check/src/reductions.rs"), SANITIZER).unwrap();
     copy.edit("crates/simt/check/src/lib.rs", |text| text.replace("mod sync;", "mod reductions;\nmod sync;"));
     copy.edit("crates/simt/check/src/checks.rs", |text| {
