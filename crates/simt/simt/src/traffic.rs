@@ -354,7 +354,8 @@ impl Default for Banks {
 impl Banks {
     /// The most distinct words that lie in one bank.
     fn most_words(&mut self, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> u64 {
-        most_in_64_rows(bytes, mask, addresses).unwrap_or_else(|| self.most_words_anywhere(bytes, mask, addresses))
+        let simple = if bytes <= 4 { most_in_64_rows(mask, addresses) } else { None };
+        simple.unwrap_or_else(|| self.most_words_anywhere(bytes, mask, addresses))
     }
 
     fn most_words_anywhere(&mut self, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> u64 {
@@ -377,7 +378,7 @@ impl Banks {
 }
 
 /// Computes [`Banks::most_words`] of words of up to 4 bytes that lie in 64 rows, each a word of every bank.
-fn most_in_64_rows(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Option<u64> {
+fn most_in_64_rows(mask: u32, addresses: &[u64; LANES]) -> Option<u64> {
     const ROW: u64 = WAVEFRONT as u64;
     let least = lanes(mask).map(|lane| addresses[lane]).min()? / ROW;
     // For each bank, a bit for each row.
@@ -388,7 +389,7 @@ fn most_in_64_rows(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Option<u6
         rows[(addresses[lane] / 4) as usize % BANKS] |= 1 << (row % 64);
     }
     let most = rows.iter().map(|rows| rows.count_ones()).max();
-    (bytes <= 4 && last < 64).then_some(most.map_or(0, u64::from))
+    (last < 64).then_some(most.map_or(0, u64::from))
 }
 
 /// Up to 32 distinct numbers.

@@ -67,8 +67,8 @@ impl Init {
         let (mut source, mut target): (Option<(Location, Option<Cause>)>, Option<Location>) = (None, None);
         for offset in (0..bytes).step_by(64) {
             let count = (bytes - offset).min(64);
-            let to = to.behind(offset.into());
-            let place = from.map(|from| from.behind(offset.into()));
+            let to = to.offset_by(offset.into());
+            let place = from.map(|from| from.offset_by(offset.into()));
             let (mut undefined, cause) = match (place, sent) {
                 (Some(from), _) => (self.unwritten_at(from, count), None),
                 (None, Some((undefined, cause))) => (undefined, Some(cause)),
@@ -82,7 +82,7 @@ impl Init {
                 _ => 0,
             };
             if told != 0 {
-                source.get_or_insert((place.unwrap_or(to).behind(told.trailing_zeros().into()), cause));
+                source.get_or_insert((place.unwrap_or(to).offset_by(told.trailing_zeros().into()), cause));
                 undefined &= !told;
             }
             if !reduces {
@@ -91,7 +91,7 @@ impl Init {
             }
             let changed = if is_device { self.unwritten_at(to, count) } else { 0 };
             if changed != 0 {
-                target.get_or_insert(to.behind(changed.trailing_zeros().into()));
+                target.get_or_insert(to.offset_by(changed.trailing_zeros().into()));
                 self.write_at(to, count, 0);
             }
         }

@@ -16,13 +16,13 @@ use ptx::ast::Space;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
     /// Bytes for each lane, a power of two; the addresses are multiples of it.
-    pub bytes: u32,
+    pub(crate) bytes: u32,
     /// The kind that the observer sees.
-    pub kind: AccessKind,
+    pub(crate) kind: AccessKind,
     /// Whether it writes.
-    pub write: bool,
+    pub(crate) write: bool,
     /// Whether each value is accessed by itself.
-    pub strong: bool,
+    pub(crate) strong: bool,
 }
 
 impl Shape {

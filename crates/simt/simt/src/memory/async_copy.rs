@@ -65,7 +65,7 @@ impl AsyncCopy {
                 pieces.push(piece(read, Source::Memory(Place::Global(from[lane])), to));
             }
             if read < self.bytes {
-                let to = to.behind(u64::from(read));
+                let to = to.offset_by(u64::from(read));
                 pieces.push(piece(self.bytes - read, Source::Value(0), to));
             }
         }

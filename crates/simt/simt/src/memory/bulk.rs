@@ -62,7 +62,7 @@ impl Bulk {
                             lane: lane as u8,
                             bytes: *bytes,
                             from: Source::Value(reach.regs.lane(*register, lane)),
-                            to: to.behind(index as u64 * u64::from(*bytes)),
+                            to: to.offset_by(index as u64 * u64::from(*bytes)),
                         });
                     }
                 }

@@ -42,7 +42,7 @@ pub struct Cluster {
 
 impl Place {
     /// The place so many bytes behind.
-    pub fn behind(self, bytes: u64) -> Self {
+    pub fn offset_by(self, bytes: u64) -> Self {
         match self {
             Place::Shared(rank, at) => Place::Shared(rank, at.wrapping_add(bytes)),
             Place::Global(at) => Place::Global(at.wrapping_add(bytes)),

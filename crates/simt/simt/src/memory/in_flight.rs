@@ -323,7 +323,7 @@ pub(super) fn copy(shared: &mut [SharedMemory], global: &GlobalMemory, piece: &P
         let len = (u64::from(piece.bytes) - offset).min(256);
         let bytes = &mut buffer[..len as usize];
         read(shared, global, piece.from, offset, bytes);
-        match piece.to.behind(offset) {
+        match piece.to.offset_by(offset) {
             Place::Shared(rank, at) => {
                 let to = shared[rank as usize].bytes_mut().get_mut(at as usize..);
                 if let Some(to) = to.and_then(|to| to.get_mut(..bytes.len())) {

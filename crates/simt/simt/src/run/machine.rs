@@ -275,7 +275,7 @@ impl Machine {
         })
     }
 
-    /// Allocates `len` elements that nobody has written, as `cudaMalloc` does. Their bytes are zero, but the sanitizer
+    /// Allocates `len` elements that no thread has written, as `cudaMalloc` does. Their bytes are zero, but the sanitizer
     /// `init` reports kernels that read them before they write them.
     ///
     /// # Errors

@@ -86,7 +86,7 @@ impl MapEdit {
                 }
                 Self::Copy { .. } => (0, 128, Source::Memory(source)),
             };
-            let piece = Piece { lane: lane as u8, bytes, from, to: to.behind(offset as u64) };
+            let piece = Piece { lane: lane as u8, bytes, from, to: to.offset_by(offset as u64) };
             copy(&mut reach.cluster.shared, reach.global, &piece);
         }
         Ok(())

@@ -95,7 +95,7 @@ impl WarpState {
                     Op::Alu(_) => true,
                     // Observers with other requests need more than `run_accesses` reports.
                     Op::Memory(_) => {
-                        O::REQUESTS == Requests::NONE || O::REQUESTS == Requests::CALLS && !observer.values()
+                        !O::REQUESTS.has(Requests::CALLS) || O::REQUESTS == Requests::CALLS && !observer.values()
                     }
                     _ => false,
                 };
