@@ -1,4 +1,4 @@
-//! The CUDA ports of rungs on the SIMT machine: what the rungs are timed against computes the same.
+//! The CUDA ports of rungs on the simulator: what the rungs are timed against computes the same.
 //!
 //! Without an nvcc there is nothing to run, and the test says so and passes. [`Nvcc::find`] says where one is looked
 //! for.

@@ -1,4 +1,4 @@
-//! Criterion's groups on the SIMT machine with a made-up clock: what is measured is the device's time, and what is not
+//! Criterion's groups on the simulator with a made-up clock: what is measured is the device's time, and what is not
 //! asked for is not made.
 
 #[path = "../ladders/groups/mod.rs"]

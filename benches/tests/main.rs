@@ -1,4 +1,4 @@
-//! `lab`, and what is behind `lab versus`: a shell script in the place of nvcc, the SIMT machine in the place of a GPU, and a
+//! `lab`, and what is behind `lab versus`: a shell script in the place of nvcc, the simulator in the place of a GPU, and a
 //! driver that is compiled here.
 //!
 //! All of it is one program, because each program of tests takes seconds to link.

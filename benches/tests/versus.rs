@@ -1,4 +1,4 @@
-//! The program on the SIMT machine with a made-up clock: what it shows, what it says of what is missing or wrong.
+//! The program on the simulator with a made-up clock: what it shows, what it says of what is missing or wrong.
 
 use std::ffi::OsString;
 use std::fs;

@@ -1,4 +1,4 @@
-//! The SIMT machine's counters against Nsight Compute's, for every rung that was measured: what a GPU counted,
+//! The simulator's counters against Nsight Compute's, for every rung that was measured: what a GPU counted,
 //! and what the simulator counted of the same PTX then (results/h100/agree.jsonl, by `cargo lab record -- agree`).
 //! Here the simulator has to count the same again.
 //!

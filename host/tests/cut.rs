@@ -1,5 +1,5 @@
 //! Entries cut out of PTX, of this program's own and of nvcc's: NVIDIA's assembler, where there is one, and
-//! the SIMT machine take the part as they take the whole.
+//! the simulator take the part as they take the whole.
 
 use std::path::Path;
 use std::process::Command;

@@ -1,4 +1,4 @@
-//! The histogram ladder on the SIMT machine: exact for any bytes, and the counters tell the ladder's story.
+//! The histogram ladder on the simulator: exact for any bytes, and the counters tell the ladder's story.
 
 use std::io::Write as _;
 

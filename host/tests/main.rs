@@ -1,4 +1,4 @@
-//! The ladders and the program `ladder`, on the SIMT machine and on stand-ins for a GPU.
+//! The ladders and the program `ladder`, on the simulator and on stand-ins for a GPU.
 //!
 //! All of it is one program, because each program of tests takes seconds to link.
 

@@ -1,4 +1,4 @@
-//! The matrix product on the SIMT machine: any shape is right, and the counters tell the ladder's story.
+//! The matrix product on the simulator: any shape is right, and the counters tell the ladder's story.
 
 use host::KERNELS;
 use host::device::Sim;

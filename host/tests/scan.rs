@@ -1,4 +1,4 @@
-//! The ladder scan on the SIMT machine: every variant is right in any order of blocks, and sums of floats have the same bits
+//! The ladder scan on the simulator: every variant is right in any order of blocks, and sums of floats have the same bits
 //! in every run where the ladder says so.
 
 use host::KERNELS;

@@ -1,4 +1,4 @@
-//! Every rung on the SIMT machine: the kernels' own PTX, run and checked on any CPU.
+//! Every rung on the simulator: the kernels' own PTX, run and checked on any CPU.
 
 use std::collections::BTreeSet;
 

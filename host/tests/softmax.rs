@@ -1,4 +1,4 @@
-//! The ladder softmax on the SIMT machine: every variant is right in any order of blocks, and a rung gives the same bits in every
+//! The ladder softmax on the simulator: every variant is right in any order of blocks, and a rung gives the same bits in every
 //! run.
 
 use host::KERNELS;

@@ -1,4 +1,4 @@
-//! The transpose ladder on the SIMT machine: any shape is right, and the counters tell the ladder's story.
+//! The transpose ladder on the simulator: any shape is right, and the counters tell the ladder's story.
 
 use host::KERNELS;
 use host::device::Sim;

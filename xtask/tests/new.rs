@@ -32,7 +32,7 @@ const SANITIZER: &str = r#"//! Reports reductions.
 use std::sync::Arc;
 
 use simt::observe::{Access, AccessKind, Places, Site, WarpId};
-use simt::run::Machine;
+use simt::run::Simulator;
 
 use super::checker::Checker;
 use super::facts::LaunchFacts;
@@ -43,7 +43,7 @@ pub(super) struct Reductions {
 }
 
 impl Reductions {
-    pub(super) fn new(_: &mut Machine, _: Arc<LaunchFacts>) -> Self {
+    pub(super) fn new(_: &mut Simulator, _: Arc<LaunchFacts>) -> Self {
         Self { findings: Findings::default() }
     }
 }

@@ -1,4 +1,4 @@
-//! What needs no GPU, in wall-clock time: the references that the rungs are checked with, and the SIMT machine.
+//! What needs no GPU, in wall-clock time: the references that the rungs are checked with, and the simulator.
 
 use std::hint::black_box;
 
@@ -14,7 +14,7 @@ use benches::cases::{Case, Written};
 /// Integers to sum: within a core's caches, and far beyond them.
 const SUMS: [u32; 2] = [1 << 12, 1 << 22];
 
-/// Sizes that the SIMT machine runs in some milliseconds.
+/// Sizes that the simulator runs in some milliseconds.
 const SIZES: &[Written] = &[
     ("reduce", "2^18", "n=2^18"),
     ("transpose", "512x512", "rows=512 cols=512"),
@@ -89,8 +89,8 @@ fn reference(group: &mut Group<'_>, function: &str, ladder: &'static Ladder, opt
     Ok(())
 }
 
-/// The SIMT machine on the first and the last rung of each ladder, plain: nothing is counted.
-pub(crate) fn machine(criterion: &mut Criterion, filter: &Filter) {
+/// The simulator on the first and the last rung of each ladder, plain: nothing is counted.
+pub(crate) fn simulator(criterion: &mut Criterion, filter: &Filter) {
     for case in cases() {
         let title = format!("simt/{} {}", case.ladder.name, case.label);
         if let Err(error) = machine_on(criterion, filter, &title, &case) {

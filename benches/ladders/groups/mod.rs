@@ -43,7 +43,7 @@ pub(crate) fn main() {
     }
     let mut criterion = settings(WallTime).configure_from_args();
     cpu::references(&mut criterion, &filter);
-    cpu::machine(&mut criterion, &filter);
+    cpu::simulator(&mut criterion, &filter);
     criterion.final_summary();
 }
 

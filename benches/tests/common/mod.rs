@@ -1,4 +1,4 @@
-//! An nvcc that is a shell script, and a device that is the SIMT machine with a made-up clock.
+//! An nvcc that is a shell script, and a device that is the simulator with a made-up clock.
 
 #[path = "../../../host/tests/stand_in/mod.rs"]
 pub mod stand_in;

@@ -54,7 +54,7 @@ pub fn counter_of(outcomes: &[RungResult], rung: &str, counter: &str) -> f64 {
     named.next().unwrap().counter(counter).unwrap()
 }
 
-/// What the SIMT machine counts of rungs, all of which have to be right.
+/// What the simulator counts of rungs, all of which have to be right.
 pub fn counted(plan: Plan) -> Report {
     counted_on(&mut Sim::open(&KERNELS, 0).unwrap(), plan)
 }

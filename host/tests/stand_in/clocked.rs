@@ -1,4 +1,4 @@
-//! The SIMT machine with a made-up clock.
+//! The simulator with a made-up clock.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,7 +11,7 @@ use host::{Error, KERNELS};
 type Clock = dyn FnMut(usize, Code, &str) -> f64;
 
 pub struct Clocked {
-    machine: Sim,
+    simulator: Sim,
     info: DeviceInfo,
     clock: Box<Clock>,
     /// What was launched, in the order of the first launches.
@@ -28,7 +28,7 @@ impl Clocked {
     /// A device that describes itself as `info` does, with the name of this type and the kind of a GPU.
     pub fn new(info: DeviceInfo, clock: impl FnMut(usize, Code, &str) -> f64 + 'static) -> Self {
         Self {
-            machine: Sim::open(&KERNELS, 1).unwrap(),
+            simulator: Sim::open(&KERNELS, 1).unwrap(),
             info: DeviceInfo { kind: "gpu", name: "Clocked".into(), ..info },
             clock: Box::new(clock),
             entries: Vec::new(),
@@ -59,33 +59,33 @@ impl Device for Clocked {
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
-        let id = self.machine.alloc(bytes)?;
+        let id = self.simulator.alloc(bytes)?;
         self.sizes.insert(id, bytes);
         Ok(id)
     }
 
     fn free(&mut self, buffer: BufferId) {
-        self.machine.free(buffer);
+        self.simulator.free(buffer);
     }
 
     fn upload(&mut self, buffer: BufferId, bytes: &[u8]) -> Result<(), Error> {
-        self.machine.upload(buffer, bytes)
+        self.simulator.upload(buffer, bytes)
     }
 
     fn download(&mut self, buffer: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
-        self.machine.download(buffer, bytes)
+        self.simulator.download(buffer, bytes)
     }
 
     fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
-        self.machine.copy(from, to)
+        self.simulator.copy(from, to)
     }
 
     fn fill(&mut self, buffer: BufferId, byte: u8) -> Result<(), Error> {
-        self.machine.fill(buffer, byte)
+        self.simulator.fill(buffer, byte)
     }
 
     fn load(&mut self, ptx: String) -> Result<Code, Error> {
-        self.machine.load(ptx)
+        self.simulator.load(ptx)
     }
 
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
@@ -95,7 +95,7 @@ impl Device for Clocked {
         }
         if !(self.is_idle && launch.code != Code::Kernels) {
             // SAFETY: it is the simulator.
-            unsafe { self.machine.launch(launch, bound) }?;
+            unsafe { self.simulator.launch(launch, bound) }?;
         }
         Ok(LaunchResult::timed(self.time(launch.code, &launch.entry)))
     }
@@ -115,7 +115,7 @@ impl Device for Clocked {
         for id in bound {
             let mut words = vec![0; self.sizes[id].div_ceil(8)];
             let bytes = &mut bytemuck::cast_slice_mut(&mut words)[..self.sizes[id]];
-            self.machine.download(*id, bytes)?;
+            self.simulator.download(*id, bytes)?;
             copies.push(words);
         }
         let places = bound.iter().zip(&mut copies);
@@ -127,7 +127,7 @@ impl Device for Clocked {
         work(&stream, &memory).map_err(|reason| Error::Call { what: what.to_owned(), reason })?;
         for (id, words) in bound.iter().zip(&copies) {
             let bytes = &bytemuck::cast_slice(words)[..self.sizes[id]];
-            self.machine.upload(*id, bytes)?;
+            self.simulator.upload(*id, bytes)?;
         }
         // What works on no buffer is the opening of the library.
         let is_call = !bound.is_empty();

@@ -1,8 +1,8 @@
-//! How evenly the accesses of a rung spread over channels and banks: its kernel runs on the SIMT machine, and each
+//! How evenly the accesses of a rung spread over channels and banks: its kernel runs on the simulator, and each
 //! access of a warp to global memory is taken apart into bursts.
 //!
 //! All that warps ask for is counted, as if there were no cache: what a cache keeps from the memory depends on how
-//! near in time two accesses are, which the SIMT machine does not know. Within one access of a warp, a burst counts
+//! near in time two accesses are, which the simulator does not know. Within one access of a warp, a burst counts
 //! once.
 //!
 //! Time is the order of the blocks, divided into windows of as many blocks each. A GPU runs as many blocks at a time
@@ -56,7 +56,7 @@ pub struct Trace {
 /// result is in the trace.
 ///
 /// # Errors
-/// [`Error::Request`] for any other number of windows; [`Error::Engine`] when the SIMT machine refuses the
+/// [`Error::Request`] for any other number of windows; [`Error::Engine`] when the simulator refuses the
 /// launch or its kernel fails.
 pub fn trace(
     sim: &mut Sim,

@@ -1,4 +1,4 @@
-//! Rungs recorded for figures: a problem that is small enough, run once on the SIMT machine.
+//! Rungs recorded for figures: a problem that is small enough, run once on the simulator.
 
 use engine::Kernels;
 use engine::device::Sim;
@@ -57,7 +57,7 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
 /// a `ptxas`.
 ///
 /// # Errors
-/// [`Error::Request`] when there is no such block or warp; [`Error::Engine`] when the SIMT machine refuses the launch or
+/// [`Error::Request`] when there is no such block or warp; [`Error::Engine`] when the simulator refuses the launch or
 /// its kernel fails.
 pub fn record(
     sim: &mut Sim,
@@ -71,11 +71,12 @@ pub fn record(
     watch.usage = usage.map(occupancy::counted);
     let mut session = Session::new(sim, problem, false)?;
     watch.buffers = Some(session.ranges()?);
-    let mut profile =
-        session.launch_with(rung, launch, |machine, prepared| match profile::record(machine, prepared, watch) {
+    let mut profile = session.launch_with(rung, launch, |simulator, prepared| {
+        match profile::record(simulator, prepared, watch) {
             Err(profile::Error::Launch(error)) => Err(error),
             done => Ok(done),
-        })??;
+        }
+    })??;
     // Values may grow as the bytes or, in a product of matrices, as their root.
     let smaller = problem.smaller(profile.recording.flow.kept().powi(2) * 0.9);
     profile.recording.fits = smaller.map(|sizes| sizes.command_line());

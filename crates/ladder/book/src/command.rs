@@ -1,4 +1,4 @@
-//! Commands of `ladder` and `lab`, run in this process on the SIMT machine. Each runs once for the whole book, however many chapters show it.
+//! Commands of `ladder` and `lab`, run in this process on the simulator. Each runs once for the whole book, however many chapters show it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};

@@ -132,7 +132,7 @@ fn items(file: &str, words: &[String]) -> Result<String, String> {
     Ok(format!("```rust,ignore\n{}\n```\n\n<p class=\"source\">{path}</p>\n", found.join("\n\n")))
 }
 
-/// A number of the SIMT machine's.
+/// A number of the simulator's.
 fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) -> Result<String, String> {
     let known = METRICS.iter().find(|own| own.heading == metric || own.name == metric);
     let known = known.ok_or_else(|| format!("no metric of `ladder why` is named `{metric}`"))?;

@@ -15,7 +15,7 @@ use tempfile::TempDir;
 /// How long Chromium may take for an answer, on a machine that has much else to do.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Chromium asks nobody on the network for anything: it has no services of its own, and finds no other machine.
+/// Chromium asks nobody on the network for anything: it has no services of its own, and finds no other simulator.
 const ARGUMENTS: [&str; 19] = [
     "--remote-debugging-pipe",
     "--headless",

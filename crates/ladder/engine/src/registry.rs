@@ -45,7 +45,7 @@ pub type Launches = Vec<(&'static Rung, Launch)>;
 pub enum Effort {
     /// Takes seconds on a GPU.
     Full,
-    /// Takes a minute or two on the SIMT machine.
+    /// Takes a minute or two on the simulator.
     Quick,
     /// Takes a second or two in a test.
     Least,

@@ -119,7 +119,7 @@ fn folder(device: &str) -> String {
     if let Some(known) = Description::known().into_iter().find(is_own) {
         return known.to_owned();
     }
-    if device.starts_with("SIMT machine") {
+    if device.starts_with("simt") {
         return "sim".to_owned();
     }
     let words = device.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
@@ -214,7 +214,7 @@ mod tests {
         for (device, expected) in [
             ("NVIDIA H100 80GB HBM3", "h100"),
             ("NVIDIA H200", "h200"),
-            ("SIMT machine, 2 host threads", "sim"),
+            ("simt, 2 host threads", "sim"),
             ("sim", "sim"),
             ("NVIDIA GeForce RTX 9090 (x)", "nvidia-geforce-rtx-9090-x"),
         ] {

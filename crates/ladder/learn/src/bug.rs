@@ -124,9 +124,9 @@ impl CheckedBug {
     /// When the simulator cannot be started or a text lacks its kernel.
     pub fn new(bug: &'static Pitfall, ptx: impl Fn(&str) -> Cow<'static, str>) -> Result<Self, Error> {
         let launched = |name: &str| {
-            let module = Module::from_ptx(ptx(name)).map_err(|why| Error::Machine(why.to_string()))?;
-            let function = module.function(name).map_err(|why| Error::Machine(why.to_string()))?;
-            launch(&function, &Case::of_bug(bug, name), simt::Schedule::Fixed)?.map_err(Error::Machine)
+            let module = Module::from_ptx(ptx(name)).map_err(|why| Error::Simulator(why.to_string()))?;
+            let function = module.function(name).map_err(|why| Error::Simulator(why.to_string()))?;
+            launch(&function, &Case::of_bug(bug, name), simt::Schedule::Fixed)?.map_err(Error::Simulator)
         };
         Ok(Self { bug, faulty: launched(bug.name)?, fixed: launched(bug.cure)? })
     }

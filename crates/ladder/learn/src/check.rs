@@ -7,7 +7,7 @@ use devices::Limits;
 use devices::occupancy::{self, Block, Usage};
 use serde::Serialize;
 use simt::counters::Value;
-use simt::{Arg, Buffer, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
+use simt::{Arg, Buffer, Config, Function, Launch, LaunchError, Module, Schedule, Simulator};
 use simt_check::{Check, Checks, Finding, Sanitized};
 
 use crate::Error;
@@ -190,7 +190,7 @@ const SCHEDULES: [Schedule; 3] = [Schedule::Fixed, Schedule::Random(1), Schedule
 /// `name` is the kernel's name without the suffix of a case. In a learner's answer it is the exercise's name.
 ///
 /// # Errors
-/// Returns [`Error::Machine`] when the simulator cannot be started.
+/// Returns [`Error::Simulator`] when the simulator cannot be started.
 pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<AnswerVerdict, Error> {
     let mut verdict = AnswerVerdict { right: Vec::new(), reached: Vec::new(), trouble: None };
     for mut case in exercise.cases() {
@@ -254,12 +254,12 @@ impl Case {
     fn choose(&mut self, module: &Module, name: &str) -> Result<(), String> {
         let Some(n) = self.chosen_for else { return Ok(()) };
         let function = kernel(module, &format!("{name}_launch"))?;
-        let mut machine = Machine::new(Config::default()).map_err(|why| why.to_string())?;
-        let buffer = machine.upload(&[0_u32; 3]).map_err(|why| why.to_string())?;
+        let mut simulator = Simulator::new(Config::default()).map_err(|why| why.to_string())?;
+        let buffer = simulator.upload(&[0_u32; 3]).map_err(|why| why.to_string())?;
         let args = [Arg::U32(n), buffer.into()];
         signature(&function, &args)?;
-        machine.launch(&Launch::new(&function, [1; 3], [1; 3], &args)).map_err(|why| why.to_string())?;
-        let words = machine.read(buffer).map_err(|why| why.to_string())?;
+        simulator.launch(&Launch::new(&function, [1; 3], [1; 3], &args)).map_err(|why| why.to_string())?;
+        let words = simulator.read(buffer).map_err(|why| why.to_string())?;
         (self.grid, self.block, self.shared_bytes) = ([words[0], 1, 1], [words[1], 1, 1], words[2]);
         Ok(())
     }
@@ -277,20 +277,20 @@ struct Checked<'c> {
 /// Runs a launch with all sanitizers and compares its buffers with the correct result. The inner error is a problem with
 /// the kernel's parameters.
 pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Result<Result<Launched, String>, Error> {
-    let failed = |why: &dyn fmt::Display| Error::Machine(why.to_string());
+    let failed = |why: &dyn fmt::Display| Error::Simulator(why.to_string());
     let config = Config { threads: 1, max_instructions: INSTRUCTIONS, schedule, ..Config::default() };
     let config = Config { time_limit: Some(Duration::from_secs(20)), ..config };
-    let mut machine = Machine::new(config).map_err(|why| failed(&why))?;
+    let mut simulator = Simulator::new(config).map_err(|why| failed(&why))?;
     let (mut args, mut names) = (Vec::new(), Vec::new());
     let (mut buffers, mut freed) = (Vec::new(), Vec::new());
     for argument in &case.arguments {
         match argument {
             Argument::Value(value) => args.push(value.clone()),
             Argument::Buffer { name, before, state, after, slice } => {
-                let buffer = machine.upload(before.bytes()).map_err(|why| failed(&why))?;
+                let buffer = simulator.upload(before.bytes()).map_err(|why| failed(&why))?;
                 match state {
                     BufferState::Written => {}
-                    BufferState::Unwritten => machine.memory_mut().set_unwritten(buffer.address()),
+                    BufferState::Unwritten => simulator.memory_mut().set_unwritten(buffer.address()),
                     BufferState::Freed => freed.push(buffer),
                 }
                 names.push((args.len(), *name));
@@ -306,13 +306,13 @@ pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Re
     }
     // After the others are allocated, so that none of them gets this memory.
     for buffer in freed {
-        machine.free(buffer).map_err(|why| failed(&why))?;
+        simulator.free(buffer).map_err(|why| failed(&why))?;
     }
     if let Err(problem) = signature(function, &args) {
         return Ok(Err(problem));
     }
     let launch = Launch::new(function, case.grid, case.block, &args).with_shared_bytes(case.shared_bytes);
-    let Sanitized { result, mut findings, .. } = Checks::ALL.launch(&mut machine, &launch);
+    let Sanitized { result, mut findings, .. } = Checks::ALL.launch(&mut simulator, &launch);
     findings.iter_mut().for_each(|finding| with_names(finding, &names));
     let (counters, fault) = match result {
         Ok(counters) => (Some(counters), None),
@@ -321,7 +321,7 @@ pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Re
     let mut wrong = None;
     if fault.is_none() {
         for own in &buffers {
-            let bytes = machine.read(own.buffer).map_err(|why| failed(&why))?;
+            let bytes = simulator.read(own.buffer).map_err(|why| failed(&why))?;
             wrong = wrong.or_else(|| compare(own, own.after.like(&bytes), case));
         }
     }

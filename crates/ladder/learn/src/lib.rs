@@ -109,7 +109,7 @@ pub enum Error {
     Compiler(String),
     /// The simulator could not be started.
     #[error("cannot start the simulator: {0}")]
-    Machine(String),
+    Simulator(String),
 }
 
 impl Error {

@@ -49,7 +49,7 @@ pub struct Mutant {
 }
 
 impl Kernel {
-    /// The entry of this name. The text is that of the newest architecture, which is what the SIMT machine runs, without
+    /// The entry of this name. The text is that of the newest architecture, which is what the simulator runs, without
     /// source lines, comments and empty lines.
     ///
     /// # Errors

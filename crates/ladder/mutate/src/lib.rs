@@ -1,5 +1,5 @@
 //! Asks whether the checks of a ladder would notice a wrong kernel: the PTX of each rung is changed in one place, and the
-//! ladder's check runs the changed kernel on the SIMT machine.
+//! ladder's check runs the changed kernel on the simulator.
 //!
 //! The input is a [catalog](engine::Catalog), and a list of [reasons](reasons::Reason) for changes that no check can
 //! notice. The output is an [`MutantResult`] for each change: by what it was caught, or why not.

@@ -1,10 +1,10 @@
-//! The device that a ladder's session runs on here: the SIMT machine itself, without a driver.
+//! The device that a ladder's session runs on here: the simulator itself, without a driver.
 
 use engine::device::{BufferId, Device, DeviceInfo, Enqueue, LaunchResult};
 use engine::launch::{Arg, Code, Launch};
 use engine::{Error, Kernels};
 use ptx::extract::{SourceLines, extract};
-use simt::{Buffer, Counters, LaunchError, Machine, MemoryError, Module};
+use simt::{Buffer, Counters, LaunchError, MemoryError, Module, Simulator};
 
 use crate::run::{self, BufferView, Checked, MOST_MEMORY, Problem, Recorded};
 
@@ -17,11 +17,11 @@ pub(crate) enum Purpose {
     Check,
 }
 
-/// The SIMT machine, and what its last launch has left.
-pub(crate) struct Simulator {
+/// The simulator, and what its last launch has left.
+pub(crate) struct SimDevice {
     info: DeviceInfo,
     kernels: &'static Kernels,
-    machine: Machine,
+    simulator: Simulator,
     purpose: Purpose,
     buffers: Vec<Option<Buffer<u8>>>,
     pub(crate) last: Option<Last>,
@@ -37,10 +37,10 @@ pub(crate) struct Last {
     pub(crate) buffers: Vec<BufferView>,
 }
 
-impl Simulator {
+impl SimDevice {
     pub(crate) fn new(kernels: &'static Kernels, purpose: Purpose) -> Result<Self, Problem> {
-        let info = DeviceInfo { kind: "sim", name: "SIMT machine".to_owned(), ..DeviceInfo::default() };
-        Ok(Self { info, kernels, machine: run::machine()?, purpose, buffers: Vec::new(), last: None })
+        let info = DeviceInfo { kind: "sim", name: "simt".to_owned(), ..DeviceInfo::default() };
+        Ok(Self { info, kernels, simulator: run::simulator()?, purpose, buffers: Vec::new(), last: None })
     }
 
     fn buffer(&self, id: BufferId) -> Result<Buffer<u8>, Error> {
@@ -87,17 +87,17 @@ fn refused(launch: &Launch, reason: &impl ToString) -> Error {
     Error::Launch { launch: Box::new(launch.clone()), reason }
 }
 
-impl Device for Simulator {
+impl Device for SimDevice {
     fn info(&self) -> &DeviceInfo {
         &self.info
     }
 
     fn free_bytes(&self) -> Option<u64> {
-        Some(MOST_MEMORY.saturating_sub(self.machine.memory().used()))
+        Some(MOST_MEMORY.saturating_sub(self.simulator.memory().used()))
     }
 
     fn alloc(&mut self, bytes: usize) -> Result<BufferId, Error> {
-        let buffer = self.machine.uninitialized::<u8>(bytes);
+        let buffer = self.simulator.uninitialized::<u8>(bytes);
         self.buffers.push(Some(buffer.map_err(|error| failed("allocating a buffer", &error))?));
         Ok(BufferId(self.buffers.len() as u32 - 1))
     }
@@ -105,7 +105,7 @@ impl Device for Simulator {
     fn free(&mut self, id: BufferId) {
         if let Some(buffer) = self.buffers.get_mut(id.0 as usize).and_then(Option::take) {
             // It is in use, as the list says.
-            let _ = self.machine.free(buffer);
+            let _ = self.simulator.free(buffer);
         }
     }
 
@@ -115,14 +115,14 @@ impl Device for Simulator {
 
     fn upload(&mut self, id: BufferId, bytes: &[u8]) -> Result<(), Error> {
         let buffer = self.buffer(id)?;
-        let written = self.machine.write(buffer, bytes);
+        let written = self.simulator.write(buffer, bytes);
         written.map_err(|error| failed("copying to the device", &error))
     }
 
     fn download(&mut self, id: BufferId, bytes: &mut [u8]) -> Result<(), Error> {
         let doing = "copying from the device";
         let address = self.buffer(id)?.address();
-        let span = self.machine.memory().span(address, bytes.len() as u64);
+        let span = self.simulator.memory().span(address, bytes.len() as u64);
         match span {
             Some((allocation, at)) => allocation.read(at, bytes),
             None if bytes.is_empty() => {}
@@ -134,13 +134,13 @@ impl Device for Simulator {
     fn copy(&mut self, from: BufferId, to: BufferId) -> Result<(), Error> {
         let doing = |error: MemoryError| failed("copying on the device", &error);
         let (from, to) = (self.buffer(from)?, self.buffer(to)?);
-        let bytes = self.machine.read(from).map_err(doing)?;
-        self.machine.write(to, &bytes).map_err(doing)
+        let bytes = self.simulator.read(from).map_err(doing)?;
+        self.simulator.write(to, &bytes).map_err(doing)
     }
 
     fn fill(&mut self, id: BufferId, byte: u8) -> Result<(), Error> {
         let buffer = self.buffer(id)?;
-        if let Some((allocation, at)) = self.machine.memory_mut().span_mut(buffer.address(), buffer.len() as u64) {
+        if let Some((allocation, at)) = self.simulator.memory_mut().span_mut(buffer.address(), buffer.len() as u64) {
             allocation.fill(at, buffer.len() as u64, [byte; 8]);
         }
         Ok(())
@@ -181,16 +181,16 @@ impl Device for Simulator {
         });
         let args = args.collect::<Result<Vec<simt::Arg>, _>>()?;
         let own = simt::Launch::new(&function, launch.grid, launch.block, &args).with_shared_bytes(launch.shared_bytes);
-        let first = |machine: &Machine, buffer: &Buffer<u8>| run::first_bytes(machine, buffer.address());
-        let before: Vec<String> = buffers.iter().map(|buffer| first(&self.machine, buffer)).collect();
+        let first = |simulator: &Simulator, buffer: &Buffer<u8>| run::first_bytes(simulator, buffer.address());
+        let before: Vec<String> = buffers.iter().map(|buffer| first(&self.simulator, buffer)).collect();
         let (mut recorded, mut checked) = (None, None);
         let counters: Result<Counters, LaunchError> = match self.purpose {
             Purpose::Record(block) => {
-                let new = run::record(&mut self.machine, &own, block);
+                let new = run::record(&mut self.simulator, &own, block);
                 recorded.insert(new).counters.clone()
             }
             Purpose::Check => {
-                let (new, counters) = run::check(&mut self.machine, &own);
+                let (new, counters) = run::check(&mut self.simulator, &own);
                 checked = Some(new);
                 counters
             }
@@ -201,7 +201,7 @@ impl Device for Simulator {
             address: buffer.address(),
             bytes: buffer.len() as u64,
             before,
-            after: first(&self.machine, buffer),
+            after: first(&self.simulator, buffer),
         });
         self.last = Some(Last { ptx, recorded, checked, buffers: shown.collect(), function: function.clone() });
         let counters = counters.map_err(|error| refused(launch, &error))?.metrics();

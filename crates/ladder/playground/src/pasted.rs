@@ -3,7 +3,7 @@
 use ptx::ast::{self, Operand};
 use ptx::{Declared, Role};
 use serde::Serialize;
-use simt::{Arg, Buffer, Function, LaunchError, Machine, Module};
+use simt::{Arg, Buffer, Function, LaunchError, Module, Simulator};
 
 use crate::listing::kinds;
 use crate::request::{Argument, Pasted};
@@ -96,7 +96,7 @@ pub(crate) fn kernels(ptx: &str) -> Result<Vec<Kernel>, Problem> {
 
 /// Everything for a launch.
 struct Prepared {
-    machine: Machine,
+    simulator: Simulator,
     function: Function,
     arguments: Vec<Arg>,
     buffers: Vec<(usize, Buffer<u8>)>,
@@ -115,7 +115,7 @@ fn prepare(asked: &Pasted) -> Result<Prepared, Problem> {
     if given != wanted {
         return Err(Problem::new(format!("the kernel has {wanted} parameters, and {given} arguments are given")));
     }
-    let mut machine = run::machine()?;
+    let mut simulator = run::simulator()?;
     let (mut arguments, mut buffers) = (Vec::new(), Vec::new());
     for (index, (own, parameter)) in asked.arguments.iter().zip(&function.program().params).enumerate() {
         let wrong = |why: String| Problem::new(format!("argument {index} (`{}`): {why}", parameter.name));
@@ -125,7 +125,7 @@ fn prepare(asked: &Pasted) -> Result<Prepared, Problem> {
             continue;
         };
         let bytes = own.size().map_err(wrong)?;
-        let room = run::MOST_MEMORY - machine.memory().used().min(run::MOST_MEMORY);
+        let room = run::MOST_MEMORY - simulator.memory().used().min(run::MOST_MEMORY);
         let most = (room / bytes).min(MOST_ELEMENTS);
         if elements > most {
             let why = format!("a buffer of {elements} elements of {bytes} bytes does not fit here; {most} do");
@@ -133,13 +133,13 @@ fn prepare(asked: &Pasted) -> Result<Prepared, Problem> {
         }
         let failed = |error: simt::MemoryError| wrong(error.to_string());
         let buffer = match own.value.trim() {
-            "unset" => machine.uninitialized::<u8>((elements * bytes) as usize).map_err(failed)?,
-            _ => machine.upload(&own.filled(elements).map_err(wrong)?).map_err(failed)?,
+            "unset" => simulator.uninitialized::<u8>((elements * bytes) as usize).map_err(failed)?,
+            _ => simulator.upload(&own.filled(elements).map_err(wrong)?).map_err(failed)?,
         };
         arguments.push(buffer.into());
         buffers.push((index, buffer));
     }
-    Ok(Prepared { machine, function, arguments, buffers })
+    Ok(Prepared { simulator, function, arguments, buffers })
 }
 
 fn launch<'a>(asked: &Pasted, function: &'a Function, arguments: &'a [Arg]) -> simt::Launch<'a> {
@@ -148,10 +148,10 @@ fn launch<'a>(asked: &Pasted, function: &'a Function, arguments: &'a [Arg]) -> s
 
 /// Runs a kernel, and records one of its blocks.
 pub(crate) fn run(asked: &Pasted) -> Result<Run, Problem> {
-    let Prepared { mut machine, function, arguments, buffers } = prepare(asked)?;
-    let first = |machine: &Machine, buffer: &Buffer<u8>| run::first_bytes(machine, buffer.address());
-    let before: Vec<String> = buffers.iter().map(|(_, buffer)| first(&machine, buffer)).collect();
-    let recorded = run::record(&mut machine, &launch(asked, &function, &arguments), asked.record);
+    let Prepared { mut simulator, function, arguments, buffers } = prepare(asked)?;
+    let first = |simulator: &Simulator, buffer: &Buffer<u8>| run::first_bytes(simulator, buffer.address());
+    let before: Vec<String> = buffers.iter().map(|(_, buffer)| first(&simulator, buffer)).collect();
+    let recorded = run::record(&mut simulator, &launch(asked, &function, &arguments), asked.record);
     let (counters, error) = match recorded.counters {
         Ok(counters) => (Some(counters), None),
         Err(error @ LaunchError::Fault(_)) => (None, Some(error)),
@@ -164,7 +164,7 @@ pub(crate) fn run(asked: &Pasted) -> Result<Run, Problem> {
         address: buffer.address(),
         bytes: buffer.len() as u64,
         before,
-        after: first(&machine, buffer),
+        after: first(&simulator, buffer),
     });
     let sides = |sides: [u32; 3]| engine::dims(sides);
     Ok(Run {
@@ -193,8 +193,8 @@ pub(crate) fn run(asked: &Pasted) -> Result<Run, Problem> {
 
 /// Runs a kernel with all checks.
 pub(crate) fn check(asked: &Pasted) -> Result<Checked, Problem> {
-    let Prepared { mut machine, function, arguments, .. } = prepare(asked)?;
-    let (checked, result) = run::check(&mut machine, &launch(asked, &function, &arguments));
+    let Prepared { mut simulator, function, arguments, .. } = prepare(asked)?;
+    let (checked, result) = run::check(&mut simulator, &launch(asked, &function, &arguments));
     match result {
         Err(error) if !matches!(error, LaunchError::Fault(_)) => Err(Problem::new(error.to_string())),
         _ => Ok(checked),

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use simt::counters::Counters;
-use simt::{Config, Function, LaunchError, LoadError, Machine};
+use simt::{Config, Function, LaunchError, LoadError, Simulator};
 use simt_check::{Checks, Finding};
 
 use crate::request::Argument;
@@ -103,10 +103,10 @@ pub(crate) struct Checked {
 }
 
 /// A machine with one thread and little memory.
-pub(crate) fn machine() -> Result<Machine, Problem> {
+pub(crate) fn simulator() -> Result<Simulator, Problem> {
     let config =
         Config { threads: 1, max_instructions: MOST_INSTRUCTIONS, max_memory_bytes: MOST_MEMORY, ..Config::default() };
-    Machine::new(config).map_err(|error| Problem::new(error.to_string()))
+    Simulator::new(config).map_err(|error| Problem::new(error.to_string()))
 }
 
 /// What a recorded launch gives.
@@ -117,24 +117,24 @@ pub(crate) struct Recorded {
 }
 
 /// Launches a kernel, counts, and records the block of this number.
-pub(crate) fn record(machine: &mut Machine, launch: &simt::Launch<'_>, block: u64) -> Recorded {
+pub(crate) fn record(simulator: &mut Simulator, launch: &simt::Launch<'_>, block: u64) -> Recorded {
     let (recorder, slot) = Recorder::new(launch.function, block);
     let observer = (Counters::new(launch.function), recorder);
-    let counters = machine.launch_observed(launch, observer).map(|(counters, _)| counters);
+    let counters = simulator.launch_observed(launch, observer).map(|(counters, _)| counters);
     let trace = slot.lock().ok().and_then(|mut slot| slot.take());
-    let printed = String::from_utf8_lossy(&machine.take_printed()).into_owned();
+    let printed = String::from_utf8_lossy(&simulator.take_printed()).into_owned();
     Recorded { counters, trace, printed }
 }
 
 /// Launches a kernel with all checks.
-pub(crate) fn check(machine: &mut Machine, launch: &simt::Launch<'_>) -> (Checked, Result<Counters, LaunchError>) {
-    let sanitized = Checks::ALL.launch(machine, launch);
+pub(crate) fn check(simulator: &mut Simulator, launch: &simt::Launch<'_>) -> (Checked, Result<Counters, LaunchError>) {
+    let sanitized = Checks::ALL.launch(simulator, launch);
     (Checked { findings: sanitized.findings, notes: sanitized.notes }, sanitized.result)
 }
 
 /// The first bytes of an allocation, to be shown.
-pub(crate) fn first_bytes(machine: &Machine, address: u64) -> String {
-    let Some(allocation) = machine.memory().at(address) else { return String::new() };
+pub(crate) fn first_bytes(simulator: &Simulator, address: u64) -> String {
+    let Some(allocation) = simulator.memory().at(address) else { return String::new() };
     let mut bytes = vec![0; allocation.bytes.min(SHOWN_BYTES) as usize];
     allocation.read(0, &mut bytes);
     let digit = |value: u8| char::from(b"0123456789abcdef"[usize::from(value)]);

@@ -9,7 +9,7 @@ use engine::{DeviceProperties, Ladder, Rung, Session, dims, parse_block};
 use host::{CATALOG, KERNELS, ladders};
 use serde::Serialize;
 
-use crate::device::{Last, Purpose, Simulator};
+use crate::device::{Last, Purpose, SimDevice};
 use crate::pasted;
 use crate::request::{Argument, RungRun};
 use crate::run::{Checked, Problem, Run};
@@ -141,7 +141,7 @@ fn wanted(asked: &RungRun) -> Result<SelectedRung, Problem> {
 /// Runs a rung, and records one of its blocks.
 pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
     let SelectedRung { rung, problem, launch } = wanted(asked)?;
-    let mut device = Simulator::new(&KERNELS, Purpose::Record(asked.record))?;
+    let mut device = SimDevice::new(&KERNELS, Purpose::Record(asked.record))?;
     let checked = Session::new(&mut device, &*problem, false)?.check(rung, &launch);
     let Some(Last { function, ptx, recorded: Some(recorded), mut buffers, .. }) = device.last else {
         return Err(checked.err().map_or_else(|| Problem::new("the kernel was not launched"), Problem::from));
@@ -204,7 +204,7 @@ fn argument(arg: &Arg, buffers: &[Buffer]) -> Argument {
 /// Runs a rung with all checks.
 pub(crate) fn check(asked: &RungRun) -> Result<Checked, Problem> {
     let SelectedRung { rung, problem, launch } = wanted(asked)?;
-    let mut device = Simulator::new(&KERNELS, Purpose::Check)?;
+    let mut device = SimDevice::new(&KERNELS, Purpose::Check)?;
     let result = Session::new(&mut device, &*problem, false)?.check(rung, &launch);
     match device.last.and_then(|last| last.checked) {
         Some(checked) => Ok(checked),

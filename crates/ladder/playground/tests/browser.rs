@@ -60,7 +60,7 @@ fn asks_nobody_else(browser: &mut Browser, own: &str) {
 #[test]
 fn every_rung_gives_the_simulators_result_and_counters() {
     let Some(mut browser) = open("") else { return };
-    let catalog = browser.evaluate("machine.ask({ask: 'catalog'})");
+    let catalog = browser.evaluate("simulator.ask({ask: 'catalog'})");
     for (ladder, shown) in ladders().iter().zip(catalog.as_array().expect("a list")) {
         assert_eq!(shown["name"], ladder.name);
         let options = ladder.options.iter().zip(shown["options"].as_array().expect("a list"));
@@ -75,7 +75,7 @@ fn every_rung_gives_the_simulators_result_and_counters() {
                 Session::new(&mut sim, &*problem, false).and_then(|mut own| own.launch_checked(rung, &launch));
             let checked = checked.expect("it runs");
             let request = json!({ "ask": "rung", "rung": rung.name, "block": dims(launch.block) });
-            let run = browser.evaluate(&format!("machine.ask({request})"));
+            let run = browser.evaluate(&format!("simulator.ask({request})"));
             assert_eq!(run["right"], checked.verdict.is_right(), "{launch}: {}", run["wrong"]);
             assert_eq!(run["launch"], launch.to_string());
             let file = run["listing"]["kernel"][0].as_u64().expect("a file") as usize;

@@ -9,7 +9,7 @@ use libcuda::{Link, Simulation};
 use crate::error::failed;
 
 /// The operation that fails when a simulated GPU cannot be opened.
-pub(crate) const STARTING: &str = "starting the SIMT machine";
+pub(crate) const STARTING: &str = "starting the simulator";
 
 /// The largest number of simulated devices.
 const MOST_SIMULATED: usize = 16;

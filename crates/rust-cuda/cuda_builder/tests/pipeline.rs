@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use crate::common::{assert_has, checked, cuda_std, entry, krate, ptx, refused, written};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, LintLevel, NvvmArch};
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 /// Loads and stores that name no address space.
 fn generic_accesses(text: &str) -> Vec<&str> {
@@ -284,15 +284,15 @@ fn a_build_after_an_edit_gives_what_a_first_build_gives() {
         pairs.for_each(|(after, first)| assert_eq!(after, first));
     }
     let module = Module::from_ptx(after).unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let buffer = machine.upload(&[9u32; 64]).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let buffer = simulator.upload(&[9u32; 64]).unwrap();
     for (kernel, value) in [
         ("first", (|i| 11u32.rotate_left(i)) as fn(u32) -> u32),
         ("second", |i| (if i % 2 == 0 { i + 1 } else { i * 5 }).rotate_left(i) + 11u32.rotate_left(i) % 7),
     ] {
         let kernel = module.function(kernel).unwrap();
-        machine.launch(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()])).unwrap();
-        assert_eq!(machine.read(buffer).unwrap(), (0..64).map(value).collect::<Vec<_>>());
+        simulator.launch(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()])).unwrap();
+        assert_eq!(simulator.read(buffer).unwrap(), (0..64).map(value).collect::<Vec<_>>());
     }
 }
 
@@ -347,15 +347,15 @@ fn a_debug_build_may_have_generic_accesses() {
     let ptx = CudaBuilder::new(folder).release(false).build().unwrap();
     let module = Module::from_ptx(checked(&ptx)).unwrap();
     let data: Vec<f32> = (0..64).map(|i| i as f32).collect();
-    let mut machine = Machine::new(Config::default()).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
     for (kernel, bytes) in [("reverse_a", 0), ("reverse_dynamic", 256)] {
         let kernel = module.function(kernel).unwrap();
-        let buffer = machine.upload(&data).unwrap();
+        let buffer = simulator.upload(&data).unwrap();
         let args = [buffer.into()];
         let launch = Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &args).with_shared_bytes(bytes);
-        machine.launch(&launch).unwrap();
+        simulator.launch(&launch).unwrap();
         let reversed: Vec<f32> = data.iter().rev().copied().collect();
-        assert_eq!(machine.read(buffer).unwrap(), reversed);
+        assert_eq!(simulator.read(buffer).unwrap(), reversed);
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::{LazyLock, Mutex};
 
 use cuda_builder::{CudaBuilder, LintLevel};
-use simt::{Arg, Config, Function, Launch, Machine, Module};
+use simt::{Arg, Config, Function, Launch, Module, Simulator};
 
 use crate::common::{checked, cuda_std, krate, manifest};
 
@@ -74,13 +74,13 @@ static PTX: LazyLock<[String; 2]> = LazyLock::new(|| {
 
 /// The first words of the output of a kernel that is launched in blocks of up to 64 threads.
 fn launch(kernel: &Function, threads: u32, args: &[Arg]) -> Result<Vec<u64>, String> {
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let out = machine.zeroed::<u64>(threads as usize).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let out = simulator.zeroed::<u64>(threads as usize).unwrap();
     let args = [&[out.into(), u64::from(threads).into()], args].concat();
     let block = threads.min(64);
-    let launched = machine.launch(&Launch::new(kernel, [threads / block, 1, 1], [block, 1, 1], &args));
+    let launched = simulator.launch(&Launch::new(kernel, [threads / block, 1, 1], [block, 1, 1], &args));
     launched.map_err(|error| error.to_string())?;
-    Ok(machine.read(out).unwrap())
+    Ok(simulator.read(out).unwrap())
 }
 
 #[test]

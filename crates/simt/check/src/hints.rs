@@ -34,7 +34,7 @@ use simt::code::{Barrier, Inst, Op, Program};
 use simt::memory::Memory;
 use simt::memory::load_store::{Load, Store};
 use simt::observe::{FenceKind, Order, Scope, Semantics, Site};
-use simt::run::{Launch, Machine, Position, SavedState, Schedule};
+use simt::run::{Launch, Position, SavedState, Schedule, Simulator};
 use simt::warp::Warp;
 
 /// The places of the source that are tried.
@@ -96,25 +96,25 @@ struct Candidate {
 
 /// What could be weaker in a launch, a sentence each, if the checks look for it: in the usual order, in a round-robin order
 /// and in this many random ones, at least [`ORDERS`].
-pub(super) fn hints(machine: &mut Machine, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
+pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
     if !checks.looks_for(Extra::Weaker) {
         return Vec::new();
     }
-    let Some(state) = machine.save() else {
+    let Some(state) = simulator.save() else {
         return vec![not_tried("the host has too little memory to undo a launch")];
     };
     // In the usual order, a block may do the work of all.
-    let usual = machine.config().schedule;
+    let usual = simulator.config().schedule;
     let random = (1..=u64::from(orders.max(ORDERS))).map(Schedule::Random);
     let schedules: Vec<Schedule> = [usual, Schedule::RoundRobin].into_iter().chain(random).collect();
-    let hints = hints_in(machine, launch, &state, &schedules).unwrap_or_else(|why| vec![not_tried(why)]);
-    machine.config_mut().schedule = usual;
-    machine.resume(state);
+    let hints = hints_in(simulator, launch, &state, &schedules).unwrap_or_else(|why| vec![not_tried(why)]);
+    simulator.config_mut().schedule = usual;
+    simulator.resume(state);
     hints
 }
 
 fn hints_in(
-    machine: &mut Machine,
+    simulator: &mut Simulator,
     launch: &Launch<'_>,
     state: &SavedState,
     schedules: &[Schedule],
@@ -123,7 +123,7 @@ fn hints_in(
     unseen(program, launch).map_or(Ok(()), Err)?;
     let mut usual = Vec::new();
     for schedule in [&schedules[..1], schedules].concat() {
-        let outcome = trial(machine, launch, state, schedule, &Weaker::new());
+        let outcome = trial(simulator, launch, state, schedule, &Weaker::new());
         let outcome = outcome.ok_or("the launch faults, in the usual order or in another one")?;
         outcome.is_whole.then_some(()).ok_or("`race` cannot check all of the launch")?;
         usual.push(outcome);
@@ -140,7 +140,7 @@ fn hints_in(
             let mut more = weaker.clone();
             more.extend(sites.iter().map(|site| (*site, next)));
             let is_enough = schedules.iter().zip(&usual).all(|(schedule, usual)| {
-                let outcome = trial(machine, launch, state, *schedule, &more);
+                let outcome = trial(simulator, launch, state, *schedule, &more);
                 outcome.is_some_and(|own| own.is_of_same_run(usual) && !own.orders_less_than(usual))
             });
             if !is_enough {
@@ -158,20 +158,20 @@ fn hints_in(
 
 /// Runs a launch with some instructions weaker, and undoes it. `None` if it faults.
 fn trial(
-    machine: &mut Machine,
+    simulator: &mut Simulator,
     launch: &Launch<'_>,
     state: &SavedState,
     schedule: Schedule,
     weaker: &Weaker,
 ) -> Option<Outcome> {
-    machine.config_mut().schedule = schedule;
+    simulator.config_mut().schedule = schedule;
     let (trial, outcome) = Trial::new(weaker.clone());
     let sanitizer = Sanitizer::of_trial(launch, trial);
     let checks = sanitizer.state();
-    let error = machine.launch_observed(launch, sanitizer).err();
-    let skipped = machine.take_skipped();
+    let error = simulator.launch_observed(launch, sanitizer).err();
+    let skipped = simulator.take_skipped();
     let (faults, _) = end(&checks, launch, Checks::NONE, skipped, error.as_ref());
-    machine.restore(state);
+    simulator.restore(state);
     let outcome = std::mem::take(&mut *outcome.lock().unwrap_or_else(PoisonError::into_inner));
     (error.is_none() && faults.is_empty()).then_some(outcome)
 }

@@ -43,7 +43,7 @@ use simt::memory::global::Unwritten;
 use simt::memory::texture::TextureOp;
 use simt::observe::{Access, AccessKind, FrameChange, Issue, Mistake, Places, Site, Space, Step, WarpId};
 use simt::regs::{ALL, LANES, Lanes64, Reg};
-use simt::run::Machine;
+use simt::run::Simulator;
 use simt::warp::Warp;
 use taints::{Cause, History, Taints};
 
@@ -85,11 +85,11 @@ struct BlockState {
 }
 
 impl Init {
-    pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+    pub(super) fn new(simulator: &mut Simulator, facts: Arc<LaunchFacts>) -> Self {
         let program = &facts.function.program();
         let lives = program.analyses.get(|| RegisterLives::new(&program.functions));
         let follows_device = sees_all_writes(program);
-        let device = machine.memory().share_unwritten();
+        let device = simulator.memory().share_unwritten();
         let mut own = Self {
             findings: Findings::default(),
             lives,

@@ -31,7 +31,7 @@ pub use finding::{Finding, OtherParty};
 use observer::Sanitizer;
 use simt::Counters;
 use simt::observe::Observer;
-use simt::run::{Launch, LaunchError, Machine, Schedule};
+use simt::run::{Launch, LaunchError, Schedule, Simulator};
 
 /// What a sanitized launch gives.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ impl<O> Sanitized<O> {
 }
 
 impl Checks {
-    /// Runs a kernel as [`Machine::launch_counted`] does, and looks for errors that its results need not show.
+    /// Runs a kernel as [`Simulator::launch_counted`] does, and looks for errors that its results need not show.
     ///
     /// ```
     /// use simt_check::{Check, Checks};
@@ -72,52 +72,52 @@ impl Checks {
     /// #     ret;
     /// # }";
     /// let beyond = simt::Module::from_ptx(BEYOND)?.function("beyond")?;
-    /// let mut machine = simt::Machine::new(simt::Config::default())?;
-    /// let to = machine.zeroed::<u32>(4)?;
+    /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
+    /// let to = simulator.zeroed::<u32>(4)?;
     /// let args = [to.into()];
     /// let launch = simt::Launch::new(&beyond, [1, 1, 1], [1, 1, 1], &args);
-    /// let sanitized = Checks::ALL.launch(&mut machine, &launch);
+    /// let sanitized = Checks::ALL.launch(&mut simulator, &launch);
     /// let finding = &sanitized.findings[0];
     /// assert_eq!((finding.check, finding.ptx_line), (Check::Memory, 8));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub fn launch(self, machine: &mut Machine, launch: &Launch<'_>) -> Sanitized {
-        self.launch_with(machine, launch, Counters::new(launch.function))
+    pub fn launch(self, simulator: &mut Simulator, launch: &Launch<'_>) -> Sanitized {
+        self.launch_with(simulator, launch, Counters::new(launch.function))
     }
 
     /// Runs a kernel as [`Checks::launch`] does. Before that, runs it in `orders` random orders of blocks, warps and lanes
     /// and undoes the changes of these runs: `race` and `sync` find errors that only another order shows. A kernel that
     /// waits for the host waits in each run.
-    pub fn launch_in_orders(self, machine: &mut Machine, launch: &Launch<'_>, orders: u32) -> Sanitized {
-        let hints = hints::hints(machine, launch, self, orders);
-        let mut sanitized = self.without_extra(Extra::Weaker).try_orders(machine, launch, orders);
+    pub fn launch_in_orders(self, simulator: &mut Simulator, launch: &Launch<'_>, orders: u32) -> Sanitized {
+        let hints = hints::hints(simulator, launch, self, orders);
+        let mut sanitized = self.without_extra(Extra::Weaker).try_orders(simulator, launch, orders);
         sanitized.notes.extend(hints);
         sanitized
     }
 
-    fn try_orders(self, machine: &mut Machine, launch: &Launch<'_>, orders: u32) -> Sanitized {
+    fn try_orders(self, simulator: &mut Simulator, launch: &Launch<'_>, orders: u32) -> Sanitized {
         let by_order = self.without(Check::Memory).without(Check::Init);
         if orders == 0 || by_order.is_empty() {
-            return self.launch(machine, launch);
+            return self.launch(simulator, launch);
         }
-        let Some(state) = machine.save() else {
-            let mut sanitized = self.launch(machine, launch);
+        let Some(state) = simulator.save() else {
+            let mut sanitized = self.launch(simulator, launch);
             sanitized
                 .notes
                 .push("no other order was tried: the host has too little memory to undo a launch".to_owned());
             return sanitized;
         };
-        let usual = machine.config().schedule;
+        let usual = simulator.config().schedule;
         let mut others: Vec<(u64, Finding)> = Vec::new();
         for seed in 1..=u64::from(orders) {
-            machine.config_mut().schedule = Schedule::Random(seed);
-            let found = by_order.launch(machine, launch).findings;
+            simulator.config_mut().schedule = Schedule::Random(seed);
+            let found = by_order.launch(simulator, launch).findings;
             others.extend(found.into_iter().map(|finding| (seed, finding)));
-            machine.restore(&state);
+            simulator.restore(&state);
         }
-        machine.config_mut().schedule = usual;
-        machine.resume(state);
-        let mut sanitized = self.launch(machine, launch);
+        simulator.config_mut().schedule = usual;
+        simulator.resume(state);
+        let mut sanitized = self.launch(simulator, launch);
         let (before, mut first) = (sanitized.findings.len(), None);
         for (seed, finding) in others {
             if !sanitized.findings.iter().any(|known| known.is_same(&finding)) {
@@ -134,16 +134,16 @@ impl Checks {
     }
 
     /// Runs a kernel with checks as [`Checks::launch`] does, and with an observer instead of the counters.
-    pub fn launch_with<O: Observer>(self, machine: &mut Machine, launch: &Launch<'_>, observer: O) -> Sanitized<O> {
+    pub fn launch_with<O: Observer>(self, simulator: &mut Simulator, launch: &Launch<'_>, observer: O) -> Sanitized<O> {
         if self.is_empty() {
-            let result = machine.launch_observed(launch, observer);
+            let result = simulator.launch_observed(launch, observer);
             return Sanitized { result, findings: Vec::new(), notes: Vec::new() };
         }
-        let hints = hints::hints(machine, launch, self, 0);
-        let sanitizer = Sanitizer::new(machine, launch, self);
+        let hints = hints::hints(simulator, launch, self, 0);
+        let sanitizer = Sanitizer::new(simulator, launch, self);
         let state = sanitizer.state();
-        let result = machine.launch_observed(launch, (observer, sanitizer)).map(|(observer, _)| observer);
-        let skipped = machine.take_skipped();
+        let result = simulator.launch_observed(launch, (observer, sanitizer)).map(|(observer, _)| observer);
+        let skipped = simulator.take_skipped();
         let (findings, mut notes) = observer::end(&state, launch, self, skipped, result.as_ref().err());
         notes.extend(hints);
         Sanitized { result, findings, notes }

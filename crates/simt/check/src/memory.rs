@@ -28,7 +28,7 @@ use simt::code::Op;
 use simt::memory::Region;
 use simt::observe::{Access, AccessKind, Issue, Location, Places, Site, Space, StoredValues, WarpId};
 use simt::regs::{LANES, lanes};
-use simt::run::Machine;
+use simt::run::Simulator;
 use simt::variable;
 
 /// An object in memory.
@@ -93,7 +93,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    pub(super) fn new(machine: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+    pub(super) fn new(simulator: &mut Simulator, facts: Arc<LaunchFacts>) -> Self {
         let program = &facts.function.program();
         let provenance = program.analyses.get(|| Provenance::new(program));
         let mut memory = Self {
@@ -112,7 +112,8 @@ impl Memory {
             memory.place(number, *address);
         }
         let sources = memory.provenance.sources.iter();
-        memory.objects = sources.map(|source| memory.arguments_object(machine, source).into_iter().collect()).collect();
+        memory.objects =
+            sources.map(|source| memory.arguments_object(simulator, source).into_iter().collect()).collect();
         memory
     }
 
@@ -124,14 +125,14 @@ impl Memory {
     }
 
     /// The object that an argument points to.
-    fn arguments_object(&self, machine: &Machine, source: &Source) -> Option<Object> {
+    fn arguments_object(&self, simulator: &Simulator, source: &Source) -> Option<Object> {
         let Source::Argument(offset) = source else { return None };
         let mut params = self.facts.function.program().params.iter().enumerate();
         let (index, param) = params.find(|(_, own)| (own.offset..own.offset + own.bytes).contains(offset))?;
         let within = (offset - param.offset) as usize;
         let bytes = self.facts.args.get(index)?.bytes();
         let address = u64::from_le_bytes(*bytes.get(within..)?.first_chunk()?);
-        let found = machine.memory().object(address)?;
+        let found = simulator.memory().object(address)?;
         let name = match param.bytes {
             8 => format!("argument {index}'s buffer"),
             _ => format!("the buffer at byte {within} of argument {index}"),

@@ -15,7 +15,7 @@ use simt::observe::{
     Access, AsyncGroup, BarrierArrival, FrameChange, Issue, MbarrierEvent, Mistake, Observer, Places, Requests, Scope,
     Site, Step, WarpId,
 };
-use simt::run::{Launch, LaunchError, Machine, SkippedFaults};
+use simt::run::{Launch, LaunchError, Simulator, SkippedFaults};
 
 /// Makes a method that forwards the event to all sanitizers of each event that they receive.
 macro_rules! forward_received {
@@ -77,9 +77,9 @@ impl CallEvents for Calls {
 /// Defines the function that makes the [`Checker`] of a sanitizer.
 macro_rules! define_checker {
     ($($(#[$doc:meta])* $module:ident::$Check:ident;)*) => {
-        fn checker(check: Check, machine: &mut Machine, facts: Arc<LaunchFacts>) -> Box<dyn Checker> {
+        fn checker(check: Check, simulator: &mut Simulator, facts: Arc<LaunchFacts>) -> Box<dyn Checker> {
             match check {
-                $(Check::$Check => Box::new(super::$module::$Check::new(machine, facts)),)*
+                $(Check::$Check => Box::new(super::$module::$Check::new(simulator, facts)),)*
             }
         }
     };
@@ -121,10 +121,10 @@ pub(super) struct Sanitizer {
 
 impl Sanitizer {
     /// The observer of a launch.
-    pub(super) fn new(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Self {
+    pub(super) fn new(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Self {
         let facts = Arc::new(LaunchFacts::of(launch, checks));
         let requested = Check::ALL.iter().filter(|check| checks.contains(**check));
-        Self::of(requested.map(|check| (*check, checker(*check, machine, facts.clone()))).collect())
+        Self::of(requested.map(|check| (*check, checker(*check, simulator, facts.clone()))).collect())
     }
 
     /// The observer of a launch for [`hints`](super::hints).

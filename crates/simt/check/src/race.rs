@@ -55,7 +55,7 @@ use rustc_hash::FxBuildHasher;
 use shadow::Shadow;
 use simt::observe::{Access, AsyncGroup, BarrierArrival, FenceKind, Issue, MbarrierEvent, Places, Scope, Site, WarpId};
 use simt::regs::ALL;
-use simt::run::{Machine, available_memory};
+use simt::run::{Simulator, available_memory};
 use sites::Sites;
 use threads::{Knowledge, Release, Tree, WarpState};
 use trial::Trial;
@@ -123,7 +123,7 @@ const MOST: u64 = 2 << 30;
 
 impl Race {
     /// The check. With `by_ptx`, volatile accesses are atomic ones.
-    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+    pub(super) fn new(_: &mut Simulator, facts: Arc<LaunchFacts>) -> Self {
         Self::of(facts)
     }
 

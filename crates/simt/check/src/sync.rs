@@ -33,7 +33,7 @@ use clusters::Clusters;
 use objects::Objects;
 use simt::Function;
 use simt::observe::{Access, BarrierArrival, MbarrierEvent, Mistake, Place, Places, Scope, Site, Space, WarpId};
-use simt::run::{Machine, unravel};
+use simt::run::{Simulator, unravel};
 
 /// The check of one launch.
 pub(super) struct Sync {
@@ -46,7 +46,7 @@ pub(super) struct Sync {
 
 impl Sync {
     /// The check of a launch; with `extra`, it also looks for [`Extra::Barriers`](super::Extra::Barriers).
-    pub(super) fn new(_: &mut Machine, facts: Arc<LaunchFacts>) -> Self {
+    pub(super) fn new(_: &mut Simulator, facts: Arc<LaunchFacts>) -> Self {
         Self {
             findings: Findings::default(),
             barriers: Barriers::new(facts.checks.looks_for(Extra::Barriers)),

@@ -5,13 +5,13 @@ use super::spec::Spec;
 use super::values::{BufferInit, Type};
 use super::{Failure, load, parameters, refused};
 use simt::demangled;
-use simt::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Machine, Schedule};
+use simt::run::{Arg, Buffer, Config, Instance, Launch, LaunchError, Schedule, Simulator};
 use simt::{Function, Module};
 
 /// The launches of a file on a machine that has their buffers.
 pub struct OpenLaunches {
-    /// The machine.
-    pub machine: Machine,
+    /// The simulator.
+    pub simulator: Simulator,
     /// The launches, in their order.
     pub launches: Vec<OpenLaunch>,
     /// The buffers among the arguments, by the arguments' numbers.
@@ -75,11 +75,11 @@ impl LaunchArguments {
             schedule: self.schedule,
             ..Config::default()
         };
-        let mut machine = Machine::new(config)
+        let mut simulator = Simulator::new(config)
             .map_err(|error| Failure::usage(format!("cannot start threads: {error}; lower --threads")))?;
-        let instance = machine.load(module).map_err(|error| Failure::usage(error.to_string()))?;
+        let instance = simulator.load(module).map_err(|error| Failure::usage(error.to_string()))?;
         for Symbol { name, value } in &self.symbol {
-            set(&mut machine, &instance, name, value)
+            set(&mut simulator, &instance, name, value)
                 .map_err(|why| Failure::usage(format!("--symbol {name}: {why}")))?;
         }
         let mut functions = Vec::new();
@@ -94,7 +94,7 @@ impl LaunchArguments {
         let mut held = Vec::with_capacity(self.arg.len());
         let mut values = Vec::with_capacity(self.arg.len());
         for (index, spec) in self.arg.iter().enumerate() {
-            let (value, buffer) = place(&mut machine, spec, &mut random)
+            let (value, buffer) = place(&mut simulator, spec, &mut random)
                 .map_err(|why| Failure::usage(format!("argument {index}: {why}")))?;
             values.push(value);
             held.push(buffer);
@@ -117,12 +117,12 @@ impl LaunchArguments {
             let args = numbers.iter().map(|number| values[*number].clone()).collect();
             launches.push(OpenLaunch { launch, function, args, cooperative: self.cooperative });
         }
-        Ok(OpenLaunches { machine, launches, held })
+        Ok(OpenLaunches { simulator, launches, held })
     }
 }
 
 /// Gives a variable its value.
-fn set(machine: &mut Machine, instance: &Instance, name: &str, value: &Spec) -> Result<(), String> {
+fn set(simulator: &mut Simulator, instance: &Instance, name: &str, value: &Spec) -> Result<(), String> {
     let variable = instance.variable::<u8>(name).map_err(|error| error.to_string())?;
     let filled;
     let bytes = match value {
@@ -136,7 +136,7 @@ fn set(machine: &mut Machine, instance: &Instance, name: &str, value: &Spec) -> 
         let (own, given) = (variable.len(), bytes.len());
         return Err(format!("the variable has {own} bytes, and the value {given}"));
     }
-    let written = machine.write(variable, bytes);
+    let written = simulator.write(variable, bytes);
     written.map_err(|error| error.to_string())
 }
 
@@ -163,9 +163,9 @@ fn room(args: &LaunchArguments) -> Result<u64, Failure> {
     Ok(free)
 }
 
-/// Puts an argument onto the machine. What nobody has written is random where there are random numbers.
+/// Puts an argument onto the simulator. What nobody has written is random where there are random numbers.
 fn place(
-    machine: &mut Machine,
+    simulator: &mut Simulator,
     spec: &Spec,
     random: &mut Option<fastrand::Rng>,
 ) -> Result<(Arg, Option<BufferArg>), String> {
@@ -173,17 +173,17 @@ fn place(
         Spec::Scalar { bytes, .. } => Ok((Arg::Bytes(bytes.clone()), None)),
         Spec::Buffer { ty, count, fill } => {
             let buffer = match (fill, random) {
-                (BufferInit::Zeros, _) => machine.zeroed(count * ty.bytes()),
+                (BufferInit::Zeros, _) => simulator.zeroed(count * ty.bytes()),
                 (BufferInit::Uninit, Some(random)) => {
                     let mut bytes = vec![0; count * ty.bytes()];
                     random.fill(&mut bytes);
-                    machine.upload(&bytes)
+                    simulator.upload(&bytes)
                 }
-                (fill, _) => machine.upload(&ty.fill(*count, fill)?),
+                (fill, _) => simulator.upload(&ty.fill(*count, fill)?),
             }
             .map_err(|error| error.to_string())?;
             if let BufferInit::Uninit = fill {
-                machine.memory_mut().set_unwritten(buffer.address());
+                simulator.memory_mut().set_unwritten(buffer.address());
             }
             let held = BufferArg { ty: *ty, count: *count, buffer };
             Ok((buffer.into(), Some(held)))

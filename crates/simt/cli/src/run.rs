@@ -12,7 +12,7 @@ use super::spec::Spec;
 use super::{Failure, style};
 use simt::counters::{Counters, Metric, Value};
 use simt::demangled;
-use simt::run::{LaunchError, Machine};
+use simt::run::{LaunchError, Simulator};
 use simt_check::diagnostic::{Diagnostic, texts};
 use simt_check::{Check, Sanitized};
 
@@ -38,7 +38,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
             }
         }
     }
-    let OpenLaunches { mut machine, launches, held } = args.launch.open()?;
+    let OpenLaunches { mut simulator, launches, held } = args.launch.open()?;
 
     let mut done = Vec::new();
     let (mut findings, mut notes) = (Vec::new(), Vec::new());
@@ -47,19 +47,19 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         let launch = own.launch();
         let start = Instant::now();
         let counted = if !args.sanitize.is_empty() {
-            let sanitized = args.sanitize.launch(&mut machine, &launch);
+            let sanitized = args.sanitize.launch(&mut simulator, &launch);
             let Sanitized { result, findings: mut found, notes: mut left } = sanitized;
             findings.append(&mut found);
             notes.append(&mut left);
             result.map(Some)
         } else if args.count || args.json {
-            machine.launch_counted(&launch).map(Some)
+            simulator.launch_counted(&launch).map(Some)
         } else {
-            machine.launch(&launch).map(|()| None)
+            simulator.launch(&launch).map(|()| None)
         };
         let seconds = start.elapsed().as_secs_f64();
         // Beside one JSON object, what kernels print has no place.
-        let printed = machine.take_printed();
+        let printed = simulator.take_printed();
         match args.json {
             true => err.write_all(&printed)?,
             false => out.write_all(&printed)?,
@@ -84,7 +84,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
     // Buffers are shown after a fault too: the values written before it help to find its cause.
     for save in &args.save {
         if let Some(held) = held.get(save.index).and_then(Option::as_ref) {
-            std::fs::write(&save.path, machine.read(held.buffer)?)
+            std::fs::write(&save.path, simulator.read(held.buffer)?)
                 .map_err(|error| Failure::usage(format!("cannot write {}: {error}", save.path.display())))?;
         }
     }
@@ -107,7 +107,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         for (place, (print, held)) in shown.enumerate() {
             let separator = if place > 0 { ", " } else { "" };
             write!(out, "{separator}\"{}\": [", print.index)?;
-            write_elements(out, &machine, print, held, true)?;
+            write_elements(out, &simulator, print, held, true)?;
             write!(out, "]")?;
         }
         match args.sanitize.is_empty() {
@@ -123,7 +123,7 @@ pub(super) fn run(args: &Run, out: &mut dyn Write, err: &mut dyn Write) -> Resul
         let Print { index, .. } = print;
         let name = held.ty.name();
         write!(out, "argument {index}, {name}[{}]: ", held.count)?;
-        write_elements(out, &machine, print, held, false)?;
+        write_elements(out, &simulator, print, held, false)?;
         writeln!(out)?;
     }
     for FinishedLaunch { entry, metrics, .. } in &done {
@@ -171,12 +171,12 @@ impl FinishedLaunch<'_> {
 /// host has.
 fn write_elements(
     out: &mut dyn Write,
-    machine: &Machine,
+    simulator: &Simulator,
     print: &Print,
     held: &BufferArg,
     json: bool,
 ) -> Result<(), Failure> {
-    let bytes = machine.read(held.buffer)?;
+    let bytes = simulator.read(held.buffer)?;
     let count = print.count.unwrap_or(held.count).min(held.count);
     let parts = bytes[..count * held.ty.bytes()].chunks(held.ty.bytes() << 12);
     for (place, part) in parts.enumerate() {

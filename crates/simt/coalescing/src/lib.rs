@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 use simt::counters::SECTOR;
 use simt::observe::{Access, AccessKind, Observer, Site, Space, WarpId};
 use simt::run::Position;
-use simt::{Function, Launch, LaunchError, Machine};
+use simt::{Function, Launch, LaunchError, Simulator};
 use simt_check::diagnostic::Diagnostic;
 
 /// The sectors of an instruction's accesses.
@@ -93,9 +93,9 @@ impl Observer for Coalescing {
 /// the worst first.
 ///
 /// # Errors
-/// Those of [`Machine::launch_observed`].
-pub fn check(machine: &mut Machine, launch: &Launch<'_>, limit: f64) -> Result<Vec<Uncoalesced>, LaunchError> {
-    let seen = machine.launch_observed(launch, Coalescing::default())?;
+/// Those of [`Simulator::launch_observed`].
+pub fn check(simulator: &mut Simulator, launch: &Launch<'_>, limit: f64) -> Result<Vec<Uncoalesced>, LaunchError> {
+    let seen = simulator.launch_observed(launch, Coalescing::default())?;
     let mut lines: BTreeMap<_, (Site, Sectors)> = BTreeMap::new();
     for (site, sectors) in seen.sites {
         let position = Position::of(launch.function, site);

@@ -31,12 +31,12 @@ const STRIDED: &str = "
 fn found(stride: u32) -> (Vec<Uncoalesced>, String) {
     let function =
         Module::from_ptx(STRIDED).and_then(|module| module.function("strided")).expect("the kernel is valid PTX");
-    let mut machine = Machine::new(Config::default()).expect("the host has threads");
-    let from = machine.zeroed::<u32>(128 * 8).expect("a few kilobytes");
-    let to = machine.zeroed::<u32>(128).expect("a few bytes");
+    let mut simulator = Simulator::new(Config::default()).expect("the host has threads");
+    let from = simulator.zeroed::<u32>(128 * 8).expect("a few kilobytes");
+    let to = simulator.zeroed::<u32>(128).expect("a few bytes");
     let args = [from.into(), to.into(), stride.into()];
     let launch = Launch::new(&function, [1, 1, 1], [128, 1, 1], &args);
-    let found = check(&mut machine, &launch, 1.0).expect("the kernel runs");
+    let found = check(&mut simulator, &launch, 1.0).expect("the kernel runs");
     let text = found.iter().map(|own| own.diagnostic(&function).text(Default::default())).collect();
     (found, text)
 }

@@ -2,7 +2,7 @@
 
 use std::error::Error;
 
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 use crate::plan::Plan;
 
@@ -12,21 +12,21 @@ use crate::plan::Plan;
 /// When `simt` cannot load the PTX or refuses one of its instructions.
 pub fn run(plan: &Plan) -> Result<Vec<u64>, Box<dyn Error>> {
     let module = Module::from_ptx(plan.ptx.clone())?;
-    let mut machine = Machine::new(Config::default()).map_err(|error| format!("no host threads: {error}"))?;
+    let mut simulator = Simulator::new(Config::default()).map_err(|error| format!("no host threads: {error}"))?;
     let mut results = Vec::with_capacity(plan.results());
     for (number, launch) in plan.kernels.iter().enumerate() {
         let kernel = module.function(&format!("k{number}"))?;
-        let input = machine.upload(&launch.input())?;
-        let output = machine.zeroed::<u64>(launch.results())?;
-        machine.launch(&Launch::new(
+        let input = simulator.upload(&launch.input())?;
+        let output = simulator.zeroed::<u64>(launch.results())?;
+        simulator.launch(&Launch::new(
             &kernel,
             [launch.blocks, 1, 1],
             [launch.threads, 1, 1],
             &[input.into(), output.into()],
         ))?;
-        results.extend(launch.kept(machine.read(output)?));
-        machine.free(input)?;
-        machine.free(output)?;
+        results.extend(launch.kept(simulator.read(output)?));
+        simulator.free(input)?;
+        simulator.free(output)?;
     }
     Ok(results)
 }

@@ -14,7 +14,7 @@ fn conclude() {
         queue.wait_for_all();
     }
     driver.print_printed();
-    sanitizer.report_leaks(None, &driver.machine());
+    sanitizer.report_leaks(None, &driver.simulator());
     report::tell(&sanitizer.summary());
 }
 

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
 
 use devices::Description;
-use simt::{Launch, LaunchError, Machine};
+use simt::{Launch, LaunchError, Simulator};
 
 use crate::abi::error::{Error, Result};
 use crate::abi::handles::{Handle, lock};
@@ -108,7 +108,7 @@ impl Simulation {
     /// How many threads of the host it runs on.
     #[must_use]
     pub fn threads(&self) -> usize {
-        self.gpus.driver.machine().threads()
+        self.gpus.driver.simulator().threads()
     }
 }
 
@@ -253,7 +253,7 @@ pub struct Kernel {
 pub unsafe fn launch_with<R>(
     kernel: Kernel,
     params: &[*mut c_void],
-    run: impl FnOnce(&mut Machine, &Launch<'_>) -> std::result::Result<R, LaunchError>,
+    run: impl FnOnce(&mut Simulator, &Launch<'_>) -> std::result::Result<R, LaunchError>,
 ) -> std::result::Result<R, String> {
     let driver = state::inside().ok_or("only a simulated GPU of one's own runs kernels so")?;
     let Kernel { function, grid, block, shared_bytes } = kernel;
@@ -270,13 +270,13 @@ pub unsafe fn launch_with<R>(
     let context = context::current().map_err(words)?;
     let op = request.prepare().map_err(words)?;
     calls::context::synchronize(&context).map_err(words)?;
-    let mut machine = driver.machine();
-    op.configure(&mut machine, &context);
+    let mut simulator = driver.simulator();
+    op.configure(&mut simulator, &context);
     let LaunchOp { function, args, .. } = &op;
     let launch = Launch::new(&function.kernel, grid, block, args).with_shared_bytes(shared_bytes);
-    let result = run(&mut machine, &launch);
-    lock(&driver.printed).extend(machine.take_printed());
-    drop(machine);
+    let result = run(&mut simulator, &launch);
+    lock(&driver.printed).extend(simulator.take_printed());
+    drop(simulator);
     driver.print_printed();
     result.map_err(|error| error.to_string())
 }

@@ -3,7 +3,7 @@
 use devices::occupancy::{Occupancy, Usage};
 use simt::memory::global::GlobalMemory;
 use simt::observe::OfBlocks;
-use simt::{Arg, Function, Launch, Machine};
+use simt::{Arg, Function, Launch, Simulator};
 
 use crate::counters::{Numbers, counted};
 use crate::figures::{Observers, Recording, Residence, finish, observers};
@@ -54,9 +54,9 @@ impl LaunchProfile {
 ///
 /// # Errors
 /// [`Error::Launch`] when the machine refuses the launch or its kernel fails; those of [`Recorder::new`] before anything runs.
-pub fn record(machine: &mut Machine, launch: &Launch<'_>, watch: Watch) -> Result<LaunchProfile, Error> {
-    let recorder = Recorder::new(machine, launch, watch)?;
-    let seen = machine.launch_observed(launch, recorder.observers())?;
+pub fn record(simulator: &mut Simulator, launch: &Launch<'_>, watch: Watch) -> Result<LaunchProfile, Error> {
+    let recorder = Recorder::new(simulator, launch, watch)?;
+    let seen = simulator.launch_observed(launch, recorder.observers())?;
     Ok(recorder.finish(seen))
 }
 
@@ -77,7 +77,7 @@ impl Recorder {
     /// # Errors
     /// Returns [`Error::Request`] when the launch does not have the watched block or warp, and [`Error::Device`] when the tables do
     /// not have the device's architecture.
-    pub fn new(machine: &Machine, launch: &Launch<'_>, watch: Watch) -> Result<Self, Error> {
+    pub fn new(simulator: &Simulator, launch: &Launch<'_>, watch: Watch) -> Result<Self, Error> {
         let geometry = Geometry::from(launch);
         for (what, number, count) in [("block", watch.block, geometry.blocks()), ("warp", watch.warp, geometry.warps())]
         {
@@ -101,7 +101,7 @@ impl Recorder {
             most_warps: devices::Limits::named(&device.arch)?.warps,
             has_registers: watch.usage.is_some(),
         };
-        let buffers = watch.buffers.clone().unwrap_or_else(|| pointed_to(machine.memory(), launch.args));
+        let buffers = watch.buffers.clone().unwrap_or_else(|| pointed_to(simulator.memory(), launch.args));
         Ok(Self { function, geometry, watch, usage, occupancy, residence, buffers })
     }
 

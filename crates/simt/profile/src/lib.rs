@@ -1,6 +1,6 @@
 //! Launches explained: what a kernel's launch did, how long a GPU would take for it, what bounds it, and what helps.
 //!
-//! A launch is a [`simt::Launch`] on a machine, wherever it comes from: a file of PTX, a test, a program on the simulated
+//! A launch is a [`simt::Launch`] on a simulator, wherever it comes from: a file of PTX, a test, a program on the simulated
 //! driver, or a rung of a ladder. [`record`] runs it once and returns a [`LaunchProfile`]:
 //!
 //! - its counters, under Nsight Compute's names: [`metrics`];
@@ -14,11 +14,11 @@
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let copy = simt::Module::from_ptx(include_str!("../tests/strided.ptx"))?.function("strided")?;
-//! let mut machine = simt::Machine::new(simt::Config::default())?;
-//! let (from, to) = (machine.zeroed::<f32>(32 * 1024)?, machine.zeroed::<f32>(1024)?);
+//! let mut simulator = simt::Simulator::new(simt::Config::default())?;
+//! let (from, to) = (simulator.zeroed::<f32>(32 * 1024)?, simulator.zeroed::<f32>(1024)?);
 //! let args = [from.into(), to.into()];
 //! let launch = simt::Launch::new(&copy, [4, 1, 1], [256, 1, 1], &args);
-//! let profile = record(&mut machine, &launch, Watch::new(Description::open("h100")?))?;
+//! let profile = record(&mut simulator, &launch, Watch::new(Description::open("h100")?))?;
 //! // Each lane loads from a sector of its own.
 //! assert_eq!(profile.metric("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"), Some(32.0));
 //! # Ok(())

@@ -2,7 +2,7 @@
 
 use devices::Description;
 use profile::{Error, LaunchProfile, Watch, record};
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 /// Each thread stores its number to its word of `data`.
 const STORE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry kernel(.param .u64 .ptr .global .align 4 data)\n{\n\
@@ -13,11 +13,11 @@ const STORE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .en
 /// Launches the kernel with one block on a buffer of `words` words.
 fn launched(threads: u32, words: usize) -> Result<LaunchProfile, Error> {
     let function = Module::from_ptx(STORE).expect("it is PTX").function("kernel").expect("it is there");
-    let mut machine = Machine::new(Config::default()).expect("threads start");
-    let data = machine.zeroed::<u32>(words).expect("there is memory");
+    let mut simulator = Simulator::new(Config::default()).expect("threads start");
+    let data = simulator.zeroed::<u32>(words).expect("there is memory");
     let args = [data.into()];
     let launch = Launch::new(&function, [1; 3], [threads, 1, 1], &args);
-    record(&mut machine, &launch, Watch::new(Description::open("h100").expect("it is known")))
+    record(&mut simulator, &launch, Watch::new(Description::open("h100").expect("it is known")))
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! The only reader of PTX: from a module's text to its [syntax tree](ast), with the queries that tools need.
 //!
 //! In flows a text of PTX ISA 6.0 to 9.x, as LLVM, nvcc and NVRTC write it. Out flow
-//! - the tree of a whole module, by [`parse`], for the SIMT machine and for showing kernels;
+//! - the tree of a whole module, by [`parse`], for the simulator and for showing kernels;
 //! - an [`Outline`] of what stands at a module's top, which takes a fraction of the time, and from it the tree of one
 //!   entry, its parameters, and its part of the text ([`extract()`]), which is what a driver compiles;
 //! - the [`pieces`] of a line, for colours, and the [places](Place) in the source that code was inlined from.

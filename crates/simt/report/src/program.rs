@@ -12,7 +12,7 @@ use profile::{Geometry, Recorder, Watch};
 use rustc_hash::FxHasher;
 use serde::Serialize;
 use simt::counters::SiteCounters;
-use simt::{Function, Launch, LaunchError, Machine};
+use simt::{Function, Launch, LaunchError, Simulator};
 use simt_check::diagnostic::{Diagnostic, Style, texts};
 use simt_check::{Checks, Sanitized};
 
@@ -147,22 +147,22 @@ impl Report {
 
     /// Runs a launch with sanitizers, counts what its instructions do, and explains it if it is the first of its kernel and
     /// geometry.
-    pub fn launch(&self, machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
+    pub fn launch(&self, simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
         let key = key(launch);
-        let Some(number) = self.counted(&key) else { return run(machine, launch, checks) };
+        let Some(number) = self.counted(&key) else { return run(simulator, launch, checks) };
         let usage = (self.usage)(launch.function, &self.device.arch);
-        let recorder = Recorder::new(machine, launch, Watch { usage, ..Watch::new(self.device.clone()) });
+        let recorder = Recorder::new(simulator, launch, Watch { usage, ..Watch::new(self.device.clone()) });
         let (done, explained) = match recorder {
             Ok(recorder) => {
                 let mut explained = None;
-                let done = checks.launch_with(machine, launch, recorder.observers());
+                let done = checks.launch_with(simulator, launch, recorder.observers());
                 let done = done.map(|seen| {
                     let launch = explained.insert(recorder.finish(seen));
                     launch.recording.counters.clone()
                 });
                 (done, explained.ok_or(None))
             }
-            Err(why) => (run(machine, launch, checks), Err(Some(why.to_string()))),
+            Err(why) => (run(simulator, launch, checks), Err(Some(why.to_string()))),
         };
         let mut state = self.state();
         let state = &mut *state;
@@ -345,8 +345,8 @@ impl Launches {
 }
 
 /// Runs a launch with sanitizers, and counts what its instructions do.
-pub fn run(machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
-    checks.launch_with(machine, launch, SiteCounters::new(launch.function))
+pub fn run(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<SiteCounters> {
+    checks.launch_with(simulator, launch, SiteCounters::new(launch.function))
 }
 
 fn key(launch: &Launch<'_>) -> Key {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use devices::Description;
 use report::{Form, Report};
-use simt::{Config, Function, Launch, Machine, Module};
+use simt::{Config, Function, Launch, Module, Simulator};
 use simt_check::{Check, Checks};
 
 /// `strided(data)`: each lane loads and stores a word of a separate line. `beyond(data)` stores 4 GiB after its start.
@@ -34,21 +34,21 @@ const BLOCK: [u32; 3] = [128, 1, 1];
 
 /// What launches kernels for a report.
 struct Program {
-    machine: Machine,
+    simulator: Simulator,
     data: simt::Arg,
 }
 
 impl Program {
     fn new() -> Self {
-        let mut machine = Machine::new(Config::default()).expect("threads start");
-        let data = machine.zeroed::<u32>(1056 * 128 * 32).expect("there is memory").into();
-        Self { machine, data }
+        let mut simulator = Simulator::new(Config::default()).expect("threads start");
+        let data = simulator.zeroed::<u32>(1056 * 128 * 32).expect("there is memory").into();
+        Self { simulator, data }
     }
 
     fn launch(&mut self, report: &Report, kernel: &str, grid: [u32; 3]) -> bool {
         let args = [self.data.clone()];
         report
-            .launch(&mut self.machine, &Launch::new(&function(kernel), grid, BLOCK, &args), Checks::NONE)
+            .launch(&mut self.simulator, &Launch::new(&function(kernel), grid, BLOCK, &args), Checks::NONE)
             .result
             .is_ok()
     }
@@ -130,7 +130,7 @@ fn findings_of_sanitizers_are_returned() {
     let report = open(&folder.path().join("report.csv"), 0).expect("it can be written");
     let mut program = Program::new();
     let (beyond, args) = (function("beyond"), [program.data.clone()]);
-    let done = report.launch(&mut program.machine, &Launch::new(&beyond, [1; 3], [1; 3], &args), Checks::ALL);
+    let done = report.launch(&mut program.simulator, &Launch::new(&beyond, [1; 3], [1; 3], &args), Checks::ALL);
     assert_eq!(done.findings.iter().map(|own| own.check).collect::<Vec<_>>(), [Check::Memory]);
 }
 

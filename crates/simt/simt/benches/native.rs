@@ -8,7 +8,7 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 
 use libloading::{Library, Symbol};
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 const PTX: &str = include_str!("native/kernels.ptx");
 const LOOPS: &str = include_str!("native/loops.c");
@@ -117,9 +117,9 @@ impl Kernel {
         let input: Vec<f32> =
             (0..inputs as u32).map(|at| (at.wrapping_mul(2_654_435_761) >> 8) as f32 / 16_777_216.0).collect();
         let function = module.function(self.name).expect("simt runs the kernel");
-        let mut machine = Machine::new(Config::default()).expect("the host has threads");
-        let from = machine.upload(&input).expect("a few megabytes");
-        let to = machine.zeroed::<f32>(outputs).expect("a few megabytes");
+        let mut simulator = Simulator::new(Config::default()).expect("the host has threads");
+        let from = simulator.upload(&input).expect("a few megabytes");
+        let to = simulator.zeroed::<f32>(outputs).expect("a few megabytes");
         let args = [from.into(), to.into(), n.into()];
         let launch = Launch::new(&function, (self.grid)(n), self.block, &args);
         let mut expected = vec![0.0; outputs];
@@ -129,11 +129,11 @@ impl Kernel {
             // SAFETY: `input` and `expected` have the elements that the kernel's `elements` says, which the loop accesses.
             unsafe { native(input.as_ptr(), expected.as_mut_ptr(), n) };
             let native_ends = Instant::now();
-            machine.launch_counted(&launch).expect("the kernel runs");
+            simulator.launch_counted(&launch).expect("the kernel runs");
             let simt = native_ends.elapsed();
             if run == 0 {
                 // The first run only warms up, and its result is compared: some kernels add to their output.
-                self.compare(&machine.read(to).expect("it was allocated"), &expected);
+                self.compare(&simulator.read(to).expect("it was allocated"), &expected);
                 continue;
             }
             times[0].push(native_ends - start);

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput};
 use simt::counters::Value;
-use simt::{Arg, Buffer, Config, Counters, Function, Launch, Machine, Module};
+use simt::{Arg, Buffer, Config, Counters, Function, Launch, Module, Simulator};
 
 fn main() {
     // Without `--bench`, criterion runs everything once: a test that the benchmarks work.
@@ -63,7 +63,7 @@ impl Kernel {
         for (threads, label) in [(1, "one thread"), (0, "all threads")] {
             let mut simt = Simt::new(self, threads);
             let counters = simt.launch_counted();
-            assert!(simt.machine.read(simt.output).expect("a few megabytes") == self.expected, "{}", self.name);
+            assert!(simt.simulator.read(simt.output).expect("a few megabytes") == self.expected, "{}", self.name);
             let Some(Value::Count(instructions)) = counters.get("ptx_thread_inst_executed.sum") else {
                 panic!("there is no number of instructions in {counters:?}");
             };
@@ -84,7 +84,7 @@ fn matrix(n: u32, seed: u32) -> Vec<f32> {
 
 /// The machine with a kernel and its buffers.
 struct Simt {
-    machine: Machine,
+    simulator: Simulator,
     function: Function,
     grid: [u32; 3],
     block: [u32; 3],
@@ -96,25 +96,27 @@ impl Simt {
     /// On `threads` host threads, 0 for one each core.
     fn new(kernel: &Kernel, threads: usize) -> Self {
         let config = Config { threads, ..Config::default() };
-        let mut machine = Machine::new(config).expect("the host has threads");
+        let mut simulator = Simulator::new(config).expect("the host has threads");
         let module = Module::from_ptx(kernel.ptx).expect("the kernel is PTX");
         let function = module.function(kernel.name).expect("simt runs the kernel");
         let mut args = Vec::new();
         for input in &kernel.inputs {
-            args.push(machine.upload(input).expect("a few megabytes").into());
+            args.push(simulator.upload(input).expect("a few megabytes").into());
         }
-        let output = machine.zeroed(kernel.expected.len()).expect("a few megabytes");
+        let output = simulator.zeroed(kernel.expected.len()).expect("a few megabytes");
         args.extend([output.into(), kernel.n.into()]);
         let ([width, height], [x, y]) = (kernel.tile, kernel.block);
-        Self { machine, function, grid: [kernel.n / width, kernel.n / height, 1], block: [x, y, 1], args, output }
+        Self { simulator, function, grid: [kernel.n / width, kernel.n / height, 1], block: [x, y, 1], args, output }
     }
 
     fn launch(&mut self) {
-        self.machine.launch(&Launch::new(&self.function, self.grid, self.block, &self.args)).expect("the kernel runs");
+        self.simulator
+            .launch(&Launch::new(&self.function, self.grid, self.block, &self.args))
+            .expect("the kernel runs");
     }
 
     fn launch_counted(&mut self) -> Counters {
-        self.machine
+        self.simulator
             .launch_counted(&Launch::new(&self.function, self.grid, self.block, &self.args))
             .expect("the kernel runs")
     }

@@ -25,9 +25,9 @@
 //!      }",
 //! )?;
 //! let kernel = module.function("every_other")?;
-//! let mut machine = simt::Machine::new(simt::Config::default())?;
-//! let buffer = machine.zeroed::<u64>(64)?;
-//! let counters = machine.launch_counted(&simt::Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()]))?;
+//! let mut simulator = simt::Simulator::new(simt::Config::default())?;
+//! let buffer = simulator.zeroed::<u64>(64)?;
+//! let counters = simulator.launch_counted(&simt::Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()]))?;
 //! let get = |name| counters.get(name).and_then(simt::counters::Value::number);
 //! // Two warps, each one store to 32 words over 256 bytes: half of every sector is written.
 //! assert_eq!(get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), Some(2.0));
@@ -50,7 +50,7 @@ use crate::code::{Op, Program};
 use crate::host_simd::{self, HostSimd};
 use crate::module::Function;
 use crate::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
-use crate::run::{Launch, LaunchError, Machine};
+use crate::run::{Launch, LaunchError, Simulator};
 use crate::traffic;
 
 pub use crate::traffic::{BankWord, Banks, SECTOR};
@@ -243,12 +243,12 @@ impl Counters {
     }
 }
 
-impl Machine {
-    /// Runs a kernel to its end and counts what it does: [`Machine::launch_observed`] by [`Counters`].
+impl Simulator {
+    /// Runs a kernel to its end and counts what it does: [`Simulator::launch_observed`] by [`Counters`].
     ///
     /// # Errors
     /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
-    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
+    /// variable of the module, or when the kernel faults: see [`Simulator::launch`].
     pub fn launch_counted(&mut self, launch: &Launch<'_>) -> Result<Counters, LaunchError> {
         // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
         self.launch_observed(launch, Counters::new(launch.function))

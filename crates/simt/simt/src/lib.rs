@@ -54,6 +54,6 @@ pub use memory::tensor::{Im2col, Swizzle, TensorElement, TensorMap};
 pub use module::{Function, LoadError, Module};
 pub use run::{
     Arg, Buffer, Config, Element, Fault, FaultKind, Frame, GeometryLimits, Instance, InstanceError, Launch,
-    LaunchError, Machine, Observed, Schedule,
+    LaunchError, Observed, Schedule, Simulator,
 };
 pub use source_frames::library_frames;

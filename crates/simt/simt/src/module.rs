@@ -1,4 +1,4 @@
-//! A loaded module: what [`Machine::launch`](crate::Machine::launch) takes its kernels from.
+//! A loaded module: what [`Simulator::launch`](crate::Simulator::launch) takes its kernels from.
 
 use std::sync::Arc;
 
@@ -13,8 +13,8 @@ use ptx::{ParseError, Source};
 /// Where the variables of a loaded module lie.
 #[derive(Debug)]
 pub(crate) struct ModuleAddresses {
-    /// The number of its machine.
-    pub(crate) machine: u64,
+    /// The number of its simulator.
+    pub(crate) simulator: u64,
     /// The number of the instance, unique within the process.
     pub(crate) number: u64,
     /// The variables' addresses by their numbers; 0 for those that no kernel can use.

@@ -1,6 +1,6 @@
 //! Conversions of `bf16`, and `fma.oob`: for all numbers of 16 bits as an H100 answers.
 
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 /// Rows: an opcode, and the FNV-1a hash of what an H100 makes of the numbers from 0 to 65535, as words.
 const RECORDED: &str = include_str!("fixtures/cvt_bf16.txt");
@@ -15,10 +15,10 @@ fn results(body: &str) -> Vec<u32> {
          {body}\nst.global.u32 [%rd1], %r2; ret;\n}}\n"
     );
     let function = Module::from_ptx(text).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let out = machine.zeroed::<u32>(1 << 16).unwrap();
-    machine.launch(&Launch::new(&function, [256, 1, 1], [256, 1, 1], &[out.into()])).unwrap();
-    machine.read(out).unwrap()
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let out = simulator.zeroed::<u32>(1 << 16).unwrap();
+    simulator.launch(&Launch::new(&function, [256, 1, 1], [256, 1, 1], &[out.into()])).unwrap();
+    simulator.read(out).unwrap()
 }
 
 #[test]

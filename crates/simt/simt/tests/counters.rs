@@ -9,7 +9,7 @@ use simt::Module;
 use simt::counters::{Counters, METRICS, Value};
 use simt::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
 use simt::regs::LANES;
-use simt::{Function, Launch, Machine};
+use simt::{Function, Launch, Simulator};
 
 /// The counts of an H100, by pattern of addresses.
 const PATTERNS: &str = include_str!("fixtures/ncu/patterns.txt");
@@ -212,9 +212,9 @@ fn an_indexed_branch_parts_a_warp_whose_lanes_take_different_targets() {
     )
     .unwrap();
     let kernel = module.function("k").unwrap();
-    let mut machine = Machine::new(simt::Config::default()).unwrap();
+    let mut simulator = Simulator::new(simt::Config::default()).unwrap();
     for (bits, divergent) in [(1u32, 2), (0, 0)] {
-        let counters = machine.launch_counted(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[bits.into()])).unwrap();
+        let counters = simulator.launch_counted(&Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[bits.into()])).unwrap();
         assert_eq!(count(&counters, "smsp__sass_branch_targets.sum"), 2);
         assert_eq!(count(&counters, "smsp__sass_branch_targets_threads_divergent.sum"), divergent);
         let classes: u64 = METRICS

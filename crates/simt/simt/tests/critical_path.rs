@@ -40,12 +40,12 @@ fn followed(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>, at_once: 
          mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd3, %rd1, %rd2;\n{body}\nret;\n}}\n"
     );
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = simt::Machine::new(Config::default()).unwrap();
-    let words = machine.zeroed::<u32>(4096).unwrap();
+    let mut simulator = simt::Simulator::new(Config::default()).unwrap();
+    let words = simulator.zeroed::<u32>(4096).unwrap();
     let args = [Arg::from(words)];
     let range = [(words.address(), 4 * 4096)];
     let path = CriticalPath::new(&function, LATENCIES, 64 << 10, &range).with_blocks_at_once(at_once);
-    machine
+    simulator
         .launch_observed(&Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args).with_blocks(chosen), path)
         .unwrap()
         .resource_use()

@@ -1,6 +1,6 @@
 //! Findings, faults and refused PTX as people see them.
 
-use simt::{Config, Launch, LaunchError, Machine, Module};
+use simt::{Config, Launch, LaunchError, Module, Simulator};
 use simt_check::diagnostic::{Diagnostic, Style, complain, texts};
 use simt_check::{Check, Checks, Finding};
 
@@ -13,11 +13,11 @@ fn module() -> Module {
 /// What a launch of two blocks says. Threads after `last` write out of bounds; all read misaligned if it is 256.
 fn launched(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
     let function = module().function("stencil").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let (input, output) = (machine.zeroed::<u32>(256).unwrap(), machine.zeroed::<u32>(256).unwrap());
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let (input, output) = (simulator.zeroed::<u32>(256).unwrap(), simulator.zeroed::<u32>(256).unwrap());
     let args = [input.into(), output.into(), last.into()];
     let launch = Launch::new(&function, [2, 1, 1], [128, 1, 1], &args);
-    let sanitized = checks.launch(&mut machine, &launch);
+    let sanitized = checks.launch(&mut simulator, &launch);
     (sanitized.findings, sanitized.result.err())
 }
 

@@ -2,7 +2,7 @@
 //! and a number for an operand, and `shfl` and `vote` of before Volta. No CUDA compiler writes them, but people do, and `ptxas`
 //! takes them.
 
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 /// What each of 32 threads has in `%r0` at the end of `body`. `%lane` is its number, and `functions` stand before the kernel.
 fn run(header: &str, functions: &str, body: &str) -> Vec<u32> {
@@ -14,10 +14,10 @@ fn run(header: &str, functions: &str, body: &str) -> Vec<u32> {
     );
     let module = Module::from_ptx(text).unwrap();
     let function = module.function("k").unwrap_or_else(|error| panic!("{body}: {error}"));
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let out = machine.zeroed::<u32>(32).unwrap();
-    machine.launch(&Launch::new(&function, [1; 3], [32, 1, 1], &[out.into()])).unwrap();
-    machine.read(out).unwrap()
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let out = simulator.zeroed::<u32>(32).unwrap();
+    simulator.launch(&Launch::new(&function, [1; 3], [32, 1, 1], &[out.into()])).unwrap();
+    simulator.read(out).unwrap()
 }
 
 const HEADER: &str = ".version 8.0\n.target sm_90";

@@ -1,6 +1,6 @@
 //! Faults of compiled kernels, which tell the user's own line and how it was reached.
 
-use simt::{Arg, Config, Fault, FaultKind, Launch, LaunchError, Machine, Module};
+use simt::{Arg, Config, Fault, FaultKind, Launch, LaunchError, Module, Simulator};
 use simt_check::diagnostic::{Diagnostic, Style};
 
 /// By nvcc, from `fixtures/faults/inlined.cu`.
@@ -13,8 +13,8 @@ const CUDA: &str = "/home/me/project/src/inlined.cu";
 
 fn launch(ptx: &str, kernel: &str, args: &[Arg]) -> Result<(), LaunchError> {
     let function = Module::from_ptx(ptx).unwrap().function(kernel).unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let buffer = machine.zeroed::<u32>(36).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let buffer = simulator.zeroed::<u32>(36).unwrap();
     let args: Vec<_> = args
         .iter()
         .map(|arg| match arg {
@@ -22,7 +22,7 @@ fn launch(ptx: &str, kernel: &str, args: &[Arg]) -> Result<(), LaunchError> {
             other => other.clone(),
         })
         .collect();
-    machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args))
+    simulator.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args))
 }
 
 /// The fault of a launch whose null pointers stand for a buffer of 36 words.
@@ -101,12 +101,12 @@ fn a_header_s_line_does_not_lead() {
 
 #[test]
 fn rust_s_library_does_not_lead() {
-    let mut machine = Machine::new(Config::default()).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
     let function = Module::from_ptx(PANICS).unwrap().function("bounds").unwrap();
-    let values = machine.zeroed::<u32>(32).unwrap();
-    let to = machine.zeroed::<u32>(8).unwrap();
+    let values = simulator.zeroed::<u32>(32).unwrap();
+    let to = simulator.zeroed::<u32>(8).unwrap();
     let args = [values.into(), 32u64.into(), to.into()];
-    let error = machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args)).unwrap_err();
+    let error = simulator.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args)).unwrap_err();
     let LaunchError::Fault(fault) = &error else { panic!("{error}") };
     assert_eq!(fault.origin, Some((KERNELS.to_owned(), 10)));
     let places = fault.frames.iter().map(|frame| {

@@ -1,6 +1,6 @@
 //! Faults, refused launches, and special registers, on whole kernels. The results of branches, barriers and exits are
 //! those of the `programs`.
-use simt::{Arg, Config, FaultKind, Launch, LaunchError, Machine, Module};
+use simt::{Arg, Config, FaultKind, Launch, LaunchError, Module, Simulator};
 
 /// A kernel `k(out)` whose body finds its thread index in `%tid` and writes `%r0` to `out[%tid]` of its
 /// block at the label DONE.
@@ -16,18 +16,18 @@ fn kernel(body: &str) -> String {
     )
 }
 
-fn machine(threads: usize) -> Machine {
+fn simulator(threads: usize) -> Simulator {
     let config = Config { threads, max_instructions: 10_000_000, ..Config::default() };
-    Machine::new(config).unwrap()
+    Simulator::new(config).unwrap()
 }
 
 /// What `out` holds after a launch of one block.
 fn run(body: &str, threads: u32) -> Result<Vec<u32>, LaunchError> {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
-    let mut machine = machine(2);
-    let out = machine.zeroed::<u32>(threads as usize).unwrap();
-    machine.launch(&Launch::new(&function, [1, 1, 1], [threads, 1, 1], &[out.into()]))?;
-    Ok(machine.read(out).unwrap())
+    let mut simulator = simulator(2);
+    let out = simulator.zeroed::<u32>(threads as usize).unwrap();
+    simulator.launch(&Launch::new(&function, [1, 1, 1], [threads, 1, 1], &[out.into()]))?;
+    Ok(simulator.read(out).unwrap())
 }
 
 fn fault(body: &str, threads: u32) -> (FaultKind, String) {
@@ -83,16 +83,16 @@ fn a_trap_tells_who_and_where() {
     let ptx = kernel(".loc 1 42 7\nsetp.eq.u32 %p0, %global, 77;\n@%p0 trap;\n")
         .replace(".address_size 64\n", ".address_size 64\n.file 1 \"kernels/src/lib.rs\"\n");
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = machine(2);
-    let out = machine.zeroed::<u32>(640).unwrap();
-    let error = machine.launch(&Launch::new(&function, [20, 1, 1], [32, 1, 1], &[out.into()])).unwrap_err();
+    let mut simulator = simulator(2);
+    let out = simulator.zeroed::<u32>(640).unwrap();
+    let error = simulator.launch(&Launch::new(&function, [20, 1, 1], [32, 1, 1], &[out.into()])).unwrap_err();
     let LaunchError::Fault(fault) = &error else { panic!("{error}") };
     assert_eq!((fault.block, fault.thread), ([2, 0, 0], [13, 0, 0]));
     assert_eq!(fault.origin, Some(("kernels/src/lib.rs".to_owned(), 42)));
     assert_eq!(fault.ptx, "@%p0 trap;");
     assert!(error.to_string().ends_with("[kernels/src/lib.rs:42]"), "{error}");
     // The memory holds what was written before the fault.
-    assert_eq!(machine.read(out).unwrap().len(), 640);
+    assert_eq!(simulator.read(out).unwrap().len(), 640);
 }
 
 #[test]
@@ -101,9 +101,9 @@ fn the_first_block_that_faults_is_told_whatever_the_host_does() {
     let module = Module::from_ptx(kernel(body)).unwrap();
     let function = module.function("k").unwrap();
     for threads in [1, 2, 8] {
-        let mut machine = machine(threads);
-        let out = machine.zeroed::<u32>(3200).unwrap();
-        let error = machine.launch(&Launch::new(&function, [100, 1, 1], [32, 1, 1], &[out.into()])).unwrap_err();
+        let mut simulator = simulator(threads);
+        let out = simulator.zeroed::<u32>(3200).unwrap();
+        let error = simulator.launch(&Launch::new(&function, [100, 1, 1], [32, 1, 1], &[out.into()])).unwrap_err();
         let LaunchError::Fault(fault) = error else { panic!("{error}") };
         assert_eq!(fault.block, [37, 0, 0], "{threads} host threads");
     }
@@ -121,10 +121,10 @@ fn special_registers_of_three_dimensions() {
                ld.param.u64 %d0, [out];\nmul.wide.u32 %d1, %r13, 16;\nadd.u64 %d0, %d0, %d1;\n\
                st.global.v4.u32 [%d0], {%r11, %r8, %r9, %r10};\nret;\n}\n";
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = machine(2);
-    let out = machine.zeroed::<[u32; 4]>(6 * 60).unwrap();
-    machine.launch(&Launch::new(&function, [2, 3, 1], [5, 4, 3], &[out.into()])).unwrap();
-    for (index, words) in machine.read(out).unwrap().into_iter().enumerate() {
+    let mut simulator = simulator(2);
+    let out = simulator.zeroed::<[u32; 4]>(6 * 60).unwrap();
+    simulator.launch(&Launch::new(&function, [2, 3, 1], [5, 4, 3], &[out.into()])).unwrap();
+    for (index, words) in simulator.read(out).unwrap().into_iter().enumerate() {
         let thread = index as u32 % 60;
         let lane = thread % 32;
         assert_eq!(words, [thread, lane, thread / 32, (1 << lane) - 1], "{index}");
@@ -133,8 +133,8 @@ fn special_registers_of_three_dimensions() {
 
 #[test]
 fn launches_that_no_gpu_takes() {
-    let mut machine = machine(1);
-    let out: Arg = machine.zeroed::<u32>(256).unwrap().into();
+    let mut simulator = simulator(1);
+    let out: Arg = simulator.zeroed::<u32>(256).unwrap().into();
     let (out, one) = (&[out][..], [1, 1, 1]);
     for (directive, grid, block, shared, args, words) in [
         ("", [0, 1, 1], one, 0, out, "no blocks"),
@@ -152,7 +152,7 @@ fn launches_that_no_gpu_takes() {
         let ptx = kernel("").replace(head, &format!("{head}{directive}\n"));
         let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
         let launch = Launch::new(&function, grid, block, args).with_shared_bytes(shared);
-        let answer = machine.launch(&launch).map_err(|error| error.to_string());
+        let answer = simulator.launch(&launch).map_err(|error| error.to_string());
         match answer {
             Err(error) => assert!(!words.is_empty() && error.contains(words), "{error}"),
             Ok(()) => assert_eq!(words, ""),

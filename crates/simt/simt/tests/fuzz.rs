@@ -9,7 +9,7 @@ mod program;
 use std::time::{Duration, Instant};
 
 use fastrand::Rng;
-use simt::{Arg, Config, Function, Launch, LaunchError, Machine, Module, Schedule};
+use simt::{Arg, Config, Function, Launch, LaunchError, Module, Schedule, Simulator};
 use simt_check::{Check, Checks};
 
 use crate::programs::programs;
@@ -42,13 +42,13 @@ impl Drop for Named {
     }
 }
 
-fn machine(random: &mut Rng) -> Machine {
+fn simulator(random: &mut Rng) -> Simulator {
     let schedule = match random.usize(..3) {
         0 => Schedule::Fixed,
         1 => Schedule::RoundRobin,
         _ => Schedule::Random(random.u64(..)),
     };
-    Machine::new(Config {
+    Simulator::new(Config {
         threads: 1,
         schedule,
         max_instructions: 20_000,
@@ -60,8 +60,8 @@ fn machine(random: &mut Rng) -> Machine {
 }
 
 /// Launches a kernel with any geometry, arguments and checks.
-fn launch(machine: &mut Machine, function: &Function, random: &mut Rng) {
-    let buffers = [64, 1024, 1 << 18].map(|len| machine.zeroed::<u32>(len).unwrap());
+fn launch(simulator: &mut Simulator, function: &Function, random: &mut Rng) {
+    let buffers = [64, 1024, 1 << 18].map(|len| simulator.zeroed::<u32>(len).unwrap());
     let params = &function.program().params;
     let mut args: Vec<Arg> = params
         .iter()
@@ -90,9 +90,9 @@ fn launch(machine: &mut Machine, function: &Function, random: &mut Rng) {
         .with_cluster(cluster);
     let checks: Checks = Check::ALL.iter().copied().filter(|_| random.bool()).collect();
     let error = match random.usize(..3) {
-        0 => machine.launch(&launch).err(),
+        0 => simulator.launch(&launch).err(),
         _ => {
-            let sanitized = checks.launch(machine, &launch);
+            let sanitized = checks.launch(simulator, &launch);
             for finding in &sanitized.findings {
                 // An access that is skipped is a finding whatever the checks are.
                 let is_asked_for = checks.contains(finding.check) || finding.check == Check::Memory;
@@ -105,7 +105,7 @@ fn launch(machine: &mut Machine, function: &Function, random: &mut Rng) {
         assert!(!error.to_string().is_empty());
         assert!(!matches!(error, LaunchError::Instance { .. }));
     }
-    buffers.into_iter().for_each(|buffer| machine.free(buffer).unwrap());
+    buffers.into_iter().for_each(|buffer| simulator.free(buffer).unwrap());
 }
 
 #[test]
@@ -116,7 +116,7 @@ fn any_instructions() {
         let text = program::program(&data);
         let Ok(module) = Module::from_ptx(text) else { return };
         let Ok(function) = module.function("k") else { return };
-        launch(&mut machine(random), &function, random);
+        launch(&mut simulator(random), &function, random);
     });
 }
 
@@ -145,7 +145,7 @@ fn mutated_programs() {
         let kernels: Vec<&str> = module.kernels().collect();
         let Some(name) = random.choice(&kernels) else { return };
         let Ok(function) = module.function(name) else { return };
-        launch(&mut machine(random), &function, random);
+        launch(&mut simulator(random), &function, random);
     });
 }
 
@@ -156,6 +156,6 @@ fn other_arguments() {
     let functions: Vec<&Function> = all.iter().filter_map(|program| program.function.as_ref().ok()).collect();
     for_seeds(150, |random| {
         let function = *random.choice(&functions).unwrap();
-        launch(&mut machine(random), function, random);
+        launch(&mut simulator(random), function, random);
     });
 }

@@ -1,6 +1,6 @@
 //! Modules that are loaded, and their variables.
 
-use simt::{Arg, Config, Function, InstanceError, Launch, LaunchError, Machine, MemoryError, Module};
+use simt::{Arg, Config, Function, InstanceError, Launch, LaunchError, MemoryError, Module, Simulator};
 
 /// `copy` stores what each of its two addresses' 64 bits are: `load [where]` and `where` itself.
 const POINTERS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
@@ -27,32 +27,32 @@ const POINTERS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     ld.u32 %r1, [%rd1];\nst.global.u32 [%rd2], %r1;\nret;\n}\n\
     .entry refused()\n{\n.reg .b64 %rd<2>;\nld.global.u32 %rd1, [elsewhere];\nret;\n}\n";
 
-fn machine(max_memory_bytes: u64) -> Machine {
+fn simulator(max_memory_bytes: u64) -> Simulator {
     let config = Config { threads: 1, max_memory_bytes, ..Config::default() };
-    Machine::new(config).unwrap()
+    Simulator::new(config).unwrap()
 }
 
-fn run(machine: &mut Machine, kernel: &Function, args: &[Arg]) -> Result<(), LaunchError> {
-    machine.launch(&Launch::new(kernel, [1, 1, 1], [1, 1, 1], args))
+fn run(simulator: &mut Simulator, kernel: &Function, args: &[Arg]) -> Result<(), LaunchError> {
+    simulator.launch(&Launch::new(kernel, [1, 1, 1], [1, 1, 1], args))
 }
 
 #[test]
 fn addresses_in_initial_values() {
     let module = Module::from_ptx(POINTERS).unwrap();
-    let mut machine = machine(4096);
-    let instance = machine.load(&module).unwrap();
-    let out = machine.zeroed::<u32>(5).unwrap();
+    let mut simulator = simulator(4096);
+    let instance = simulator.load(&module).unwrap();
+    let out = simulator.zeroed::<u32>(5).unwrap();
     for kernel in [module.function("copy"), instance.function("copy")] {
-        machine.write(out, &[0; 5]).unwrap();
-        run(&mut machine, &kernel.unwrap(), &[out.into()]).unwrap();
-        assert_eq!(machine.read(out).unwrap(), [9, 6, 5, 8, 9]);
+        simulator.write(out, &[0; 5]).unwrap();
+        run(&mut simulator, &kernel.unwrap(), &[out.into()]).unwrap();
+        assert_eq!(simulator.read(out).unwrap(), [9, 6, 5, 8, 9]);
     }
     let first = instance.variable::<u64>("first").unwrap();
     let second = instance.variable::<u32>("second").unwrap();
     let addresses = [first.address(), second.address()];
-    assert_eq!(machine.read(first).unwrap(), addresses);
+    assert_eq!(simulator.read(first).unwrap(), addresses);
     let functions = instance.variable::<u64>("of_function").unwrap();
-    let functions = machine.read(functions).unwrap();
+    let functions = simulator.read(functions).unwrap();
     assert_ne!(functions[0], 0);
     assert_eq!(functions[1], functions[0] + 1);
     // What no kernel can use is left out, and the kernel that asks for it is refused.
@@ -64,45 +64,45 @@ fn addresses_in_initial_values() {
 #[test]
 fn instances_have_variables_of_their_own_in_one_address_space() {
     let module = Module::from_ptx(POINTERS).unwrap();
-    let mut machine = machine(4096);
-    let (one, other) = (machine.load(&module).unwrap(), machine.load(&module).unwrap());
-    let out = machine.zeroed::<u32>(5).unwrap();
+    let mut simulator = simulator(4096);
+    let (one, other) = (simulator.load(&module).unwrap(), simulator.load(&module).unwrap());
+    let out = simulator.zeroed::<u32>(5).unwrap();
     let mine = one.variable::<u32>("second").unwrap();
-    machine.write(mine, &[80]).unwrap();
-    machine.write(one.variable("value").unwrap(), &[50u32, 60]).unwrap();
+    simulator.write(mine, &[80]).unwrap();
+    simulator.write(one.variable("value").unwrap(), &[50u32, 60]).unwrap();
     for (instance, expected) in [(&one, [9, 60, 50, 80, 9]), (&other, [9, 6, 5, 8, 9])] {
-        run(&mut machine, &instance.function("copy").unwrap(), &[out.into()]).unwrap();
-        assert_eq!(machine.read(out).unwrap(), expected);
+        run(&mut simulator, &instance.function("copy").unwrap(), &[out.into()]).unwrap();
+        assert_eq!(simulator.read(out).unwrap(), expected);
     }
     // Constants have an address in global memory too.
     let load = other.function("load").unwrap();
     for (from, expected) in [(mine, 80), (one.variable("value").unwrap(), 50)] {
-        run(&mut machine, &load, &[from.into(), out.into()]).unwrap();
-        assert_eq!(machine.read(out).unwrap()[0], expected);
+        run(&mut simulator, &load, &[from.into(), out.into()]).unwrap();
+        assert_eq!(simulator.read(out).unwrap()[0], expected);
     }
-    machine.unload(one).unwrap();
-    let fault = run(&mut machine, &load, &[mine.into(), out.into()]).unwrap_err();
+    simulator.unload(one).unwrap();
+    let fault = run(&mut simulator, &load, &[mine.into(), out.into()]).unwrap_err();
     assert!(matches!(fault, LaunchError::Fault(_)), "{fault}");
-    run(&mut machine, &other.function("copy").unwrap(), &[out.into()]).unwrap();
+    run(&mut simulator, &other.function("copy").unwrap(), &[out.into()]).unwrap();
 }
 
 #[test]
 fn loading_takes_memory_and_unloading_gives_it_back() {
     let module = Module::from_ptx(POINTERS).unwrap();
     let bytes: u64 = module.variables().map(|own| own.bytes).sum();
-    let mut machine = machine(bytes);
-    let instance = machine.load(&module).unwrap();
-    let full = machine.load(&module).unwrap_err().to_string();
+    let mut simulator = simulator(bytes);
+    let instance = simulator.load(&module).unwrap();
+    let full = simulator.load(&module).unwrap_err().to_string();
     assert!(full.starts_with("the module's variable `to_global`: 8 bytes of device memory"), "{full}");
-    machine.unload(instance).unwrap();
-    assert!(machine.zeroed::<u8>(bytes as usize).is_ok());
+    simulator.unload(instance).unwrap();
+    assert!(simulator.zeroed::<u8>(bytes as usize).is_ok());
 }
 
 #[test]
 fn misuse_is_told_with_what_to_do() {
     let module = Module::from_ptx(POINTERS).unwrap();
-    let (mut machine, mut other) = (machine(4096), machine(4096));
-    let instance = machine.load(&module).unwrap();
+    let (mut simulator, mut other) = (simulator(4096), simulator(4096));
+    let instance = simulator.load(&module).unwrap();
     let text = |error: InstanceError| error.to_string();
     assert_eq!(
         text(instance.variable::<u8>("secund").unwrap_err()),
@@ -121,8 +121,8 @@ fn misuse_is_told_with_what_to_do() {
     }
     let pad = instance.variable::<u8>("pad").unwrap();
     let address = pad.address();
-    assert_eq!(machine.free(pad), Err(MemoryError::Variable { address }));
-    assert!(matches!(machine.write(pad, &[0; 13]), Err(MemoryError::TooLong { .. })));
+    assert_eq!(simulator.free(pad), Err(MemoryError::Variable { address }));
+    assert!(matches!(simulator.write(pad, &[0; 13]), Err(MemoryError::TooLong { .. })));
     assert_eq!(other.read(pad), Err(MemoryError::Foreign { address }));
     assert_eq!(other.unload(instance.clone()), Err(InstanceError::Foreign));
 
@@ -130,13 +130,13 @@ fn misuse_is_told_with_what_to_do() {
     let args = [Arg::U64(0), Arg::U64(0)];
     let foreign = run(&mut other, &load, &args).unwrap_err().to_string();
     assert!(foreign.contains("load it on this one too"), "{foreign}");
-    machine.unload(instance.clone()).unwrap();
-    let unloaded = run(&mut machine, &load, &args).unwrap_err().to_string();
+    simulator.unload(instance.clone()).unwrap();
+    let unloaded = run(&mut simulator, &load, &args).unwrap_err().to_string();
     assert!(unloaded.starts_with("kernel `load`: the module was unloaded"), "{unloaded}");
-    assert_eq!(machine.unload(instance), Err(InstanceError::Unloaded));
-    assert_eq!(machine.read(pad), Err(MemoryError::Freed { address }));
+    assert_eq!(simulator.unload(instance), Err(InstanceError::Unloaded));
+    assert_eq!(simulator.read(pad), Err(MemoryError::Freed { address }));
 
     let none = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
-    let none = machine.load(&Module::from_ptx(none).unwrap()).unwrap();
+    let none = simulator.load(&Module::from_ptx(none).unwrap()).unwrap();
     assert_eq!(text(none.variable::<u8>("x").unwrap_err()), "there is no variable `x`; the module has none");
 }

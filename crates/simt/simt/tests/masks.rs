@@ -1,6 +1,6 @@
 //! Warp operations whose masks do not name the lanes that execute them, in whatever way: as an H100 answers.
 
-use simt::{Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule};
+use simt::{Config, FaultKind, Launch, LaunchError, Module, Schedule, Simulator};
 
 /// Rows: the operation, the kernel, and the result of an H100: for runs of lanes the value, and the same of a second one.
 const RECORDED: &str = include_str!("fixtures/masks.txt");
@@ -73,12 +73,12 @@ fn runs(values: impl Iterator<Item = u32>) -> String {
 
 fn answer(text: &str, schedule: Schedule) -> String {
     let function = Module::from_ptx(text).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config { threads: 1, schedule, ..Config::default() }).unwrap();
+    let mut simulator = Simulator::new(Config { threads: 1, schedule, ..Config::default() }).unwrap();
     // Lanes that store nothing.
-    let out = machine.upload(&[[0xaaaa, 7_u32]; 32].concat()).unwrap();
-    match machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[out.into()])) {
+    let out = simulator.upload(&[[0xaaaa, 7_u32]; 32].concat()).unwrap();
+    match simulator.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[out.into()])) {
         Ok(()) => {
-            let words = machine.read(out).unwrap();
+            let words = simulator.read(out).unwrap();
             let every_other = |first: usize| runs(words.iter().skip(first).step_by(2).copied());
             format!("{} | {}", every_other(0), every_other(1))
         }

@@ -5,7 +5,7 @@ use devices::Latencies;
 use simt::counters::Value;
 
 use simt::matrix::{Arithmetic, Element, Product};
-use simt::{Config, Counters, Launch, LaunchError, Machine, Module};
+use simt::{Config, Counters, Launch, LaunchError, Module, Simulator};
 use simt_timing::CriticalPath;
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n";
@@ -21,10 +21,10 @@ fn kernel(body: &str) -> String {
 
 fn counted(text: &str) -> Result<Counters, LaunchError> {
     let function = Module::from_ptx(text).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let buffer = machine.zeroed::<u32>(32).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let buffer = simulator.zeroed::<u32>(32).unwrap();
     let args = [buffer.into()];
-    machine.launch_counted(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args))
+    simulator.launch_counted(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args))
 }
 
 fn fault(body: &str) -> String {
@@ -56,11 +56,11 @@ fn products_take_time_in_the_model() {
             bulk_store: 0,
             cluster: 0,
         };
-        let mut machine = Machine::new(Config::default()).unwrap();
-        let args = [machine.zeroed::<u32>(32).unwrap().into()];
+        let mut simulator = Simulator::new(Config::default()).unwrap();
+        let args = [simulator.zeroed::<u32>(32).unwrap().into()];
         let path = CriticalPath::new(&function, latencies, 64 << 10, &[]);
         let launch = Launch::new(&function, [1, 1, 1], [128, 1, 1], &args);
-        machine.launch_observed(&launch, path).unwrap().resource_use()
+        simulator.launch_observed(&launch, path).unwrap().resource_use()
     };
     let cases = [
         // 16 x 8 x 16 and 16 x 8 x 8 products of halves, and a quarter of 64 x 64 x 16.

@@ -1,4 +1,4 @@
-//! Memory instructions in small kernels, launched on a machine.
+//! Memory instructions in small kernels, launched on a simulator.
 
 mod allocation;
 mod async_copy;
@@ -12,7 +12,7 @@ mod random;
 mod space;
 mod words;
 
-use simt::{Arg, Buffer, Config, Fault, Launch, LaunchError, Machine, Module};
+use simt::{Arg, Buffer, Config, Fault, Launch, LaunchError, Module, Simulator};
 
 /// A kernel with these parameters and this body, and these variables and functions before it.
 fn text(module: &str, params: &str, body: &str) -> String {
@@ -24,16 +24,16 @@ fn text(module: &str, params: &str, body: &str) -> String {
     )
 }
 
-fn machine(threads: usize) -> Machine {
+fn simulator(threads: usize) -> Simulator {
     let config = Config { threads, ..Config::default() };
-    Machine::new(config).unwrap()
+    Simulator::new(config).unwrap()
 }
 
 /// Launches the kernel of a text.
-fn launch(machine: &mut Machine, text: &str, blocks: u32, threads: u32, args: &[Arg]) -> Result<(), LaunchError> {
+fn launch(simulator: &mut Simulator, text: &str, blocks: u32, threads: u32, args: &[Arg]) -> Result<(), LaunchError> {
     let module = Module::from_ptx(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let function = module.function("k").unwrap_or_else(|error| panic!("{error}\n{text}"));
-    machine.launch(&Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], args).with_shared_bytes(64))
+    simulator.launch(&Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], args).with_shared_bytes(64))
 }
 
 const PARAMS: &str = ".param .u64 in, .param .u64 out";
@@ -53,11 +53,11 @@ const HEAD: &str = "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32
 /// Runs one warp on `input`, and returns the output's `len` bytes or the fault.
 fn outcome_of(module: &str, body: &str, input: &[u8], len: usize) -> Result<Vec<u8>, Box<Fault>> {
     let text = text(module, PARAMS, &format!("{HEAD}{body}"));
-    let mut machine = machine(1);
-    let input = machine.upload(input).unwrap();
-    let output: Buffer<u8> = machine.zeroed(len).unwrap();
-    match launch(&mut machine, &text, 1, 32, &[input.into(), output.into()]) {
-        Ok(()) => Ok(machine.read(output).unwrap()),
+    let mut simulator = simulator(1);
+    let input = simulator.upload(input).unwrap();
+    let output: Buffer<u8> = simulator.zeroed(len).unwrap();
+    match launch(&mut simulator, &text, 1, 32, &[input.into(), output.into()]) {
+        Ok(()) => Ok(simulator.read(output).unwrap()),
         Err(LaunchError::Fault(fault)) => Err(fault),
         Err(error) => panic!("{error}"),
     }

@@ -1,6 +1,6 @@
 //! Kernels and variables are found by the names that people write.
 
-use simt::{LoadError, Machine, Module, demangled};
+use simt::{LoadError, Module, Simulator, demangled};
 
 const KERNELS: [&str; 6] = [
     "_Z5saxpyifPfS_",
@@ -51,7 +51,7 @@ fn a_kernel_is_found_by_each_of_its_names() {
 fn the_nearest_name_is_demangled() {
     let variables: String = KERNELS.iter().map(|name| format!(".visible .global .u32 {name};\n")).collect();
     let module = Module::from_ptx(format!("{HEAD}{variables}.entry k()\n{{\nret;\n}}\n")).unwrap();
-    let instance = Machine::new(Default::default()).unwrap().load(&module).unwrap();
+    let instance = Simulator::new(Default::default()).unwrap().load(&module).unwrap();
     for (wanted, nearest) in [("saxpi", "saxpy(int, float, float*, float*)"), ("plan", "plain")] {
         let error = instance.variable::<u32>(wanted).unwrap_err().to_string();
         assert_eq!(error, format!("there is no variable `{wanted}`; the nearest name is `{nearest}`"));

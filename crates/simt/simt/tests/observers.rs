@@ -4,7 +4,7 @@ use std::any::Any;
 use std::fmt::Write as _;
 
 use simt::observe::{Access, AsyncGroup, BarrierArrival, Boxed, DynObserver, Place, Places, Scope, Site, Step, WarpId};
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 /// Notes what happens, a line each.
 #[derive(Default)]
@@ -105,9 +105,9 @@ fn everything_that_happens_is_told() {
                mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p, %r1, 3;\n@%p exit;\n@!%p bar.warp.sync -1;\nfence.acq_rel.gpu;\n\
                barrier.sync 1, 32;\nadd.u32 %r1, %r1, 9;\nret;\n}\n";
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
     let launch = Launch::new(&function, [1, 1, 1], [4, 1, 1], &[]);
-    let seen = machine.launch_observed(&launch, Boxed(Box::new(Notes::default()))).unwrap();
+    let seen = simulator.launch_observed(&launch, Boxed(Box::new(Notes::default()))).unwrap();
     let notes = seen.0.into_any().downcast::<Notes>().unwrap();
     insta::assert_snapshot!(notes.0);
 }
@@ -124,8 +124,8 @@ fn memory_is_observed_on_the_host_and_by_its_variables() {
                cp.async.ca.shared.global [%r2+4], [%rd1+8], 4;\ncp.async.commit_group;\ncp.async.wait_group 1;\n\
                cp.async.wait_all;\nret;\n}\n";
     let module = Module::from_ptx(ptx).unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let mut observed = machine.observed(Boxed(Box::new(Notes::default())));
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let mut observed = simulator.observed(Boxed(Box::new(Notes::default())));
     let out = observed.upload(&[1u32, 2, 3, 4]).unwrap();
     let own = module.function("k").unwrap();
     let instance = observed.load(&module).unwrap();

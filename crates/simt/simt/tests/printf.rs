@@ -1,6 +1,6 @@
 //! What `printf` prints: texts as C's library has them, and the buffer.
 
-use simt::{Arg, Buffer, Config, Launch, LaunchError, Machine, Module};
+use simt::{Arg, Buffer, Config, Launch, LaunchError, Module, Simulator};
 
 /// Each block prints with the format that lies 8 bytes behind that of the block before, and with the same arguments; one
 /// of them faults then.
@@ -14,7 +14,7 @@ const PRINT: &str = ".version 8.5\n.target sm_90\n.address_size 64\n\
     ld.param.u32 %r2, [faulty];\nsetp.eq.u32 %p, %r0, %r2;\n@%p trap;\nret;\n}\n";
 
 struct Printer {
-    machine: Machine,
+    simulator: Simulator,
     kernel: simt::Function,
     count: Buffer<u32>,
     /// `text0` and so on, 8 bytes each.
@@ -23,18 +23,18 @@ struct Printer {
 
 impl Printer {
     fn new(printf_bytes: u64) -> Self {
-        let mut machine = Machine::new(Config { threads: 2, printf_bytes, ..Config::default() }).unwrap();
+        let mut simulator = Simulator::new(Config { threads: 2, printf_bytes, ..Config::default() }).unwrap();
         let texts: Vec<u8> = (0..8).flat_map(|at| format!("text{at}\0\0\0").into_bytes()).collect();
         let kernel = Module::from_ptx(PRINT).unwrap().function("k").unwrap();
-        Self { count: machine.zeroed(1).unwrap(), texts: machine.upload(&texts).unwrap(), machine, kernel }
+        Self { count: simulator.zeroed(1).unwrap(), texts: simulator.upload(&texts).unwrap(), simulator, kernel }
     }
 
     fn launch(&mut self, formats: &[u8], arguments: &[u8], blocks: u32, faulty: u32) -> Result<(), LaunchError> {
-        let buffers = [formats, arguments].map(|bytes| self.machine.upload(bytes).unwrap());
+        let buffers = [formats, arguments].map(|bytes| self.simulator.upload(bytes).unwrap());
         let args = [buffers[0].into(), buffers[1].into(), self.count.into(), Arg::U32(faulty)];
-        let ended = self.machine.launch(&Launch::new(&self.kernel, [blocks, 1, 1], [1; 3], &args));
+        let ended = self.simulator.launch(&Launch::new(&self.kernel, [blocks, 1, 1], [1; 3], &args));
         for buffer in buffers {
-            self.machine.free(buffer).unwrap();
+            self.simulator.free(buffer).unwrap();
         }
         ended
     }
@@ -42,8 +42,8 @@ impl Printer {
     /// The text of a call, and how many arguments it has taken.
     fn text(&mut self, form: &str, arguments: &[u8]) -> (String, u32) {
         self.launch(format!("{form}\0").as_bytes(), arguments, 1, u32::MAX).unwrap();
-        let text = String::from_utf8(self.machine.take_printed()).unwrap();
-        (text, self.machine.read(self.count).unwrap()[0])
+        let text = String::from_utf8(self.simulator.take_printed()).unwrap();
+        (text, self.simulator.read(self.count).unwrap()[0])
     }
 }
 
@@ -99,10 +99,10 @@ fn the_buffer_keeps_the_last_messages_in_the_order_of_blocks() {
     let mut printer = Printer::new(1 << 20);
     assert!(printer.launch(b"0 \0.....1 \0.....2 \0", &[0], 3, 1).is_err());
     printer.launch(b"next\0", &[0], 1, u32::MAX).unwrap();
-    assert_eq!(printer.machine.take_printed(), b"0 1 next");
+    assert_eq!(printer.simulator.take_printed(), b"0 1 next");
     let mut printer = Printer::new(60);
     let formats: Vec<u8> = (0..10).flat_map(|at| [[b'0' + at; 4], [0; 4]].concat()).collect();
     printer.launch(&formats, &[0], 10, u32::MAX).unwrap();
-    assert_eq!(printer.machine.take_printed(), b"777788889999");
+    assert_eq!(printer.simulator.take_printed(), b"777788889999");
     assert_eq!(printer.text(&"x".repeat(100), &[0]).0, "");
 }

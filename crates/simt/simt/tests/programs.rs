@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use simt::{Arg, Config, Function, Im2col, Launch, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
+use simt::{Arg, Config, Function, Im2col, Launch, Module, Schedule, Simulator, Swizzle, TensorElement, TensorMap};
 use simt_check::{Check, Checks, Extra, Finding};
 
 /// Words of the second argument.
@@ -120,10 +120,10 @@ fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> Result<[u8; 128
 
 impl Program {
     /// The results, and what the checks find.
-    pub(crate) fn run(&self, machine: &mut Machine, checks: Checks) -> Result<(Vec<u32>, Vec<Finding>), String> {
+    pub(crate) fn run(&self, simulator: &mut Simulator, checks: Checks) -> Result<(Vec<u32>, Vec<Finding>), String> {
         let function = self.function.as_ref().map_err(String::clone)?;
-        let out = machine.zeroed::<u32>(self.out).unwrap();
-        let scratch = machine.zeroed::<u32>(SCRATCH_WORDS).unwrap();
+        let out = simulator.zeroed::<u32>(self.out).unwrap();
+        let scratch = simulator.zeroed::<u32>(SCRATCH_WORDS).unwrap();
         let mut args = vec![out.into(), scratch.into()];
         if let Some(facts) = &self.map {
             args.push(Arg::Bytes(tensor_map(facts, scratch.address())?.to_vec()));
@@ -132,22 +132,22 @@ impl Program {
         let launch = launch.with_cooperative(self.cooperative);
         let launch = launch.with_shared_bytes(self.shared);
         let (ran, findings) = match checks.is_empty() {
-            true => (machine.launch(&launch), Vec::new()),
+            true => (simulator.launch(&launch), Vec::new()),
             false => {
-                let sanitized = checks.launch(machine, &launch);
+                let sanitized = checks.launch(simulator, &launch);
                 (sanitized.result.map(drop), sanitized.findings)
             }
         };
-        let result = machine.read(out).unwrap();
-        machine.free(out).unwrap();
-        machine.free(scratch).unwrap();
+        let result = simulator.read(out).unwrap();
+        simulator.free(out).unwrap();
+        simulator.free(scratch).unwrap();
         ran.map(|()| (result, findings)).map_err(|error| error.to_string())
     }
 }
 
-pub(crate) fn machine(schedule: Schedule, threads: usize) -> Machine {
+pub(crate) fn simulator(schedule: Schedule, threads: usize) -> Simulator {
     let config = Config { threads, schedule, time_limit: Some(Duration::from_secs(20)), ..Config::default() };
-    Machine::new(config).unwrap()
+    Simulator::new(config).unwrap()
 }
 
 /// Results as `results.txt` has them: all words of few, or a hash and the first words of many.
@@ -177,15 +177,15 @@ fn expected() -> BTreeMap<String, String> {
 /// Runs all programs, and names those that end otherwise than a GPU's. Those whose results were not yet recorded on one
 /// have to give the same again and again.
 #[track_caller]
-fn check(machines: impl IntoIterator<Item = (Schedule, usize)>) {
+fn check(simulators: impl IntoIterator<Item = (Schedule, usize)>) {
     let programs = programs();
     let mut expected = expected();
     let mut wrong = Vec::new();
-    for (schedule, threads) in machines {
-        let mut machine = machine(schedule, threads);
+    for (schedule, threads) in simulators {
+        let mut simulator = simulator(schedule, threads);
         for program in &programs {
             let name = &program.name;
-            let ran = program.run(&mut machine, Checks::NONE);
+            let ran = program.run(&mut simulator, Checks::NONE);
             match ran.map(|(result, _)| result) {
                 Ok(result) if !expected.contains_key(name) => {
                     println!("{name}: not yet recorded: {}", summary(&result));
@@ -216,11 +216,11 @@ const VOLATILE: [&str; 3] = ["lane_that_serves_the_others", "peterson_lock", "qu
 /// They are right, so no check may accuse them, but of the races that are there.
 #[test]
 fn are_not_accused() {
-    let mut machine = machine(Schedule::Fixed, 1);
+    let mut simulator = simulator(Schedule::Fixed, 1);
     let mut wrong = Vec::new();
     for program in programs() {
         let name = &program.name;
-        let findings = match program.run(&mut machine, Checks::ALL) {
+        let findings = match program.run(&mut simulator, Checks::ALL) {
             Ok((_, findings)) => findings,
             Err(fault) => {
                 wrong.push(format!("{name}: {fault}"));
@@ -234,7 +234,7 @@ fn are_not_accused() {
         let (races, others): (Vec<Finding>, Vec<Finding>) = findings.into_iter().partition(races);
         if VOLATILE.contains(&&**name) {
             let by_ptx = Checks::NONE.with_extra(Extra::PtxVolatile);
-            let findings = program.run(&mut machine, by_ptx).map_or_else(|_| Vec::new(), |(_, findings)| findings);
+            let findings = program.run(&mut simulator, by_ptx).map_or_else(|_| Vec::new(), |(_, findings)| findings);
             wrong.extend(findings.iter().map(|finding| format!("{name}: {finding}")));
         }
         if races.is_empty() && [&RACY[..], &VOLATILE].concat().contains(&&**name) {
@@ -281,14 +281,14 @@ fn where_a_device_has_room_for_few_blocks() {
     let expected = expected();
     for (threads, resident_blocks) in [(1, 1), (2, 2), (2, 3)] {
         let config = Config { threads, resident_blocks, ..Config::default() };
-        let mut machine = Machine::new(config).unwrap();
+        let mut simulator = Simulator::new(config).unwrap();
         for program in all.iter().filter(|program| names.contains(&&*program.name)) {
-            let (result, _) = program.run(&mut machine, Checks::NONE).unwrap();
+            let (result, _) = program.run(&mut simulator, Checks::NONE).unwrap();
             assert_eq!(summary(&result), expected[&program.name], "{}", program.name);
         }
         // Six blocks that all wait for each other.
         let all = all.iter().find(|program| program.name == "grid_barrier_counter");
-        let fault = all.unwrap().run(&mut machine, Checks::NONE).unwrap_err();
+        let fault = all.unwrap().run(&mut simulator, Checks::NONE).unwrap_err();
         assert!(fault.starts_with("deadlock: "), "{fault}");
     }
 }

@@ -7,7 +7,7 @@ mod clusters;
 mod hints;
 mod volatile;
 
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 use simt_check::{Check, Checks, Finding, Sanitized};
 
 /// What is found in a kernel of this body. `%tid` is the thread in its block, `%cta` its block, `%out` the address of 64 KiB
@@ -49,12 +49,12 @@ fn launched(body: &str, grid: u32, block: u32, cluster: u32, checks: Checks) -> 
          {body}\nret;\n}}\n"
     );
     let kernel = Module::from_ptx(text).unwrap().function("kernel").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let out = machine.zeroed::<u32>(1 << 14).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let out = simulator.zeroed::<u32>(1 << 14).unwrap();
     let args = [out.into()];
     let launch = Launch::new(&kernel, [grid, 1, 1], [block, 1, 1], &args);
     let launch = Launch { cluster: Some([cluster, 1, 1]), ..launch };
-    checks.launch(&mut machine, &launch)
+    checks.launch(&mut simulator, &launch)
 }
 
 /// Fails unless the kernel has no race.

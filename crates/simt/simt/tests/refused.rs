@@ -1,6 +1,6 @@
 //! What ptxas refuses is refused by name, with its line and column; and what it takes in other spellings is run.
 
-use simt::{Config, Launch, LoadError, Machine, Module};
+use simt::{Config, Launch, LoadError, Module, Simulator};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
@@ -80,9 +80,9 @@ fn spellings() {
     );
     let module = Module::from_ptx(text).unwrap();
     let function = module.function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let out = machine.zeroed::<u32>(6).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let out = simulator.zeroed::<u32>(6).unwrap();
     let launch = [out.into()];
-    machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &launch)).unwrap();
-    assert_eq!(machine.read(out).unwrap(), [7, 7, 20, 40, 50, 50]);
+    simulator.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &launch)).unwrap();
+    assert_eq!(simulator.read(out).unwrap(), [7, 7, 20, 40, 50, 50]);
 }

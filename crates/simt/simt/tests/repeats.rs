@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use simt::observe::{Access, Observer, Reg, Requests, Site, Step, WarpId};
-use simt::{Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule};
+use simt::{Config, FaultKind, Launch, LaunchError, Module, Schedule, Simulator};
 
 /// A kernel with this body, which stores `%r0` to its thread's element.
 fn kernel(body: &str) -> String {
@@ -21,11 +21,11 @@ fn run(body: &str, blocks: u32, mut check: impl FnMut(Result<Vec<u32>, LaunchErr
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     for schedule in [Schedule::Fixed, Schedule::RoundRobin, Schedule::Random(3)] {
         let config = Config { schedule, resident_blocks: 10, ..Config::default() };
-        let mut machine = Machine::new(config).unwrap();
-        let (out, memory) = (machine.zeroed::<u32>(64).unwrap(), machine.zeroed::<u32>(16).unwrap());
+        let mut simulator = Simulator::new(config).unwrap();
+        let (out, memory) = (simulator.zeroed::<u32>(64).unwrap(), simulator.zeroed::<u32>(16).unwrap());
         let args = [out.into(), memory.into()];
-        let done = machine.launch(&Launch::new(&function, [blocks, 1, 1], [64, 1, 1], &args));
-        check(done.map(|()| machine.read(out).unwrap()));
+        let done = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [64, 1, 1], &args));
+        check(done.map(|()| simulator.read(out).unwrap()));
     }
 }
 
@@ -79,11 +79,12 @@ fn many_warps_that_wait_for_each_other_cost_little() {
     let body = "atom.global.add.u32 %r2, [%memory], 1;\nmov.u32 %r3, %nctaid.x;\nshl.b32 %r3, %r3, 10;\nL:\n\
                 ld.volatile.global.u32 %r0, [%memory];\nsetp.lt.u32 %p0, %r0, %r3;\n@%p0 bra L;";
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config { max_instructions: 1_000_000, threads: 1, ..Config::default() }).unwrap();
-    let (out, memory) = (machine.zeroed::<u32>(1024).unwrap(), machine.zeroed::<u32>(16).unwrap());
+    let mut simulator =
+        Simulator::new(Config { max_instructions: 1_000_000, threads: 1, ..Config::default() }).unwrap();
+    let (out, memory) = (simulator.zeroed::<u32>(1024).unwrap(), simulator.zeroed::<u32>(16).unwrap());
     let args = [out.into(), memory.into()];
-    machine.launch(&Launch::new(&function, [8, 1, 1], [1024, 1, 1], &args)).unwrap();
-    assert_eq!(machine.read(out).unwrap(), [8192; 1024]);
+    simulator.launch(&Launch::new(&function, [8, 1, 1], [1024, 1, 1], &args)).unwrap();
+    assert_eq!(simulator.read(out).unwrap(), [8192; 1024]);
 }
 
 #[test]
@@ -134,12 +135,12 @@ fn a_counter_in_memory_whose_value_is_forgotten() {
 #[test]
 fn all_blocks_of_a_huge_grid_behind_a_fault_are_left_out() {
     let function = Module::from_ptx(kernel("")).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config { max_instructions: 1000, ..Config::default() }).unwrap();
-    let out = machine.zeroed::<u32>(64).unwrap();
+    let mut simulator = Simulator::new(Config { max_instructions: 1000, ..Config::default() }).unwrap();
+    let out = simulator.zeroed::<u32>(64).unwrap();
     let args = [out.into(), out.into()];
     let began = Instant::now();
     let launch = Launch::new(&function, [0x7fff_ffff, 65535, 65535], [64, 1, 1], &args);
-    let error = machine.launch(&launch).unwrap_err().to_string();
+    let error = simulator.launch(&launch).unwrap_err().to_string();
     assert!(error.starts_with("more than 1000 instructions executed"), "{error}");
     assert!(began.elapsed() < Duration::from_secs(20));
 }
@@ -194,11 +195,11 @@ fn an_observer_that_follows_pointers() {
     let body =
         "add.u64 %rd3, %rd0, 0;\nadd.u64 %rd4, %memory, 8;\nld.global.u32 %r0, [%rd4];\nst.global.u32 [%rd3], %r0;";
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let (out, memory) = (machine.zeroed::<u32>(64).unwrap(), machine.zeroed::<u32>(16).unwrap());
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let (out, memory) = (simulator.zeroed::<u32>(64).unwrap(), simulator.zeroed::<u32>(16).unwrap());
     let args = [out.into(), memory.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args);
-    let seen = machine.launch_observed(&launch, Provenance::default()).unwrap().seen;
+    let seen = simulator.launch_observed(&launch, Provenance::default()).unwrap().seen;
     let of = |at: u32| format!("made of the parameter at {at}");
     assert_eq!(seen, ["%rd4".to_owned(), of(8), "%rd3".to_owned(), of(0), "%rd0".to_owned(), of(0)]);
 }

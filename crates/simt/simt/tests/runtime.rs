@@ -1,6 +1,6 @@
 //! What kernels ask of CUDA's runtime on the device: what they print, their faults, and what is refused.
 
-use simt::{Config, Fault, FaultKind, Launch, LaunchError, Machine, Module};
+use simt::{Config, Fault, FaultKind, Launch, LaunchError, Module, Simulator};
 use simt_check::Checks;
 
 const HEAD: &str = ".version 8.5\n.target sm_90\n.address_size 64\n\
@@ -31,17 +31,17 @@ fn kernel(statements: &str) -> String {
 fn run(statements: &str, config: Config, grid: u32, block: u32) -> (Result<Vec<u32>, Fault>, String) {
     let module = Module::from_ptx(kernel(statements)).unwrap();
     let function = module.function("k").unwrap();
-    let mut machine = Machine::new(config).unwrap();
-    let out = machine.zeroed::<u32>(64).unwrap();
+    let mut simulator = Simulator::new(config).unwrap();
+    let out = simulator.zeroed::<u32>(64).unwrap();
     let args = [out.into()];
-    let result = machine.launch(&Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args));
+    let result = simulator.launch(&Launch::new(&function, [grid, 1, 1], [block, 1, 1], &args));
     let result = match result {
-        Ok(()) => Ok(machine.read(out).unwrap()),
+        Ok(()) => Ok(simulator.read(out).unwrap()),
         Err(LaunchError::Fault(fault)) => Err(*fault),
         Err(error) => panic!("{error}"),
     };
-    let printed = String::from_utf8(machine.take_printed()).unwrap();
-    assert_eq!(machine.take_printed(), b"");
+    let printed = String::from_utf8(simulator.take_printed()).unwrap();
+    assert_eq!(simulator.take_printed(), b"");
     (result, printed)
 }
 
@@ -121,13 +121,13 @@ fn the_heap_is_as_large_as_configured_and_each_block_is_freed_once() {
 fn observers_are_not_told_of_memory_that_malloc_does_not_have() {
     let statements = format!("mov.u64 %rd1, 0x7fffffffffffffff;\n{MALLOC}st.global.u64 [%rd0], %rd2;");
     let function = Module::from_ptx(kernel(&statements)).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let out = machine.upload(&[7_u64]).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let out = simulator.upload(&[7_u64]).unwrap();
     let args = [out.into()];
     let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-    let sanitized = Checks::ALL.launch(&mut machine, &launch);
+    let sanitized = Checks::ALL.launch(&mut simulator, &launch);
     assert!(sanitized.result.is_ok() && sanitized.findings.is_empty());
-    assert_eq!(machine.read(out).unwrap(), [0]);
+    assert_eq!(simulator.read(out).unwrap(), [0]);
 }
 
 #[test]
@@ -205,10 +205,10 @@ fn a_cooperative_launch_fits_onto_the_device() {
     let module = Module::from_ptx(kernel("")).unwrap();
     let function = module.function("k").unwrap();
     let config = Config { resident_blocks: 7, ..Config::default() };
-    let mut machine = Machine::new(config).unwrap();
+    let mut simulator = Simulator::new(config).unwrap();
     let args = [simt::Arg::Pointer(0)];
     let launch = |grid| Launch::new(&function, [grid, 1, 1], [32, 1, 1], &args).with_cooperative(true);
-    machine.launch(&launch(7)).unwrap();
-    let refused = machine.launch(&launch(8)).unwrap_err().to_string();
+    simulator.launch(&launch(7)).unwrap();
+    let refused = simulator.launch(&launch(8)).unwrap_err().to_string();
     assert_eq!(refused, "kernel `k`: a cooperative launch of 8 blocks; at most 7 run at a time");
 }

@@ -1,6 +1,6 @@
 //! The check `init` across calls: values that functions are given and return, and what their frames begin with.
 
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{STORED, none, only};
@@ -16,13 +16,13 @@ fn findings(before: &str, body: &str) -> Vec<Finding> {
     );
     let module = Module::from_ptx(text).unwrap_or_else(|error| panic!("{error}"));
     let function = module.function("k").unwrap_or_else(|error| panic!("{error}"));
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let from = machine.uninitialized::<u32>(2).unwrap();
-    let to = machine.uninitialized::<u32>(32).unwrap();
-    machine.write(from, &[7]).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let from = simulator.uninitialized::<u32>(2).unwrap();
+    let to = simulator.uninitialized::<u32>(32).unwrap();
+    simulator.write(from, &[7]).unwrap();
     let args = [from.into(), to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args);
-    let sanitized = Checks::NONE.with(Check::Init).launch(&mut machine, &launch);
+    let sanitized = Checks::NONE.with(Check::Init).launch(&mut simulator, &launch);
     sanitized.result.unwrap();
     sanitized.findings
 }

@@ -1,7 +1,7 @@
 //! The checks `init` and `memory` of asynchronous copies: bulk copies, reductions, tiles of tensors, and what goes to other
 //! blocks of a cluster, each with its correct twin.
 
-use simt::{Arg, Config, Launch, LaunchError, Machine, Module, Swizzle, TensorElement, TensorMap};
+use simt::{Arg, Config, Launch, LaunchError, Module, Simulator, Swizzle, TensorElement, TensorMap};
 use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{STORED, only};
@@ -38,10 +38,10 @@ fn launched(check: &str, body: &str, (blocks, rows, at_to): (u32, u64, bool)) ->
     );
     let module = Module::from_ptx(text).unwrap_or_else(|error| panic!("{error}"));
     let function = module.function("k").unwrap_or_else(|error| panic!("{error}"));
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let from = machine.uninitialized::<u32>(4 * ROW as usize).unwrap();
-    machine.write(from, &[7; 2 * ROW as usize]).unwrap();
-    let to = machine.uninitialized::<u32>(4 * ROW as usize).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let from = simulator.uninitialized::<u32>(4 * ROW as usize).unwrap();
+    simulator.write(from, &[7; 2 * ROW as usize]).unwrap();
+    let to = simulator.uninitialized::<u32>(4 * ROW as usize).unwrap();
     let map = TensorMap {
         element: TensorElement::U32,
         address: if at_to { to.address() } else { from.address() },
@@ -57,7 +57,7 @@ fn launched(check: &str, body: &str, (blocks, rows, at_to): (u32, u64, bool)) ->
     let args = [from.into(), to.into(), map.clone(), map, distance];
     let cluster = (blocks > 1).then_some([blocks, 1, 1]);
     let launch = Launch::new(&function, [blocks, 1, 1], [32, 1, 1], &args).with_cluster(cluster);
-    let sanitized = check.parse::<Checks>().unwrap().launch(&mut machine, &launch);
+    let sanitized = check.parse::<Checks>().unwrap().launch(&mut simulator, &launch);
     (sanitized.findings, sanitized.result.err())
 }
 
@@ -276,13 +276,13 @@ fn null_freed_and_misaligned_addresses_of_copies_are_told() {
                 .shared .align 16 .b8 tile[64];\nld.param.u64 %rd1, [to];\nmov.u64 %rd2, tile;\n\
                 cp.async.bulk.global.shared::cta.bulk_group [%rd1+16], [%rd2], 16;\nret;\n}\n";
     let function = Module::from_ptx(text).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let to = machine.zeroed::<u32>(16).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let to = simulator.zeroed::<u32>(16).unwrap();
     let args = [to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-    assert!(Checks::NONE.with(Check::Memory).launch(&mut machine, &launch).findings.is_empty());
-    machine.free(to).unwrap();
-    let found = Checks::NONE.with(Check::Memory).launch(&mut machine, &launch).findings;
+    assert!(Checks::NONE.with(Check::Memory).launch(&mut simulator, &launch).findings.is_empty());
+    simulator.free(to).unwrap();
+    let found = Checks::NONE.with(Check::Memory).launch(&mut simulator, &launch).findings;
     assert_eq!((found.len(), found[0].ptx_line), (1, 10));
     assert_eq!(found[0].place.as_deref(), Some("16 bytes into an allocation of 64 bytes that was freed"));
 }

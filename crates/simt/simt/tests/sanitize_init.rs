@@ -1,6 +1,6 @@
 //! The check `init`: values that depend on what nobody has written, each with its correct twin.
 
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 use simt_check::{Check, Checks, Finding};
 
 fn init() -> Checks {
@@ -21,13 +21,13 @@ fn module(before: &str, body: &str) -> Module {
 /// `to` are 64 that nobody has written.
 fn findings(before: &str, body: &str) -> Vec<Finding> {
     let function = module(before, body).function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let from = machine.uninitialized::<u32>(64).unwrap();
-    machine.write(from, &[7; 32]).unwrap();
-    let to = machine.uninitialized::<u32>(64).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let from = simulator.uninitialized::<u32>(64).unwrap();
+    simulator.write(from, &[7; 32]).unwrap();
+    let to = simulator.uninitialized::<u32>(64).unwrap();
     let args = [from.into(), to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args).with_shared_bytes(256);
-    let sanitized = init().launch(&mut machine, &launch);
+    let sanitized = init().launch(&mut simulator, &launch);
     sanitized.result.unwrap();
     sanitized.findings
 }
@@ -123,11 +123,11 @@ fn blocks_begin_with_shared_memory_that_nobody_has_written() {
     let body = "mov.u32 %r3, tile;\nadd.s32 %r4, %r3, %r2;\nmov.u32 %r5, %ctaid.x;\nsetp.eq.u32 %p1, %r5, 0;\n\
                 @%p1 st.shared.u32 [%r4], %r1;\nld.shared.u32 %r6, [%r4];\nst.global.u32 [%rd5], %r6;";
     let function = module(before, body).function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let to = machine.zeroed::<u32>(64).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let to = simulator.zeroed::<u32>(64).unwrap();
     let args = [to.into(), to.into()];
     let launch = Launch::new(&function, [2, 1, 1], [64, 1, 1], &args);
-    let found = init().launch(&mut machine, &launch).findings;
+    let found = init().launch(&mut simulator, &launch).findings;
     assert_eq!((found.len(), found[0].block, found[0].times), (1, [1, 0, 0], 64));
 }
 
@@ -280,19 +280,19 @@ fn products_of_matrices_follow_rows_and_columns() {
 #[test]
 fn launches_in_between_are_taken_for_writes() {
     let function = module("", "ld.global.u32 %r3, [%rd4];\nst.global.u32 [%rd5], %r3;").function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let from = machine.uninitialized::<u32>(64).unwrap();
-    let to = machine.uninitialized::<u32>(64).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let from = simulator.uninitialized::<u32>(64).unwrap();
+    let to = simulator.uninitialized::<u32>(64).unwrap();
     let args = [from.into(), to.into()];
     let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args);
     // It stores what nobody has written, which is told once.
-    assert_eq!(init().launch(&mut machine, &launch).findings.len(), 1);
+    assert_eq!(init().launch(&mut simulator, &launch).findings.len(), 1);
     let again = [to.into(), to.into()];
     let second = Launch { args: &again, ..launch };
-    assert!(init().launch(&mut machine, &second).findings.is_empty());
-    assert_eq!(init().launch(&mut machine, &launch).findings.len(), 1);
-    machine.launch(&launch).unwrap();
-    assert!(init().launch(&mut machine, &launch).findings.is_empty());
+    assert!(init().launch(&mut simulator, &second).findings.is_empty());
+    assert_eq!(init().launch(&mut simulator, &launch).findings.len(), 1);
+    simulator.launch(&launch).unwrap();
+    assert!(init().launch(&mut simulator, &launch).findings.is_empty());
 }
 
 #[test]

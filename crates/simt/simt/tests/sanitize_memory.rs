@@ -1,6 +1,6 @@
 //! The check `memory`: accesses outside of the object that the address was made for, each with its correct twin.
 
-use simt::{Arg, Config, Launch, Machine, Module};
+use simt::{Arg, Config, Launch, Module, Simulator};
 use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{none, only};
@@ -28,14 +28,14 @@ fn findings_of(checks: Checks, before: &str, body: &str) -> Vec<Finding> {
     let params = ".param .u64 a, .param .u64 b, .param .u32 n";
     let body = format!("ld.param.u64 %rd1, [a];\nld.param.u64 %rd2, [b];\nld.param.u32 %r1, [n];\n{body}");
     let function = module(before, params, &body).function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let a = machine.zeroed::<u32>(16).unwrap();
-    let b = machine.zeroed::<u32>(16).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let a = simulator.zeroed::<u32>(16).unwrap();
+    let b = simulator.zeroed::<u32>(16).unwrap();
     // From the begin of one to the begin of the other.
     let distance = (b.address() - a.address()) as u32;
     let args = [a.into(), b.into(), distance.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args).with_shared_bytes(64);
-    checks.launch(&mut machine, &launch).findings
+    checks.launch(&mut simulator, &launch).findings
 }
 
 #[track_caller]
@@ -180,13 +180,13 @@ fn a_struct_of_pointers_is_told_by_its_bytes() {
     let body = "ld.param.u64 %rd1, [s+8];\nld.param.u32 %r1, [s+16];\ncvt.u64.u32 %rd2, %r1;\n\
                 add.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], 7;";
     let function = module("", ".param .align 8 .b8 s[24]", body).function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let (a, b) = (machine.zeroed::<u32>(16).unwrap(), machine.zeroed::<u32>(16).unwrap());
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let (a, b) = (simulator.zeroed::<u32>(16).unwrap(), simulator.zeroed::<u32>(16).unwrap());
     let mut run = |offset: u64| {
         let bytes = [b.address(), a.address(), offset].map(u64::to_le_bytes).concat();
         let args = [Arg::Bytes(bytes)];
         let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-        memory().launch(&mut machine, &launch).findings
+        memory().launch(&mut simulator, &launch).findings
     };
     assert!(run(60).is_empty());
     let found = run(b.address() - a.address());
@@ -273,13 +273,13 @@ fn faults_are_findings_with_their_place() {
 fn memory_that_was_freed_is_told() {
     let function =
         module("", ".param .u64 a", "ld.param.u64 %rd1, [a];\nld.global.u32 %r1, [%rd1+12];").function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let a = machine.zeroed::<u32>(16).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let a = simulator.zeroed::<u32>(16).unwrap();
     let args = [a.into()];
     let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-    assert!(memory().launch(&mut machine, &launch).findings.is_empty());
-    machine.free(a).unwrap();
-    let found = memory().launch(&mut machine, &launch).findings;
+    assert!(memory().launch(&mut simulator, &launch).findings.is_empty());
+    simulator.free(a).unwrap();
+    let found = memory().launch(&mut simulator, &launch).findings;
     assert_eq!(found[0].place.as_deref(), Some("12 bytes into an allocation of 64 bytes that was freed"));
 }
 

@@ -1,7 +1,7 @@
 //! Accesses that cannot be done: a sanitized launch skips them, reports them, and goes on.
 
 use simt::memory::POISON;
-use simt::{Config, Launch, LaunchError, Machine, Module};
+use simt::{Config, Launch, LaunchError, Module, Simulator};
 use simt_check::{Check, Checks, Finding, Sanitized};
 
 /// The kernel `k`, whose arguments are two buffers of 64 words. `%rd3` is the address of the thread's word of the first,
@@ -19,13 +19,13 @@ fn module(before: &str, body: &str) -> Module {
 /// What a launch of one block of 64 threads finds, and what the second buffer holds then.
 fn launched(before: &str, body: &str, checks: Checks) -> (Sanitized<()>, Vec<u32>) {
     let function = module(before, body).function("k").unwrap_or_else(|error| panic!("{error}"));
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let a = machine.upload(&[5_u32; 64]).unwrap();
-    let b = machine.upload(&[7_u32; 64]).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let a = simulator.upload(&[5_u32; 64]).unwrap();
+    let b = simulator.upload(&[7_u32; 64]).unwrap();
     let args = [a.into(), b.into()];
     let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args);
-    let sanitized = checks.launch(&mut machine, &launch).map(drop);
-    (sanitized, machine.read(b).unwrap())
+    let sanitized = checks.launch(&mut simulator, &launch).map(drop);
+    (sanitized, simulator.read(b).unwrap())
 }
 
 /// The findings of a launch that reaches its end, and the second buffer.

@@ -1,9 +1,9 @@
 //! The check `sync`: each fault with its twin that is right.
 
-use simt::{Config, Launch, Machine, Module, Schedule};
+use simt::{Config, Launch, Module, Schedule, Simulator};
 use simt_check::{Check, Checks, Finding, Sanitized};
 
-use crate::programs::{machine, programs};
+use crate::programs::{programs, simulator};
 
 /// A kernel `k(out)` with 32 results in `%r0` and these statements.
 fn kernel(body: &str) -> String {
@@ -23,11 +23,11 @@ fn findings(body: &str, threads: u32, schedule: Schedule) -> Vec<Finding> {
 /// The findings of a launch of a cluster of so many blocks.
 fn findings_in(body: &str, (blocks, threads): (u32, u32), schedule: Schedule) -> Vec<Finding> {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config { threads: 1, schedule, ..Config::default() }).unwrap();
-    let out = machine.zeroed::<u32>(1024).unwrap();
+    let mut simulator = Simulator::new(Config { threads: 1, schedule, ..Config::default() }).unwrap();
+    let out = simulator.zeroed::<u32>(1024).unwrap();
     let args = [out.into()];
     let launch = Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &args).with_cluster(Some([blocks, 1, 1]));
-    let Sanitized { result, findings, .. } = Checks::NONE.with(Check::Sync).launch(&mut machine, &launch);
+    let Sanitized { result, findings, .. } = Checks::NONE.with(Check::Sync).launch(&mut simulator, &launch);
     assert!(result.is_ok() || !findings.is_empty(), "{result:?}");
     findings
 }
@@ -80,10 +80,10 @@ fn what_cuda_allows_is_found_on_request() {
     for (body, what) in expected {
         right(body, 64);
         let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
-        let mut machine = Machine::new(Config { threads: 1, ..Config::default() }).unwrap();
-        let args = [machine.zeroed::<u32>(1024).unwrap().into()];
+        let mut simulator = Simulator::new(Config { threads: 1, ..Config::default() }).unwrap();
+        let args = [simulator.zeroed::<u32>(1024).unwrap().into()];
         let launch = Launch::new(&function, [2, 1, 1], [64, 1, 1], &args);
-        let Sanitized { result, findings, .. } = "barriers".parse::<Checks>().unwrap().launch(&mut machine, &launch);
+        let Sanitized { result, findings, .. } = "barriers".parse::<Checks>().unwrap().launch(&mut simulator, &launch);
         result.unwrap();
         let found: Vec<&str> = findings.iter().map(|own| own.what.as_str()).collect();
         assert_eq!(found.len(), usize::from(what.is_some()), "{found:?}");
@@ -340,9 +340,9 @@ fn clusters() {
 fn no_program_is_accused() {
     let mut accused = Vec::new();
     for schedule in [Schedule::Fixed, Schedule::Random(7)] {
-        let mut machine = machine(schedule, 1);
+        let mut simulator = simulator(schedule, 1);
         for program in programs() {
-            let ran = program.run(&mut machine, Checks::NONE.with(Check::Sync));
+            let ran = program.run(&mut simulator, Checks::NONE.with(Check::Sync));
             let (_, findings) = ran.unwrap_or_else(|error| panic!("{}: {error}", program.name));
             accused.extend(findings.iter().map(|finding| format!("{} ({schedule}): {finding}", program.name)));
         }

@@ -4,7 +4,7 @@
 mod recorded;
 
 use simt::memory::texture::{Channels, Filter, Image, Sides, TexelFormat, TextureDescription};
-use simt::{Config, Launch, LoadError, Machine, Module};
+use simt::{Config, Launch, LoadError, Module, Simulator};
 
 const FLOAT: TexelFormat = format(Channels::Float, 32, 1);
 
@@ -23,21 +23,21 @@ fn kernel(body: &str) -> String {
     )
 }
 
-fn run(machine: &mut Machine, handle: u64, body: &str) -> Result<[u32; 4], String> {
+fn run(simulator: &mut Simulator, handle: u64, body: &str) -> Result<[u32; 4], String> {
     let function = Module::from_ptx(kernel(body)).and_then(|module| module.function("k"));
     let function = function.map_err(|error| match error {
         LoadError::Refused { error, .. } => error.message,
         other => other.to_string(),
     })?;
-    let out = machine.zeroed::<[u32; 4]>(1).unwrap();
+    let out = simulator.zeroed::<[u32; 4]>(1).unwrap();
     let args = [handle.into(), out.into()];
     let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-    machine.launch(&launch).map_err(|error| error.to_string())?;
-    Ok(machine.read(out).unwrap()[0])
+    simulator.launch(&launch).map_err(|error| error.to_string())?;
+    Ok(simulator.read(out).unwrap()[0])
 }
 
-fn machine() -> Machine {
-    Machine::new(Config { threads: 1, ..Config::default() }).unwrap()
+fn simulator() -> Simulator {
+    Simulator::new(Config { threads: 1, ..Config::default() }).unwrap()
 }
 
 /// Coordinates, as numbers in PTX.
@@ -56,18 +56,18 @@ fn floats(found: [u32; 4]) -> [f32; 4] {
 }
 
 /// The value 10 y + x of a texel, in 3 rows of 4.
-fn texels(machine: &mut Machine) -> Image {
+fn texels(simulator: &mut Simulator) -> Image {
     let data: Vec<f32> = (0..12).map(|at| (at / 4 * 10 + at % 4) as f32).collect();
-    let address = machine.upload(&data).unwrap().address();
+    let address = simulator.upload(&data).unwrap().address();
     Image::packed(address, FLOAT, Sides::Two([4, 3]))
 }
 
 #[test]
 fn levels_gradients_and_offsets() {
-    let mut machine = machine();
-    let image = texels(&mut machine);
+    let mut simulator = simulator();
+    let image = texels(&mut simulator);
     let texture = TextureDescription { filter: Filter::Linear, ..TextureDescription::new(image) };
-    let handle = machine.texture(texture).unwrap();
+    let handle = simulator.texture(texture).unwrap();
     for (words, coordinates, more, expected) in [
         ("2d.v4.f32.f32", written(&[2.0, 1.25]), "", 9.0),
         ("2d.v4.f32.s32", "3, 2".to_owned(), "", 23.0),
@@ -76,7 +76,7 @@ fn levels_gradients_and_offsets() {
         ("level.2d.v4.f32.f32", written(&[1.5, 1.5]), ", 0f40000000", 11.0),
         ("grad.2d.v4.f32.f32", written(&[1.5, 1.5]), ", {%f1, %f2}, {%f3, %f4}", 11.0),
     ] {
-        let found = run(&mut machine, handle, &tex(words, &coordinates, more)).unwrap();
+        let found = run(&mut simulator, handle, &tex(words, &coordinates, more)).unwrap();
         assert_eq!(floats(found), [expected, 0.0, 0.0, 0.0], "{words} {coordinates}{more}");
     }
 }
@@ -84,9 +84,9 @@ fn levels_gradients_and_offsets() {
 #[test]
 fn formats() {
     use Channels::{Float, Signed, Unsigned};
-    let mut machine = machine();
+    let mut simulator = simulator();
     let bytes: [u8; 16] = [0x80, 0xff, 0x7f, 0x01, 0, 0x3c, 0, 0xc0, 1, 0, 0, 0, 0, 0, 0x80, 0x3f];
-    let texels = machine.upload(&bytes).unwrap();
+    let texels = simulator.upload(&bytes).unwrap();
     let f = |own: f32| own.to_bits();
     let one = f(1.0);
     for (channels, bits, count, x, normalized, expected) in [
@@ -106,70 +106,70 @@ fn formats() {
             normalized_values: normalized,
             ..TextureDescription::new(Image::packed(texels.address(), format, Sides::Linear(side)))
         };
-        let handle = machine.texture(texture).unwrap();
+        let handle = simulator.texture(texture).unwrap();
         let ty = match (channels, normalized) {
             (Float, _) | (_, true) => "f32",
             (Signed, _) => "s32",
             _ => "u32",
         };
         let body = |x| tex(&format!("1d.v4.{ty}.s32"), &format!("{x}"), "");
-        let found = run(&mut machine, handle, &body(x)).unwrap();
+        let found = run(&mut simulator, handle, &body(x)).unwrap();
         assert_eq!(found, expected, "{channels:?} {bits} {count}");
         // Beyond linear memory there are zeros.
-        let found = run(&mut machine, handle, &body(100)).unwrap();
+        let found = run(&mut simulator, handle, &body(100)).unwrap();
         assert_eq!(found[0], 0);
     }
     let half = Image::packed(texels.address(), format(Float, 16, 2), Sides::One(4));
-    let handle = machine.texture(TextureDescription::new(half)).unwrap();
+    let handle = simulator.texture(TextureDescription::new(half)).unwrap();
     let body = "tex.1d.v2.f16x2.s32 {%r4, %r5}, [%rd1, {1}];\n\
                 tex.1d.v4.f16.s32 {%h1, %h2, _, %h3}, [%rd1, 1]; mov.b32 %r6, {%h1, %h2}; cvt.u32.u16 %r7, %h3;";
-    let found = run(&mut machine, handle, body).unwrap();
+    let found = run(&mut simulator, handle, body).unwrap();
     assert_eq!(found, [0xc000_3c00, 0, 0xc000_3c00, 0]);
 }
 
 #[test]
 fn gathers_and_queries() {
-    let mut machine = machine();
-    let image = texels(&mut machine);
-    let handle = machine.texture(TextureDescription::new(image)).unwrap();
-    let surface = machine.surface(image).unwrap();
+    let mut simulator = simulator();
+    let image = texels(&mut simulator);
+    let handle = simulator.texture(TextureDescription::new(image)).unwrap();
+    let surface = simulator.surface(image).unwrap();
     let gather = |more: &str| {
         let at = written(&[2.0, 1.0]);
         format!("tld4.r.2d.v4.f32.f32 {{%r4, %r5, %r6, %r7}}, [%rd1, {{{at}}}]{more};")
     };
-    let found = run(&mut machine, handle, &gather("")).unwrap();
+    let found = run(&mut simulator, handle, &gather("")).unwrap();
     assert_eq!(floats(found), [11.0, 12.0, 2.0, 1.0]);
-    let found = run(&mut machine, handle, &gather(", {1, 1}")).unwrap();
+    let found = run(&mut simulator, handle, &gather(", {1, 1}")).unwrap();
     assert_eq!(floats(found), [22.0, 23.0, 13.0, 12.0]);
     let at = written(&[2.5, 1.0]);
     let body = format!(
         "tex.2d.v4.f32.f32 {{%r4, _, _, _}}|%p1, [%rd1, {{{at}}}]; selp.u32 %r5, 7, 8, %p1; mov.u32 %r6, 0; mov.u32 %r7, 0;"
     );
-    let found = run(&mut machine, handle, &body).unwrap();
+    let found = run(&mut simulator, handle, &body).unwrap();
     assert_eq!(found, [12f32.to_bits(), 7, 0, 0]);
     let queries = "txq.width.b32 %r4, [%rd1]; txq.height.b32 %r5, [%rd1]; txq.depth.b32 %r6, [%rd1];\n\
                    txq.level.width.b32 %r7, [%rd1], 1;";
-    let found = run(&mut machine, handle, queries).unwrap();
+    let found = run(&mut simulator, handle, queries).unwrap();
     assert_eq!(found, [4, 3, 0, 0]);
     let queries =
         "suq.width.b32 %r4, [%rd1]; suq.height.b32 %r5, [%rd1]; suq.array_size.b32 %r6, [%rd1]; mov.u32 %r7, 0;";
-    let found = run(&mut machine, surface, queries).unwrap();
+    let found = run(&mut simulator, surface, queries).unwrap();
     assert_eq!(found, [4, 3, 0, 0]);
 }
 
 #[test]
 fn surfaces() {
-    let mut machine = machine();
+    let mut simulator = simulator();
     let data: Vec<u32> = (0..24).collect();
-    let memory = machine.upload(&data).unwrap();
+    let memory = simulator.upload(&data).unwrap();
     let format = format(Channels::Signed, 32, 2);
     let image = Image { layers: Some(2), ..Image::packed(memory.address(), format, Sides::Two([2, 3])) };
-    let handle = machine.surface(image).unwrap();
+    let handle = simulator.surface(image).unwrap();
     let plain = Image::packed(memory.address(), format, Sides::Two([2, 3]));
-    let plain = machine.surface(plain).unwrap();
+    let plain = simulator.surface(plain).unwrap();
     let one = TexelFormat { count: 1, ..format };
     let one = Image::packed(memory.address(), one, Sides::Two([4, 3]));
-    let one = machine.surface(one).unwrap();
+    let one = simulator.surface(one).unwrap();
     let load = |words: &str, at: &str| {
         format!("suld.b.{words} {{%r4, %r5}}, [%rd1, {{{at}}}]; mov.u32 %r6, 0; mov.u32 %r7, 0;")
     };
@@ -180,12 +180,12 @@ fn surfaces() {
         ("a2d.v2.b32.zero", "0, 16, 0, 0", [0, 0]),
         ("a2d.cg.v2.b8.trap", "0, 12, 0, 0", [3, 0]),
     ] {
-        let found = run(&mut machine, handle, &load(words, at)).unwrap();
+        let found = run(&mut simulator, handle, &load(words, at)).unwrap();
         assert_eq!(found[..2], expected, "{words} {at}");
     }
     let wide = "suld.b.a2d.b64.trap %rd3, [%rd1, {1, 8, 2, 0}]; mov.b64 {%r4, %r5}, %rd3;\n\
                 mov.u32 %r6, 0; mov.u32 %r7, 0;";
-    assert_eq!(run(&mut machine, handle, wide).unwrap()[..2], [22, 23]);
+    assert_eq!(run(&mut simulator, handle, wide).unwrap()[..2], [22, 23]);
 
     let rest = "mov.u32 %r4, 0; mov.u32 %r5, 0; mov.u32 %r6, 0; mov.u32 %r7, 0;";
     for (handle, body, changed, value) in [
@@ -200,18 +200,18 @@ fn surfaces() {
         (plain, "sured.b.or.2d.b32.clamp [%rd1, {4, 2}], 8;", 9, 13),
         (plain, "sured.b.max.2d.u64.trap [%rd1, {8, 2}], 0x7700000001;", 11, 0x77),
     ] {
-        run(&mut machine, handle, &format!("{body}{rest}")).unwrap();
-        assert_eq!(machine.read(memory).unwrap()[changed], value, "{body}");
+        run(&mut simulator, handle, &format!("{body}{rest}")).unwrap();
+        assert_eq!(simulator.read(memory).unwrap()[changed], value, "{body}");
     }
 }
 
 #[test]
 fn what_does_not_fit_is_a_fault() {
-    let mut machine = machine();
-    let memory = machine.upload(&[0u32; 64]).unwrap();
+    let mut simulator = simulator();
+    let memory = simulator.upload(&[0u32; 64]).unwrap();
     let image = Image::packed(memory.address(), FLOAT, Sides::Two([4, 3]));
-    let texture = machine.texture(TextureDescription::new(image)).unwrap();
-    let surface = machine.surface(image).unwrap();
+    let texture = simulator.texture(TextureDescription::new(image)).unwrap();
+    let surface = simulator.surface(image).unwrap();
     let at = written(&[0.0, 0.0]);
     let flat = tex("2d.v4.f32.f32", &at, "");
     let load = "suld.b.2d.b32.trap %r4, [%rd1, {2, 0}];".to_owned();
@@ -229,16 +229,16 @@ fn what_does_not_fit_is_a_fault() {
         (texture, &tex("2d.v4.s32.f32", &at, ""), "the texture returns floating-point numbers"),
         (surface, &load.replace("{2, 0}", "{4, 3}"), "byte 4, row 3, slice 0, layer 0 is outside the surface"),
     ] {
-        let found = run(&mut machine, handle, body).unwrap_err();
+        let found = run(&mut simulator, handle, body).unwrap_err();
         assert!(found.contains(problem), "{found}");
     }
     let huge = Image { pitch: 1 << 63, ..image };
-    assert!(machine.surface(huge).is_err());
-    machine.free(memory).unwrap();
-    let found = run(&mut machine, texture, &flat).unwrap_err();
+    assert!(simulator.surface(huge).is_err());
+    simulator.free(memory).unwrap();
+    let found = run(&mut simulator, texture, &flat).unwrap_err();
     assert!(found.contains(" was freed in kernel"), "{found}");
-    assert!(machine.surface(image).is_err());
+    assert!(simulator.surface(image).is_err());
     let image = Image { pitch: 8, ..image };
-    let error = machine.surface(image).unwrap_err().to_string();
+    let error = simulator.surface(image).unwrap_err().to_string();
     assert!(error.ends_with("a pitch of 8 bytes for rows of 16"), "{error}");
 }

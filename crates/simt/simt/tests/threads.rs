@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use simt::counters::Value;
-use simt::{Config, FaultKind, Launch, LaunchError, Machine, Module, Schedule};
+use simt::{Config, FaultKind, Launch, LaunchError, Module, Schedule, Simulator};
 
 const SCHEDULES: [(Schedule, usize); 6] = [
     (Schedule::Fixed, 1),
@@ -34,11 +34,11 @@ fn kernel(body: &str) -> String {
 fn launch(body: &str, (blocks, threads): (u32, u32), config: Config) -> Result<Vec<u32>, LaunchError> {
     let module = Module::from_ptx(kernel(body)).unwrap();
     let function = module.function("k").unwrap();
-    let mut machine = Machine::new(config).unwrap();
-    let out = machine.zeroed::<u32>((blocks * threads) as usize).unwrap();
-    let shared = machine.zeroed::<u32>(1024).unwrap();
-    machine.launch(&Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &[out.into(), shared.into()]))?;
-    Ok(machine.read(out).unwrap())
+    let mut simulator = Simulator::new(config).unwrap();
+    let out = simulator.zeroed::<u32>((blocks * threads) as usize).unwrap();
+    let shared = simulator.zeroed::<u32>(1024).unwrap();
+    simulator.launch(&Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &[out.into(), shared.into()]))?;
+    Ok(simulator.read(out).unwrap())
 }
 
 /// Every schedule gives each thread this result.
@@ -80,11 +80,11 @@ fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
 fn store_requests(body: &str, (blocks, threads): (u32, u32), expected: u64) {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     for (schedule, host_threads) in SCHEDULES {
-        let mut machine = Machine::new(Config { schedule, threads: host_threads, ..Config::default() }).unwrap();
-        let out = machine.zeroed::<u32>((blocks * threads) as usize).unwrap();
-        let args = [out.into(), machine.zeroed::<u32>(1024).unwrap().into()];
+        let mut simulator = Simulator::new(Config { schedule, threads: host_threads, ..Config::default() }).unwrap();
+        let out = simulator.zeroed::<u32>((blocks * threads) as usize).unwrap();
+        let args = [out.into(), simulator.zeroed::<u32>(1024).unwrap().into()];
         let launch = Launch::new(&function, [blocks, 1, 1], [threads, 1, 1], &args);
-        let counters = machine.launch_counted(&launch).unwrap();
+        let counters = simulator.launch_counted(&launch).unwrap();
         let requests = counters.get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum");
         assert_eq!(requests, Some(Value::Count(expected)), "{schedule:?} on {host_threads} threads: {body}");
     }
@@ -257,7 +257,7 @@ fn calls_without_local_memory_end_too() {
     let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.func f()\n{\n.reg .b32 %r<9>;\nadd.u32 %r1, %r1, 1;\n\
                call f, ();\nret;\n}\n.visible .entry k()\n{\ncall f, ();\nret;\n}\n";
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let error = machine.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[])).unwrap_err().to_string();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let error = simulator.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[])).unwrap_err().to_string();
     assert!(error.starts_with("calls nested too deeply"), "{error}");
 }

@@ -1,4 +1,4 @@
-//! Running on a GPU or on the SIMT machine, through cust: the machine is a simulated GPU of the test's own.
+//! Running on a GPU or on the simulator, through cust: the machine is a simulated GPU of the test's own.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use libcuda::{Kernel, Resources, Simulation, addresses, allow_shared, compiler_l
 use profile::CountedLaunch;
 use simt::counters::SiteCounters;
 use simt::params;
-use simt::{Config, Launch, LaunchError, Machine, Schedule};
+use simt::{Config, Launch, LaunchError, Schedule, Simulator};
 use simt_check::diagnostic::{Diagnostic, Style, texts};
 use simt_check::{Checks, Finding, Sanitized};
 
@@ -30,9 +30,9 @@ const STACK_BYTES: usize = 16 << 10;
 pub(crate) struct Backend {
     loaded: Resources<Loaded>,
     kernels: &'static Kernels,
-    /// The order of threads on the SIMT machine; `None` on a GPU.
+    /// The order of threads on the simulator; `None` on a GPU.
     schedule: Option<Schedule>,
-    /// What the SIMT machine checks kernels for.
+    /// What the simulator checks kernels for.
     checks: Checks,
     name: String,
 }
@@ -65,7 +65,7 @@ impl Backend {
         reaches.is_ok_and(|reaches| reaches != 0)
     }
 
-    /// The SIMT machine with this order of threads; without one, the first GPU.
+    /// The simulator with this order of threads; without one, the first GPU.
     pub(crate) fn open(kernels: &'static Kernels, schedule: Option<Schedule>, checks: Checks) -> Result<Self, String> {
         let simulation = match (schedule, libcuda::status().no_driver()) {
             // Test programs run their tests on all cores already.
@@ -122,7 +122,7 @@ impl Backend {
         self.loaded.with(read, |_, reason| reason)
     }
 
-    /// Runs a kernel to its end, and returns what the SIMT machine counted.
+    /// Runs a kernel to its end, and returns what the simulator counted.
     pub(crate) fn launch(
         &mut self,
         kernel: &str,
@@ -153,8 +153,8 @@ impl Backend {
             let addresses = addresses(&mut arguments);
             if let Some(schedule) = schedule {
                 let mut fault = None;
-                let run = |machine: &mut Machine, launch: &Launch<'_>| {
-                    let Sanitized { result, findings, notes } = run_on_sim(machine, launch, schedule, checks);
+                let run = |simulator: &mut Simulator, launch: &Launch<'_>| {
+                    let Sanitized { result, findings, notes } = run_on_sim(simulator, launch, schedule, checks);
                     // By `print!`, as in `run_on_sim`.
                     notes.iter().for_each(|note| println!("kernel `{kernel}`: {note}"));
                     fault = in_words(&findings, result.as_ref().err());
@@ -172,7 +172,7 @@ impl Backend {
             }
             let ([gx, gy, gz], [bx, by, bz]) = (grid.blocks, grid.threads);
             // SAFETY: as above, and the driver copies them before it returns. A kernel that
-            // would reach the host's memory has failed on the SIMT machine before (`Test::run`).
+            // would reach the host's memory has failed on the simulator before (`Test::run`).
             unsafe { loaded.stream.launch(&own, (gx, gy, gz), (bx, by, bz), grid.shared_bytes, &addresses) }
                 .map_err(&failed)?;
             loaded.stream.synchronize().map_err(failed)?;
@@ -202,20 +202,20 @@ fn in_words(findings: &[Finding], error: Option<&LaunchError>) -> Option<String>
 /// Runs a launch with this order of threads, as long as the machine lets kernels run by itself, and prints what it prints where
 /// tests print.
 fn run_on_sim(
-    machine: &mut Machine,
+    simulator: &mut Simulator,
     launch: &Launch<'_>,
     schedule: Schedule,
     checks: Checks,
 ) -> Sanitized<SiteCounters> {
-    let before = *machine.config_mut();
-    *machine.config_mut() = Config { schedule, max_instructions: Config::default().max_instructions, ..before };
+    let before = *simulator.config_mut();
+    *simulator.config_mut() = Config { schedule, max_instructions: Config::default().max_instructions, ..before };
     let done = match report::of_tests() {
-        Some(report) => report.launch(machine, launch, checks),
-        None => ::report::run(machine, launch, checks),
+        Some(report) => report.launch(simulator, launch, checks),
+        None => ::report::run(simulator, launch, checks),
     };
-    *machine.config_mut() = before;
+    *simulator.config_mut() = before;
     // By `print!`, so that it is shown with the test that it belongs to.
-    print!("{}", String::from_utf8_lossy(&machine.take_printed()));
+    print!("{}", String::from_utf8_lossy(&simulator.take_printed()));
     done
 }
 

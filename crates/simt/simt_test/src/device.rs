@@ -69,7 +69,7 @@ impl Device {
     ///
     /// # Errors
     /// When there is no such kernel, when the arguments do not fit its parameters, when no device can launch such a grid,
-    /// and when the kernel fails; on the SIMT machine the error has the thread and the line of the kernel.
+    /// and when the kernel fails; on the simulator the error has the thread and the line of the kernel.
     #[track_caller]
     pub fn launch(&mut self, kernel: &str, grid: Grid, values: Values) -> Result<Launched> {
         let counted = located(self.backend.launch(kernel, grid, &values.0))?;

@@ -37,7 +37,7 @@ impl Kernels {
     ///
     /// # Errors
     /// When there is no crate, when it does not compile for the device, when this machine lacks the device's compiler, and
-    /// when the SIMT machine cannot read the PTX.
+    /// when the simulator cannot read the PTX.
     #[track_caller]
     pub fn build(builder: CudaBuilder) -> Result<&'static Self> {
         located(build(builder))
@@ -46,7 +46,7 @@ impl Kernels {
     /// Kernels that are PTX already.
     ///
     /// # Errors
-    /// When the SIMT machine cannot read the PTX; it names the line.
+    /// When the simulator cannot read the PTX; it names the line.
     #[track_caller]
     pub fn from_ptx(ptx: impl Into<String>) -> Result<&'static Self> {
         located(from_ptx(ptx.into()))
@@ -64,7 +64,7 @@ fn from_ptx(ptx: String) -> Result<&'static Kernels, String> {
     Ok(Box::leak(Box::new(Kernels { ptx, module })))
 }
 
-/// What is said of PTX that the SIMT machine does not run.
+/// What is said of PTX that the simulator does not run.
 pub(crate) fn refused(error: LoadError) -> String {
     let drawn = Diagnostic::of_load_error(&error, "PTX").text(Style::of_terminal(false));
     if drawn.lines().count() > 1 { format!("\n{drawn}") } else { error.to_string() }

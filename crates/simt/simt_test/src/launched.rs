@@ -20,7 +20,7 @@ impl Launched {
     }
 
     /// Makes sure that a counter of the launch lies in a range: `..=4.0`, `..=0`, `1000..2000`. So a test notices a change that
-    /// breaks coalescing or brings bank conflicts. The SIMT machine counts as Nsight Compute does; on a GPU, nothing is counted
+    /// breaks coalescing or brings bank conflicts. The simulator counts as Nsight Compute does; on a GPU, nothing is counted
     /// and the test goes on.
     ///
     /// # Errors

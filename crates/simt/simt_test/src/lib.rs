@@ -22,7 +22,7 @@
 //! ```
 //!
 //! [`kernels!`] compiles the crate that it stands in to PTX, once in each test program. [`Test::run`] runs the body for
-//! each size on the SIMT machine `simt`, which needs no GPU and [checks](Test::checks) what kernels do for accesses
+//! each size on the simulator `simt`, which needs no GPU and [checks](Test::checks) what kernels do for accesses
 //! out of bounds, values that nobody wrote, data races and threads that wait for ever, and then on the first GPU, if there is one. The environment variable [`DEVICE`] chooses one
 //! of the two. An [`Error`] begins with the line of the test that it comes from.
 //!
@@ -56,11 +56,11 @@ pub use simt_check::{Check, Checks};
 use backend::Backend;
 use error::located;
 
-/// The environment variable that chooses where tests run: `sim`, `gpu`, or, if it is not set, `all`: the SIMT machine, and
+/// The environment variable that chooses where tests run: `sim`, `gpu`, or, if it is not set, `all`: the simulator, and
 /// the GPU where there is one.
 ///
 /// On some systems a GPU reaches the host's memory by the host's own addresses, and a kernel that takes a number for an
-/// address would write into the test program. There the SIMT machine comes first always, and checks that kernels access
+/// address would write into the test program. There the simulator comes first always, and checks that kernels access
 /// their buffers only.
 pub const DEVICE: &str = "SIMT_TEST_DEVICE";
 
@@ -100,7 +100,7 @@ pub struct Test {
 }
 
 impl Test {
-    /// A test of these kernels, of size 0, with equal results, on the SIMT machine's fixed schedule.
+    /// A test of these kernels, of size 0, with equal results, on the simulator's fixed schedule.
     pub fn new(kernels: &'static Kernels) -> Self {
         Self { kernels, sizes: vec![0], tolerance: 0.0, schedules: vec![Schedule::Fixed], checks: Checks::ALL }
     }
@@ -115,14 +115,14 @@ impl Test {
         Self { tolerance, ..self }
     }
 
-    /// Runs the body under so many further orders of the threads on the SIMT machine, chosen at random: where results
+    /// Runs the body under so many further orders of the threads on the simulator, chosen at random: where results
     /// depend on the order, the kernel has a race.
     pub fn schedules(self, count: u64) -> Self {
         let random = (1..=count).map(Schedule::Random);
         Self { schedules: std::iter::once(Schedule::Fixed).chain(random).collect(), ..self }
     }
 
-    /// Lets the SIMT machine check kernels for these faults only, which need not show in results; without this, for all: accesses
+    /// Lets the simulator check kernels for these faults only, which need not show in results; without this, for all: accesses
     /// outside of their object, values that nobody wrote, data races, and barriers that threads do not come to as they have to.
     pub fn checks(self, checks: Checks) -> Self {
         Self { checks, ..self }

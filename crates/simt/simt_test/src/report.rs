@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 use devices::Description;
 use report::Report;
 
-/// The environment variable that names the file of a report about the kernels that tests launch on the SIMT machine:
+/// The environment variable that names the file of a report about the kernels that tests launch on the simulator:
 /// `report.html`, `report.json` or `report.csv`. Relative to the package's folder. The second test program of a run writes
 /// `report-2.html`.
 pub const REPORT: &str = "SIMT_TEST_REPORT";

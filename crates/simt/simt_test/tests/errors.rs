@@ -19,7 +19,7 @@ const TRIPLE: &str = "
         ret;
     }";
 
-/// Runs a body on the kernels above, on the SIMT machine and for sizes 3 and 5.
+/// Runs a body on the kernels above, on the simulator and for sizes 3 and 5.
 #[track_caller]
 fn run<R>(body: impl FnMut(&mut Device) -> Result<R>) -> Result {
     Test::new(Kernels::from_ptx(TRIPLE)?).sizes([3, 5]).schedules(1).run(body)

@@ -33,7 +33,7 @@ use devices::{Latencies, Rates};
 use rustc_hash::FxHashSet;
 use simt::counters::{Banks, SECTOR};
 use simt::observe::Site;
-use simt::{Function, Launch, LaunchError, Machine};
+use simt::{Function, Launch, LaunchError, Simulator};
 
 use asynchronous::{BulkCopyTraffic, Units};
 pub use cost::{Cost, Pipe};
@@ -192,10 +192,10 @@ impl CriticalPath {
     /// Runs a kernel to its end, and follows its critical path.
     ///
     /// # Errors
-    /// Those of [`Machine::launch_observed`].
-    pub fn launch(self, machine: &mut Machine, launch: &Launch<'_>) -> Result<Self, LaunchError> {
+    /// Those of [`Simulator::launch_observed`].
+    pub fn launch(self, simulator: &mut Simulator, launch: &Launch<'_>) -> Result<Self, LaunchError> {
         // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
-        machine.launch_observed(launch, self)
+        simulator.launch_observed(launch, self)
     }
 
     /// Has the block wait for the tensor cores and for what makes bulk copies, which do so much in a clock.

@@ -103,7 +103,7 @@ pub type Times = BTreeMap<String, f64>;
 ///
 /// # Errors
 /// [`Error`] when there is no `ptxas`, when the device does not support a rung that was requested by
-/// name, and when it supports none of the rungs; when the SIMT machine fails.
+/// name, and when it supports none of the rungs; when the simulator fails.
 pub fn ladder(
     kernels: &'static Kernels,
     device: &Description,
@@ -153,7 +153,7 @@ pub fn ladder(
 /// multiprocessor. [`Prediction::refusal`] says which times are not predictions.
 ///
 /// # Errors
-/// [`Error::Engine`] when the SIMT machine fails.
+/// [`Error::Engine`] when the simulator fails.
 pub fn launches(
     kernels: &'static Kernels,
     device: &Description,
@@ -181,7 +181,7 @@ fn entries(
 /// for blocks outside of the sample, or the model [refuses](Prediction::refusal) it.
 ///
 /// # Errors
-/// When the device is unknown, and when the SIMT machine cannot hold the problem.
+/// When the device is unknown, and when the simulator cannot hold the problem.
 pub fn each_launch(
     kernels: &'static Kernels,
     device: &Description,

@@ -1,4 +1,4 @@
-//! The resources that a launch uses, sampled by running some of its blocks on the SIMT machine.
+//! The resources that a launch uses, sampled by running some of its blocks on the simulator.
 
 use devices::Description;
 use profile::sample::{self, Sample};
@@ -16,9 +16,9 @@ use engine::run::Session;
 pub const INSTRUCTIONS: u64 = 20_000_000;
 /// The most warp instructions of a sample next to a run, which a prediction must not slow down.
 pub const FEW_INSTRUCTIONS: u64 = 500_000;
-/// Products of matrices that take the SIMT machine as long as an instruction of a warp.
+/// Products of matrices that take the simulator as long as an instruction of a warp.
 const PRODUCTS: u64 = 2;
-/// A problem on the SIMT machine, whose launches are sampled.
+/// A problem on the simulator, whose launches are sampled.
 pub struct Sampler<'a> {
     session: Session<'a, Sim>,
     device: &'a Description,
@@ -53,9 +53,9 @@ impl<'a> Sampler<'a> {
         let filled = (geometry(launch), entry.occupancy.blocks.max(1));
         let session = &mut self.session;
         let mut observe = |chosen: Option<&[u64]>| {
-            session.launch_with(rung, launch, |machine, prepared| {
+            session.launch_with(rung, launch, |simulator, prepared| {
                 let path = sample::path(prepared.function, device, ranges, filled, entry.static_shared_bytes);
-                path.launch(machine, &prepared.with_blocks(chosen))
+                path.launch(simulator, &prepared.with_blocks(chosen))
             })
         };
         let all = launch.blocks();

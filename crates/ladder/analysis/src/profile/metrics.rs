@@ -26,7 +26,7 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
         Some(own) if name.starts_with("ptx_") => (Source::Same, missing(PTX_ONLY), own.text),
         Some(own) => (Source::Same, Source::Same, own.text),
         None if on_gpu && looks_like_nsights(name) => {
-            let not_on_sim = missing("the SIMT machine does not count it");
+            let not_on_sim = missing("the simulator does not count it");
             (not_on_sim, Source::Same, "as `ncu --query-metrics` has it")
         }
         None => return Err(unknown(name)),
@@ -46,7 +46,7 @@ fn unknown(name: &str) -> Error {
     let nearest = nearest(name);
     if nearest.is_empty() && looks_like_nsights(name) {
         return Error::Request(format!(
-            "the SIMT machine does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
+            "the simulator does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
         ));
     }
     let hint = near(&nearest, "`ladder why --counters --explain` names those that are shown");

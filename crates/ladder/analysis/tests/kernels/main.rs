@@ -75,12 +75,12 @@ impl Case {
     }
 
     fn profile(&self) -> LaunchProfile {
-        let OpenLaunches { mut machine, launches, .. } = self.open();
+        let OpenLaunches { mut simulator, launches, .. } = self.open();
         let recorded = RECORDED.get(&self.kernel);
         let mut usage = Usage { shared_bytes: launches[0].function.program().shared_bytes, ..Usage::default() };
         usage.registers = recorded.map_or(0, |own| own.registers);
         let watch = Watch { usage: Some(usage), ..Watch::new(Description::open("h100").unwrap()) };
-        let done = record(&mut machine, &launches[0].launch(), watch);
+        let done = record(&mut simulator, &launches[0].launch(), watch);
         done.unwrap_or_else(|error| panic!("{}: {error}", self.kernel))
     }
 }
@@ -129,7 +129,7 @@ static RECORDED: LazyLock<BTreeMap<String, Recorded>> = LazyLock::new(|| {
     all.map(|own: Recorded| (own.kernel.clone(), own)).collect()
 });
 
-/// All kernels with what was recorded of their launches on the SIMT machine.
+/// All kernels with what was recorded of their launches on the simulator.
 static PROFILES: LazyLock<Vec<(Case, LaunchProfile)>> = LazyLock::new(|| {
     cases().into_iter().map(|own| (own.profile(), own)).map(|(profile, own)| (own, profile)).collect()
 });
@@ -273,7 +273,7 @@ impl OnDevice {
                 _ => Arg::U64(u64::from_le_bytes(bytes[..].try_into().unwrap())),
             },
             pointer => {
-                let allocation = opened.machine.memory().find(pointer.words()[0]).unwrap();
+                let allocation = opened.simulator.memory().find(pointer.words()[0]).unwrap();
                 let mut bytes = vec![0; allocation.bytes as usize];
                 allocation.read(0, &mut bytes);
                 buffers.push(device.alloc(bytes.len()).unwrap());
@@ -301,7 +301,7 @@ impl OnDevice {
 
     /// Runs it, and returns its time in nanoseconds on a device that has a clock.
     fn run(&self, device: &mut dyn Device) -> Option<f64> {
-        // SAFETY: the test on the SIMT machine sees that the kernel accesses only these buffers.
+        // SAFETY: the test on the simulator sees that the kernel accesses only these buffers.
         let done = unsafe { device.launch(&self.launch, &self.buffers) };
         done.unwrap_or_else(|error| panic!("{}: {error}", self.launch.entry)).time_ns
     }

@@ -37,7 +37,7 @@ use report::sources::SourceFiles;
 use report::svg;
 use report::words::how_near;
 
-/// The most instructions of warps that are counted of a ladder: the SIMT machine takes some ten seconds for them.
+/// The most instructions of warps that are counted of a ladder: the simulator takes some ten seconds for them.
 const INSTRUCTIONS: f64 = 3e8;
 /// The most figures of a kind that are shown of a rung.
 const MOST: usize = 4;
@@ -209,7 +209,7 @@ impl LadderCollector<'_> {
         !self.selection.ladder.shown.pictures
     }
 
-    /// The plan of a smaller problem for the counters, where the whole one would take the SIMT machine too long.
+    /// The plan of a smaller problem for the counters, where the whole one would take the simulator too long.
     fn counted_plan(&self) -> Result<Option<Plan>, Error> {
         let predictions = self.timed.predictions.iter();
         let instructions: f64 = predictions.map(|own| own.sample.instructions()).sum();

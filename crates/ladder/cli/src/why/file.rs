@@ -59,7 +59,7 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     let device = Description::open(&on).map_err(analysis::Error::from)?;
     let built_in = built_in(launch.file(), env)?;
     let opened = built_in.as_ref().map_or_else(|| launch.open(), |module| launch.open_module(module));
-    let OpenLaunches { mut machine, launches, .. } = match opened {
+    let OpenLaunches { mut simulator, launches, .. } = match opened {
         Ok(opened) => opened,
         Err(failure) => return Ok(failure.report(to.err)),
     };
@@ -78,8 +78,8 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
             usage: usage_of(&own.function, &device.arch).ok().map(analysis::occupancy::counted),
             ..Watch::new(device.clone())
         };
-        let done = profile::record(&mut machine, &own.launch(), watch);
-        to.err.write_all(&machine.take_printed())?;
+        let done = profile::record(&mut simulator, &own.launch(), watch);
+        to.err.write_all(&simulator.take_printed())?;
         match done {
             // The launches before it are shown.
             Err(profile::Error::Launch(error)) => {

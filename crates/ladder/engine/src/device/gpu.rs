@@ -14,7 +14,7 @@ use cust::memory::{AsyncCopyDestination, CopyDestination, DeviceBuffer, LockedBu
 use cust::module::Module;
 use libcuda::{Resources, Simulation, Status};
 use ptx::extract::SourceLines;
-use simt::{Machine, Schedule};
+use simt::{Schedule, Simulator};
 use simt_check::{Checks, Finding, Sanitized};
 
 use super::code::Codes;
@@ -50,10 +50,10 @@ pub struct Cuda<const SIMULATED: bool> {
     schedule: Schedule,
 }
 
-/// A GPU of the machine.
+/// A GPU of the simulator.
 pub type Gpu = Cuda<false>;
 
-/// The SIMT machine, which runs the same PTX on the CPU, warp by warp: a simulated GPU of one's own.
+/// The simulator, which runs the same PTX on the CPU, warp by warp: a simulated GPU of one's own.
 pub type Sim = Cuda<true>;
 
 impl Gpu {
@@ -325,10 +325,10 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         if SIMULATED && (self.is_counting || !self.checks.is_empty() || self.schedule != Schedule::Fixed) {
             let (checks, schedule, mut found, mut left) = (self.checks, self.schedule, Vec::new(), Vec::new());
-            let count = |machine: &mut Machine, prepared: &simt::Launch<'_>| {
-                let usual = mem::replace(&mut machine.config_mut().schedule, schedule);
-                let Sanitized { result, findings, notes } = checks.launch(machine, prepared);
-                machine.config_mut().schedule = usual;
+            let count = |simulator: &mut Simulator, prepared: &simt::Launch<'_>| {
+                let usual = mem::replace(&mut simulator.config_mut().schedule, schedule);
+                let Sanitized { result, findings, notes } = checks.launch(simulator, prepared);
+                simulator.config_mut().schedule = usual;
                 (found, left) = (findings, notes);
                 result
             };
@@ -346,7 +346,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
             }
             state.launch(launch, bound)
         })?;
-        // The SIMT machine has no clock of its own.
+        // The simulator has no clock of its own.
         Ok(if SIMULATED { LaunchResult::default() } else { timed })
     }
 

@@ -327,12 +327,12 @@ pub trait Device {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(not(target_family = "wasm"), derive(clap::ValueEnum))]
 pub enum Choice {
-    /// The first GPU if there is one, else the SIMT machine.
+    /// The first GPU if there is one, else the simulator.
     #[default]
     Auto,
     /// The first GPU.
     Gpu,
-    /// The SIMT machine: the kernels' PTX run on the CPU, and counted instead of timed.
+    /// The simulator: the kernels' PTX run on the CPU, and counted instead of timed.
     Sim,
 }
 

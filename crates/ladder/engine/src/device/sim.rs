@@ -4,7 +4,7 @@ use devices::{Description, Limits};
 use libcuda::{DEFAULT_DEVICE, Kernel, Simulation};
 use ptx::extract::SourceLines;
 use simt::observe::Observer;
-use simt::{Function, LaunchError, Machine};
+use simt::{Function, LaunchError, Simulator};
 
 use super::code::Codes;
 use super::gpu::{Sim, State};
@@ -29,7 +29,7 @@ impl Sim {
     /// # Errors
     /// [`Error::Device`] when the host cannot start the threads.
     pub fn open_as(kernels: &'static Kernels, threads: usize, capability: Option<(u32, u32)>) -> Result<Self, Error> {
-        let failed = |error| Error::device("starting the SIMT machine", error);
+        let failed = |error| Error::device("starting the simulator", error);
         Self::open_with(kernels, Simulation::new(threads).map_err(failed)?, capability, None)
     }
 
@@ -39,7 +39,7 @@ impl Sim {
     /// # Errors
     /// [`Error::Device`] when the description has no board, and when the host cannot start the threads.
     pub fn open_device(kernels: &'static Kernels, threads: usize, device: &Description) -> Result<Self, Error> {
-        let failed = |error| Error::device("starting the SIMT machine", error);
+        let failed = |error| Error::device("starting the simulator", error);
         let limits = Limits::named(&device.arch).map_err(|error| failed(error.to_string()))?;
         let simulation = Simulation::of(device, threads).map_err(failed)?;
         Self::open_with(kernels, simulation, Some(limits.capability), Some(device.multiprocessors))
@@ -58,7 +58,7 @@ impl Sim {
         if device == DeviceProperties::default() {
             return Self::open_as(kernels, threads, capability);
         }
-        let failed = |error| Error::device("starting the SIMT machine", error);
+        let failed = |error| Error::device("starting the simulator", error);
         let usual = Description::open(DEFAULT_DEVICE).map_err(|error| failed(error.to_string()))?;
         let description = Description { multiprocessors: device.multiprocessors, ..usual };
         let simulation = Simulation::of(&description, threads).map_err(failed)?;
@@ -80,8 +80,8 @@ impl Sim {
         multiprocessors: Option<u32>,
     ) -> Result<Self, Error> {
         let name = match simulation.threads() {
-            1 => "SIMT machine, 1 host thread".to_owned(),
-            count => format!("SIMT machine, {count} host threads"),
+            1 => "simt, 1 host thread".to_owned(),
+            count => format!("simt, {count} host threads"),
         };
         let info = DeviceInfo { kind: "sim", name, multiprocessors, ..DeviceInfo::default() };
         // Source lines are kept, so that faults can name the lines of Rust.
@@ -104,12 +104,12 @@ impl Sim {
         chosen: Option<&[u64]>,
         observer: impl FnOnce(&Function) -> O,
     ) -> Result<O, Error> {
-        self.launch_with(launch, bound, |machine, prepared| {
-            machine.launch_observed(&prepared.with_blocks(chosen), observer(prepared.function))
+        self.launch_with(launch, bound, |simulator, prepared| {
+            simulator.launch_observed(&prepared.with_blocks(chosen), observer(prepared.function))
         })
     }
 
-    /// Lets `run` run a launch on the machine.
+    /// Lets `run` run a launch on the simulator.
     ///
     /// # Errors
     /// When [`Sim::observe`] fails.
@@ -117,7 +117,7 @@ impl Sim {
         &mut self,
         launch: &Launch,
         bound: &[BufferId],
-        run: impl FnOnce(&mut Machine, &simt::Launch<'_>) -> Result<R, LaunchError>,
+        run: impl FnOnce(&mut Simulator, &simt::Launch<'_>) -> Result<R, LaunchError>,
     ) -> Result<R, Error> {
         self.with(Some(launch), |state| state.launch_with(launch, bound, run))
     }
@@ -142,20 +142,20 @@ impl Sim {
 }
 
 impl State {
-    /// Lets `run` run a kernel on the simulated GPU's machine.
+    /// Lets `run` run a kernel on the simulated GPU's simulator.
     pub(super) fn launch_with<R>(
         &mut self,
         launch: &Launch,
         bound: &[BufferId],
-        run: impl FnOnce(&mut Machine, &simt::Launch<'_>) -> Result<R, LaunchError>,
+        run: impl FnOnce(&mut Simulator, &simt::Launch<'_>) -> Result<R, LaunchError>,
     ) -> Result<R, Error> {
         let Launch { grid, block, shared_bytes, .. } = *launch;
         let most = self.most_instructions;
-        let run = |machine: &mut Machine, launch: &simt::Launch<'_>| {
-            let usual = machine.config_mut().max_instructions;
-            machine.config_mut().max_instructions = most.unwrap_or(usual);
-            let result = run(machine, launch);
-            machine.config_mut().max_instructions = usual;
+        let run = |simulator: &mut Simulator, launch: &simt::Launch<'_>| {
+            let usual = simulator.config_mut().max_instructions;
+            simulator.config_mut().max_instructions = most.unwrap_or(usual);
+            let result = run(simulator, launch);
+            simulator.config_mut().max_instructions = usual;
             result
         };
         self.prepare(launch, bound, |function, args, _, _| {

@@ -299,7 +299,7 @@ fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable:
         buffer.allocated_bytes() * (1 + u64::from(is_copied))
     });
     let need: u64 = need.sum();
-    // The host keeps the inputs and outputs too. For the SIMT machine, the host's memory is also the device's.
+    // The host keeps the inputs and outputs too. For the simulator, the host's memory is also the device's.
     let on_host: u64 = buffers.iter().map(|buffer| buffer.bytes).sum();
     let simulated = if device.info().kind == "sim" { need } else { 0 };
     for (place, need, free) in

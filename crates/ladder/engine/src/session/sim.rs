@@ -1,7 +1,7 @@
-//! What a session can do on the SIMT machine and on no other device.
+//! What a session can do on the simulator and on no other device.
 
 use simt::observe::Observer;
-use simt::{Function, LaunchError, Machine};
+use simt::{Function, LaunchError, Simulator};
 
 use super::{Buffers, Session};
 use crate::device::{Checks, Device, Finding, Sim};
@@ -10,7 +10,7 @@ use crate::launch::Launch;
 use crate::problem::Verdict;
 use crate::registry::Rung;
 
-/// Launches on the SIMT machine can be observed.
+/// Launches on the simulator can be observed.
 impl Session<'_, Sim> {
     /// Launches once, as [`Session::check`] does, with an observer: [`Sim::observe`].
     ///
@@ -36,7 +36,7 @@ impl Session<'_, Sim> {
         &mut self,
         rung: &Rung,
         launch: &Launch,
-        run: impl FnOnce(&mut Machine, &simt::Launch<'_>) -> Result<R, LaunchError>,
+        run: impl FnOnce(&mut Simulator, &simt::Launch<'_>) -> Result<R, LaunchError>,
     ) -> Result<R, Error> {
         self.buffers.prepare_poisoned()?;
         let (device, ids) = self.buffers.for_launch_of(rung);

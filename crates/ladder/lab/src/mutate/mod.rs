@@ -91,7 +91,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         Vec::new()
     };
     let run = Run { outcomes: &outcomes, unused, threads, took: begin.elapsed() };
-    let device = DeviceInfo { kind: "sim", name: "SIMT machine".to_owned(), ..DeviceInfo::default() };
+    let device = DeviceInfo { kind: "sim", name: "simt".to_owned(), ..DeviceInfo::default() };
     let document = show::document(&run, (env.provenance)(&device));
     let mut printer = Printer::new(args.format, env.style(), to.out);
     printer.show(&document)?;

@@ -128,7 +128,7 @@ impl PredictionReport<'_> {
         let arch = &device.arch;
         let mut lines = vec![format!("on {} ({arch})", device.name)];
         lines.push(format!(
-            "predicted by counters of the SIMT machine, the registers that ptxas gives for {arch}, and a \
+            "predicted by counters of the simulator, the registers that ptxas gives for {arch}, and a \
              model whose constants were {origin}: {:.1} % of the memory's bandwidth, {:.1} % of the issue slots, a sector \
              written as {:.2} read, {:.0} cycles around a block, exponent {:.2}",
             model.memory_share * 100.0,

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use cuda_builder::{CudaBuilder, NvvmArch};
-use simt::{Arg, Buffer, Config, Element, Launch, LaunchError, Machine, Module};
+use simt::{Arg, Buffer, Config, Element, Launch, LaunchError, Module, Simulator};
 
 use crate::krate;
 
@@ -14,10 +14,10 @@ static PTX: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// What a kernel prints, and the fault with which it ends.
-fn outcome(machine: &mut Machine, kernel: &str, threads: u32, args: &[Arg]) -> (String, Option<String>) {
+fn outcome(simulator: &mut Simulator, kernel: &str, threads: u32, args: &[Arg]) -> (String, Option<String>) {
     let function = Module::from_ptx(PTX.as_str()).unwrap().function(kernel).unwrap();
-    let ended = machine.launch(&Launch::new(&function, [1; 3], [threads, 1, 1], args));
-    let printed = String::from_utf8(machine.take_printed()).unwrap();
+    let ended = simulator.launch(&Launch::new(&function, [1; 3], [threads, 1, 1], args));
+    let printed = String::from_utf8(simulator.take_printed()).unwrap();
     match ended {
         Ok(()) => (printed, None),
         Err(LaunchError::Fault(fault)) => (printed, Some(fault.to_string())),
@@ -27,22 +27,22 @@ fn outcome(machine: &mut Machine, kernel: &str, threads: u32, args: &[Arg]) -> (
 
 /// The values that a kernel writes to its first parameter.
 fn results<T: Element>(kernel: &str, threads: u32, len: usize, args: &[Arg]) -> Vec<T> {
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let out: Buffer<T> = machine.zeroed(len).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let out: Buffer<T> = simulator.zeroed(len).unwrap();
     let args = [&[out.into()], args].concat();
-    assert_eq!(outcome(&mut machine, kernel, threads, &args), (String::new(), None), "{kernel}");
-    machine.read(out).unwrap()
+    assert_eq!(outcome(&mut simulator, kernel, threads, &args), (String::new(), None), "{kernel}");
+    simulator.read(out).unwrap()
 }
 
 #[track_caller]
 fn assert_fault(kernel: &str, args: &[Arg], parts: &[&str]) {
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let data: Buffer<u32> = machine.zeroed(4).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let data: Buffer<u32> = simulator.zeroed(4).unwrap();
     let args: Vec<Arg> = match kernel {
         "asserts" | "panics" | "expects" => args.to_vec(),
         _ => [&[data.into()], args].concat(),
     };
-    let fault = outcome(&mut machine, kernel, 8, &args).1.unwrap();
+    let fault = outcome(&mut simulator, kernel, 8, &args).1.unwrap();
     for part in parts {
         assert!(fault.contains(part), "`{part}` is not in {fault}");
     }
@@ -56,9 +56,9 @@ fn place(text: &str) -> String {
 
 #[test]
 fn a_kernel_prints_what_rust_formats() {
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let data = machine.upload(&[7_u32, 300]).unwrap();
-    let (printed, fault) = outcome(&mut machine, "prints", 2, &[data.into()]);
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let data = simulator.upload(&[7_u32, 300]).unwrap();
+    let (printed, fault) = outcome(&mut simulator, "prints", 2, &[data.into()]);
     assert_eq!(fault, None);
     let mut lines: Vec<_> = printed.lines().collect();
     lines.sort();

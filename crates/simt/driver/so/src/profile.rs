@@ -6,7 +6,7 @@ use std::sync::{LazyLock, Mutex};
 use devices::occupancy::Usage;
 use driver::Watcher;
 use report::Report;
-use simt::{Function, Launch, Machine};
+use simt::{Function, Launch, Simulator};
 use simt_check::{Checks, Sanitized};
 
 /// The environment variable that names the file of the report: `report.html`, `report.json` or `report.csv`.
@@ -64,10 +64,10 @@ fn report() -> Option<&'static Report> {
 struct Profiler;
 
 impl Watcher for Profiler {
-    fn launch(&self, machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<()> {
+    fn launch(&self, simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<()> {
         match report() {
-            Some(report) => report.launch(machine, launch, checks).map(drop),
-            None => checks.launch(machine, launch).map(drop),
+            Some(report) => report.launch(simulator, launch, checks).map(drop),
+            None => checks.launch(simulator, launch).map(drop),
         }
     }
 

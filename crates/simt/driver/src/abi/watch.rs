@@ -2,7 +2,7 @@
 
 use std::sync::OnceLock;
 
-use simt::{Launch, Machine};
+use simt::{Launch, Simulator};
 use simt_check::{Checks, Sanitized};
 
 use crate::abi::handles::is_private;
@@ -10,7 +10,7 @@ use crate::abi::handles::is_private;
 /// Watches the driver that the program's calls reach, and no [`Simulation`](crate::Simulation).
 pub trait Watcher: Send + Sync {
     /// Runs a launch in place of the driver, with these checks. The driver reports the findings.
-    fn launch(&self, machine: &mut Machine, launch: &Launch<'_>, checks: Checks) -> Sanitized<()>;
+    fn launch(&self, simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<()>;
 
     /// Receives a message that the driver writes.
     fn message(&self, text: &str);

@@ -59,7 +59,7 @@ fn clear(context: &Context) -> Result<()> {
     // A function of the static runtime may have freed memory.
     {
         let driver = driver()?;
-        driver.sanitizer.report_leaks(Some(context.handle), &driver.machine());
+        driver.sanitizer.report_leaks(Some(context.handle), &driver.simulator());
     }
     let enders = [
         stream::remove_all,
@@ -72,7 +72,7 @@ fn clear(context: &Context) -> Result<()> {
     ];
     enders.into_iter().for_each(|remove_all: fn(Handle)| remove_all(context.handle));
     let driver = driver()?;
-    driver.machine().free_heap();
+    driver.simulator().free_heap();
     *lock(&context.limits) = limits::initial(&driver.devices[context.device]);
     Ok(())
 }
@@ -186,7 +186,7 @@ functions! {
         // Launches that wait have the limits that there were when they were enqueued.
         let driver = driver()?;
         queue()?.wait_for_all();
-        if limit == limits::HEAP_BYTES && driver.machine().has_heap() {
+        if limit == limits::HEAP_BYTES && driver.simulator().has_heap() {
             return Err(Error::new(Code::INVALID_VALUE, "the size of the heap is fixed once a kernel has used it"));
         }
         lock(&context.limits).insert(limit, value);

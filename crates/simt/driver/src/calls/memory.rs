@@ -28,7 +28,7 @@ fn free(address: u64, kinds: &[Kind]) -> Result<()> {
     if graph_memory::free(address)? {
         return Ok(());
     }
-    memory::free_now(&mut driver()?.machine(), address)
+    memory::free_now(&mut driver()?.simulator(), address)
 }
 
 /// Captures an allocation in a stream, and says its address; `None` when the stream is not captured.

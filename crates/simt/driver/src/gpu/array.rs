@@ -219,7 +219,7 @@ impl Array {
 
     fn free(&self) -> Result<()> {
         ARRAYS.remove(self.handle)?;
-        memory::free_now(&mut driver()?.machine(), self.address)
+        memory::free_now(&mut driver()?.simulator(), self.address)
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
-use simt::Machine;
+use simt::Simulator;
 
 use crate::abi::error::{Code, Error, Result};
 use crate::gpu::ranges::{self, Kind, Range};
@@ -63,7 +63,7 @@ impl Copy {
                 (Some(range), _) => check_inside(&range, side.address, needed)?,
                 // What kernels once could access is no memory of the host.
                 (None, space)
-                    if space == Space::Device || driver()?.machine().memory().is_own_address(side.address) =>
+                    if space == Space::Device || driver()?.simulator().memory().is_own_address(side.address) =>
                 {
                     return Err(Error::new(
                         Code::INVALID_VALUE,
@@ -89,11 +89,11 @@ impl Copy {
     }
 
     /// Does it.
-    pub(crate) fn run(&self, machine: &mut Machine) -> Result<()> {
+    pub(crate) fn run(&self, simulator: &mut Simulator) -> Result<()> {
         for slice in 0..self.slices {
             for row in 0..self.rows {
                 let at = |side: Side| side.address + slice * side.slice + row * side.pitch;
-                copy_row(machine, at(self.from), at(self.to), self.bytes)?;
+                copy_row(simulator, at(self.from), at(self.to), self.bytes)?;
             }
         }
         Ok(())
@@ -131,25 +131,25 @@ fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
 }
 
 /// How many of so many bytes from an address on lie in one piece of memory.
-fn piece(machine: &Machine, address: u64, bytes: u64) -> u64 {
-    let memory = machine.memory();
+fn piece(simulator: &Simulator, address: u64, bytes: u64) -> u64 {
+    let memory = simulator.memory();
     let left = memory.span(address, 0).map(|(own, at)| own.bytes - at);
     left.filter(|left| *left > 0).map_or(bytes, |left| left.min(bytes))
 }
 
 /// Copies bytes in a row, whose pieces may have been mapped one behind the other.
-fn copy_row(machine: &mut Machine, mut from: u64, mut to: u64, mut bytes: u64) -> Result<()> {
+fn copy_row(simulator: &mut Simulator, mut from: u64, mut to: u64, mut bytes: u64) -> Result<()> {
     while bytes > 0 {
-        let part = piece(machine, from, bytes).min(piece(machine, to, bytes));
-        copy_piece(machine, from, to, part)?;
+        let part = piece(simulator, from, bytes).min(piece(simulator, to, bytes));
+        copy_piece(simulator, from, to, part)?;
         (from, to, bytes) = (from + part, to + part, bytes - part);
     }
     Ok(())
 }
 
-fn copy_piece(machine: &mut Machine, from: u64, to: u64, bytes: u64) -> Result<()> {
+fn copy_piece(simulator: &mut Simulator, from: u64, to: u64, bytes: u64) -> Result<()> {
     let len = usize::try_from(bytes).map_err(|_| Code::INVALID_VALUE)?;
-    let device = machine.memory_mut();
+    let device = simulator.memory_mut();
     if [from, to].iter().any(|address| device.span(*address, bytes).is_none() && device.is_own_address(*address)) {
         return Err(Code::ILLEGAL_ADDRESS.into());
     }
@@ -157,15 +157,15 @@ fn copy_piece(machine: &mut Machine, from: u64, to: u64, bytes: u64) -> Result<(
     match (source, device.span(to, bytes).is_some()) {
         (true, true) => {
             let mut copied = vec![0; len];
-            read(machine, from, &mut copied)?;
-            write(machine, to, &copied)
+            read(simulator, from, &mut copied)?;
+            write(simulator, to, &copied)
         }
         (true, false) => {
             // Memory of the host may be uninitialized, so it cannot be a slice to read into.
             let mut buffer = [0; 4096];
             for at in (0..len).step_by(buffer.len()) {
                 let part = &mut buffer[..(len - at).min(4096)];
-                read(machine, from + at as u64, part)?;
+                read(simulator, from + at as u64, part)?;
                 // SAFETY: the program passes `to` as the address of `bytes` bytes that can be written until the copy is
                 // done, and `at + part.len()` is at most `bytes`.
                 unsafe { with_exposed_provenance_mut::<u8>(to as usize + at).copy_from(part.as_ptr(), part.len()) };
@@ -176,7 +176,7 @@ fn copy_piece(machine: &mut Machine, from: u64, to: u64, bytes: u64) -> Result<(
             // SAFETY: the program passes `from` as the address of `bytes` bytes that can be read, and does not write
             // them until the copy is done.
             let host = unsafe { std::slice::from_raw_parts(with_exposed_provenance(from as usize), len) };
-            write(machine, to, host)
+            write(simulator, to, host)
         }
         (false, false) => {
             let from = with_exposed_provenance::<u8>(from as usize);
@@ -188,14 +188,14 @@ fn copy_piece(machine: &mut Machine, from: u64, to: u64, bytes: u64) -> Result<(
     }
 }
 
-fn read(machine: &Machine, from: u64, bytes: &mut [u8]) -> Result<()> {
-    let (allocation, at) = machine.memory().span(from, bytes.len() as u64).ok_or(Code::ILLEGAL_ADDRESS)?;
+fn read(simulator: &Simulator, from: u64, bytes: &mut [u8]) -> Result<()> {
+    let (allocation, at) = simulator.memory().span(from, bytes.len() as u64).ok_or(Code::ILLEGAL_ADDRESS)?;
     allocation.read(at, bytes);
     Ok(())
 }
 
-fn write(machine: &mut Machine, to: u64, bytes: &[u8]) -> Result<()> {
-    let (allocation, at) = machine.memory_mut().span_mut(to, bytes.len() as u64).ok_or(Code::ILLEGAL_ADDRESS)?;
+fn write(simulator: &mut Simulator, to: u64, bytes: &[u8]) -> Result<()> {
+    let (allocation, at) = simulator.memory_mut().span_mut(to, bytes.len() as u64).ok_or(Code::ILLEGAL_ADDRESS)?;
     allocation.write(at, bytes);
     Ok(())
 }
@@ -236,7 +236,7 @@ impl Fill {
     }
 
     /// Does it.
-    pub(crate) fn run(&self, machine: &mut Machine) -> Result<()> {
+    pub(crate) fn run(&self, simulator: &mut Simulator) -> Result<()> {
         if self.width == 0 {
             // Of which there may be any number of rows, anywhere.
             return Ok(());
@@ -247,8 +247,8 @@ impl Fill {
             let mut left = self.width * self.size;
             let mut address = self.address + row * self.pitch;
             while left > 0 {
-                let bytes = piece(machine, address, left);
-                let found = machine.memory_mut().span_mut(address, bytes);
+                let bytes = piece(simulator, address, left);
+                let found = simulator.memory_mut().span_mut(address, bytes);
                 let (allocation, at) = found.ok_or(Code::ILLEGAL_ADDRESS)?;
                 allocation.fill(at, bytes, word);
                 (address, left) = (address + bytes, left - bytes);

@@ -23,7 +23,7 @@ pub(crate) struct GraphMemory {
 impl Drop for GraphMemory {
     fn drop(&mut self) {
         // The last owner may be a thread that is inside of another driver by now.
-        let free = || memory::free_now(&mut self.driver.machine(), self.address);
+        let free = || memory::free_now(&mut self.driver.simulator(), self.address);
         drop(state::within(self.driver, free));
     }
 }

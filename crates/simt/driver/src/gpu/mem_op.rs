@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use simt::Machine;
+use simt::Simulator;
 
 use crate::abi::call::In;
 use crate::abi::error::{Code, Error, Result};
@@ -49,8 +49,8 @@ impl Word {
         }
     }
 
-    fn read(self, machine: &Machine) -> Option<u64> {
-        let (allocation, at) = machine.memory().span(self.address, self.bytes as u64)?;
+    fn read(self, simulator: &Simulator) -> Option<u64> {
+        let (allocation, at) = simulator.memory().span(self.address, self.bytes as u64)?;
         let mut bytes = [0; 8];
         allocation.read(at, &mut bytes[..self.bytes]);
         Some(u64::from_le_bytes(bytes))
@@ -59,10 +59,10 @@ impl Word {
 
 impl MemOp {
     /// Whether it need not wait.
-    pub(crate) fn is_fulfilled(self, machine: &Machine) -> bool {
+    pub(crate) fn is_fulfilled(self, simulator: &Simulator) -> bool {
         let Self::Wait(word, value, condition) = self else { return true };
         // Memory that has been freed is an error when the wait has its turn.
-        let Some(found) = word.read(machine) else { return true };
+        let Some(found) = word.read(simulator) else { return true };
         match condition {
             Condition::NotBefore if word.bytes == 4 => (found as u32).wrapping_sub(value as u32) as i32 >= 0,
             Condition::NotBefore => found.wrapping_sub(value) as i64 >= 0,
@@ -74,9 +74,9 @@ impl MemOp {
     }
 
     /// Does it.
-    pub(crate) fn run(self, machine: &mut Machine) -> Result<()> {
+    pub(crate) fn run(self, simulator: &mut Simulator) -> Result<()> {
         let (Self::Wait(word, ..) | Self::Write(word, _)) = self else { return Ok(()) };
-        let span = machine.memory_mut().span_mut(word.address, word.bytes as u64);
+        let span = simulator.memory_mut().span_mut(word.address, word.bytes as u64);
         let (allocation, at) = span.ok_or(Code::ILLEGAL_ADDRESS)?;
         if let Self::Write(_, value) = self {
             allocation.write(at, &value.to_le_bytes()[..word.bytes]);

@@ -3,7 +3,7 @@
 pub(crate) mod host;
 pub(crate) mod managed;
 
-use simt::{Machine, MemoryError};
+use simt::{MemoryError, Simulator};
 
 use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
@@ -17,11 +17,11 @@ use crate::gpu::{hazards, pool};
 pub(crate) fn remove_all(context: Handle) {
     let Ok(driver) = driver() else { return };
     // The machine is always locked first.
-    let mut machine = driver.machine();
+    let mut simulator = driver.simulator();
     ranges::all().retain(|_, range| {
         let stays = matches!(range.kind, Kind::Owned | Kind::Mapped) || range.context != context;
         if !stays {
-            give_back(&mut machine, range);
+            give_back(&mut simulator, range);
         }
         stays
     });
@@ -37,8 +37,8 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
         return Err(Code::INVALID_VALUE.into());
     }
     let driver = driver()?;
-    let mut machine = driver.machine();
-    let memory = machine.memory_mut();
+    let mut simulator = driver.simulator();
+    let memory = simulator.memory_mut();
     let most = driver.devices[context.device].memory_bytes;
     // What all devices use together fits into the memory of one nearly always.
     if kind.is_device() && memory.used().saturating_add(bytes as u64) > most {
@@ -56,7 +56,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     if kind.is_device() {
         memory.set_unwritten(address);
     }
-    drop(machine);
+    drop(simulator);
     ranges::add(Range { flags, pool, ..Range::new(address, bytes as u64, kind, context.handle) });
     Ok(address)
 }
@@ -89,15 +89,15 @@ pub(crate) fn free_later(address: u64) -> Result<()> {
 }
 
 /// Frees the range that begins at an address.
-pub(crate) fn free_now(machine: &mut Machine, address: u64) -> Result<()> {
+pub(crate) fn free_now(simulator: &mut Simulator, address: u64) -> Result<()> {
     let range = ranges::all().remove(&address).ok_or(Code::INVALID_VALUE)?;
-    give_back(machine, &range);
+    give_back(simulator, &range);
     Ok(())
 }
 
 /// Gives the memory of a range back that is known no more.
-fn give_back(machine: &mut Machine, range: &Range) {
-    machine.memory_mut().free(range.machine_base);
+fn give_back(simulator: &mut Simulator, range: &Range) {
+    simulator.memory_mut().free(range.simulator_base);
     if !range.is_freed {
         pool::note_unused(range);
     }
@@ -140,9 +140,9 @@ functions! {
         let driver = driver()?;
         let all = driver.devices[context.device].memory_bytes;
         // The host may have less memory than the device.
-        let mut machine = driver.machine();
-        let left = machine.config_mut().max_memory_bytes.saturating_sub(machine.memory().used());
-        drop(machine);
+        let mut simulator = driver.simulator();
+        let left = simulator.config_mut().max_memory_bytes.saturating_sub(simulator.memory().used());
+        drop(simulator);
         free.set(all.saturating_sub(used_by(context.device)).min(left) as usize)?;
         total.set(all as usize)
     }

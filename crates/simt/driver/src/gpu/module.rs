@@ -32,9 +32,9 @@ pub(crate) struct Module {
 impl Module {
     /// Loads PTX in a context.
     pub(crate) fn load(context: &Context, ptx: &simt::Module) -> Result<Arc<Self>> {
-        let mut machine = driver()?.machine();
-        let instance = machine.load(ptx).map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
-        drop(machine);
+        let mut simulator = driver()?.simulator();
+        let instance = simulator.load(ptx).map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
+        drop(simulator);
         for variable in ptx.variables() {
             let place = instance.address_of(&variable.name);
             if let Some(address) = place {
@@ -59,7 +59,7 @@ impl Module {
                 ranges::all().remove(&address);
             }
         }
-        let unloaded = driver()?.machine().unload(self.instance.clone());
+        let unloaded = driver()?.simulator().unload(self.instance.clone());
         unloaded.map_err(|error| Error::new(Code::INVALID_HANDLE, error.to_string()))
     }
 }

@@ -3,7 +3,7 @@
 use std::any::Any;
 use std::sync::Arc;
 
-use simt::{Arg, FaultKind, Launch, LaunchError, Machine};
+use simt::{Arg, FaultKind, Launch, LaunchError, Simulator};
 use simt_check::diagnostic::Diagnostic;
 
 use crate::abi::call::host_function;
@@ -104,8 +104,8 @@ impl Op {
     pub(crate) fn is_ready(&self) -> bool {
         match self {
             Op::Batch(ops) => driver().is_ok_and(|driver| {
-                let machine = driver.machine();
-                ops.iter().all(|op| op.is_fulfilled(&machine))
+                let simulator = driver.simulator();
+                ops.iter().all(|op| op.is_fulfilled(&simulator))
             }),
             _ => true,
         }
@@ -118,42 +118,42 @@ impl Op {
         }
         match self {
             Op::Launch(launch) => launch.run(driver, context),
-            Op::Copy(copy) => copy.run(&mut driver.machine()),
-            Op::Fill(fill) => fill.run(&mut driver.machine()),
+            Op::Copy(copy) => copy.run(&mut driver.simulator()),
+            Op::Fill(fill) => fill.run(&mut driver.simulator()),
             Op::Host(call) => call.run(context),
             Op::Record(event) => {
                 event.reach();
                 Ok(())
             }
             Op::Batch(ops) => {
-                let mut machine = driver.machine();
-                ops.iter().try_for_each(|op| op.run(&mut machine))
+                let mut simulator = driver.simulator();
+                ops.iter().try_for_each(|op| op.run(&mut simulator))
             }
             Op::Wait(_) | Op::Allocate(_) | Op::End(_) | Op::Nothing => Ok(()),
             // Memory of graphs is counted when they are launched, and freed with them.
             Op::Free(address) if graph_memory::is_of_graph(*address) => Ok(()),
-            Op::Free(address) => memory::free_now(&mut driver.machine(), *address),
+            Op::Free(address) => memory::free_now(&mut driver.simulator(), *address),
         }
     }
 }
 
 impl LaunchOp {
     /// Gives the machine the limits of the device and of the context.
-    pub(crate) fn configure(&self, machine: &mut Machine, context: &Context) {
-        let config = machine.config_mut();
+    pub(crate) fn configure(&self, simulator: &mut Simulator, context: &Context) {
+        let config = simulator.config_mut();
         config.resident_blocks = self.resident;
         (config.printf_bytes, config.heap_bytes) = context.buffers();
     }
 
     fn run(&self, driver: &Driver, context: &Context) -> Result<()> {
-        let mut machine = driver.machine();
-        self.configure(&mut machine, context);
+        let mut simulator = driver.simulator();
+        self.configure(&mut simulator, context);
         let launch = Launch::new(&self.function.kernel, self.grid, self.block, &self.args)
             .with_shared_bytes(self.shared_bytes)
             .with_cooperative(self.is_cooperative)
             .with_cluster(self.cluster);
-        let result = driver.sanitizer.run(&mut machine, &launch);
-        lock(&driver.printed).extend(machine.take_printed());
+        let result = driver.sanitizer.run(&mut simulator, &launch);
+        lock(&driver.printed).extend(simulator.take_printed());
         result.map_err(|error| {
             let (code, diagnostic) = match &error {
                 // Of others, the sanitizer has written already.

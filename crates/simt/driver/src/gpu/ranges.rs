@@ -62,17 +62,17 @@ pub(crate) struct Range {
     /// Whether a stream has been told to free it.
     pub(crate) is_freed: bool,
     /// What the machine knows it by.
-    pub(crate) machine_base: u64,
+    pub(crate) simulator_base: u64,
 }
 
 impl Range {
-    /// A range of the current interface: `base` is its address for the program, and for the machine.
+    /// A range of the current interface: `base` is its address for the program, and for the simulator.
     pub(crate) fn new(base: u64, bytes: u64, kind: Kind, context: Handle) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
         let sync_copies = !kind.is_host();
-        let (machine_base, flags, pool, is_freed) = (base, 0, 0, false);
-        Self { base, bytes, kind, context, flags, pool, id, sync_copies, is_freed, machine_base }
+        let (simulator_base, flags, pool, is_freed) = (base, 0, 0, false);
+        Self { base, bytes, kind, context, flags, pool, id, sync_copies, is_freed, simulator_base }
     }
 
     /// Whether it can be accessed: what a program has mapped only once it says so.

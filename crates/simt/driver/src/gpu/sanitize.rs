@@ -6,7 +6,7 @@ use std::path::Path;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-use simt::{FaultKind, Launch, LaunchError, Machine};
+use simt::{FaultKind, Launch, LaunchError, Simulator};
 use simt_check::diagnostic::Diagnostic;
 use simt_check::{Check, Checks, Extra, Finding, Sanitized};
 
@@ -132,11 +132,11 @@ impl Sanitizer {
     }
 
     /// Runs a kernel, and writes what the checks find.
-    pub(crate) fn run(&self, machine: &mut Machine, launch: &Launch<'_>) -> std::result::Result<(), LaunchError> {
+    pub(crate) fn run(&self, simulator: &mut Simulator, launch: &Launch<'_>) -> std::result::Result<(), LaunchError> {
         let Sanitized { result, findings, notes } = match watcher() {
-            Some(watcher) => watcher.launch(machine, launch, self.checks),
-            None if self.checks.is_empty() => return machine.launch(launch),
-            None => self.checks.launch_in_orders(machine, launch, self.schedules).map(drop),
+            Some(watcher) => watcher.launch(simulator, launch, self.checks),
+            None if self.checks.is_empty() => return simulator.launch(launch),
+            None => self.checks.launch_in_orders(simulator, launch, self.schedules).map(drop),
         };
         let mut found = lock(&self.found);
         found.launches += 1;
@@ -176,7 +176,7 @@ impl Sanitizer {
     }
 
     /// Reports the memory of a context that ends, or of all contexts when the process ends, if leaks are looked for.
-    pub(crate) fn report_leaks(&self, context: Option<Handle>, machine: &Machine) {
+    pub(crate) fn report_leaks(&self, context: Option<Handle>, simulator: &Simulator) {
         if !self.checks.looks_for(Extra::Leaks) {
             return;
         }
@@ -203,7 +203,7 @@ impl Sanitizer {
                 leak(format!("leak of {} bytes of {what}", range.bytes), note, help)
             })
             .collect();
-        let (blocks, bytes) = machine.heap_in_use();
+        let (blocks, bytes) = simulator.heap_in_use();
         if blocks > 0 {
             let note = format!("{blocks} blocks that `malloc` gave to kernels");
             let help = "free each block in a kernel, with `free`";

@@ -5,7 +5,7 @@ use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{LazyLock, Mutex, MutexGuard, OnceLock};
 
-use simt::{Config, Machine};
+use simt::{Config, Simulator};
 
 use crate::abi::call::{Out, functions};
 use crate::abi::error::{Code, Error, Result};
@@ -49,7 +49,7 @@ pub(crate) struct Driver {
     /// The number by which its handles and addresses differ from those of other drivers of the process; 0 for the driver that
     /// the program's calls reach.
     pub(crate) number: usize,
-    machine: Mutex<Machine>,
+    simulator: Mutex<Simulator>,
     /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
     fault: Mutex<Option<Code>>,
     /// What kernels have printed and nobody has waited for yet.
@@ -125,14 +125,14 @@ impl Driver {
         let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
         let max_memory_bytes = memory.min(available);
         let config = Config { threads, max_instructions: MAX_INSTRUCTIONS, max_memory_bytes, ..Config::default() };
-        let machine = Machine::new(config);
-        let machine = machine.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
+        let simulator = Simulator::new(config);
+        let simulator = simulator.map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
         static NEXT: AtomicUsize = AtomicUsize::new(1);
         let number = if is_private { NEXT.fetch_add(1, Ordering::Relaxed) } else { 0 };
         let driver = Self {
             devices,
             number,
-            machine: Mutex::new(machine),
+            simulator: Mutex::new(simulator),
             fault: Mutex::default(),
             printed: Mutex::default(),
             sanitizer: if is_private { Sanitizer::default() } else { Sanitizer::from_environment()? },
@@ -144,12 +144,12 @@ impl Driver {
 
     /// Begins with the first addresses that are this driver's own, and says whether nothing is left of an earlier user.
     pub(crate) fn begin(&self) -> bool {
-        self.machine().memory_mut().begin_for(self.number as u64)
+        self.simulator().memory_mut().begin_for(self.number as u64)
     }
 
-    /// The machine. While a kernel runs, this waits for its end.
-    pub(crate) fn machine(&self) -> MutexGuard<'_, Machine> {
-        lock(&self.machine)
+    /// The simulator. While a kernel runs, this waits for its end.
+    pub(crate) fn simulator(&self) -> MutexGuard<'_, Simulator> {
+        lock(&self.simulator)
     }
 
     /// Prints what kernels have printed, by way of C's `stdout`, so that it comes between the program's own output.

@@ -293,7 +293,7 @@ fn destroy(handle: u64, is_texture: bool) -> Result<()> {
     }
     find(handle, is_texture, |_| ())?;
     queue()?.wait_for_all();
-    driver.machine().destroy_object(handle);
+    driver.simulator().destroy_object(handle);
     lock(OBJECTS.get()).remove(&handle);
     Ok(())
 }
@@ -301,10 +301,10 @@ fn destroy(handle: u64, is_texture: bool) -> Result<()> {
 /// Destroys the objects of a context.
 pub(crate) fn remove_all(context: Handle) {
     let Ok(driver) = driver() else { return };
-    let mut machine = driver.machine();
+    let mut simulator = driver.simulator();
     lock(OBJECTS.get()).retain(|handle, own| {
         if own.context == context {
-            machine.destroy_object(*handle);
+            simulator.destroy_object(*handle);
         }
         own.context != context
     });
@@ -321,7 +321,7 @@ functions! {
         let level = |mipmapped: &Mipmapped| sampling.level(mipmapped, given.as_ref());
         let (image, is_normalized) = resource.image(given.as_ref(), level)?;
         let description = sampling.texture(image, is_normalized)?;
-        let made = driver()?.machine().texture(description);
+        let made = driver()?.simulator().texture(description);
         let handle = made.map_err(|error| invalid(error.to_string()))?;
         let sampling = Some((sampling, given.unwrap_or_default()));
         lock(OBJECTS.get()).insert(handle, Object { context, resource, sampling });
@@ -354,7 +354,7 @@ functions! {
             return Err(invalid("surfaces are made of arrays"));
         }
         let (image, _) = resource.image(None, |_| Ok(0))?;
-        let made = driver()?.machine().surface(image);
+        let made = driver()?.simulator().surface(image);
         let handle = made.map_err(|error| invalid(error.to_string()))?;
         lock(OBJECTS.get()).insert(handle, Object { context, resource, sampling: None });
         surface.set(handle)

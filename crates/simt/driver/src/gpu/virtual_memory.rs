@@ -102,7 +102,7 @@ impl Physical {
     fn forget_if_unused(&self) -> Result<()> {
         let is_mapped = lock(MAPPED.get()).values().any(|own| own.physical.handle == self.handle);
         if self.references.load(Ordering::Relaxed) == 0 && !is_mapped && PHYSICAL.remove(self.handle).is_ok() {
-            driver()?.machine().memory_mut().release(&self.memory);
+            driver()?.simulator().memory_mut().release(&self.memory);
         }
         Ok(())
     }
@@ -122,11 +122,11 @@ fn between(base: u64, bytes: usize) -> Result<Vec<u64>> {
 
 /// Lets kernels and copies access a mapping, or not any more.
 fn set_access(base: u64, access: u32) -> Result<()> {
-    let mut machine = driver()?.machine();
+    let mut simulator = driver()?.simulator();
     let mut mapped = lock(MAPPED.get());
     let mapping = mapped.get_mut(&base).ok_or(Code::INVALID_VALUE)?;
     let (was, is) = (mapping.access != NO_ACCESS, access != NO_ACCESS);
-    let memory = machine.memory_mut();
+    let memory = simulator.memory_mut();
     let is_done = match (was, is) {
         (false, true) => memory.map_physical(base, mapping.bytes, &mapping.physical.memory, 0),
         (true, false) => memory.free(base),
@@ -162,7 +162,7 @@ functions! {
         check_granularity(&[bytes as u64, wanted])?;
         // The address that is wanted is a hint.
         let align = GRANULARITY.max(align as u64);
-        let base = driver()?.machine().memory_mut().reserve(bytes as u64, align).map_err(memory::out_of_memory)?;
+        let base = driver()?.simulator().memory_mut().reserve(bytes as u64, align).map_err(memory::out_of_memory)?;
         lock(RESERVED.get()).insert(base, bytes as u64);
         address.set(base)
     }
@@ -191,7 +191,7 @@ functions! {
         if !props.location.is_device() {
             return Err(Error::new(Code::NOT_SUPPORTED, "physical memory of the host; that of a device can be had"));
         }
-        let memory = driver()?.machine().memory_mut().physical(bytes as u64).map_err(memory::out_of_memory)?;
+        let memory = driver()?.simulator().memory_mut().physical(bytes as u64).map_err(memory::out_of_memory)?;
         let (bytes, references) = (bytes as u64, 1.into());
         handle.set(PHYSICAL.add(|handle| Physical { handle, props, bytes, memory, references }).handle)
     }

@@ -7,7 +7,7 @@ use ptx::ast::Space;
 use simt::code::Op;
 use simt::memory::Memory;
 use simt::observe::{Access, AccessKind, Observer, Requests, Site, WarpId};
-use simt::{Function, Launch, LaunchError, Machine, Schedule};
+use simt::{Function, Launch, LaunchError, Schedule, Simulator};
 
 use super::figure::{Cell, Drawing, Figure, FigureRow, Grid, Shade};
 use super::record::Recording;
@@ -36,16 +36,16 @@ pub struct Exchanged {
 ///
 /// # Errors
 /// When the machine refuses the launch or its kernel fails.
-pub fn exchange(machine: &mut Machine, launch: &Launch<'_>) -> Result<Vec<Exchanged>, LaunchError> {
+pub fn exchange(simulator: &mut Simulator, launch: &Launch<'_>) -> Result<Vec<Exchanged>, LaunchError> {
     let mut code = launch.function.program().functions.iter().flat_map(|function| &function.code);
     let waits = code.any(|inst| matches!(&inst.op, Op::Memory(Memory::Load(load)) if load.order.is_strong()));
     if !waits || launch.grid == [1, 1, 1] {
         return Ok(Vec::new());
     }
-    let usual = std::mem::replace(&mut machine.config_mut().schedule, Schedule::RoundRobin);
+    let usual = std::mem::replace(&mut simulator.config_mut().schedule, Schedule::RoundRobin);
     let launched =
-        machine.launch_observed(launch, ExchangeObserver { function: launch.function.clone(), log: Arc::default() });
-    machine.config_mut().schedule = usual;
+        simulator.launch_observed(launch, ExchangeObserver { function: launch.function.clone(), log: Arc::default() });
+    simulator.config_mut().schedule = usual;
     let mut seen = std::mem::take(&mut launched?.log.lock().unwrap_or_else(PoisonError::into_inner).seen);
     let (mut writers, mut shared) = (HashMap::<u64, BTreeSet<u64>>::new(), BTreeSet::new());
     for access in seen.iter().filter(|access| access.writes) {

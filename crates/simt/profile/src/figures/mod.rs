@@ -1,4 +1,4 @@
-//! Figures of what a launch does, drawn from its execution on the SIMT machine.
+//! Figures of what a launch does, drawn from its execution on the simulator.
 //!
 //! A [`Recording`] keeps what one warp does, what its block does, and what the whole launch counts. Each of [`DRAWINGS`] makes
 //! [`Figure`]s of it, which are data: how they look is the business of others. The sectors and wavefronts of a figure are

@@ -9,11 +9,11 @@ use std::cell::RefCell;
 
 use libfuzzer_sys::fuzz_target;
 use program::program;
-use simt::{Arg, Config, Launch, Machine, Module};
+use simt::{Arg, Config, Launch, Module, Simulator};
 
 thread_local! {
-    static MACHINE: RefCell<Machine> = RefCell::new(
-        Machine::new(Config {
+    static MACHINE: RefCell<Simulator> = RefCell::new(
+        Simulator::new(Config {
             threads: 1,
             max_instructions: 20_000,
             max_local_bytes: 4096,
@@ -30,9 +30,9 @@ fuzz_target!(|data: &[u8]| {
         Some(_) => program(data),
     };
     let Ok(module) = Module::from_ptx(text) else { return };
-    MACHINE.with_borrow_mut(|machine| {
-        let buffers = [64, 1024].map(|len| machine.zeroed::<u32>(len).expect("all others are free"));
-        if let Ok(instance) = machine.load(&module) {
+    MACHINE.with_borrow_mut(|simulator| {
+        let buffers = [64, 1024].map(|len| simulator.zeroed::<u32>(len).expect("all others are free"));
+        if let Ok(instance) = simulator.load(&module) {
             for name in module.kernels() {
                 let Ok(kernel) = instance.function(name) else { continue };
                 let program = kernel.program();
@@ -47,12 +47,12 @@ fuzz_target!(|data: &[u8]| {
                     .collect();
                 let block = program.required_block.unwrap_or([40, 1, 1]);
                 let launch = Launch::new(&kernel, [2, 1, 1], block, &args).with_shared_bytes(64);
-                if let Err(error) = machine.launch(&launch) {
+                if let Err(error) = simulator.launch(&launch) {
                     assert!(!error.to_string().is_empty());
                 }
             }
-            machine.unload(instance).expect("loaded above");
+            simulator.unload(instance).expect("loaded above");
         }
-        buffers.into_iter().for_each(|buffer| machine.free(buffer).expect("allocated above"));
+        buffers.into_iter().for_each(|buffer| simulator.free(buffer).expect("allocated above"));
     });
 });

@@ -1,7 +1,7 @@
 //! Textures and surfaces: `tex`, `tld4`, `txq`, `suld`, `sust`, `sured` and `suq` (PTX ISA §9.7.10 and §9.7.11).
 //!
-//! An instruction names a texture or surface by the handle that [`Machine::texture`](crate::Machine::texture) or
-//! [`Machine::surface`](crate::Machine::surface) returned. Images lie in device memory, row behind row.
+//! An instruction names a texture or surface by the handle that [`Simulator::texture`](crate::Simulator::texture) or
+//! [`Simulator::surface`](crate::Simulator::surface) returned. Images lie in device memory, row behind row.
 
 mod image;
 mod sampling;

@@ -37,9 +37,9 @@ use super::{
 /// let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\n.reg .b32 %r<2>;\nmov.u32 %r1, %tid.x;\n\
 ///            add.u32 %r1, %r1, 5;\nret;\n}\n";
 /// let function = simt::Module::from_ptx(ptx)?.function("k")?;
-/// let mut machine = simt::Machine::new(simt::Config::default())?;
+/// let mut simulator = simt::Simulator::new(simt::Config::default())?;
 /// let launch = simt::Launch::new(&function, [1, 1, 1], [2, 1, 1], &[]);
-/// let seen = machine.launch_observed(&launch, Boxed(Box::new(Trace::default())))?;
+/// let seen = simulator.launch_observed(&launch, Boxed(Box::new(Trace::default())))?;
 /// let trace = seen.0.into_any().downcast::<Trace>().unwrap();
 /// assert_eq!(trace.0, "0: [0, 0]\n1: [0, 1]\n2: [5, 6]\n");
 /// # Ok::<(), Box<dyn std::error::Error>>(())

@@ -1,7 +1,7 @@
 //! A kernel's arguments.
 
 use super::launch::LaunchError;
-use super::machine::Buffer;
+use super::simulator::Buffer;
 use crate::code::Program;
 
 /// An argument of a kernel.

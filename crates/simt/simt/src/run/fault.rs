@@ -10,7 +10,7 @@ use super::arg::Arg;
 use super::block::{BlockFault, WaitedForThread};
 use super::frames::{Position, bounds, frames, panicked};
 use super::launch::Launch;
-use super::machine::Machine;
+use super::simulator::Simulator;
 use crate::code::FUNCTIONS;
 use crate::demangle::{demangled, variable};
 use crate::memory::{AccessFault, AccessProblem, PARAM_WINDOW, WINDOW_BYTES};
@@ -172,7 +172,7 @@ pub enum FaultKind {
     StackOverflow,
 }
 
-impl Machine {
+impl Simulator {
     /// A fault of block `number`, in words and with its place in the text.
     /// The module's variables lie at `variables`.
     pub(super) fn describe(&self, launch: &Launch<'_>, variables: &[u64], number: u64, fault: BlockFault) -> Fault {

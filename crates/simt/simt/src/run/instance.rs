@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::machine::{Buffer, Element, Machine};
+use super::simulator::{Buffer, Element, Simulator};
 use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
 use crate::module::{Function, LoadError, Module, ModuleAddresses, Text};
@@ -57,7 +57,7 @@ pub enum InstanceError {
     /// The instance was unloaded.
     #[error("the module was unloaded; unload it after its last use, or load it again")]
     Unloaded,
-    /// The instance belongs to another machine.
+    /// The instance belongs to another simulator.
     #[error("the module was loaded by another machine; load it on this one too")]
     Foreign,
 }
@@ -68,10 +68,10 @@ crate::error::debug_like_display!(InstanceError);
 ///
 /// The module's `.global` and `.const` variables keep their values from launch to launch, and the host reads and writes
 /// them between launches. A module can be loaded several times; each instance has its own variables, all in the same
-/// address space. It is a handle: the variables live until [`Machine::unload`] or the machine's end.
+/// address space. It is a handle: the variables live until [`Simulator::unload`] or the machine's end.
 ///
 /// ```
-/// use simt::{Config, Launch, Machine, Module};
+/// use simt::{Config, Launch, Simulator, Module};
 ///
 /// let module = Module::from_ptx(
 ///     ".version 8.0
@@ -87,23 +87,23 @@ crate::error::debug_like_display!(InstanceError);
 ///          ret;
 ///      }",
 /// )?;
-/// let mut machine = Machine::new(Config::default())?;
-/// let instance = machine.load(&module)?;
+/// let mut simulator = Simulator::new(Config::default())?;
+/// let instance = simulator.load(&module)?;
 /// let (step, total) = (instance.variable::<u32>("step")?, instance.variable::<u32>("total")?);
 ///
 /// let count = instance.function("count")?;
 /// let launch = Launch::new(&count, [1, 1, 1], [32, 1, 1], &[]);
-/// machine.launch(&launch)?;
-/// machine.write(step, &[100])?;
-/// machine.launch(&launch)?;
-/// assert_eq!(machine.read(total)?, [32 + 3200]);
+/// simulator.launch(&launch)?;
+/// simulator.write(step, &[100])?;
+/// simulator.launch(&launch)?;
+/// assert_eq!(simulator.read(total)?, [32 + 3200]);
 ///
 /// // Another instance has other variables.
-/// let other = machine.load(&module)?;
-/// assert_eq!(machine.read(other.variable::<u32>("total")?)?, [0]);
+/// let other = simulator.load(&module)?;
+/// assert_eq!(simulator.read(other.variable::<u32>("total")?)?, [0]);
 ///
-/// machine.unload(instance)?;
-/// assert!(machine.launch(&launch).is_err());
+/// simulator.unload(instance)?;
+/// assert!(simulator.launch(&launch).is_err());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone)]
@@ -137,7 +137,7 @@ impl Instance {
         Ok(Function { placed: Some(self.placed.clone()), ..self.module.function(name)? })
     }
 
-    /// A variable as memory that [`Machine::read`] and [`Machine::write`] take, by its name: as the text has it,
+    /// A variable as memory that [`Simulator::read`] and [`Simulator::write`] take, by its name: as the text has it,
     /// demangled, or a part of the demangled name that is enough to tell it from others. Elements of `u8` are its bytes.
     ///
     /// What is written to a constant is what kernels read from the next launch on. Its address is one in global memory;
@@ -162,7 +162,7 @@ impl Instance {
         let len = own.bytes.checked_div(size_of::<T>() as u64);
         let whole = len.filter(|len| len * size_of::<T>() as u64 == own.bytes);
         Ok(Buffer {
-            machine: self.placed.machine,
+            simulator: self.placed.simulator,
             address,
             len: whole.ok_or_else(|| InstanceError::Element {
                 name: name.to_owned(),
@@ -175,7 +175,7 @@ impl Instance {
     }
 }
 
-impl Machine {
+impl Simulator {
     /// Loads a module: its variables get memory, with their initial values, for as long as the instance lives.
     ///
     /// # Errors
@@ -186,7 +186,7 @@ impl Machine {
         let addresses =
             self.place(&module.text, all).map_err(|(variable, source)| InstanceError::Memory { variable, source })?;
         let placed =
-            ModuleAddresses { machine: self.number, number: INSTANCES.fetch_add(1, Ordering::Relaxed), addresses };
+            ModuleAddresses { simulator: self.number, number: INSTANCES.fetch_add(1, Ordering::Relaxed), addresses };
         self.instances.insert(placed.number);
         Ok(Instance { module: module.clone(), placed: Arc::new(placed) })
     }
@@ -206,7 +206,7 @@ impl Machine {
 
     /// Refuses an instance that is not this machine's, or not any more.
     pub(super) fn check_loaded(&self, placed: &ModuleAddresses) -> Result<(), InstanceError> {
-        if placed.machine != self.number {
+        if placed.simulator != self.number {
             return Err(InstanceError::Foreign);
         }
         match self.instances.contains(&placed.number) {
@@ -263,7 +263,7 @@ impl Machine {
         Ok(addresses)
     }
 
-    /// Frees variables, by the addresses that [`Machine::place`] has given them.
+    /// Frees variables, by the addresses that [`Simulator::place`] has given them.
     pub(super) fn free_all(&mut self, addresses: &[u64]) {
         for address in addresses {
             self.global.free(*address);

@@ -11,9 +11,9 @@ use super::fault::Fault;
 use super::geometry::{GeometryLimits, cluster_of};
 use super::heap::Heap;
 use super::instance::InstanceError;
-use super::machine::Machine;
 use super::residents::{Blocks, HostThread};
 use super::schedule::Schedule;
+use super::simulator::Simulator;
 use crate::code::Program;
 use crate::demangle::demangled;
 use crate::memory::global::MemoryError;
@@ -131,8 +131,8 @@ impl LaunchError {
     }
 }
 
-impl Machine {
-    /// Runs a kernel to its end, as [`Machine::launch`] does, and returns the observer with what it has seen.
+impl Simulator {
+    /// Runs a kernel to its end, as [`Simulator::launch`] does, and returns the observer with what it has seen.
     ///
     /// ```
     /// use simt::observe::{Access, AccessKind, Observer, WarpId, Site};
@@ -170,17 +170,17 @@ impl Machine {
     /// #     ret;
     /// # }";
     /// let fill = simt::Module::from_ptx(FILL)?.function("fill")?;
-    /// let mut machine = simt::Machine::new(simt::Config::default())?;
-    /// let to = machine.zeroed::<u32>(100)?;
+    /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
+    /// let to = simulator.zeroed::<u32>(100)?;
     /// let args = [to.into(), 7u32.into()];
-    /// let seen = machine.launch_observed(&simt::Launch::new(&fill, [1, 1, 1], [100, 1, 1], &args), Stores(0))?;
+    /// let seen = simulator.launch_observed(&simt::Launch::new(&fill, [1, 1, 1], [100, 1, 1], &args), Stores(0))?;
     /// assert_eq!(seen.0, 100);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
     /// # Errors
     /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
-    /// variable of the module, or when the kernel faults: see [`Machine::launch`].
+    /// variable of the module, or when the kernel faults: see [`Simulator::launch`].
     pub fn launch_observed<O: Observer>(&mut self, launch: &Launch<'_>, observer: O) -> Result<O, LaunchError> {
         let program = &*launch.function.program;
         let missing = |variable: &str, source| LaunchError::Variable {
@@ -372,10 +372,10 @@ impl Machine {
     /// #     ret;
     /// # }";
     /// let fill = simt::Module::from_ptx(FILL)?.function("fill")?;
-    /// let mut machine = simt::Machine::new(simt::Config::default())?;
-    /// let to = machine.zeroed::<u32>(64)?;
-    /// machine.launch(&simt::Launch::new(&fill, [1, 1, 1], [64, 1, 1], &[to.into(), 7u32.into()]))?;
-    /// assert_eq!(machine.read(to)?, [7; 64]);
+    /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
+    /// let to = simulator.zeroed::<u32>(64)?;
+    /// simulator.launch(&simt::Launch::new(&fill, [1, 1, 1], [64, 1, 1], &[to.into(), 7u32.into()]))?;
+    /// assert_eq!(simulator.read(to)?, [7; 64]);
     ///
     /// // One thread too many.
     /// let fault = machine

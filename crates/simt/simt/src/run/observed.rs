@@ -2,23 +2,23 @@
 
 use super::instance::{Instance, InstanceError};
 use super::launch::{Launch, LaunchError};
-use super::machine::{Buffer, Element, Machine};
+use super::simulator::{Buffer, Element, Simulator};
 use crate::memory::global::MemoryError;
 use crate::module::Module;
 use crate::observe::Observer;
 
-/// A [`Machine`] and an observer of all that happens to its memory: on the host, and in launches. Its methods are the
+/// A [`Simulator`] and an observer of all that happens to its memory: on the host, and in launches. Its methods are the
 /// machine's, and have the same errors. A machine without one pays nothing for it.
 pub struct Observed<'m, O> {
-    machine: &'m mut Machine,
+    simulator: &'m mut Simulator,
     /// The observer.
     pub observer: O,
 }
 
-impl Machine {
+impl Simulator {
     /// Tells an observer what is done to the machine's memory through the value that this returns.
     pub fn observed<O: Observer>(&mut self, observer: O) -> Observed<'_, O> {
-        Observed { machine: self, observer }
+        Observed { simulator: self, observer }
     }
 }
 
@@ -26,7 +26,7 @@ impl Machine {
 #[allow(clippy::missing_errors_doc, reason = "the errors are the machine's")]
 impl<O: Observer> Observed<'_, O> {
     pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
-        let buffer = self.machine.zeroed(len)?;
+        let buffer = self.simulator.zeroed(len)?;
         self.observer.allocated(buffer.address, bytes_of::<T>(len));
         Ok(buffer)
     }
@@ -38,27 +38,27 @@ impl<O: Observer> Observed<'_, O> {
     }
 
     pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) -> Result<(), MemoryError> {
-        self.machine.write(buffer, data)?;
+        self.simulator.write(buffer, data)?;
         let bytes = bytes_of::<T>(data.len());
         self.observer.written(buffer.address, bytes);
         Ok(())
     }
 
     pub fn read<T: Element>(&mut self, buffer: Buffer<T>) -> Result<Vec<T>, MemoryError> {
-        let data = self.machine.read(buffer)?;
+        let data = self.simulator.read(buffer)?;
         let bytes = bytes_of::<T>(data.len());
         self.observer.read(buffer.address, bytes);
         Ok(data)
     }
 
     pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), MemoryError> {
-        self.machine.free(buffer)?;
+        self.simulator.free(buffer)?;
         self.observer.freed(buffer.address);
         Ok(())
     }
 
     pub fn load(&mut self, module: &Module) -> Result<Instance, InstanceError> {
-        let instance = self.machine.load(module)?;
+        let instance = self.simulator.load(module)?;
         for (address, bytes) in instance.places() {
             self.observer.allocated(address, bytes);
             self.observer.written(address, bytes);
@@ -67,7 +67,7 @@ impl<O: Observer> Observed<'_, O> {
     }
 
     pub fn unload(&mut self, instance: Instance) -> Result<(), InstanceError> {
-        self.machine.unload(instance.clone())?;
+        self.simulator.unload(instance.clone())?;
         let places = instance.places();
         places.for_each(|(address, _)| self.observer.freed(address));
         Ok(())
@@ -75,7 +75,7 @@ impl<O: Observer> Observed<'_, O> {
 
     /// After a fault, the observer knows nothing of the launch.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
-        let seen = (self.machine).launch_observed(launch, self.observer.fork())?;
+        let seen = (self.simulator).launch_observed(launch, self.observer.fork())?;
         self.observer.merge(seen);
         Ok(())
     }

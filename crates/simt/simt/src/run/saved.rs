@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use super::available::available_memory;
 use super::heap::Heap;
-use super::machine::Machine;
 use super::printf::Printed;
+use super::simulator::Simulator;
 use crate::memory::Allocation;
 use crate::memory::global::Unwritten;
 
@@ -19,7 +19,7 @@ pub struct SavedState {
     clock: u64,
 }
 
-impl Machine {
+impl Simulator {
     /// Saves what a launch changes. Returns `None` if the host has too little memory for a copy of the device's memory.
     pub fn save(&mut self) -> Option<SavedState> {
         let available = available_memory().unwrap_or(u64::MAX);

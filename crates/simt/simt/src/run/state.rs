@@ -6,8 +6,8 @@ use std::time::Instant;
 
 use super::fault::{ravel, unravel};
 use super::heap::Heap;
-use super::machine::Config;
 use super::printf::Printed;
+use super::simulator::Config;
 use super::skipped::Skipped;
 use crate::code::{InitializedRegister, Inst, Program, RESERVED_SHARED};
 use crate::memory::{AccessFault, GlobalMemory};

@@ -10,7 +10,7 @@ use std::fmt::Write as _;
 use simt::code::Program;
 use simt::lower::{LowerError, lower};
 use simt::regs::{ALL, LANES, Lanes64};
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 /// The files of registers: the letters of their names, their type, and how many there are.
 const FILES: [(&str, &str, usize); 7] = [
@@ -107,10 +107,10 @@ impl State {
         );
         let module = Module::from_ptx(text).expect("the test's instruction is PTX");
         let function = module.function("k").unwrap_or_else(|error| panic!("{error}\n{body}"));
-        let mut machine = Machine::new(Config { threads: 1, ..Config::default() }).unwrap();
-        let buffer = machine.upload(rows.as_flattened()).unwrap();
-        machine.launch(&Launch::new(&function, [1; 3], [LANES as u32, 1, 1], &[buffer.into()])).unwrap();
-        let found = machine.read(buffer).unwrap();
+        let mut simulator = Simulator::new(Config { threads: 1, ..Config::default() }).unwrap();
+        let buffer = simulator.upload(rows.as_flattened()).unwrap();
+        simulator.launch(&Launch::new(&function, [1; 3], [LANES as u32, 1, 1], &[buffer.into()])).unwrap();
+        let found = simulator.read(buffer).unwrap();
         let rows = found.chunks_exact(LANES).skip(1).map(|row| row.try_into().expect("a value a lane"));
         State(names.map(|(name, _)| name).zip(rows).collect())
     }

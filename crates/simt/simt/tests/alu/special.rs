@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 /// The answers of an instruction of one operand to each of these arguments, registers of so many bits.
 fn answers(instruction: &str, bits: u32, arguments: &[u64]) -> Vec<u64> {
@@ -17,11 +17,11 @@ fn answers(instruction: &str, bits: u32, arguments: &[u64]) -> Vec<u64> {
          }}"
     );
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let data = machine.upload(arguments).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let data = simulator.upload(arguments).unwrap();
     let n = arguments.len() as u32;
-    machine.launch(&Launch::new(&function, [n.div_ceil(256), 1, 1], [256, 1, 1], &[data.into(), n.into()])).unwrap();
-    machine.read(data).unwrap()
+    simulator.launch(&Launch::new(&function, [n.div_ceil(256), 1, 1], [256, 1, 1], &[data.into(), n.into()])).unwrap();
+    simulator.read(data).unwrap()
 }
 
 /// FNV-1a of whole answers.
@@ -113,10 +113,10 @@ fn negated_products_and_sums_have_the_recorded_bits() {
         load(3)
     );
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let edges = machine.upload(&EDGES).unwrap();
-    let answers = machine.upload(&vec![0_u32; results * 512]).unwrap();
-    machine.launch(&Launch::new(&function, [1, 1, 1], [512, 1, 1], &[edges.into(), answers.into()])).unwrap();
-    let answers = machine.read(answers).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let edges = simulator.upload(&EDGES).unwrap();
+    let answers = simulator.upload(&vec![0_u32; results * 512]).unwrap();
+    simulator.launch(&Launch::new(&function, [1, 1, 1], [512, 1, 1], &[edges.into(), answers.into()])).unwrap();
+    let answers = simulator.read(answers).unwrap();
     assert_eq!(checksum(answers.into_iter().map(u64::from)), 0x14db_87a5_6a8f_d015);
 }

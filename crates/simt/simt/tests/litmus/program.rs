@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use simt::{Config, Launch, Machine, Module, Schedule};
+use simt::{Config, Launch, Module, Schedule, Simulator};
 
 use super::Outcomes;
 use super::tests::Litmus;
@@ -98,13 +98,13 @@ pub(super) fn run(test: &Litmus, place: Place) -> Outcomes {
     let mut outcomes = Outcomes::new();
     for seed in 0..SEEDS {
         let config = Config { threads: 1, schedule: Schedule::Random(seed), ..Config::default() };
-        let mut machine = Machine::new(config).unwrap();
-        let memory = machine.zeroed::<u32>((INSTANCES * WORDS) as usize).unwrap();
-        let out = machine.zeroed::<u32>((INSTANCES * WORDS) as usize).unwrap();
+        let mut simulator = Simulator::new(config).unwrap();
+        let memory = simulator.zeroed::<u32>((INSTANCES * WORDS) as usize).unwrap();
+        let out = simulator.zeroed::<u32>((INSTANCES * WORDS) as usize).unwrap();
         let args = [memory.into(), out.into()];
-        let ran = machine.launch(&Launch::new(&function, [blocks, 1, 1], [block, 1, 1], &args));
+        let ran = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [block, 1, 1], &args));
         ran.unwrap_or_else(|error| panic!("{error}\n{text}"));
-        let (memory, out) = (machine.read(memory).unwrap(), machine.read(out).unwrap());
+        let (memory, out) = (simulator.read(memory).unwrap(), simulator.read(out).unwrap());
         for instance in 0..INSTANCES as usize {
             let at = instance * WORDS as usize;
             let mut outcome: Vec<u32> = out[at..][..test.results.iter().map(|own| own.len()).sum()].to_vec();

@@ -1,8 +1,8 @@
 //! `mbarrier`, copies that are done when they are waited for, tensor maps, and clusters: faults, and what a GPU does not
 //! show. What they compute is recorded, in `programs`.
 
-use super::{PARAMS, bytes, machine, outcome_of, text};
-use simt::{Arg, Config, Launch, LaunchError, Machine, Module, Schedule, Swizzle, TensorElement, TensorMap};
+use super::{PARAMS, bytes, outcome_of, simulator, text};
+use simt::{Arg, Config, Launch, LaunchError, Module, Schedule, Simulator, Swizzle, TensorElement, TensorMap};
 
 const BARRIER: &str = ".shared .align 8 .b64 bar;\n.shared .align 128 .b8 tile[4096];";
 
@@ -31,13 +31,13 @@ fn a_random_schedule_chooses_when_copies_are_done() {
     for seed in 0..24 {
         let schedule = Schedule::Random(seed);
         let config = Config { schedule, ..Config::default() };
-        let mut machine = Machine::new(config).unwrap();
-        let from = machine.upload(&[99u32]).unwrap();
-        let out = machine.zeroed::<u32>(1).unwrap();
+        let mut simulator = Simulator::new(config).unwrap();
+        let from = simulator.upload(&[99u32]).unwrap();
+        let out = simulator.zeroed::<u32>(1).unwrap();
         let args = [from.into(), out.into()];
         let launch = Launch::new(&function, [1, 1, 1], [1, 1, 1], &args);
-        machine.launch(&launch).unwrap();
-        seen.push(machine.read(out).unwrap()[0]);
+        simulator.launch(&launch).unwrap();
+        seen.push(simulator.read(out).unwrap()[0]);
     }
     seen.sort_unstable();
     seen.dedup();
@@ -144,12 +144,12 @@ fn clusters(head: &str, body: &str, grid: u32, cluster: Option<[u32; 3]>) -> Res
     let text = text.replacen(")\n{", &format!(") {head}\n{{"), 1);
     let function = Module::from_ptx(text).unwrap().function("k");
     let function = function.unwrap_or_else(|error| panic!("{error}"));
-    let mut machine = machine(2);
-    let out = machine.zeroed::<u32>(64).unwrap();
+    let mut simulator = simulator(2);
+    let out = simulator.zeroed::<u32>(64).unwrap();
     let args = [out.into(), out.into()];
     let launch = Launch::new(&function, [grid, 1, 1], [32, 1, 1], &args);
-    match machine.launch(&launch.with_cluster(cluster)) {
-        Ok(()) => Ok(machine.read(out).unwrap()),
+    match simulator.launch(&launch.with_cluster(cluster)) {
+        Ok(()) => Ok(simulator.read(out).unwrap()),
         Err(error @ (LaunchError::Geometry { .. } | LaunchError::Fault(_))) => Err(error.to_string()),
         Err(error) => panic!("{error}"),
     }
@@ -206,8 +206,8 @@ fn a_cluster_that_waits_forever() {
 
 #[test]
 fn where_tiles_cannot_begin() {
-    let mut machine = machine(1);
-    let tensor = machine.upload(&[5u16; 64 * 64]).unwrap();
+    let mut simulator = simulator(1);
+    let tensor = simulator.upload(&[5u16; 64 * 64]).unwrap();
     let own = TensorMap { address: tensor.address(), ..map([16, 2], Swizzle::None) };
     let params = ".param .u64 out, .param .align 64 .b8 map[128]";
     for ([x, y], words) in [([8, -1], "from -1 on, before the tensor"), ([12, 0], "no multiple of 16 bytes")] {
@@ -217,7 +217,7 @@ fn where_tiles_cannot_begin() {
         );
         let args = [tensor.into(), Arg::Bytes(own.encode().unwrap().to_vec())];
         let text = text(BARRIER, params, &body);
-        let error = super::launch(&mut machine, &text, 1, 1, &args).unwrap_err().to_string();
+        let error = super::launch(&mut simulator, &text, 1, 1, &args).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
 }

@@ -1,6 +1,6 @@
 //! `atom` and `red`: every operation, and many host threads.
 
-use super::{launch, machine, outcome_of, text, words};
+use super::{launch, outcome_of, simulator, text, words};
 use simt::Buffer;
 
 /// An operation on lane 0 alone: what it returns and what it leaves, for values of `bits` bits.
@@ -118,10 +118,10 @@ fn crowd(threads: usize, body: &str) -> Vec<u32> {
              add.s64 %rd6, %rd2, %rd4;\n{body}"
         ),
     );
-    let mut machine = machine(threads);
-    let out: Buffer<u32> = machine.zeroed(72).unwrap();
-    launch(&mut machine, &text, 64, 256, &[out.into()]).unwrap();
-    machine.read(out).unwrap()
+    let mut simulator = simulator(threads);
+    let out: Buffer<u32> = simulator.zeroed(72).unwrap();
+    launch(&mut simulator, &text, 64, 256, &[out.into()]).unwrap();
+    simulator.read(out).unwrap()
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Accesses that may not be.
 
-use super::{fault, launch, machine, outcome_of, text};
+use super::{fault, launch, outcome_of, simulator, text};
 use ptx::ast::Space;
 use simt::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use simt::{Buffer, Fault, FaultKind, LaunchError};
@@ -197,14 +197,14 @@ fn nothing_is_stored_by_an_instruction_that_faults() {
         "ld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\nmul.wide.u32 %rd4, %r1, 4;\n\
          add.s64 %rd6, %rd2, %rd4;\nst.global.u32 [%rd2], 7;\nst.global.u32 [%rd6], 9;",
     );
-    let mut machine = machine(1);
-    let out: Buffer<u32> = machine.zeroed(20).unwrap();
-    let error = launch(&mut machine, &text, 1, 32, &[out.into()]).unwrap_err();
+    let mut simulator = simulator(1);
+    let out: Buffer<u32> = simulator.zeroed(20).unwrap();
+    let error = launch(&mut simulator, &text, 1, 32, &[out.into()]).unwrap_err();
     let LaunchError::Fault(fault) = error else { panic!("{error}") };
     assert_eq!(access(&fault).0.lane, 20);
     let mut expected = [0; 20];
     expected[0] = 7;
-    assert_eq!(machine.read(out).unwrap(), expected);
+    assert_eq!(simulator.read(out).unwrap(), expected);
 }
 
 #[test]
@@ -221,10 +221,10 @@ fn lanes_in_several_spaces_are_all_checked_before_one_stores() {
 #[test]
 fn a_freed_buffer_is_nobody_s() {
     let text = text("", ".param .u64 in", "ld.param.u64 %rd1, [in];\nld.global.u32 %r1, [%rd1];");
-    let mut machine = machine(1);
-    let buffer: Buffer<u32> = machine.zeroed(4).unwrap();
-    assert!(launch(&mut machine, &text, 1, 1, &[buffer.into()]).is_ok());
-    machine.free(buffer).unwrap();
-    let error = launch(&mut machine, &text, 1, 1, &[buffer.into()]).unwrap_err();
+    let mut simulator = simulator(1);
+    let buffer: Buffer<u32> = simulator.zeroed(4).unwrap();
+    assert!(launch(&mut simulator, &text, 1, 1, &[buffer.into()]).is_ok());
+    simulator.free(buffer).unwrap();
+    let error = launch(&mut simulator, &text, 1, 1, &[buffer.into()]).unwrap_err();
     assert!(matches!(error, LaunchError::Fault(_)), "{error}");
 }

@@ -1,6 +1,6 @@
 //! What an observer is told: one access for each instruction and space.
 
-use super::{HEAD, PARAMS, machine, text};
+use super::{HEAD, PARAMS, simulator, text};
 use ptx::ast::Space;
 use simt::memory::SHARED_WINDOW;
 use simt::observe::{Access, AccessKind, Observer, Site, WarpId};
@@ -39,12 +39,12 @@ fn seen(module: &str, body: &str) -> (Vec<Event>, u64, u64) {
     let text = text(module, PARAMS, &format!("{HEAD}{body}"));
     let module = Module::from_ptx(text).unwrap();
     let function = module.function("k").unwrap();
-    let mut machine = machine(2);
-    let input: Buffer<u32> = machine.zeroed(128).unwrap();
-    let output: Buffer<u32> = machine.zeroed(128).unwrap();
+    let mut simulator = simulator(2);
+    let input: Buffer<u32> = simulator.zeroed(128).unwrap();
+    let output: Buffer<u32> = simulator.zeroed(128).unwrap();
     let args = [input.into(), output.into()];
     let (grid, block) = ([1, 1, 1], [20, 1, 1]);
-    let seen = machine.launch_observed(&Launch::new(&function, grid, block, &args), Accesses::default()).unwrap();
+    let seen = simulator.launch_observed(&Launch::new(&function, grid, block, &args), Accesses::default()).unwrap();
     let (head, body) = seen.0.split_at(2);
     assert!(head.iter().all(|event| event.0 == Space::Param && event.2 == 8));
     (body.to_vec(), input.address(), output.address())

@@ -2,7 +2,7 @@
 
 use proptest::prelude::*;
 
-use super::{PARAMS, launch, machine, text};
+use super::{PARAMS, launch, simulator, text};
 use simt::memory::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use simt::{Arg, Buffer, LaunchError};
 
@@ -63,11 +63,11 @@ proptest! {
             addresses.len()
         );
         let text = text(".const .b64 c = 1;", PARAMS, &body);
-        let mut machine = machine(1);
-        let small: Buffer<u8> = machine.zeroed(50).unwrap();
-        let table = machine.upload(&addresses).unwrap();
+        let mut simulator = simulator(1);
+        let small: Buffer<u8> = simulator.zeroed(50).unwrap();
+        let table = simulator.upload(&addresses).unwrap();
         let args: [Arg; 2] = [table.into(), small.into()];
-        match launch(&mut machine, &text, 1, 32, &args) {
+        match launch(&mut simulator, &text, 1, 32, &args) {
             Ok(()) => {}
             Err(LaunchError::Fault(fault)) => prop_assert!(fault.to_string().contains("thread")),
             Err(other) => return Err(TestCaseError::fail(other.to_string())),
@@ -92,12 +92,12 @@ proptest! {
             bits = size * 8
         );
         let text = text("", ".param .u64 in, .param .u64 out, .param .u64 places", &body);
-        let mut machine = machine(1);
-        let input = machine.upload(&content).unwrap();
-        let output: Buffer<u8> = machine.zeroed(512).unwrap();
-        let table = machine.upload(&places).unwrap();
+        let mut simulator = simulator(1);
+        let input = simulator.upload(&content).unwrap();
+        let output: Buffer<u8> = simulator.zeroed(512).unwrap();
+        let table = simulator.upload(&places).unwrap();
         let args: [Arg; 3] = [input.into(), output.into(), table.into()];
-        launch(&mut machine, &text, 1, 32, &args).map_err(|error| TestCaseError::fail(error.to_string()))?;
+        launch(&mut simulator, &text, 1, 32, &args).map_err(|error| TestCaseError::fail(error.to_string()))?;
         let mut expected = vec![0; 512];
         for (lane, place) in places.iter().enumerate() {
             if mask >> lane & 1 == 1 {
@@ -105,6 +105,6 @@ proptest! {
                 expected[at..at + size as usize].copy_from_slice(&content[at..at + size as usize]);
             }
         }
-        prop_assert_eq!(machine.read(output).unwrap(), expected);
+        prop_assert_eq!(simulator.read(output).unwrap(), expected);
     }
 }

@@ -11,7 +11,7 @@ mod versions;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 /// Rows: who alone takes something, the opcodes' names or `*`, words in the text or in the other's refusal, with `&`
 /// between them (`doubled`: a modifier stands twice), and the reason.
@@ -112,7 +112,7 @@ fn modules() {
 #[test]
 fn instructions_need_the_registers_that_they_name() {
     let config = Config { threads: 1, max_instructions: 1000, ..Config::default() };
-    let mut machine = Machine::new(config).unwrap();
+    let mut simulator = Simulator::new(config).unwrap();
     let forms = cases::sample(cases::forms(include_str!("forms.txt")), if full() { 1 } else { 4 });
     for case in forms.iter().filter(|case| cases::simt(case).is_none()) {
         let module = Module::from_ptx(cases::alone(case)).unwrap();
@@ -121,7 +121,7 @@ fn instructions_need_the_registers_that_they_name() {
             continue;
         };
         let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &[]);
-        let run = std::panic::AssertUnwindSafe(|| drop(machine.launch(&launch)));
+        let run = std::panic::AssertUnwindSafe(|| drop(simulator.launch(&launch)));
         assert!(std::panic::catch_unwind(run).is_ok(), "{case}");
     }
 }

@@ -2,7 +2,7 @@
 
 use super::format;
 use simt::memory::texture::{Addressing, Channels, Filter, Image, Sides, TextureDescription};
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 const KERNELS: &str = include_str!("fetch.ptx");
 /// Fetches of a case.
@@ -130,27 +130,27 @@ impl<'a> Case<'a> {
     /// How many fetches differ, and the first that does.
     fn differences(&self, module: &Module) -> (usize, Option<String>) {
         let mut random = Random(self.seed);
-        let mut machine = Machine::new(Config { threads: 1, ..Config::default() }).unwrap();
-        let data = machine.upload(&self.data(&mut random)).unwrap();
+        let mut simulator = Simulator::new(Config { threads: 1, ..Config::default() }).unwrap();
+        let data = simulator.upload(&self.data(&mut random)).unwrap();
         let (points, numbers) = self.coordinates(&mut random);
         let mut texture = self.texture;
         texture.image.address = data.address();
         let is_surface = matches!(self.kind, "clamp" | "zero");
         let handle = match is_surface {
-            true => machine.surface(texture.image),
-            false => machine.texture(texture),
+            true => simulator.surface(texture.image),
+            false => simulator.texture(texture),
         };
         let name = match is_surface {
             true => self.kind.to_owned(),
             false => format!("{}_{}", self.kind, self.ty),
         };
         let kernel = module.function(&name).unwrap();
-        let out = machine.zeroed::<[u32; 4]>(COUNT).unwrap();
-        let inputs = (machine.upload(&points).unwrap(), machine.upload(&numbers).unwrap());
+        let out = simulator.zeroed::<[u32; 4]>(COUNT).unwrap();
+        let inputs = (simulator.upload(&points).unwrap(), simulator.upload(&numbers).unwrap());
         let args = [handle.unwrap().into(), inputs.0.into(), inputs.1.into(), out.into()];
         let launch = Launch::new(&kernel, [1, 1, 1], [COUNT as u32, 1, 1], &args);
-        machine.launch(&launch).unwrap();
-        let found = machine.read(out).unwrap();
+        simulator.launch(&launch).unwrap();
+        let found = simulator.read(out).unwrap();
         let pairs = found.iter().zip(&self.expected).enumerate();
         let mut wrong = pairs.filter(|(_, (found, expected))| found != expected);
         let first = wrong.next().map(|(at, (found, expected))| {

@@ -256,14 +256,14 @@ fn units_become_base_units() {
 fn a_report_of_launches_is_read_as_a_table_of_ncu() {
     let ptx = include_str!("../../../../../simt/profile/tests/strided.ptx");
     let strided = simt::Module::from_ptx(ptx).unwrap().function("strided").unwrap();
-    let mut machine = simt::Machine::new(simt::Config::default()).unwrap();
-    let args = [machine.zeroed::<f32>(32 << 10).unwrap().into(), machine.zeroed::<f32>(1 << 10).unwrap().into()];
+    let mut simulator = simt::Simulator::new(simt::Config::default()).unwrap();
+    let args = [simulator.zeroed::<f32>(32 << 10).unwrap().into(), simulator.zeroed::<f32>(1 << 10).unwrap().into()];
     let path = tempfile::tempdir().unwrap().path().with_extension("csv");
     let device = devices::Description::open("h100").unwrap();
     let report = report::Report::new(&path, "a, \"b\"".to_owned(), device, 0, |_, _| None).unwrap();
     for grid in [4, 2] {
         let launch = simt::Launch::new(&strided, [grid, 1, 1], [256, 1, 1], &args);
-        report.launch(&mut machine, &launch, simt_check::Checks::NONE).result.unwrap();
+        report.launch(&mut simulator, &launch, simt_check::Checks::NONE).result.unwrap();
     }
     report.finish().unwrap().unwrap();
     let launches = read(&std::fs::read_to_string(&path).unwrap(), |_| true).unwrap();

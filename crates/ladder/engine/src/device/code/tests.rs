@@ -102,7 +102,7 @@ fn an_old_device_is_told_what_it_lacks() {
     let error = turing.get(Code::Kernels, "new").unwrap_err();
     assert_eq!((&*error.to_string(), error.is_failure()), (why, false));
 
-    // What is nowhere is not there, and the SIMT machine is never too old.
+    // What is nowhere is not there, and the simulator is never too old.
     let mut newest = Device::new(None, NOTHING);
     for device in [&mut turing, &mut newest] {
         let error = device.get(Code::Kernels, "none").unwrap_err().to_string();

@@ -59,10 +59,10 @@ functions! {
         let start = NonNull::new(memory.cast::<u8>()).ok_or(Code::INVALID_VALUE)?;
         // SAFETY: the program says that it has this memory, and keeps it until it takes the registration back. Words
         // of eight bytes never reach into another page.
-        let mapped = unsafe { driver()?.machine().memory_mut().map(start, bytes as u64) };
-        let machine_base = mapped.ok_or(Code::INVALID_VALUE)?;
+        let mapped = unsafe { driver()?.simulator().memory_mut().map(start, bytes as u64) };
+        let simulator_base = mapped.ok_or(Code::INVALID_VALUE)?;
         let range = Range::new(address, bytes as u64, Kind::Registered, context.handle);
-        ranges::add(Range { machine_base, flags: flags & READ_ONLY | DEVICE_MAP, ..range });
+        ranges::add(Range { simulator_base, flags: flags & READ_ONLY | DEVICE_MAP, ..range });
         Ok(())
     }
 

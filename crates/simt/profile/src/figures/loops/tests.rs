@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use devices::Description;
-use simt::{Config, Launch, Machine, Module};
+use simt::{Config, Launch, Module, Simulator};
 
 use super::super::figure::{Figure, Shade};
 use super::{Parsed, draw, number};
@@ -30,11 +30,11 @@ const ONLINE: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
 /// The figures of a launch of one warp.
 fn drawn(row: &[f32], turns: u32) -> Vec<Figure> {
     let function = Module::from_ptx(ONLINE).unwrap().function("kernel").unwrap();
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let data = machine.upload(row).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let data = simulator.upload(row).unwrap();
     let args = [data.into(), (row.len() as u32).into(), turns.into()];
     let launch = Launch::new(&function, [1; 3], [32, 1, 1], &args);
-    draw(&record(&mut machine, &launch, Watch::new(Description::open("h100").unwrap())).unwrap().recording)
+    draw(&record(&mut simulator, &launch, Watch::new(Description::open("h100").unwrap())).unwrap().recording)
 }
 
 /// The row of the book's picture `online-softmax`.

@@ -2,7 +2,7 @@
 #![allow(clippy::unwrap_used)]
 
 use simt::run::Position;
-use simt::{Config, Function, Launch, Machine, Module};
+use simt::{Config, Function, Launch, Module, Simulator};
 
 use super::super::record::Shuffle;
 use super::super::recorder::Recorder;
@@ -48,13 +48,13 @@ fn kernel(mode: &str, in_two: bool) -> Function {
 
 /// What is recorded of a shuffle, and what each lane gets.
 fn run(function: &Function, lane: u32, clamp: u32, mask: u32) -> (Shuffle, Vec<u32>) {
-    let mut machine = Machine::new(Config::default()).unwrap();
-    let out = machine.zeroed::<u32>(32).unwrap();
+    let mut simulator = Simulator::new(Config::default()).unwrap();
+    let out = simulator.zeroed::<u32>(32).unwrap();
     let args = [out.into(), lane.into(), clamp.into(), mask.into()];
     let launch = Launch::new(function, [1; 3], [32, 1, 1], &args);
-    let seen = machine.launch_observed(&launch, Recorder::new(function, (0, 0))).unwrap();
+    let seen = simulator.launch_observed(&launch, Recorder::new(function, (0, 0))).unwrap();
     let [shuffle] = &seen.shuffles[..] else { panic!("{} shuffles", seen.shuffles.len()) };
-    (shuffle.clone(), machine.read(out).unwrap())
+    (shuffle.clone(), simulator.read(out).unwrap())
 }
 
 /// Checks a shuffle's figure, and returns how many lanes get what is not defined.

@@ -60,7 +60,7 @@ pub enum MemoryError {
         /// Its address.
         address: u64,
     },
-    /// The buffer belongs to another machine.
+    /// The buffer belongs to another simulator.
     #[error("the buffer at {address:#x} is another machine's; use it with the machine that made it")]
     Foreign {
         /// Its address.

@@ -9,16 +9,16 @@ mod available;
 use available::{address_space_limit, address_space_used, from_meminfo};
 
 use simt::memory::GlobalMemory;
-use simt::{Config, Launch, LaunchError, Machine, MemoryError, Module, Schedule};
+use simt::{Config, Launch, LaunchError, MemoryError, Module, Schedule, Simulator};
 
-fn machine(max_memory_bytes: u64) -> Machine {
+fn simulator(max_memory_bytes: u64) -> Simulator {
     let config = Config { threads: 1, max_memory_bytes, ..Config::default() };
-    Machine::new(config).unwrap()
+    Simulator::new(config).unwrap()
 }
 
 #[test]
 fn more_bytes_than_can_be_counted() {
-    let error = machine(u64::MAX).zeroed::<u64>(usize::MAX).unwrap_err();
+    let error = simulator(u64::MAX).zeroed::<u64>(usize::MAX).unwrap_err();
     let (len, element_bytes) = (usize::MAX, 8);
     assert_eq!(error, MemoryError::TooLarge { len, element_bytes });
     assert_eq!(
@@ -29,9 +29,9 @@ fn more_bytes_than_can_be_counted() {
 
 #[test]
 fn more_than_the_limit() {
-    let mut machine = machine(1000);
-    let most = machine.zeroed::<u8>(990).unwrap();
-    let error = machine.zeroed::<u32>(3).unwrap_err();
+    let mut simulator = simulator(1000);
+    let most = simulator.zeroed::<u8>(990).unwrap();
+    let error = simulator.zeroed::<u32>(3).unwrap_err();
     let (bytes, used, limit) = (12, 990, 1000);
     assert_eq!(error, MemoryError::Limit { bytes, used, limit });
     assert_eq!(
@@ -39,26 +39,26 @@ fn more_than_the_limit() {
         "12 bytes of device memory asked for, and 990 of the 1000 that this machine may have \
          (Config::max_memory_bytes) are in use; ask for less, free buffers or raise the limit"
     );
-    assert!(machine.upload(&[0u32; 3]).is_err());
-    assert!(machine.zeroed::<u8>(10).is_ok());
-    machine.free(most).unwrap();
-    assert!(machine.zeroed::<u32>(3).is_ok());
+    assert!(simulator.upload(&[0u32; 3]).is_err());
+    assert!(simulator.zeroed::<u8>(10).is_ok());
+    simulator.free(most).unwrap();
+    assert!(simulator.zeroed::<u32>(3).is_ok());
     // The counting of what is in use does not overflow.
-    assert!(matches!(machine.zeroed::<u8>(usize::MAX), Err(MemoryError::Limit { .. })));
+    assert!(matches!(simulator.zeroed::<u8>(usize::MAX), Err(MemoryError::Limit { .. })));
 }
 
 #[test]
 fn more_than_there_are_addresses() {
-    let mut machine = machine(u64::MAX);
+    let mut simulator = simulator(u64::MAX);
     for len in [usize::MAX, usize::MAX / 8, 1 << 47] {
-        let error = machine.zeroed::<u8>(len).unwrap_err();
+        let error = simulator.zeroed::<u8>(len).unwrap_err();
         assert!(
             matches!(error, MemoryError::Addresses { bytes, left } if bytes == len as u64 && left < bytes),
             "{error}"
         );
         assert!(error.to_string().contains("make a new machine"), "{error}");
     }
-    assert!(machine.zeroed::<u8>(1).is_ok());
+    assert!(simulator.zeroed::<u8>(1).is_ok());
 }
 
 #[test]
@@ -82,7 +82,7 @@ fn addresses_that_are_used_up_are_not_given_out_again() {
 #[test]
 fn more_than_the_host_has() {
     // 112 TiB of addresses are free; no host of these tests has that much memory.
-    let error = machine(u64::MAX).zeroed::<u8>(100 << 40).unwrap_err();
+    let error = simulator(u64::MAX).zeroed::<u8>(100 << 40).unwrap_err();
     let bytes = 100 << 40;
     assert_eq!(error, MemoryError::Host { bytes });
     assert!(error.to_string().contains("109951162777600 bytes"));
@@ -90,32 +90,32 @@ fn more_than_the_host_has() {
 
 #[test]
 fn data_that_is_too_long() {
-    let mut machine = machine(1000);
-    let buffer = machine.upload(&[1u16, 2]).unwrap();
-    let error = machine.write(buffer, &[3, 4, 5]).unwrap_err();
+    let mut simulator = simulator(1000);
+    let buffer = simulator.upload(&[1u16, 2]).unwrap();
+    let error = simulator.write(buffer, &[3, 4, 5]).unwrap_err();
     assert_eq!(error, MemoryError::TooLong { data: 3, buffer: 2 });
     assert!(error.to_string().contains("3 elements do not fit"));
-    assert_eq!(machine.read(buffer).unwrap(), [1, 2]);
+    assert_eq!(simulator.read(buffer).unwrap(), [1, 2]);
 }
 
 #[test]
 fn freed_buffers() {
-    let mut machine = machine(1000);
+    let mut simulator = simulator(1000);
     for len in [0, 7] {
-        let buffer = machine.zeroed::<u8>(len).unwrap();
-        machine.free(buffer).unwrap();
+        let buffer = simulator.zeroed::<u8>(len).unwrap();
+        simulator.free(buffer).unwrap();
         let address = buffer.address();
         let freed = MemoryError::Freed { address };
-        assert_eq!(machine.read(buffer), Err(freed.clone()));
-        assert_eq!(machine.write(buffer, &[]), Err(freed.clone()));
-        assert_eq!(machine.free(buffer), Err(freed.clone()));
+        assert_eq!(simulator.read(buffer), Err(freed.clone()));
+        assert_eq!(simulator.write(buffer, &[]), Err(freed.clone()));
+        assert_eq!(simulator.free(buffer), Err(freed.clone()));
         assert!(freed.to_string().contains("was freed"));
     }
 }
 
 #[test]
 fn another_machines_buffers() {
-    let (mut one, mut other) = (machine(1000), machine(1000));
+    let (mut one, mut other) = (simulator(1000), simulator(1000));
     let buffer = one.upload(&[1u8]).unwrap();
     let alike = other.upload(&[2u8]).unwrap();
     // Only the handle tells them apart.
@@ -131,14 +131,14 @@ fn another_machines_buffers() {
 
 #[test]
 fn buffers_of_nothing() {
-    let mut machine = machine(0);
-    let none = machine.upload::<u32>(&[]).unwrap();
+    let mut simulator = simulator(0);
+    let none = simulator.upload::<u32>(&[]).unwrap();
     assert!(none.is_empty());
-    assert!(machine.read(none).unwrap().is_empty());
+    assert!(simulator.read(none).unwrap().is_empty());
     // Elements without a size take no memory, however many they are.
-    let units = machine.zeroed::<[u64; 0]>(usize::MAX).unwrap();
-    machine.write(units, &[[]; 3]).unwrap();
-    assert_eq!(machine.read(units).unwrap().len(), usize::MAX);
+    let units = simulator.zeroed::<[u64; 0]>(usize::MAX).unwrap();
+    simulator.write(units, &[[]; 3]).unwrap();
+    assert_eq!(simulator.read(units).unwrap().len(), usize::MAX);
 }
 
 #[test]
@@ -147,9 +147,9 @@ fn variables_that_do_not_fit() {
                .global .b8 large[500];\n.entry k()\n{\n.reg .b32 %r<3>;\n\
                ld.global.u8 %r1, [small];\nld.global.u8 %r2, [large];\nret;\n}\n";
     let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let launch = |machine: &mut Machine| machine.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[]));
-    let mut machine = machine(1000);
-    let error = launch(&mut machine).unwrap_err();
+    let launch = |simulator: &mut Simulator| simulator.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[]));
+    let mut simulator = simulator(1000);
+    let error = launch(&mut simulator).unwrap_err();
     assert!(matches!(
         &error,
         LaunchError::Variable { kernel, variable, source: MemoryError::Limit { bytes: 500, used: 600, .. } }
@@ -158,10 +158,10 @@ fn variables_that_do_not_fit() {
     let text = error.to_string();
     assert!(text.starts_with("kernel `k`: its module's variable `large`: 500 bytes of device memory"), "{text}");
     // What had found its place is free again, now and after a launch that ran.
-    assert!(machine.zeroed::<u8>(1000).is_ok());
-    let mut machine = self::machine(1100);
-    launch(&mut machine).unwrap();
-    assert!(machine.zeroed::<u8>(1100).is_ok());
+    assert!(simulator.zeroed::<u8>(1000).is_ok());
+    let mut simulator = self::simulator(1100);
+    launch(&mut simulator).unwrap();
+    assert!(simulator.zeroed::<u8>(1100).is_ok());
 }
 
 #[test]
@@ -170,10 +170,10 @@ fn variables_lie_at_multiples_of_their_alignment() {
                .entry k(.param .u64 out)\n{\n.reg .b64 %rd<3>;\n\
                ld.param.u64 %rd1, [out];\nmov.u64 %rd2, page;\nst.global.u64 [%rd1], %rd2;\nret;\n}\n";
     let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = machine(1000);
-    let out = machine.zeroed::<u64>(1).unwrap();
-    machine.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[out.into()])).unwrap();
-    let address = machine.read(out).unwrap()[0];
+    let mut simulator = simulator(1000);
+    let out = simulator.zeroed::<u64>(1).unwrap();
+    simulator.launch(&Launch::new(&kernel, [1, 1, 1], [1, 1, 1], &[out.into()])).unwrap();
+    let address = simulator.read(out).unwrap()[0];
     assert!(address != 0 && address.is_multiple_of(4096), "{address:#x}");
 }
 
@@ -181,11 +181,11 @@ fn variables_lie_at_multiples_of_their_alignment() {
 fn sides_whose_product_no_number_holds() {
     let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
     let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
-    let mut machine = machine(1000);
+    let mut simulator = simulator(1000);
     for sides in [[u32::MAX; 3], [1 << 31, 1 << 31, 4], [1 << 22, 1 << 21, 1 << 21]] {
-        let error = machine.launch(&Launch::new(&kernel, [1, 1, 1], sides, &[]));
+        let error = simulator.launch(&Launch::new(&kernel, [1, 1, 1], sides, &[]));
         assert!(matches!(error, Err(LaunchError::Geometry { .. })), "{error:?}");
-        let error = machine.launch(&Launch::new(&kernel, sides, [1, 1, 1], &[]).with_shared_bytes(u32::MAX));
+        let error = simulator.launch(&Launch::new(&kernel, sides, [1, 1, 1], &[]).with_shared_bytes(u32::MAX));
         assert!(matches!(error, Err(LaunchError::Geometry { .. })), "{error:?}");
     }
 }
@@ -202,7 +202,7 @@ proptest! {
         let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k(.param .u64 p)\n{\ntrap;\n}\n";
         let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
         let args = vec![simt::Arg::Bytes(bytes); args];
-        prop_assert!(machine(0).launch(&Launch::new(&kernel, grid, block, &args).with_shared_bytes(shared)).is_err());
+        prop_assert!(simulator(0).launch(&Launch::new(&kernel, grid, block, &args).with_shared_bytes(shared)).is_err());
     }
 }
 
@@ -237,11 +237,11 @@ fn the_clock_goes_on_and_is_the_same_in_each_run() {
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     for schedule in [Schedule::Fixed, Schedule::RoundRobin, Schedule::Random(7)] {
         let run = || {
-            let mut machine = Machine::new(Config { schedule, ..Config::default() }).unwrap();
-            let to = machine.zeroed::<[u64; 2]>(64).unwrap();
+            let mut simulator = Simulator::new(Config { schedule, ..Config::default() }).unwrap();
+            let to = simulator.zeroed::<[u64; 2]>(64).unwrap();
             [0, 1].map(|_| {
-                machine.launch(&Launch::new(&function, [1; 3], [64, 1, 1], &[to.into()])).unwrap();
-                machine.read(to).unwrap()
+                simulator.launch(&Launch::new(&function, [1; 3], [64, 1, 1], &[to.into()])).unwrap();
+                simulator.read(to).unwrap()
             })
         };
         let [first, second] = run();

@@ -1,4 +1,4 @@
-//! The machine: its configuration, memory and buffers.
+//! The simulator: its configuration, memory and buffers.
 
 use std::collections::HashSet;
 use std::marker::PhantomData;
@@ -25,8 +25,8 @@ use crate::memory::texture::{Image, Object, TextureDescription, TextureError};
 ///     max_instructions: 1_000_000,
 ///     ..simt::Config::default()
 /// };
-/// let machine = simt::Machine::new(config)?;
-/// assert_eq!(machine.threads(), 1);
+/// let simulator = simt::Simulator::new(config)?;
+/// assert_eq!(simulator.threads(), 1);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -56,7 +56,7 @@ pub struct Config {
     pub max_memory_bytes: u64,
     /// Bytes of device memory that `malloc` in kernels gives out, for all launches together. 8 MiB by default, as CUDA's.
     pub heap_bytes: u64,
-    /// Bytes that kernels may have printed before [`Machine::take_printed`] takes them: then the oldest messages are
+    /// Bytes that kernels may have printed before [`Simulator::take_printed`] takes them: then the oldest messages are
     /// dropped. 1 MiB by default, as CUDA's buffer has.
     pub printf_bytes: u64,
 }
@@ -85,12 +85,12 @@ impl<T: Pod> Element for T {}
 /// Device memory of `len` elements.
 ///
 /// It is a handle, as cheap to copy as an address. The memory belongs to the machine that made it, and
-/// lives until [`Machine::free`] or the machine's end; other machines refuse the handle. The memory of an
+/// lives until [`Simulator::free`] or the machine's end; other machines refuse the handle. The memory of an
 /// [instance's variable](crate::Instance::variable) lives as long as the instance.
 #[derive(Debug)]
 pub struct Buffer<T> {
-    /// The number of its machine.
-    pub(super) machine: u64,
+    /// The number of its simulator.
+    pub(super) simulator: u64,
     pub(super) address: u64,
     pub(super) len: usize,
     /// Whether it belongs to a variable of a loaded module.
@@ -123,20 +123,20 @@ impl<T> Buffer<T> {
     }
 }
 
-/// A SIMT machine with its device memory.
+/// A simulator with its device memory.
 ///
 /// ```
-/// let mut machine = simt::Machine::new(simt::Config::default())?;
-/// let numbers = machine.upload(&[1.0f32, 2.0, 3.0])?;
-/// let result = machine.zeroed::<f32>(3)?;
+/// let mut simulator = simt::Simulator::new(simt::Config::default())?;
+/// let numbers = simulator.upload(&[1.0f32, 2.0, 3.0])?;
+/// let result = simulator.zeroed::<f32>(3)?;
 /// // … launches that read `numbers` and write `result` …
-/// assert_eq!(machine.read(numbers)?, [1.0, 2.0, 3.0]);
-/// assert_eq!(machine.read(result)?, [0.0; 3]);
+/// assert_eq!(simulator.read(numbers)?, [1.0, 2.0, 3.0]);
+/// assert_eq!(simulator.read(result)?, [0.0; 3]);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub struct Machine {
-    /// The number of this machine, unique within the process.
+pub struct Simulator {
+    /// The number of this simulator, unique within the process.
     pub(super) number: u64,
     /// The numbers of the instances that are loaded.
     pub(super) instances: HashSet<u64>,
@@ -154,12 +154,12 @@ pub struct Machine {
     pub(crate) simd: &'static crate::host_simd::HostSimd,
 }
 
-impl Machine {
+impl Simulator {
     /// A machine without any memory allocated.
     ///
     /// ```
-    /// let machine = simt::Machine::new(simt::Config::default())?;
-    /// assert!(machine.threads() >= 1);
+    /// let simulator = simt::Simulator::new(simt::Config::default())?;
+    /// assert!(simulator.threads() >= 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -247,13 +247,13 @@ impl Machine {
     /// Allocates `len` elements, all zero.
     ///
     /// ```
-    /// use simt::{Config, Machine, MemoryError};
+    /// use simt::{Config, Simulator, MemoryError};
     ///
-    /// let mut machine = Machine::new(Config::default())?;
-    /// let buffer = machine.zeroed::<i32>(4)?;
-    /// assert_eq!(machine.read(buffer)?, [0; 4]);
+    /// let mut simulator = Simulator::new(Config::default())?;
+    /// let buffer = simulator.zeroed::<i32>(4)?;
+    /// assert_eq!(simulator.read(buffer)?, [0; 4]);
     ///
-    /// let error = machine.zeroed::<i32>(1_000_000_000_000).unwrap_err();
+    /// let error = simulator.zeroed::<i32>(1_000_000_000_000).unwrap_err();
     /// assert!(matches!(error, MemoryError::Limit { bytes: 4_000_000_000_000, .. }));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -267,7 +267,7 @@ impl Machine {
             .checked_mul(size_of::<T>() as u64)
             .ok_or(MemoryError::TooLarge { len, element_bytes: size_of::<T>() })?;
         Ok(Buffer {
-            machine: self.number,
+            simulator: self.number,
             address: self.global.allocate(bytes)?,
             len,
             is_variable: false,
@@ -279,7 +279,7 @@ impl Machine {
     /// `init` reports kernels that read them before they write them.
     ///
     /// # Errors
-    /// Those of [`Machine::zeroed`], when it has them.
+    /// Those of [`Simulator::zeroed`], when it has them.
     pub fn uninitialized<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
         let buffer = self.zeroed(len)?;
         self.global.set_unwritten(buffer.address);
@@ -289,8 +289,8 @@ impl Machine {
     /// Allocates memory and copies `data` to it.
     ///
     /// ```
-    /// let mut machine = simt::Machine::new(simt::Config::default())?;
-    /// let buffer = machine.upload(&[[1u32, 2], [3, 4]])?;
+    /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
+    /// let buffer = simulator.upload(&[[1u32, 2], [3, 4]])?;
     /// assert_eq!(buffer.len(), 2);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -308,11 +308,11 @@ impl Machine {
     /// Copies `data` to the start of a buffer; what lies behind stays as it is.
     ///
     /// ```
-    /// let mut machine = simt::Machine::new(simt::Config::default())?;
-    /// let buffer = machine.zeroed::<u16>(3)?;
-    /// machine.write(buffer, &[7, 8])?;
-    /// assert_eq!(machine.read(buffer)?, [7, 8, 0]);
-    /// assert!(machine.write(buffer, &[1, 2, 3, 4]).is_err());
+    /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
+    /// let buffer = simulator.zeroed::<u16>(3)?;
+    /// simulator.write(buffer, &[7, 8])?;
+    /// assert_eq!(simulator.read(buffer)?, [7, 8, 0]);
+    /// assert!(simulator.write(buffer, &[1, 2, 3, 4]).is_err());
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -337,9 +337,9 @@ impl Machine {
     /// Copies a buffer to the host.
     ///
     /// ```
-    /// let mut machine = simt::Machine::new(simt::Config::default())?;
-    /// let buffer = machine.upload(b"warp")?;
-    /// assert_eq!(machine.read(buffer)?, b"warp");
+    /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
+    /// let buffer = simulator.upload(b"warp")?;
+    /// assert_eq!(simulator.read(buffer)?, b"warp");
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -359,12 +359,12 @@ impl Machine {
     /// Frees a buffer. From now on, an access to it is an error on the host and a fault in a kernel.
     ///
     /// ```
-    /// use simt::{Config, Machine, MemoryError};
+    /// use simt::{Config, Simulator, MemoryError};
     ///
-    /// let mut machine = Machine::new(Config::default())?;
-    /// let buffer = machine.zeroed::<u8>(100)?;
-    /// machine.free(buffer)?;
-    /// assert!(matches!(machine.read(buffer), Err(MemoryError::Freed { .. })));
+    /// let mut simulator = Simulator::new(Config::default())?;
+    /// let buffer = simulator.zeroed::<u8>(100)?;
+    /// simulator.free(buffer)?;
+    /// assert!(matches!(simulator.read(buffer), Err(MemoryError::Freed { .. })));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
     ///
@@ -388,11 +388,11 @@ impl Machine {
     /// ```
     /// use simt::memory::texture::{Channels, Image, Sides, TexelFormat, TextureDescription};
     ///
-    /// let mut machine = simt::Machine::new(simt::Config::default())?;
-    /// let texels = machine.upload(&[0.0f32, 1.0, 2.0, 3.0])?;
+    /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
+    /// let texels = simulator.upload(&[0.0f32, 1.0, 2.0, 3.0])?;
     /// let format = TexelFormat { channels: Channels::Float, bits: 32, count: 1 };
     /// let image = Image::packed(texels.address(), format, Sides::Two([2, 2]));
-    /// let handle = machine.texture(TextureDescription::new(image))?;
+    /// let handle = simulator.texture(TextureDescription::new(image))?;
     /// assert_ne!(handle, 0);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
@@ -417,10 +417,10 @@ impl Machine {
         self.global.unmake(handle)
     }
 
-    /// The address of a buffer that was made by this machine.
+    /// The address of a buffer that was made by this simulator.
     fn own<T>(&self, buffer: Buffer<T>) -> Result<u64, MemoryError> {
         let address = buffer.address;
-        match buffer.machine == self.number {
+        match buffer.simulator == self.number {
             true => Ok(address),
             false => Err(MemoryError::Foreign { address }),
         }
