@@ -1,10 +1,9 @@
-//! Instructions that each lane executes by itself, on registers only: the types of decoded operations and
-//! their execution.
+//! Instructions that each lane executes independently, on registers only: the decoded operations and their execution.
 //!
-//! One file a family. A family has a small `Copy` type for its instructions, and `execute`, which runs one
-//! on all lanes of a warp. `execute` is `#[inline(always)]` and made of loops over 32 lanes without
-//! branches, so that the compiler turns them into vector code of whichever instruction set (`host_simd.rs`)
-//! they are compiled for.
+//! Each family has one file, with a small `Copy` type for its instructions and a method `execute` that runs one
+//! instruction on all lanes of a warp. `execute` is `#[inline(always)]` and consists of branch-free loops over 32
+//! lanes. The compiler turns these loops into vector code for each instruction set that `host_simd.rs` compiles them
+//! for.
 
 pub mod compare;
 pub mod convert;
@@ -34,29 +33,29 @@ pub enum Alu {
 /// How the bits of an instruction's result depend on those of its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Dependence {
-    /// Each bit depends on the bits at its place.
+    /// Each bit depends on the operands' bits at the same position.
     Bitwise,
-    /// Each bit depends on the bits of the operands that are at most as high.
+    /// Each bit depends on the operands' bits at the same or lower positions.
     Upwards,
-    /// Each bit is a bit of the first operand, or a copy of its sign; the other operands decide which.
+    /// Each bit is a bit of the first operand, or a copy of its sign bit; the other operands select the bit.
     MovesOne,
-    /// Each bit is a bit of the first two operands; the other operands decide which.
+    /// Each bit is a bit of one of the first two operands; the other operands select the bit.
     MovesTwo,
     /// Each bit depends on all bits of all operands.
     All,
 }
 
-/// What an instruction chooses from: the first register where its test holds, or else the second one.
+/// The registers that an instruction selects from: the first one where the test holds, otherwise the second one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Choice {
-    /// The registers, one of which is copied.
+    /// The two registers; the instruction copies one of them.
     pub values: [Reg; 2],
-    /// The test, if it is a predicate, and whether that is negated; otherwise it compares numbers.
+    /// The predicate and whether it is negated; `None` if the test compares numbers.
     pub test: Option<(Pred, bool)>,
 }
 
 impl Alu {
-    /// What `selp` and `slct` choose from.
+    /// Returns the choice that `selp` or `slct` makes.
     pub fn choice(&self) -> Option<Choice> {
         match self {
             Alu::Compare(op) => op.choice(),

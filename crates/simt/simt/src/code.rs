@@ -1,10 +1,9 @@
-//! The lowered form of a kernel: flat code over numbered registers, which the machine runs.
+//! The lowered form of a kernel: flat code over numbered registers, which the simulator runs.
 //!
-//! Registers live in three files by width: predicates, 32 bits (which also hold those of 8 and 16,
-//! zero-extended), and 64 bits. A register holds 32 values, one for each lane of a warp; a predicate is
-//! a mask of lanes. Immediates, addresses of variables and special registers are registers too, filled
-//! when a frame begins ([`FrameInit`]), so that every operand is an index and no instruction asks what kind
-//! its operands are.
+//! Each register belongs to one of three files: predicates, 32-bit registers (which also hold zero-extended 8-bit and
+//! 16-bit values), and 64-bit registers. A register holds 32 values, one for each lane of a warp; a predicate is a mask
+//! of lanes. Immediates, addresses of variables and special registers are also registers, filled when a frame begins
+//! ([`FrameInit`]). So every operand is an index, and no instruction has to check the kind of its operands.
 
 mod call;
 
@@ -31,7 +30,7 @@ pub use crate::regs::{Guard, Pred, R32, R64, Reg, RegisterNames};
 /// One instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Inst {
-    /// The guard, which selects the lanes that execute it.
+    /// The guard, which selects the lanes that execute the instruction.
     pub guard: Option<Guard>,
     /// The operation.
     pub op: Op,
@@ -40,29 +39,29 @@ pub struct Inst {
 /// The operation of an instruction. A program counter is an index into [`Func::code`].
 #[derive(Debug, Clone, PartialEq)]
 pub enum Op {
-    /// Each lane by itself, registers only.
+    /// Each lane independently, on registers only.
     Alu(Alu),
     /// Loads, stores, atomics, fences.
     Memory(Memory),
-    /// Lanes of a warp together: shuffles, votes.
+    /// The lanes of a warp together: shuffles, votes.
     Warp(Warp),
-    /// Lanes of a warp together: tensor cores, and matrices in memory.
+    /// The lanes of a warp together: tensor cores, and matrices in memory.
     Matrix(Box<Matrix>),
-    /// A branch to `target`; the guard decides which lanes jump. The lanes that jump and those that do not reconverge
-    /// at `reconverge`.
+    /// A branch to `target`; the guard selects the lanes that jump. These lanes reconverge with the others at
+    /// `reconverge`.
     Branch {
         /// The target.
         target: u32,
-        /// The branch's immediate post-dominator; [`NEVER`] where the lanes reconverge at the exit only.
+        /// The branch's immediate post-dominator; [`NEVER`] if the lanes reconverge only at the exit.
         reconverge: u32,
     },
-    /// `brx.idx`: each lane to the target that its index names.
+    /// `brx.idx`: each lane jumps to the target that its index selects.
     BranchIndexed {
         /// The index.
         index: R32,
         /// The targets.
         targets: Box<[u32]>,
-        /// As for [`Op::Branch`].
+        /// Like [`Op::Branch`]'s `reconverge`.
         reconverge: u32,
     },
     /// A call. Arguments and results are copied between the frames' parameter memory.
@@ -79,26 +78,26 @@ pub enum Op {
     Barrier(Barrier),
     /// `barrier.cluster.arrive`, `barrier.cluster.wait`
     ClusterBarrier {
-        /// Whether it is `.wait`.
+        /// Whether this is `.wait`.
         waits: bool,
-        /// Whether it is `.relaxed`, so that it orders no accesses to memory.
+        /// Whether this is `.relaxed`, which does not order memory accesses.
         relaxed: bool,
-        /// Whether all threads of a warp come to it together (`.aligned`).
+        /// Whether all threads of a warp reach the barrier together (`.aligned`).
         aligned: bool,
     },
-    /// `mov` from a counter that runs: `%clock`, `%clock64`, `%globaltimer`.
+    /// `mov` from a running counter: `%clock`, `%clock64`, `%globaltimer`.
     Clock {
         /// The destination register.
         to: Reg,
-        /// Whether the upper half (`%clock_hi`, `%globaltimer_hi`).
+        /// Whether this reads the upper half (`%clock_hi`, `%globaltimer_hi`).
         high: bool,
     },
-    /// Hints that have no effect here (`prefetch`, `nanosleep`, `pmevent`).
+    /// Hints that have no effect in the simulator (`prefetch`, `nanosleep`, `pmevent`).
     Nothing,
 }
 
-/// The pattern of those operations ([`Op`]) that access no memory and compute nothing: branches, ends, and hints. A match with
-/// this pattern instead of `_` does not compile after a new operation is added.
+/// A pattern for the operations ([`Op`]) that neither access memory nor compute a value: branches, exits and hints. A
+/// match that uses this pattern instead of `_` stops compiling when an operation is added.
 #[macro_export]
 macro_rules! control {
     () => {
@@ -112,21 +111,21 @@ macro_rules! control {
     };
 }
 
-/// The `reconverge` of a branch whose lanes do not reconverge before they end.
+/// The `reconverge` of a branch whose lanes do not reconverge before they exit.
 pub const NEVER: u32 = u32::MAX;
 
 /// `bar` and `barrier` (PTX ISA §9.7.13.1).
 #[derive(Debug, Clone, PartialEq)]
 pub struct Barrier {
-    /// Which of the 16 barriers.
+    /// The barrier's number, one of 16.
     pub id: R32,
-    /// How many threads it waits for; all of the block's if `None`.
+    /// The number of threads that the barrier waits for; all threads of the block if `None`.
     pub count: Option<R32>,
-    /// Whether threads wait: those that `arrive` do not.
+    /// Whether the threads wait; after `arrive` they do not.
     pub waits: bool,
     /// Whether all threads of a warp arrive together (`bar`, `barrier.aligned`).
     pub aligned: bool,
-    /// The reduction that it computes over the threads' predicates.
+    /// The reduction over the threads' predicates.
     pub reduce: Option<BarrierReduce>,
 }
 
@@ -161,7 +160,7 @@ pub enum FrameInit {
     Global {
         /// The number of the module's variable.
         variable: u32,
-        /// Bytes.
+        /// The offset in bytes.
         offset: i64,
     },
     /// An offset in this frame's local memory, as an address of the local space.
@@ -175,16 +174,16 @@ pub enum FrameInit {
 }
 
 impl FrameInit {
-    /// Whether the value differs between the blocks of a launch, or instructions change it.
+    /// Returns whether the value differs between the blocks of a launch or is changed by instructions.
     pub(crate) fn differs_between_blocks(self) -> bool {
         matches!(self, FrameInit::Special(Special::Ctaid(_) | Special::Clusterid(_)) | FrameInit::FrameEnd)
     }
 }
 
-/// Bytes of a block's shared memory that are reserved for the system, where a kernel asks for their place.
+/// Bytes of a block's shared memory reserved for the system, for kernels that read the address of this region.
 pub(crate) const RESERVED_SHARED: u32 = 1024;
 
-/// A special register whose value a warp knows when it starts (PTX ISA §10).
+/// A special register whose value is known when a warp starts (PTX ISA §10).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the registers")]
 pub enum Special {
@@ -206,11 +205,11 @@ pub enum Special {
     TotalSmemSize,
     DynamicSmemSize,
     AggrSmemSize,
-    /// `%reserved_smem_offset_begin` and the like: bytes behind the begin of the memory reserved for the system.
+    /// `%reserved_smem_offset_begin` and similar registers: the offset in bytes from the start of the reserved memory.
     ReservedSmem(u32),
     /// `%envreg1`
     Envreg(u8),
-    /// `%current_graph_exec`: no launch is part of a graph.
+    /// `%current_graph_exec`: zero, because launches are never part of a graph.
     Zero,
     Clusterid(u8),
     Nclusterid(u8),
@@ -226,42 +225,42 @@ pub enum Special {
 pub struct InitializedRegister {
     /// The register.
     pub reg: Reg,
-    /// Its value.
+    /// The initial value.
     pub init: FrameInit,
 }
 
 /// A lowered function.
 #[derive(Debug, Clone, Default)]
 pub struct Func {
-    /// Its name.
+    /// The function's name.
     pub name: String,
-    /// How many 32-bit registers it has.
+    /// The number of 32-bit registers.
     pub r32: u32,
-    /// How many 64-bit registers it has.
+    /// The number of 64-bit registers.
     pub r64: u32,
-    /// How many predicates it has.
+    /// The number of predicates.
     pub preds: u32,
     /// The registers that get a value when a frame begins.
     pub frame_init: Vec<InitializedRegister>,
-    /// Bytes of local memory that a frame takes, a multiple of 16: `.local` variables, and `.param`
-    /// variables of the body and of a `.func`.
+    /// Bytes of local memory per frame, a multiple of 16: `.local` variables, and `.param` variables of the body and of
+    /// a `.func`.
     pub frame_bytes: u32,
-    /// Where its results and parameters lie in the frame.
+    /// The offsets of the function's results and parameters in the frame.
     pub slots: Signature,
-    /// The register of the stack's end, if it has [`Op::Stack`].
+    /// The register that holds the end of the stack, if the function has an [`Op::Stack`].
     pub stack_top: Option<R32>,
     /// The instructions. The last one is a [`Op::Return`] or a jump.
     pub code: Vec<Inst>,
-    /// For each instruction, the place in the text that it comes from.
+    /// For each instruction, its position in the text.
     pub origins: Vec<Origin>,
-    /// The registers that the text declares.
+    /// The registers declared in the text.
     pub register_names: Vec<RegisterNames>,
-    /// For each instruction, what it reads and writes.
+    /// For each instruction, the registers and variables that it reads and writes.
     pub(crate) operands: FunctionOperands,
 }
 
 impl Op {
-    /// The instructions that a branch may jump to.
+    /// Returns the instructions that a branch may jump to.
     pub fn targets(&self) -> &[u32] {
         match self {
             Op::Branch { target, .. } => std::slice::from_ref(target),
@@ -270,49 +269,49 @@ impl Op {
         }
     }
 
-    /// Whether lanes that execute it never continue with the next instruction.
+    /// Returns whether lanes that execute the operation never continue with the next instruction.
     pub fn is_jump(&self) -> bool {
         matches!(self, Op::Branch { .. } | Op::BranchIndexed { .. } | Op::Return | Op::Exit | Op::Trap)
     }
 }
 
 impl Func {
-    /// The instructions that may follow the instruction at `pc`.
+    /// Returns the instructions that may follow the instruction at `pc`.
     pub fn successors(&self, pc: usize) -> impl Iterator<Item = usize> {
         let Inst { guard, op } = &self.code[pc];
         let continues = guard.is_some() || !op.is_jump();
         op.targets().iter().map(|target| *target as usize).chain(continues.then_some(pc + 1))
     }
 
-    /// What each instruction reads and writes, in order.
+    /// Returns what each instruction reads and writes, in order.
     pub fn operands(&self) -> impl Iterator<Item = Operands<'_>> {
         self.operands.iter()
     }
 
-    /// What the instruction at `pc` reads and writes.
+    /// Returns what the instruction at `pc` reads and writes.
     pub fn operands_of(&self, pc: usize) -> Operands<'_> {
         self.operands.of(pc)
     }
 }
 
-/// The place in the text that an instruction comes from.
+/// The position in the text that an instruction comes from.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Origin {
-    /// Where its opcode stands in the text.
+    /// The position of the opcode in the text.
     pub at: At,
-    /// The `.loc` before it.
+    /// The `.loc` that applies to the instruction.
     pub loc: Option<Loc>,
     /// The class of its opcode.
     pub class: Class,
 }
 
 impl Program {
-    /// Whether a function fulfils this.
+    /// Returns whether any function satisfies `is`.
     pub fn any(&self, is: impl Fn(&Func) -> bool) -> bool {
         self.functions.iter().any(is)
     }
 
-    /// Whether it can allocate or free memory.
+    /// Returns whether the program can allocate or free memory.
     pub fn uses_heap(&self) -> bool {
         self.any(|func| {
             func.code.iter().any(|inst| {
@@ -322,27 +321,28 @@ impl Program {
         })
     }
 
-    /// Whether it knows where the shared memory lies that is reserved for the system.
+    /// Returns whether the program reads the address of the shared memory reserved for the system.
     pub(crate) fn uses_reserved_shared(&self) -> bool {
         let is_reserved =
             |init: &InitializedRegister| matches!(init.init, FrameInit::Special(Special::ReservedSmem(_)));
         self.any(|func| func.frame_init.iter().any(is_reserved))
     }
 
-    /// Whether the instruction at a site is an atomic that [only counts](crate::memory::atomic::Atomic::only_counts).
+    /// Returns whether the instruction at a site is an atomic that [only
+    /// counts](crate::memory::atomic::Atomic::only_counts).
     pub(crate) fn is_counting_atomic(&self, site: Site) -> bool {
-        self.op(site).is_some_and(|op| matches!(op, Op::Memory(Memory::Atomic(own)) if own.only_counts))
+        self.op(site).is_some_and(|op| matches!(op, Op::Memory(Memory::Atomic(atomic)) if atomic.only_counts))
     }
 
-    /// Whether the instruction at a site is `ldmatrix` or `stmatrix`.
+    /// Returns whether the instruction at a site is `ldmatrix` or `stmatrix`.
     pub(crate) fn moves_matrix_rows(&self, site: Site) -> bool {
-        self.op(site).is_some_and(|op| matches!(op, Op::Matrix(own) if matches!(**own, Matrix::Rows(_))))
+        self.op(site).is_some_and(|op| matches!(op, Op::Matrix(matrix) if matches!(**matrix, Matrix::Rows(_))))
     }
 
-    /// What the instruction at a site reads and writes.
+    /// Returns what the instruction at a site reads and writes.
     ///
     /// # Panics
-    /// When the program has no such instruction.
+    /// Panics when the program has no such instruction.
     pub fn operands(&self, site: Site) -> Operands<'_> {
         self.functions[site.function as usize].operands.of(site.pc as usize)
     }
@@ -353,43 +353,43 @@ impl Program {
     }
 }
 
-/// A variable of a module in global or constant memory, whose value lives from launch to launch.
+/// A variable of a module in global or constant memory. Its value persists between launches.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ModuleVariable {
-    /// Its name, as the text has it.
+    /// The name in the text.
     pub name: String,
-    /// Bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Alignment in bytes.
+    /// The alignment in bytes.
     pub align: u32,
-    /// Offset in constant memory; `None` for a variable in global memory.
+    /// The offset in constant memory; `None` for a variable in global memory.
     pub constant_at: Option<u32>,
-    /// Whether other modules see it: it is `.visible`, `.weak` or `.common`.
+    /// Whether the variable is visible to other modules: `.visible`, `.weak` or `.common`.
     pub is_visible: bool,
-    /// Whether the host's program accesses it at the same address (`.attribute(.managed)`).
+    /// Whether the host program accesses the variable at the same address (`.attribute(.managed)`).
     pub is_managed: bool,
-    /// Its initial bytes; shorter than `bytes` where the rest is zero.
+    /// The initial bytes; if there are fewer than `bytes`, the rest is zero.
     pub init: Vec<u8>,
-    /// Addresses of variables within it.
+    /// The parts of the initial value that are addresses of variables.
     pub addresses: Vec<InitialAddress>,
 }
 
-/// An initial value that is the address of a variable, in its own space or generic.
+/// An initial value that is the address of a variable, either in the variable's state space or generic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct InitialAddress {
-    /// Offset in the variable that holds the address.
+    /// The offset of the address in the initialized variable.
     pub at: u64,
-    /// Bytes of the value.
+    /// The size of the address in bytes.
     pub bytes: u32,
-    /// The number of the variable whose address it is.
+    /// The number of the variable that the address points to.
     pub variable: u32,
-    /// Bytes behind that address.
+    /// The offset in bytes from that variable.
     pub offset: i64,
-    /// Bits that the address is shifted down by: `mask()` selects one byte.
+    /// The number of bits that the address is shifted right by: `mask()` selects one byte.
     pub shift: u32,
 }
 
-/// A kernel together with all functions that it can reach.
+/// A kernel together with all functions reachable from it.
 #[derive(Debug, Clone, Default)]
 pub struct Program {
     /// The functions; the first is the entry.
@@ -398,37 +398,37 @@ pub struct Program {
     pub params: Vec<Param>,
     /// Bytes of parameter memory.
     pub param_bytes: u32,
-    /// Bytes of static shared memory; dynamic shared memory begins behind it, at the next multiple of 16.
+    /// Bytes of static shared memory; dynamic shared memory starts at the next multiple of 16.
     pub shared_bytes: u32,
-    /// The names of the variables in static shared memory, and where they lie.
+    /// The names and address ranges of the variables in static shared memory.
     pub shared: Vec<(String, Range<u64>)>,
-    /// The functions whose address is taken in the module, in rising order of addresses.
+    /// The functions whose address is taken in the module, in ascending order of address.
     pub targets: Vec<Target>,
-    /// The numbers of the module's variables that it can reach, in rising order.
+    /// The numbers of the module variables reachable from the kernel, in ascending order.
     pub variables: Vec<u32>,
     /// `.reqntid`, if given.
     pub required_block: Option<[u32; 3]>,
     /// The product of `.maxntid`, if given.
     pub max_threads: Option<u32>,
-    /// `.maxnreg`, if given: the registers that a thread may have.
+    /// `.maxnreg`, if given: the maximum number of registers per thread.
     pub max_registers: Option<u32>,
     /// `.reqnctapercluster`, if given.
     pub required_cluster: Option<[u32; 3]>,
     /// `.explicitcluster`
     pub explicit_cluster: bool,
-    /// The results of analyses of this program, for its next launch.
+    /// The cached analysis results of this program, reused by its next launch.
     pub analyses: Arc<AnalysisCache>,
 }
 
-/// The results of analyses of a program, one value of each type, which observers keep from launch to launch.
+/// Analysis results of a program that observers keep between launches: at most one value of each type.
 #[derive(Debug, Default)]
 pub struct AnalysisCache(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 
 impl AnalysisCache {
-    /// Returns the value of this type. `make` computes it the first time.
+    /// Returns the value of type `T`. The first call computes it with `make`.
     pub fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept.iter().find_map(|own| own.clone().downcast().ok());
+        let known = kept.iter().find_map(|value| value.clone().downcast().ok());
         known.unwrap_or_else(|| {
             let new = Arc::new(make());
             kept.push(new.clone());

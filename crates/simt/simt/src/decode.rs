@@ -1,10 +1,10 @@
-//! Decoding: from an instruction of the syntax tree to the operation that the machine runs.
+//! Decoding: translates an instruction of the syntax tree into the operation that the simulator runs.
 //!
-//! First an instruction is compared with the [forms] that `ptxas` takes: decoders rely on the number, the kinds and
-//! the types of its operands, and on the order of its modifiers. The opcode's [class](simt_isa::class) says which
-//! decoder it goes to: one matches the modifiers, mostly by a table, refuses those that this machine does not run, and
-//! turns the operands into registers with the [`Context`] of the function. Branches and calls are not decoded here: their operands
-//! are labels and functions, which the lowering of a whole function knows.
+//! First an instruction is compared with the [forms] that `ptxas` accepts. So a decoder can rely on the number, kinds
+//! and types of the operands, and on the order of the modifiers. The opcode's [class](simt_isa::class) selects the
+//! decoder. A decoder matches the modifiers, usually with a table, and rejects those that the simulator does not
+//! support. It turns the operands into registers with the [`Context`] of the function. Branches and calls are not
+//! decoded here: their operands are labels and functions, which only the lowering of a whole function can resolve.
 
 mod address;
 mod asynchronous;
@@ -36,10 +36,10 @@ pub(crate) use context::Context;
 /// The result of a decoder: the operation, or the reason why it cannot be decoded.
 type Decoded<T> = Result<T, LowerError>;
 
-/// Decodes any instruction but branches and calls.
+/// Decodes any instruction except branches and calls.
 ///
 /// # Errors
-/// A [`LowerError`] when this machine does not run the instruction, or the operands do not fit it.
+/// Returns a [`LowerError`] when the simulator does not support the instruction, or the operands do not match it.
 pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decoded<Op> {
     let operands = cx.plain(inst)?;
     let found = find(inst.opcode, operands.len());
@@ -50,7 +50,8 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
     })?;
     let ordered = words.join(".");
     let mut decoder = Decoder { cx, opcode: inst.opcode, words: &words, operands: &operands, form: &ordered };
-    // Lowering makes instructions that are not in the text, whatever the module says.
+    // Lowering generates instructions that are not in the text. They are valid regardless of the module's version and
+    // target.
     if inst.span.start < inst.span.end {
         decoder.check_module(form)?;
     }
@@ -76,7 +77,7 @@ pub(crate) fn decode(inst: &Instruction<'_>, cx: &mut Context<'_, '_>) -> Decode
     }
 }
 
-/// What an instruction without a form is, in words, where a whole kind of them is refused.
+/// Describes an instruction without a form, if the simulator does not support any instruction of its kind.
 pub fn kind_of(opcode: &str) -> Option<&'static str> {
     let words: Vec<&str> = opcode.split('.').collect();
     Some(match words[..] {
@@ -90,13 +91,13 @@ pub fn kind_of(opcode: &str) -> Option<&'static str> {
     })
 }
 
-/// An instruction that is being decoded, and the function that it belongs to.
+/// An instruction that is being decoded, and the context of its function.
 struct Decoder<'d, 'l, 'm> {
     cx: &'d mut Context<'l, 'm>,
     opcode: &'d str,
     /// The opcode's words: its name, then the modifiers in the order of their [form](forms).
     words: &'d [&'d str],
-    /// The words with dots between them.
+    /// The words joined with dots.
     form: &'d str,
     operands: &'d [Operand<'d>],
 }
@@ -116,49 +117,50 @@ impl DerefMut for Decoder<'_, '_, '_> {
 }
 
 impl<'d> Decoder<'d, '_, '_> {
-    /// `ptxas` takes the instruction, and this machine does not run it.
+    /// Returns the error for an instruction that `ptxas` accepts but the simulator does not support.
     fn unsupported_form(&self) -> LowerError {
         self.unsupported(format!("instruction `{}`", self.opcode))
     }
 
-    /// The instruction has too many or too few operands.
+    /// Returns the error for an instruction with too many or too few operands.
     fn operand_count(&self, wanted: usize) -> LowerError {
         let found = self.operands.len();
         self.invalid(format!("`{}` takes {wanted} operands, not {found}", self.opcode))
     }
 
-    /// Whether the opcode has this modifier.
+    /// Returns whether the opcode has this modifier.
     fn has(&self, word: &str) -> bool {
         self.words[1..].contains(&word)
     }
 
-    /// The last modifier.
+    /// Returns the last modifier.
     fn last(&self) -> &'d str {
         self.words[self.words.len() - 1]
     }
 
-    /// The first of the modifiers that a table knows stands for this.
+    /// Returns the table's value for the first modifier that is in the table.
     fn known<T: Copy>(&self, table: &[(&str, T)]) -> Option<T> {
         self.words[1..].iter().find_map(|word| lookup(table, word))
     }
 
-    /// The same, where one has to be known.
+    /// Like [`Self::known`], but returns an error if no modifier is in the table.
     fn word<T: Copy>(&self, table: &[(&str, T)]) -> Decoded<T> {
         self.known(table).ok_or_else(|| self.unsupported_form())
     }
 
-    /// The operands, after checking that there are `N` of them: several [forms] may take the opcode.
+    /// Returns the operands, after checking that there are `N`. The check is needed because several [forms] may match
+    /// an opcode.
     fn exactly<const N: usize>(&self) -> Decoded<&'d [Operand<'d>; N]> {
         let operands = self.operands.try_into();
         operands.map_err(|_| self.operand_count(N))
     }
 
-    /// The first operands, of which there are `N`, and those behind them.
+    /// Returns the first `N` operands, and the remaining ones.
     fn first<const N: usize>(&self) -> Decoded<(&'d [Operand<'d>; N], &'d [Operand<'d>])> {
         self.operands.split_first_chunk().ok_or_else(|| self.operand_count(N))
     }
 
-    /// A register to be written, of 64 bits, or of fewer.
+    /// Returns a destination register with 64 bits or, if `bits` is less, with 32 bits.
     fn dst_of(&mut self, operand: &Operand<'_>, bits: u32) -> Decoded<Reg> {
         Ok(match bits {
             64 => Reg::R64(self.dst(operand)?),
@@ -166,7 +168,7 @@ impl<'d> Decoder<'d, '_, '_> {
         })
     }
 
-    /// The number of a register to be written.
+    /// Returns the number of a destination register.
     fn to(&mut self, kind: OperandKind, operand: &Operand<'_>) -> Decoded<u32> {
         Ok(match kind.wide {
             true => self.dst::<R64>(operand)?.0,
@@ -174,7 +176,7 @@ impl<'d> Decoder<'d, '_, '_> {
         })
     }
 
-    /// The number of a register to be read.
+    /// Returns the number of a source register.
     fn from(&mut self, kind: OperandKind, operand: &Operand<'_>) -> Decoded<u32> {
         Ok(match kind.wide {
             true => self.src::<R64>(operand, kind.ty)?.0,
@@ -182,7 +184,7 @@ impl<'d> Decoder<'d, '_, '_> {
         })
     }
 
-    /// The registers of an instruction whose operands are a destination and sources of these kinds.
+    /// Returns the registers of an instruction with a destination and sources of these kinds.
     fn registers(&mut self, kinds: &[OperandKind]) -> Decoded<RegisterNumbers> {
         if self.operands.len() != kinds.len() {
             return Err(self.operand_count(kinds.len()));
@@ -198,7 +200,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 }
 
-/// Looks a word up in a table.
+/// Looks up a word in a table.
 fn lookup<T: Copy>(table: &[(&str, T)], word: &str) -> Option<T> {
     let mut rows = table.iter();
     rows.find(|(name, _)| *name == word).map(|(_, found)| *found)

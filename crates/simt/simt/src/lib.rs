@@ -2,24 +2,23 @@
 //!
 //! # How it works
 //!
-//! A kernel goes through these modules, each of which uses only those before it:
+//! A kernel passes through these modules. Each module uses only the ones listed before it:
 //!
-//! - [`ptx`], a crate of its own, has the text as a syntax tree and knows PTX's opcodes.
-//! - [`regs`], [`alu`], [`warp`] and [`memory`] are the operations on registers and memory, and execute them.
-//!   Beside them, `vectors` asks questions about the addresses of a warp's lanes, and `traffic` says what an
-//!   access costs.
-//! - [`code`] is what a kernel is lowered to: instructions in a row, over numbered registers, each branch with
-//!   the place where the lanes that it separates run together again.
+//! - The separate crate [`ptx`] parses the text into a syntax tree and knows PTX's opcodes.
+//! - [`regs`], [`alu`], [`warp`] and [`memory`] define the operations on registers and memory, and execute them.
+//!   `vectors` examines the addresses of a warp's lanes, and `traffic` computes the cost of an access.
+//! - [`code`] is the form that a kernel is lowered to: a sequence of instructions over numbered registers. Each
+//!   branch names the point where its diverged lanes reconverge.
 //! - `decode` turns an instruction of the syntax tree into an operation; `layout` places variables; [`lower`]
-//!   turns whole functions into code; [`Module`] holds the kernels of a text. `names` finds them.
+//!   turns whole functions into code; [`Module`] holds the kernels of a text. `names` finds kernels by name.
 //! - `host_simd` compiles the hot parts for the instruction sets of the host's CPU.
-//! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and tells
-//!   an observer ([`observe`]) what happens. [`counters`] is such an observer. The crates `simt-check`, with the
+//! - [`run`] executes blocks of warps with a reconvergence stack, spread over the host's threads, and reports
+//!   each event to an observer ([`observe`]). [`counters`] is such an observer. The crates `simt-check`, with the
 //!   sanitizers, and `simt-timing` have others.
 //!
-//! The crate must not know of ladders, rungs or problems, of real GPUs and their drivers, or of how many
-//! multiprocessors or how much bandwidth a GPU has: it measures kernels, and a model of a device elsewhere combines
-//! its numbers with the GPU's.
+//! This crate must not depend on Ladder's concepts (ladders, rungs, problems), on real GPUs and their drivers, or on a
+//! GPU's number of multiprocessors or bandwidth. It measures kernels. A device model in another crate combines these
+//! measurements with the GPU's numbers.
 
 pub mod alu;
 pub mod code;

@@ -1,7 +1,7 @@
 //! `setp`, `set`, `selp`, `slct` (PTX ISA §9.7.6, §9.7.7).
 //!
-//! An instruction has two parts: a test, which compares two sources into a mask of lanes (two masks for pairs of
-//! halves), and an outcome, which says how the mask is used.
+//! An instruction has two parts: a test and an outcome. The test compares two sources and returns a mask of lanes (two
+//! masks for pairs of halves). The outcome determines how the mask is used.
 
 mod relation;
 
@@ -19,30 +19,30 @@ pub struct Compare {
     pub inverted: bool,
     /// How the result is used.
     pub outcome: Outcome,
-    /// How it is combined with a predicate.
+    /// How the test's result is combined with a predicate.
     pub combine: Combine,
-    /// Whether the predicate that it is combined with is negated.
+    /// Whether that predicate is negated.
     pub negated: bool,
-    /// The sources are 2 and 3; [`Outcome`] says what the others are.
+    /// The registers. The sources are 2 and 3; [`Outcome`] defines the others.
     pub r: RegisterNumbers,
 }
 
-/// How the mask is used. The predicate that it is combined with is register 4.
+/// How the mask is used. Register 4 is the predicate that the mask is combined with.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Outcome {
-    /// `setp p`: into predicate 0.
+    /// `setp p`: writes predicate 0.
     One,
-    /// `setp p|q`: the second one, predicate 1, gets the opposite. Either is combined with a predicate.
+    /// `setp p|q`: predicate 1 gets the negated result. Both results are combined with register 4.
     Both,
-    /// `setp p|q` of pairs of halves: the second one gets what the upper halves are.
+    /// `setp p|q` of pairs of halves: predicate 1 gets the result for the upper halves.
     Halves,
-    /// `set`: the number that stands for true. It is stored in place of register 1.
+    /// `set`: writes a number that represents true. The number is stored in place of register 1.
     Value,
     /// `set` of pairs of halves: the same for each half.
     Values,
-    /// `selp`, `slct`: register 1 where it holds, else register 4.
+    /// `selp`, `slct`: selects register 1 where the test holds, otherwise register 4.
     Select32,
-    /// The same of 64 bits.
+    /// `selp`, `slct` on 64-bit registers.
     Select64,
 }
 
@@ -57,7 +57,7 @@ pub enum Combine {
 }
 
 impl Compare {
-    /// The unsigned numbers of which the instruction tests whether the first is less, if that makes this predicate.
+    /// Returns the operands of an unsigned less-than comparison, if this instruction is one and writes `pred`.
     pub fn operands_of(&self, pred: Pred) -> Option<[Reg; 2]> {
         let [to, _, a, b, ..] = self.r;
         let plain = self.outcome == Outcome::One && self.combine == Combine::No && to == pred.0;
@@ -68,7 +68,7 @@ impl Compare {
         }
     }
 
-    /// What `selp` and `slct` choose from.
+    /// Returns the choice that `selp` or `slct` makes.
     pub fn choice(&self) -> Option<Choice> {
         let register: fn(u32) -> Reg = match self.outcome {
             Outcome::Select32 => |number| Reg::R32(R32(number)),
@@ -79,7 +79,7 @@ impl Compare {
         Some(Choice { values: [register(self.r[1]), register(self.r[4])], test })
     }
 
-    /// Runs it on the lanes of `mask`.
+    /// Runs the instruction on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         let r = &self.r;

@@ -1,4 +1,4 @@
-//! `mov` and `cvt`: between registers, a register and its parts, and types (PTX ISA §9.7.9.3, §9.7.9.4,
+//! `mov` and `cvt`: copies between registers, parts of registers, and types (PTX ISA §9.7.9.3, §9.7.9.4,
 //! §9.7.9.21, §9.7.9.22).
 
 mod cvt;
@@ -21,8 +21,9 @@ use crate::regs::{LANES, R32, R64, Reg, Regs};
 pub enum Convert {
     /// `mov`
     Move(Move),
-    /// Between integers in 32-bit registers: shifted up and down again for the source's type, then for the
-    /// destination's: how far, and whether the sign is copied. At last the upper `mask` bits become zero.
+    /// Between integers in 32-bit registers: a left shift and a right shift for the source's type, then for the
+    /// destination's type. Each pair is the shift distance and whether the sign is copied. Finally, the upper `mask`
+    /// bits become zero.
     Resize { to: R32, from: R32, first: (u8, bool), second: (u8, bool), mask: u8 },
     /// 32 bits to 64.
     Widen { to: R64, from: R32, signed: bool },
@@ -32,7 +33,7 @@ pub enum Convert {
     IntToF32 { to: R32, from: R32, signed: bool },
     /// 32 bits to `f64`.
     IntToF64 { to: R64, from: R32, signed: bool },
-    /// `f32` to 32 bits, towards zero.
+    /// `f32` to 32 bits, toward zero.
     F32ToInt { to: R32, from: R32, signed: bool },
     /// `f32` to `f64`
     F32ToF64 { to: R64, from: R32 },
@@ -40,18 +41,18 @@ pub enum Convert {
     F64ToF32 { to: R32, from: R64 },
     /// `f16` to `f32`
     F16ToF32 { to: R32, from: R32 },
-    /// Any other `cvt` of one source: the numbers of the registers, and whether they have 64 bits.
+    /// Any other `cvt` of one source: the register numbers, and whether each register has 64 bits.
     Any { to: u32, from: u32, wide: [bool; 2], spec: Conversion },
-    /// `cvt` of two `f32` to two of 16 bits in one register.
+    /// `cvt` of two `f32` values to two 16-bit values in one register.
     Pair { to: R32, upper: R32, lower: R32, spec: Conversion },
-    /// To or from numbers of 8 bits.
+    /// To or from 8-bit floating-point numbers.
     Fp8(fp8::Fp8),
-    /// `cvt.pack`: two integers saturated to so many bits, below the lowest bits of `rest`.
+    /// `cvt.pack`: two integers saturated to `bits` bits, below the lowest bits of `rest`.
     Pack { to: R32, upper: R32, lower: R32, rest: R32, bits: u8, signed: bool },
 }
 
 impl Convert {
-    /// Runs it on all lanes, if it is one of the most frequent.
+    /// Runs the instruction on all lanes, if it is one of the most frequent.
     #[inline(always)]
     pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
         match *self {
@@ -62,7 +63,7 @@ impl Convert {
         true
     }
 
-    /// Runs it on the lanes of `mask`.
+    /// Runs the instruction on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         match *self {
@@ -91,7 +92,7 @@ impl Convert {
                 true => map(regs, mask, to, from, |value| f64::from(value as i32).to_bits()),
                 false => map(regs, mask, to, from, |value| f64::from(value).to_bits()),
             },
-            // Rust's casts saturate and make zero of NaN, as this one does.
+            // Rust's casts saturate and convert NaN to zero, as this conversion does.
             Convert::F32ToInt { to, from, signed } => match signed {
                 true => map(regs, mask, to, from, |bits| f32::from_bits(bits) as i32 as u32),
                 false => map(regs, mask, to, from, |bits| f32::from_bits(bits) as u32),
@@ -133,7 +134,7 @@ impl Convert {
     }
 }
 
-/// Up by so many bits, and down again with the sign or with zeros.
+/// Shifts left by `shift` bits and back, sign- or zero-extending.
 #[inline(always)]
 fn resize(values: &mut [u32; LANES], from: &[u32; LANES], (shift, signed): (u8, bool)) {
     for lane in 0..LANES {

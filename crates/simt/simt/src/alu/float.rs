@@ -1,8 +1,7 @@
 //! Floating-point arithmetic (PTX ISA §9.7.3 to §9.7.5).
 //!
-//! NaN results: of `f32`, `f16` and `bf16` operations the canonical NaN (all bits ones but the sign). An
-//! `f64` operation passes on the first of its operands that is NaN, made quiet; one that makes a NaN of
-//! numbers gives 0xfff8000000000000.
+//! NaN results: `f32`, `f16` and `bf16` operations return the canonical NaN (all bits ones except the sign). An `f64`
+//! operation propagates its first NaN operand, made quiet; a NaN produced from numbers is 0xfff8000000000000.
 
 mod approx;
 pub mod exact;
@@ -21,8 +20,8 @@ use super::modifiers::Modifiers;
 use crate::regs::{ALL, Pred, R32, R64, Regs};
 use exact::{Format, Rounding};
 
-/// One instruction: the operation, and the numbers of its destination and sources. Sources that the
-/// operation lacks repeat the first. All registers have the operation's type, except that a test writes a predicate.
+/// One instruction: the operation, and the numbers of its destination and source registers. If an operation has fewer
+/// sources, the remaining ones repeat the first. All registers have the operation's type, except a test's predicate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Float {
     pub(crate) op: FloatOp,
@@ -33,28 +32,28 @@ pub struct Float {
 /// The operation of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum FloatOp {
-    /// An operation on `f32`, rounded to nearest; and whether subnormal operands and results become zero.
+    /// An operation on `f32`, rounded to nearest; whether subnormal operands and results are flushed to zero.
     Fast32(Fast, bool),
     /// An operation on `f64`, rounded to nearest.
     Fast64(Fast),
     /// An operation on `f32`, in any rounding mode.
     General32(Fast, Rounding, Modifiers),
-    /// An operation on two `f32` in a register of 64 bits, in any rounding mode.
+    /// An operation on two `f32` values in a 64-bit register, in any rounding mode.
     Pair32(Fast, Rounding, Modifiers),
     /// An operation on `f64`, in any rounding mode.
     General64(Fast, Rounding),
     /// An operation on a 16-bit format.
     Half(Half, Modifiers),
-    /// `min`, `max` with modifiers, or of three.
+    /// `min` or `max` with modifiers or three operands.
     MinMax32 {
-        /// Whether the greater is the result, else the lesser.
+        /// Whether the result is the greater operand instead of the lesser one.
         max: bool,
         /// Whether there are three operands.
         three: bool,
         /// The modifiers.
         modifiers: Modifiers,
     },
-    /// Approximations of `f32`; and whether subnormal operands and results become zero.
+    /// An approximation of `f32`; whether subnormal operands and results are flushed to zero.
     Approx32(Approx, bool),
     /// `rcp.approx.ftz.f64`, `rsqrt.approx{.ftz}.f64`
     Approx64(Approx64),
@@ -66,8 +65,8 @@ pub enum FloatOp {
 
 const _: () = assert!(size_of::<Float>() <= 24);
 
-/// Operations with a fast path, of which those up to `Sqrt` round in other modes too. Those of one or two operands ignore
-/// the other sources.
+/// Operations with a fast path. Those up to `Sqrt` also support other rounding modes. Operations with one or two
+/// operands ignore the other sources.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the opcodes")]
 pub enum Fast {
@@ -142,7 +141,7 @@ pub enum Test {
 }
 
 impl Float {
-    /// Runs it on all lanes, if it is one of the most frequent.
+    /// Runs the instruction on all lanes, if it is one of the most frequent.
     #[inline(always)]
     pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
         let FloatOp::Fast32(op, false) = self.op else {
@@ -158,7 +157,7 @@ impl Float {
         true
     }
 
-    /// Runs it on the lanes of `mask`.
+    /// Runs the instruction on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         let (to32, from32) = (R32(self.to), self.from.map(R32));
@@ -181,7 +180,7 @@ impl Float {
         }
     }
 
-    /// Runs an operation on registers of 32 bits that has no loop of vector instructions.
+    /// Runs an operation on 32-bit registers that has no vectorized loop.
     #[inline(never)]
     fn run32(&self, regs: &mut Regs<'_>, mask: u32) {
         let (to, from) = (R32(self.to), self.from.map(R32));
@@ -204,7 +203,7 @@ impl Float {
         }
     }
 
-    /// The same for registers of 64 bits.
+    /// Runs an operation on 64-bit registers that has no vectorized loop.
     #[inline(never)]
     fn run64(&self, regs: &mut Regs<'_>, mask: u32) {
         let (to, from) = (R64(self.to), self.from.map(R64));

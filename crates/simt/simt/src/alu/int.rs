@@ -1,7 +1,7 @@
 //! Integer arithmetic: `add` to `dp4a` (PTX ISA §9.7.1, §9.7.2).
 //!
-//! Division by zero, which the ISA leaves open, gives all ones, the quotient and the remainder alike: so
-//! does the code that ptxas makes for sm_90, at every width and with either sign.
+//! The ISA does not define division by zero. Here the quotient and the remainder are all ones, as in the code that
+//! ptxas emits for sm_90, for every width and sign.
 
 mod bits;
 mod carry;
@@ -27,7 +27,7 @@ pub struct Int {
 impl Int {
     lanes::fast_path!(Add32 Add64 Sub32 Mul32 MulWideU32 MulWideS32 Mad32);
 
-    /// Runs it on the lanes of `mask`.
+    /// Runs the instruction on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         if !self.op.map(&self.r, regs, mask) {

@@ -1,23 +1,23 @@
-//! Instructions as tables: one row has an instruction's name, how the bits of its result depend on its operands
-//! ([`Dependence`]), the types of its operands, and its operation on one lane; a family of rows that differ by a type has
-//! one for all.
+//! Instruction tables. A row has an instruction's name, how the bits of its result depend on its operands
+//! ([`Dependence`]), the operands' types, and the operation on one lane. Rows that differ only in a type form a family,
+//! which has one operation for all of them.
 //!
-//! `instructions!` makes of such a table the enumeration of its rows, the search by name, the dependence, and the execution on
-//! a warp.
+//! From such a table, `instructions!` generates the enumeration of the rows, the lookup by name, the dependence, and
+//! the execution on a warp.
 
 use std::ops::{BitOr, Shl, Shr};
 
 use crate::regs::{LANES, R32, R64, Register, Regs};
 
-/// The registers of an instruction, the destination first: indices into the files that its opcode implies.
+/// The registers of an instruction, destination first: indices into the register files that the opcode implies.
 pub(crate) type RegisterNumbers = [u32; 6];
 
-/// A register file.
+/// A word of a register file.
 pub(crate) trait Word:
     Copy + Default + From<u32> + BitOr<Output = Self> + Shl<u32, Output = Self> + Shr<u32, Output = Self>
 {
     const WIDE: bool;
-    /// Its lowest 32 bits.
+    /// Returns the lowest 32 bits.
     fn low(self) -> u32;
     fn get<'r>(regs: &'r Regs<'_>, number: u32) -> &'r [Self; LANES];
     fn set(regs: &mut Regs<'_>, number: u32, mask: u32, values: &[Self; LANES]);
@@ -48,10 +48,10 @@ word! {
     u64 in R64, true;
 }
 
-/// A type of operands: how a value of it stands in a register.
+/// An operand type: how a value of the type is stored in a register.
 pub(crate) trait LaneType: Copy {
     type Word: Word;
-    /// The type's name in PTX, which decides how an immediate becomes a register's value.
+    /// The type's name in PTX; it determines how an immediate becomes a register's value.
     const TYPE: &'static str;
     const KIND: OperandKind = OperandKind { ty: Self::TYPE, wide: Self::Word::WIDE };
     fn read(word: Self::Word) -> Self;
@@ -86,7 +86,7 @@ lane! {
     i64 in u64 is "s64": u64::cast_signed, i64::cast_unsigned;
 }
 
-/// Types under the names that PTX has for them.
+/// The operand types, under their PTX names.
 #[allow(non_camel_case_types, reason = "PTX's names")]
 pub(super) mod named {
     pub(in crate::alu) type s16 = i16;
@@ -101,11 +101,11 @@ pub(super) mod named {
 #[derive(Debug, Clone, Copy)]
 pub struct OperandKind {
     pub(crate) ty: &'static str,
-    /// Whether it is a register of 64 bits.
+    /// Whether the operand is a 64-bit register.
     pub wide: bool,
 }
 
-/// A value a lane.
+/// Returns `f(lane)` for each lane.
 #[inline(always)]
 pub(super) fn each<T: Copy + Default, const N: usize>(f: impl Fn(usize) -> T) -> [T; N] {
     let mut values = [T::default(); N];
@@ -129,7 +129,7 @@ pub(super) fn map<D: Register, S: Register>(
     to.set(regs, mask, &values);
 }
 
-/// `to = f(a, b, c)` in each lane, of registers of one width.
+/// `to = f(a, b, c)` in each lane, for registers of one width.
 #[inline(always)]
 pub(super) fn map3<R: Register>(
     regs: &mut Regs<'_>,
@@ -143,10 +143,10 @@ pub(super) fn map3<R: Register>(
     to.set(regs, mask, &values);
 }
 
-/// A mask of the lanes for which `f` holds.
+/// Returns the mask of the lanes for which `f` holds.
 #[inline(always)]
 pub(super) fn lanes_where(f: impl Fn(usize) -> bool) -> u32 {
-    // Bytes of all ones or none: compilers narrow the comparisons' own results to them.
+    // Each byte is all ones or zero, because compilers narrow comparison results to such bytes.
     pack(each(|lane| if f(lane) { u8::MAX } else { 0 }))
 }
 
@@ -155,7 +155,7 @@ pub(super) fn lanes_where(f: impl Fn(usize) -> bool) -> u32 {
 fn pack(bytes: [u8; LANES]) -> u32 {
     use std::arch::x86_64::{__m128i, _mm_movemask_epi8};
     let [low, high]: [__m128i; 2] = bytemuck::cast(bytes);
-    // SAFETY: the two want SSE2, which the whole crate is compiled for where this is.
+    // SAFETY: both calls need SSE2, and this function exists only if the whole crate is compiled with SSE2.
     let (low, high) = unsafe { (_mm_movemask_epi8(low), _mm_movemask_epi8(high)) };
     low.cast_unsigned() | high.cast_unsigned() << 16
 }
@@ -167,20 +167,20 @@ fn pack(bytes: [u8; LANES]) -> u32 {
     bits.fold(0, |mask, (lane, byte)| mask | u32::from(byte & 1) << lane)
 }
 
-/// All ones if the mask has this lane, else zero.
+/// Returns all ones if the mask contains the lane, otherwise zero.
 #[inline(always)]
 pub(super) fn ones32(mask: u32, lane: usize) -> u32 {
-    // Not `mask >> lane & 1`: compilers make a shift for each lane of it, and no vector.
+    // Not `mask >> lane & 1`: compilers emit one scalar shift per lane for it instead of vector code.
     if mask & 1 << lane != 0 { u32::MAX } else { 0 }
 }
 
-/// The same for 64 bits.
+/// Returns 64 ones if the mask contains the lane, otherwise zero.
 #[inline(always)]
 pub(super) fn ones64(mask: u32, lane: usize) -> u64 {
     if u64::from(mask) & 1 << lane != 0 { u64::MAX } else { 0 }
 }
 
-/// The kinds of a row's operands, the destination first.
+/// The kinds of a row's operands, destination first.
 macro_rules! kinds {
     (($($arg:ident: $A:ty),+) $D:ty) => {
         &[<$D as $crate::alu::lanes::LaneType>::KIND, $(<$A as $crate::alu::lanes::LaneType>::KIND),+]
@@ -190,7 +190,7 @@ macro_rules! kinds {
 /// Runs a row on the lanes of a mask.
 macro_rules! run {
     ($r:ident $regs:ident $mask:ident ($($arg:ident: $A:ty),+) $D:ty, $body:block) => {{
-        // Not a closure: of those, some stay calls in a function as large as this one is part of.
+        // This is not a closure, because some closures remain calls in a function as large as the caller.
         #[inline(always)]
         fn row($($arg: $A),+) -> $D $body
         let [to, $($arg,)+ ..] = *$r;
@@ -200,9 +200,10 @@ macro_rules! run {
     }};
 }
 
-/// Makes an enumeration, a search by name and an execution on a warp of a table: see the module. First stand families
-/// of rows, alike for several types: for each the row's name, its type, which is `T` in the operation, and other types
-/// that it serves too. The opcode is the family's with the type behind it.
+/// Generates an enumeration, a lookup by name and the execution on a warp from a table: see the module documentation.
+///
+/// The families of rows come first. Each row of a family has a name, its type (`T` in the operation), and other types
+/// that share the row. The opcode is the family's name followed by the type.
 macro_rules! instructions {
     (
         $(#[$doc:meta])*
@@ -222,7 +223,7 @@ macro_rules! instructions {
         }
 
         impl $Op {
-            /// The row of this opcode, and the kinds of its operands.
+            /// Returns the row of this opcode, and the kinds of its operands.
             pub(crate) fn named(
                 opcode: &str,
             ) -> Option<($Op, &'static [$crate::alu::lanes::OperandKind])> {
@@ -241,8 +242,8 @@ macro_rules! instructions {
                 ROWS.get(opcode).copied()
             }
 
-            /// Returns how the bits of the result depend on the operands, and the kinds of the result and of the operands;
-            /// `None` if the instruction stands under `also`.
+            /// Returns how the bits of the result depend on the operands, and the kinds of the result and of the
+            /// operands. Returns `None` if the instruction is listed under `also`.
             pub fn dependence(self) -> Option<($crate::alu::Dependence, &'static [$crate::alu::OperandKind])> {
                 use $crate::alu::{Dependence, lanes::kinds};
                 match self {
@@ -255,7 +256,7 @@ macro_rules! instructions {
                 }
             }
 
-            /// Runs a row on the lanes of `mask`; `false` if the instruction stands under `also`.
+            /// Runs a row on the lanes of `mask`. Returns `false` if the instruction is listed under `also`.
             #[inline(always)]
             pub(super) fn map(
                 self,
@@ -270,7 +271,7 @@ macro_rules! instructions {
                         $crate::alu::lanes::run!(r regs mask $args $D, $body);
                     })+)*
                     $($Op::$one => $crate::alu::lanes::run!(r regs mask $one_args $one_D, $one_body),)*
-                    #[allow(unreachable_patterns, reason = "a table may have nothing else")]
+                    #[allow(unreachable_patterns, reason = "the `also` list may be empty")]
                     _ => return false,
                 }
                 true
@@ -279,11 +280,11 @@ macro_rules! instructions {
     };
 }
 
-/// A function that runs a table's most frequent rows on all lanes, and says whether the instruction is one of
-/// them: small enough to be part of the loop that executes.
+/// Generates a function that runs a table's most frequent rows on all lanes, and returns whether the instruction is one
+/// of them. The function is small enough to be inlined into the execution loop.
 macro_rules! fast_path {
     ($($row:ident)+) => {
-        /// Runs it on all lanes, if it is one of the most frequent.
+        /// Runs the instruction on all lanes, if it is one of the most frequent.
         #[inline(always)]
         pub(crate) fn fast_path(&self, regs: &mut Regs<'_>) -> bool {
             match self.op {

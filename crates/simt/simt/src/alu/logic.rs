@@ -12,8 +12,8 @@ pub use table::Op;
 pub struct Logic {
     /// The operation.
     pub op: Op,
-    /// The truth table of `lop3`: bit `4a + 2b + c` is the result for bits a, b, c. For predicates, which of the
-    /// sources are negated: bit 0 for the first.
+    /// The truth table of `lop3`: bit `4a + 2b + c` is the result for the bits a, b, c. For predicates, the negated
+    /// sources: bit 0 for the first.
     pub table: u8,
     /// The registers: the result, then the operands.
     pub r: RegisterNumbers,
@@ -22,7 +22,7 @@ pub struct Logic {
 impl Logic {
     lanes::fast_path!(And32 Or32 Xor32 Shl32 ShrU32 ShrS32 Shl64);
 
-    /// Runs it on the lanes of `mask`.
+    /// Runs the instruction on the lanes of `mask`.
     #[inline(always)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         let r = &self.r;
@@ -41,7 +41,7 @@ impl Logic {
             op => {
                 let values = self.lop3(regs);
                 regs.set32(R32(r[0]), mask, &values);
-                // Without a predicate there may be no register for one.
+                // Without a predicate operand, the function may have no predicate register.
                 if op == Op::Lop3 {
                     return;
                 }
@@ -63,8 +63,8 @@ impl Logic {
     fn lop3(&self, regs: &Regs<'_>) -> Lanes32 {
         let [_, a, b, c, ..] = self.r;
         let (a, b, c) = (regs.get32(R32(a)), regs.get32(R32(b)), regs.get32(R32(c)));
-        // The function as a sum modulo 2 of products, by its Möbius transform: bit 4 stands for a, bit 2
-        // for ab … Each factor is all ones or zero.
+        // Computes the function as a sum modulo 2 of products, with the Möbius transform: bit 4 represents a, bit 2
+        // represents ab, and so on. Each factor is all ones or zero.
         let mut sums = self.table;
         sums ^= sums << 1 & 0xaa;
         sums ^= sums << 2 & 0xcc;

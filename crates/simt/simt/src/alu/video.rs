@@ -3,21 +3,21 @@
 use super::lanes::each;
 use crate::regs::{R32, Regs};
 
-/// One instruction: what it computes of `a` and `b`, and what becomes of the result together with `c`.
+/// One instruction: an operation on `a` and `b`, and how its result is combined with `c`.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Video {
     pub(crate) op: VideoOp,
     /// How many numbers a register holds: 1, 2 or 4.
     pub(crate) parts: u8,
-    /// Whether the result, `a` and `b` are signed, and whether `a`, `b` and `c` are negated: a bit each.
+    /// One bit each: whether the result, `a` and `b` are signed, then whether `a`, `b` and `c` are negated.
     pub(crate) signed: u8,
     /// Whether the result is clamped to its type.
     pub(crate) saturates: bool,
     pub(crate) then: ThirdOperand,
-    /// The part that is written, as [`part`] has it; of several, a bit for each that is.
+    /// The written part. A scalar instruction encodes it as in [`part`]; a SIMD instruction has one bit per part.
     pub(crate) mask: u8,
-    /// For each number of `a`, then of `b`, the part that it is taken from: a digit of four bits each. That of a single
-    /// number is as [`part`] has it, those of several are counted through `a` and `b`.
+    /// For each number of `a`, then of `b`: the source part, four bits each. A scalar instruction encodes it as in
+    /// [`part`]; a SIMD instruction numbers the parts consecutively through `a` and `b`.
     pub(crate) select: [u16; 2],
     pub(crate) to: u16,
     pub(crate) from: [u16; 3],
@@ -35,29 +35,30 @@ pub enum VideoOp {
     Average,
     Min,
     Max,
-    /// To the left, and whether distances wrap at 32.
+    /// Shift left; whether the distance wraps at 32.
     Shl(bool),
     Shr(bool),
-    /// Shifted down so far at last; and whether 1 is added before.
+    /// Multiply and add: the final right shift, and whether 1 is added before it.
     Mad(u8, bool),
-    /// Whether it holds where the first is less, equal or greater: a bit each.
+    /// Comparison: one bit each for less, equal and greater, set where the comparison holds.
     Compare(u8),
 }
 
-/// The use of `c`.
+/// How `c` is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ThirdOperand {
-    /// It gives the parts that are not written.
+    /// `c` supplies the parts that are not written.
     Merge,
-    /// The result, or the sum of several, is added to it.
+    /// The result is added to `c`; a SIMD instruction adds the sum of its results.
     Add,
-    /// The lesser of both.
+    /// The lesser of the result and `c`.
     Min,
-    /// The greater of both.
+    /// The greater of the result and `c`.
     Max,
 }
 
-/// The bits of a part of a register, and where it begins: 0 is the whole, 1 to 4 are the bytes, 5 and 6 the halves.
+/// Returns the number of bits of a part and its first bit: 0 is the whole register, 1 to 4 are the bytes, 5 and 6 the
+/// halves.
 const fn part(select: u16) -> (u32, u32) {
     match select {
         1..=4 => (8, (select as u32 - 1) * 8),
@@ -66,7 +67,7 @@ const fn part(select: u16) -> (u32, u32) {
     }
 }
 
-/// So many bits from `at` on, extended.
+/// Returns `bits` bits from bit `at` on, sign- or zero-extended.
 fn take(value: u64, bits: u32, at: u32, signed: bool) -> i64 {
     let shift = 64 - bits;
     let up = value >> at << shift;
@@ -76,7 +77,7 @@ fn take(value: u64, bits: u32, at: u32, signed: bool) -> i64 {
     }
 }
 
-/// Clamped to so many bits.
+/// Clamps to the range of a `bits`-bit integer.
 fn clamp(value: i128, bits: u32, signed: bool) -> i128 {
     match signed {
         true => value.clamp(-1 << (bits - 1), (1 << (bits - 1)) - 1),
@@ -89,7 +90,7 @@ impl Video {
         self.signed >> operand & 1 != 0
     }
 
-    /// The operation on two numbers.
+    /// Computes the operation on two numbers.
     fn compute(&self, a: i64, b: i64) -> i128 {
         let (a, b) = (i128::from(a), i128::from(b));
         let distance = |wraps: bool| if wraps { b & 31 } else { b.min(32) };
@@ -97,7 +98,7 @@ impl Video {
             VideoOp::Add => a + b,
             VideoOp::Sub => a - b,
             VideoOp::AbsDiff => (a - b).abs(),
-            // Rounded up, away from zero where it is negative.
+            // Rounded up, but away from zero if negative.
             VideoOp::Average => (a + b + i128::from(a + b >= 0)) >> 1,
             VideoOp::Min => a.min(b),
             VideoOp::Max => a.max(b),
@@ -108,7 +109,7 @@ impl Video {
         }
     }
 
-    /// `vmad`: whole registers are signed, whatever the type. So are they in the code that ptxas makes for sm_90.
+    /// `vmad`: whole registers are signed regardless of their type, as in the code that ptxas emits for sm_90.
     fn mad(&self, [a, b, c]: [u32; 3], shift: u8, plus_one: bool) -> u32 {
         let number = |value: u32, operand: u8, select: u16| {
             let (bits, at) = part(select);
@@ -120,8 +121,8 @@ impl Video {
         (sum >> shift) as u32
     }
 
-    /// The instruction on one number of each register, as the code computes it that ptxas makes for sm_90: see
-    /// [`Self::clamped`] and `wide`, and the upper half takes the upper half of the result.
+    /// Computes a scalar instruction for one lane, exactly like the code that ptxas emits for sm_90: see
+    /// [`Self::clamped`] and `wide`. If the upper half is written, it gets the upper half of the result.
     fn single(&self, a: u32, b: u32, c: u32) -> u32 {
         if let VideoOp::Mad(shift, plus_one) = self.op {
             return self.mad([a, b, c], shift, plus_one);
@@ -134,13 +135,13 @@ impl Video {
         let (bits, at) = part(self.mask.into());
         let exact = self.compute(source(a, 1), source(b, 2));
         let result = if self.saturates { self.clamped(exact, bits) } else { exact };
-        // Sums and differences are cut to 32 bits before they are compared, others to 64.
+        // Before the comparison with `c`, sums and differences are truncated to 32 bits, other results to 64 bits.
         let is_cut =
             matches!(self.op, VideoOp::Add | VideoOp::Sub) || self.saturates && matches!(self.op, VideoOp::Shr(_));
         let wide = if is_cut { i64::from(result as i32) } else { result as i64 };
-        let own = take(c.into(), 32, 0, signed);
-        // A negative one is above all unsigned ones.
-        let is_less = wide < own && (signed || wide >= 0);
+        let third = take(c.into(), 32, 0, signed);
+        // A negative result counts as greater than every unsigned number.
+        let is_less = wide < third && (signed || wide >= 0);
         let result = result as u32;
         match self.then {
             ThirdOperand::Add => result.wrapping_add(c),
@@ -156,8 +157,8 @@ impl Video {
         }
     }
 
-    /// A result with `.sat` that fills so many bits. In fewer than 32 a negative one counts as too large; in 32 unsigned
-    /// ones only negative results are clamped.
+    /// Clamps a result with `.sat` to `bits` bits. In fewer than 32 bits, a negative result counts as too large. In 32
+    /// unsigned bits, only negative results are clamped.
     fn clamped(&self, result: i128, bits: u32) -> i128 {
         let signed = self.is_signed(0);
         let most = (1 << (bits - u32::from(signed))) - 1;
@@ -171,13 +172,13 @@ impl Video {
 
     fn several(&self, a: u32, b: u32, c: u32) -> u32 {
         let bits = 32 / u32::from(self.parts);
-        let both = u64::from(a) | u64::from(b) << 32;
+        let sources = u64::from(a) | u64::from(b) << 32;
         let mut merged = c;
         let mut sum = c;
         for index in (0..u32::from(self.parts)).filter(|index| self.mask >> index & 1 != 0) {
             let source = |operand: u8| {
                 let place = self.select[operand as usize - 1] >> (index * 4) & 15;
-                take(both, bits, u32::from(place) * bits, self.is_signed(operand))
+                take(sources, bits, u32::from(place) * bits, self.is_signed(operand))
             };
             let signed = self.is_signed(0);
             let result = self.compute(source(1), source(2));
@@ -192,7 +193,7 @@ impl Video {
         if self.then == ThirdOperand::Merge { merged } else { sum }
     }
 
-    /// Runs it on the lanes of `mask`.
+    /// Runs the instruction on the lanes of `mask`.
     #[inline(never)]
     pub(crate) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         let [a, b, c] = self.from.map(|number| *regs.get32(R32(number.into())));

@@ -1,33 +1,33 @@
-//! Calls, what may be called, and the frames' local memory.
+//! Calls, call targets, and the local memory of frames.
 
 use super::{R32, R64, Reg};
 
 /// A call.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Call {
-    /// Which function.
+    /// The called function.
     pub callee: Callee,
-    /// Where the arguments and results lie in the caller's frame.
+    /// The offsets of the arguments and results in the caller's frame.
     pub slots: Signature,
 }
 
-/// The function that a call calls.
+/// The function that a call invokes.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Callee {
     /// Index into [`Program::functions`](super::Program::functions).
     Function(u32),
-    /// A function of CUDA's device runtime, which no module defines.
+    /// A function of CUDA's device runtime, which is not defined in any module.
     Runtime(Runtime),
     /// The function at an address.
     Pointer {
-        /// The register of the address.
+        /// The register that holds the address.
         address: R64,
-        /// The addresses of `.calltargets`, if there is such a list.
+        /// The addresses listed by `.calltargets`, if there is such a list.
         listed: Option<Box<[u64]>>,
     },
 }
 
-/// The functions of CUDA's device runtime that this machine has.
+/// The functions of CUDA's device runtime that the simulator implements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Runtime {
     /// `vprintf(format, arguments)`
@@ -40,7 +40,7 @@ pub enum Runtime {
     Free,
 }
 
-/// The results and parameters of a function, or those of a call, in a frame.
+/// The results and parameters of a function or a call, in a frame.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Signature {
     /// The results.
@@ -50,43 +50,43 @@ pub struct Signature {
 }
 
 impl Signature {
-    /// Whether results and parameters are as many and as large as those of another, wherever they lie.
+    /// Returns whether both signatures have the same number and sizes of results and parameters, at any offsets.
     pub(crate) fn fits(&self, other: &Self) -> bool {
-        fn same(own: &[Slot], other: &[Slot]) -> bool {
+        fn same(slots: &[Slot], other: &[Slot]) -> bool {
             let bytes = |slot: &Slot| slot.bytes;
-            own.iter().map(bytes).eq(other.iter().map(bytes))
+            slots.iter().map(bytes).eq(other.iter().map(bytes))
         }
         same(&self.results, &other.results) && same(&self.parameters, &other.parameters)
     }
 }
 
-/// Bytes of a frame's local memory.
+/// A byte range in a frame's local memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
-    /// Offset in the frame.
+    /// The offset in the frame.
     pub at: u32,
-    /// How many.
+    /// The size in bytes.
     pub bytes: u32,
 }
 
-/// Where the code of functions begins among addresses: data accesses there are out of bounds.
+/// The start of the address range of functions. Data accesses in this range are out of bounds.
 pub(crate) const FUNCTIONS: u64 = 0x1_0000_0000;
-/// Bytes between the addresses of two functions.
+/// The distance between the addresses of two functions, in bytes.
 pub(crate) const FUNCTION_BYTES: u64 = 16;
 
-/// A function of the module whose address may be called.
+/// A function of the module that can be called by address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Target {
     /// The address.
     pub address: u64,
     /// The function's name.
     pub name: String,
-    /// Index into [`Program::functions`](super::Program::functions); `None` if no indirect call of the program fits the function, or its body is
-    /// not in the module.
+    /// Index into [`Program::functions`](super::Program::functions). `None` if no indirect call of the program matches
+    /// the function's signature, or if its body is not in the module.
     pub function: Option<u32>,
 }
 
-/// An instruction on the frame's part of the stack that grows while it runs; `top` is the register of its end.
+/// An instruction that uses the dynamic part of the frame's stack; `top` is the register of the stack's end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the fields are the instruction's operands")]
 pub enum Stack {

@@ -1,5 +1,5 @@
-//! State spaces and addresses: where an instruction's brackets point, and instructions that compute with
-//! addresses (`cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy`).
+//! State spaces and addresses: the addresses in an instruction's brackets, and instructions that compute with addresses
+//! (`cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy`).
 
 use ptx::ast::{AddressBase, Operand, Space};
 
@@ -12,7 +12,7 @@ use crate::memory::address_op::AddressOp;
 use crate::memory::{Address, Memory, Region};
 
 impl Decoder<'_, '_, '_> {
-    /// The space that a modifier names.
+    /// Returns the state space that a modifier names.
     fn named_space(&self, word: &str) -> Option<Region> {
         Some(match word {
             "global" => Region::Global,
@@ -26,12 +26,12 @@ impl Decoder<'_, '_, '_> {
         })
     }
 
-    /// The same of a modifier that has to be a space.
+    /// Returns the state space of a modifier, or an error if the modifier is not a state space.
     fn space_of(&self, word: &str) -> Decoded<Region> {
         self.named_space(word).ok_or_else(|| self.unsupported_form())
     }
 
-    /// The address in an instruction's brackets.
+    /// Returns the address in an instruction's brackets.
     pub(super) fn address_in(&mut self, space: Option<&str>, operand: &Operand<'_>) -> Decoded<Address> {
         let Operand::Address { base, offset } = operand else {
             return Err(self.invalid("an address in brackets is expected here"));
@@ -39,7 +39,7 @@ impl Decoder<'_, '_, '_> {
         let (base, variable) = match base {
             AddressBase::Absolute(value) => (Reg::R64(self.initialized(FrameInit::Number(*value))), None),
             AddressBase::Name(name) => match self.register(name) {
-                Some((Reg::Pred(_), _)) => return Err(self.invalid(format!("predicate `{name}` is no address"))),
+                Some((Reg::Pred(_), _)) => return Err(self.invalid(format!("predicate `{name}` is not an address"))),
                 Some((reg, _)) => {
                     self.found.reads.push(reg);
                     (reg, None)
@@ -54,26 +54,26 @@ impl Decoder<'_, '_, '_> {
             },
         };
         let named = space.map(|word| self.space_of(word)).transpose()?;
-        let own = variable.map(|location| match location {
+        let declared = variable.map(|location| match location {
             Location::Global(_) => Region::Global,
             Location::Shared(_) | Location::DynamicShared => Region::Shared,
             Location::Frame(_) => Region::Local,
             Location::Constant(_) => Region::Const,
             Location::Param(_) => Region::Param,
         });
-        // Parameters of functions lie in the frame.
+        // Parameters of functions are in the frame.
         let is_param = match operand {
             Operand::Address { base: AddressBase::Name(name), .. } => {
                 self.variable_declared(name).is_some_and(|variable| variable.space == Space::Param)
             }
             _ => false,
         };
-        let region = match (named, own) {
+        let region = match (named, declared) {
             (None, None) => Region::Generic,
-            // A variable's name in the brackets of a generic access: its own space.
-            (None, Some(own @ (Region::Global | Region::Shared | Region::Local))) => own,
+            // A generic access that names a variable uses the variable's state space.
+            (None, Some(declared @ (Region::Global | Region::Shared | Region::Local))) => declared,
             (Some(named), None) => named,
-            (Some(named), Some(own)) if named == own => named,
+            (Some(named), Some(declared)) if named == declared => named,
             (Some(_), Some(Region::Local)) if matches!(space, Some("param" | "param::func")) && is_param => {
                 Region::FrameParam
             }
@@ -123,7 +123,7 @@ impl Decoder<'_, '_, '_> {
                 AddressOp::IsSpace {
                     to: self.dst(to)?,
                     from: self.src_of(from, ty, bits)?,
-                    // A function's parameters lie in the frame.
+                    // A function's parameters are in the frame.
                     region: match region {
                         Region::FrameParam => Region::Local,
                         region => region,

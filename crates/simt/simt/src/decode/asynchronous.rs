@@ -1,4 +1,4 @@
-//! What is asynchronous: `mbarrier`, bulk copies, `st.async` and `red.async`.
+//! Asynchronous instructions: `mbarrier`, bulk copies, `st.async` and `red.async`.
 
 use ptx::ast::{Number, Operand};
 use simt_isa::{Expected, Kind};
@@ -13,11 +13,11 @@ use crate::memory::{Address, Group, Memory, Region};
 use crate::observe::{AsyncGroup, Order};
 use crate::regs::Reg;
 
-/// The modifier of copies that an mbarrier is told of.
+/// The modifier of copies that complete on an mbarrier.
 const COMPLETES: &str = "mbarrier::complete_tx::bytes";
 
 impl<'d> Decoder<'d, '_, '_> {
-    /// The modifiers that name a space.
+    /// Returns the modifiers that name a state space.
     pub(super) fn space_words(&self) -> impl Iterator<Item = &'d str> + use<'d> {
         const SPACES: [&str; 9] = [
             "global",
@@ -34,12 +34,12 @@ impl<'d> Decoder<'d, '_, '_> {
         words[1..].iter().copied().filter(|word| SPACES.contains(word))
     }
 
-    /// An address in the space that the opcode names; a generic one if it names none.
+    /// Returns an address in the state space that the opcode names, or a generic address if the opcode names none.
     pub(super) fn space_address(&mut self, operand: &Operand<'_>) -> Decoded<Address> {
         self.address_in(self.space_words().next(), operand)
     }
 
-    /// An address of shared memory, whichever way the opcode names it.
+    /// Returns an address in shared memory, regardless of how the opcode names that state space.
     pub(super) fn shared_address(&mut self, operand: &Operand<'_>) -> Decoded<Address> {
         let space = self.space_words().next().map(|_| "shared");
         self.address_in(space, operand)
@@ -56,7 +56,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let (to, rest) = (operands[..at].first(), &operands[at + 1..]);
         let address = self.shared_address(&operands[at])?;
         if !matches!(address.region, Region::Shared | Region::Generic) {
-            return Err(self.invalid("an mbarrier lies in shared memory"));
+            return Err(self.invalid("an mbarrier must be in shared memory"));
         }
         let op = match (self.words[1], to, rest) {
             ("init", None, [count]) => MbarrierOp::Init { count: self.src(count, "u32")? },
@@ -67,10 +67,10 @@ impl<'d> Decoder<'d, '_, '_> {
                 let to = if self.is_sink(to) { None } else { Some(self.dst(to)?) };
                 let number = rest.first().map(|number| self.src(number, "u32")).transpose()?;
                 let (count, bytes) = if self.has("expect_tx") { (None, number) } else { (number, None) };
-                if let (Some(_), Some(Operand::Number(Number::Integer(own)))) = (count, rest.first())
-                    && own.cast_signed() <= 0
+                if let (Some(_), Some(Operand::Number(Number::Integer(threads)))) = (count, rest.first())
+                    && threads.cast_signed() <= 0
                 {
-                    return Err(self.invalid(format!("{} threads cannot arrive", own.cast_signed())));
+                    return Err(self.invalid(format!("{} threads cannot arrive", threads.cast_signed())));
                 }
                 MbarrierOp::Arrive { to, count, bytes, drop: name == "arrive_drop", complete: !self.has("noComplete") }
             }
@@ -93,24 +93,25 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Memory::Mbarrier(Box::new(Mbarrier { address: self.shared_address(address)?, op, relaxed: false })))
     }
 
-    /// How `cp.reduce.async.bulk` and `red.async` change the destination.
+    /// Returns the reduction of `cp.reduce.async.bulk` and `red.async` at the destination.
     fn reduction(&self, to: &Address) -> Decoded<Option<Atomic>> {
         let found = self.operation().map(|name| atomic_of(name, self.last(), to.region));
         found.map(|found| found.ok_or_else(|| self.unsupported_form())).transpose()
     }
 
-    /// The mbarrier and the blocks of a copy, which the operands behind its own name as far as it has them.
+    /// Returns the mbarrier and the destination blocks of a copy, as far as the instruction has them. `rest` has the
+    /// operands that follow the copy's addresses.
     fn recipients(&mut self, mut rest: impl Iterator<Item = &'d Operand<'d>>) -> Decoded<Recipients> {
         let mbarrier = if self.has(COMPLETES) { rest.next() } else { None };
         let multicast = if self.has("multicast::cluster") { rest.next() } else { None };
         Ok(Recipients {
-            mbarrier: mbarrier.map(|own| self.address_in(Some("shared"), own)).transpose()?,
-            multicast: multicast.map(|own| self.src(own, "b16")).transpose()?,
+            mbarrier: mbarrier.map(|operand| self.address_in(Some("shared"), operand)).transpose()?,
+            multicast: multicast.map(|operand| self.src(operand, "b16")).transpose()?,
         })
     }
 
-    /// `cp.async.bulk.dst.src ... [dst], [src], size{, [mbarrier]}{, ctaMask}{, policy}`, `cp.reduce.async.bulk` alike;
-    /// and the groups of bulk copies.
+    /// `cp.async.bulk.dst.src ... [dst], [src], size{, [mbarrier]}{, ctaMask}{, policy}`, `cp.reduce.async.bulk` with
+    /// the same operands, and the instructions on groups of bulk copies.
     pub(super) fn bulk(&mut self) -> Decoded<Op> {
         let reads = self.has("read");
         let group = |op| Ok(Op::Memory(Memory::AsyncGroup(Group::Bulk, op, reads)));
@@ -142,8 +143,8 @@ impl<'d> Decoder<'d, '_, '_> {
         }))))
     }
 
-    /// `cp.async.bulk.tensor.dim.dst.src ... [dst], [map, {c}], [mbarrier]{, ctaMask}{, policy}`, and from shared memory
-    /// `[map, {c}], [src]{, policy}`
+    /// `cp.async.bulk.tensor.dim.dst.src ... [dst], [map, {c}], [mbarrier]{, ctaMask}{, policy}`; from shared memory
+    /// `[map, {c}], [src]{, policy}`.
     fn tensor(&mut self) -> Decoded<Op> {
         let loads = self.has(COMPLETES);
         let ([first, second], rest) = self.first()?;
@@ -151,8 +152,8 @@ impl<'d> Decoder<'d, '_, '_> {
         let (mbarrier, rest) = rest.split_at(usize::from(loads).min(rest.len()));
         let (map, coordinates) = self.tile_in_map(map)?;
         let im2col = self.offsets_of(rest.first(), coordinates.len())?;
-        let behind = rest.iter().skip(usize::from(self.has("im2col")));
-        let recipients = self.recipients(mbarrier.iter().chain(behind))?;
+        let multicast = rest.iter().skip(usize::from(self.has("im2col")));
+        let recipients = self.recipients(mbarrier.iter().chain(multicast))?;
         let reduce = self.operation().map(|name| {
             let all = TensorElement::ALL.iter();
             let rows = all.filter_map(|element| {
@@ -176,7 +177,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }))))
     }
 
-    /// The map and the coordinates of `[map, {c}]`.
+    /// Returns the map and the coordinates of `[map, {c}]`.
     fn tile_in_map(&mut self, operand: &Operand<'_>) -> Decoded<(R64, Box<[R32]>)> {
         let parts = if let Operand::Tuple(parts) = operand { &parts[..] } else { &[] };
         let [map, Operand::Vector(coordinates)] = parts else {
@@ -186,20 +187,20 @@ impl<'d> Decoder<'d, '_, '_> {
         if dimensions != Some(coordinates.len()) {
             return Err(self.invalid(format!("`{}` does not take {} coordinates", self.opcode, coordinates.len())));
         }
-        let coordinates = coordinates.iter().map(|own| self.src(own, "s32")).collect::<Decoded<_>>()?;
+        let coordinates = coordinates.iter().map(|operand| self.src(operand, "s32")).collect::<Decoded<_>>()?;
         Ok((self.src(map, "u64")?, coordinates))
     }
 
-    /// The offsets in braces of an `.im2col` of so many sides; none with `.im2col_no_offs`.
+    /// Returns the offsets in braces of an `.im2col` copy with `sides` dimensions; empty with `.im2col_no_offs`.
     fn offsets_of(&mut self, operand: Option<&Operand<'_>>, sides: usize) -> Decoded<Option<Box<[R32]>>> {
         match operand {
             Some(Operand::Vector(offsets)) if self.has("im2col") => {
                 if offsets.len() + 2 != sides {
                     return Err(self.invalid(format!("`{}` does not take {} offsets", self.opcode, offsets.len())));
                 }
-                let offsets = offsets.iter().map(|own| {
-                    self.check(Expected::read(Kind::Last), Some("u16"), own)?;
-                    self.src(own, "u16")
+                let offsets = offsets.iter().map(|operand| {
+                    self.check(Expected::read(Kind::Last), Some("u16"), operand)?;
+                    self.src(operand, "u16")
                 });
                 Ok(Some(offsets.collect::<Decoded<_>>()?))
             }
@@ -214,7 +215,7 @@ impl<'d> Decoder<'d, '_, '_> {
             (["tensormap", "replace", _, field, ..], [map, number @ .., value]) => {
                 let number = number.first().map(|number| self.number(number)).transpose()?.unwrap_or(0);
                 let least = if *field == "global_stride" { 4 } else { 5 };
-                let number = u8::try_from(number).ok().filter(|own| *own < least);
+                let number = u8::try_from(number).ok().filter(|number| *number < least);
                 let number = number.ok_or_else(|| self.invalid(format!("`{}` has no such dimension", self.opcode)))?;
                 let field = match *field {
                     "global_address" => MapField::GlobalAddress,
@@ -259,7 +260,7 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 }
 
-/// The reduction of this name on values of this type.
+/// Returns the reduction of this name on values of this type.
 fn atomic_of(name: &str, ty: &str, region: Region) -> Option<Atomic> {
     let (op, width) = super::memory::reduction_of(name, ty)?;
     Some(Atomic {

@@ -1,4 +1,4 @@
-//! The context of decoding: which register, variable or number an operand stands for.
+//! The context of decoding: resolves operands to registers, variables and numbers.
 
 mod operand;
 
@@ -16,18 +16,18 @@ use crate::operands::{Found, VariableUse};
 use ptx::opcode::type_bytes;
 use simt_isa::Registers;
 
-/// Registers of one width that a function may have: each takes room in every warp that runs.
+/// The maximum number of registers of one width per function, because every running warp allocates all of them.
 const MAX_REGISTERS: u32 = 1 << 16;
 
 /// A declared register.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Declared<'m> {
     pub(crate) reg: Reg,
-    /// Its width: 1 for a predicate.
+    /// The width in bits: 1 for a predicate.
     pub(crate) bits: u32,
-    /// Its type.
+    /// The declared type.
     pub(crate) ty: &'m str,
-    /// The number of its elements, which have registers in a row; 1 unless it is a vector.
+    /// The number of elements, which have consecutive registers; 1 unless the register is a vector.
     pub(crate) vector: u32,
 }
 
@@ -37,9 +37,9 @@ pub(crate) trait RegisterNumber: Copy {
     const BITS: u32;
     fn new(number: u32) -> Self;
     fn reg(self) -> Reg;
-    /// The number in a register of this file; `None` for one of another.
+    /// Returns the number of a register in this file; `None` for a register of another file.
     fn of(reg: Reg) -> Option<Self>;
-    /// How many registers of the file a function has.
+    /// Returns the function's counter of registers in this file.
     fn count(func: &mut Func) -> &mut u32;
 }
 
@@ -76,35 +76,35 @@ register_number! {
     Pred 1 preds;
 }
 
-/// The names that one scope of a function declares.
+/// The names declared in one scope of a function.
 #[derive(Default)]
 pub(crate) struct Scope<'m> {
     pub(crate) registers: HashMap<&'m str, Declared<'m>>,
-    /// Ranges such as `%r<9>`: prefix, count and the first register.
+    /// Ranges such as `%r<9>`: the prefix, the count and the first register.
     pub(crate) ranges: Vec<(&'m str, u32, Declared<'m>)>,
     pub(crate) variables: HashMap<&'m str, (Location, &'m Variable<'m>)>,
 }
 
-/// A function that is being lowered: its names, and the registers that it has so far.
+/// A function that is being lowered: its names, and the registers allocated so far.
 pub(crate) struct Context<'l, 'm> {
     pub(crate) module: &'m Module<'m>,
     /// The variables of the module's scope.
     pub(crate) module_variables: &'l mut Variables<'m>,
     pub(crate) func: Func,
-    /// Where the statement stands that is being lowered.
+    /// The position of the statement that is being lowered.
     pub(crate) at: At,
-    /// The scopes that are open, the innermost last.
+    /// The open scopes, innermost last.
     pub(crate) scopes: Vec<Scope<'m>>,
     pub(crate) function: &'m Function<'m>,
-    /// Registers that hold a value from the frame's start on, by the value and their width.
+    /// The registers that are initialized when a frame begins, by value and width.
     initialized: HashMap<(FrameInit, u32), Reg>,
-    /// The names that the function's instructions read, once an instruction has asked for them.
+    /// The names that the function's instructions read; computed on first use.
     read: Option<HashSet<&'m str>>,
-    /// The operands that the instruction has so far.
+    /// The operands found so far in the current instruction.
     pub(crate) found: Found,
-    /// The carry flag, once an instruction has asked for it.
+    /// The carry flag; allocated on first use.
     carry: Option<Pred>,
-    /// Registers and variables that are not in the text.
+    /// Registers and variables that lowering adds to the text's.
     hidden: (HashMap<String, Declared<'m>>, HashMap<String, Location>),
 }
 
@@ -129,13 +129,13 @@ impl<'l, 'm> Context<'l, 'm> {
         }
     }
 
-    /// The innermost scope that is open.
+    /// Returns the innermost open scope.
     pub(crate) fn scope(&mut self) -> &mut Scope<'m> {
-        self.scopes.last_mut().expect("the function's own scope is always open")
+        self.scopes.last_mut().expect("the function's outermost scope is always open")
     }
 
-    /// Whether an instruction of the function reads the register of an operand. Scopes are taken together: a
-    /// name that several declare counts as read where one of them is.
+    /// Returns whether any instruction of the function reads the operand's register. Scopes are not distinguished: if
+    /// several scopes declare a name, it counts as read when one of these registers is read.
     pub(crate) fn is_read(&mut self, operand: &Operand<'_>) -> bool {
         let Operand::Name(name) = operand else {
             return true;
@@ -148,17 +148,17 @@ impl<'l, 'm> Context<'l, 'm> {
         read.contains(name)
     }
 
-    /// An error: the current instruction needs something that this machine does not support.
+    /// Returns the error for an instruction that needs something the simulator does not support.
     pub(crate) fn unsupported(&self, what: impl std::fmt::Display) -> LowerError {
         LowerError::unsupported(what, self.at)
     }
 
-    /// An error: the current instruction is not valid PTX.
+    /// Returns the error for an instruction that is not valid PTX.
     pub(crate) fn invalid(&self, message: impl Into<String>) -> LowerError {
         LowerError::invalid(message, self.at)
     }
 
-    /// New registers in a row, of which this is the first.
+    /// Allocates `count` consecutive registers and returns the first one.
     fn allocate<R: RegisterNumber>(&mut self, count: u32) -> Result<R, LowerError> {
         let at = self.at;
         let taken = R::count(&mut self.func);
@@ -171,23 +171,24 @@ impl<'l, 'm> Context<'l, 'm> {
         Ok(R::new(first))
     }
 
-    /// A new register that no name stands for.
+    /// Allocates a register without a name.
     pub(crate) fn temp<R: RegisterNumber>(&mut self) -> R {
         let next = R::count(&mut self.func);
         *next += 1;
         R::new(*next - 1)
     }
 
-    /// The predicate that stands for the function's carry flag, `CC.CF` (PTX ISA §9.7.2).
+    /// Returns the predicate that represents the function's carry flag, `CC.CF` (PTX ISA §9.7.2).
     pub(crate) fn carry(&mut self) -> Pred {
         let carry = self.carry.unwrap_or_else(|| self.temp());
         *self.carry.insert(carry)
     }
 
-    /// New registers for a declaration of this type: `count` in a row, of `vector` elements each.
+    /// Allocates the registers of a declaration: `count` consecutive registers of this type, with `vector` elements
+    /// each.
     pub(crate) fn declare(&mut self, ty: &'m str, vector: u32, count: u32) -> Result<Declared<'m>, LowerError> {
         if ty == "b128" && vector == 1 {
-            // Two registers of 64 bits, which instructions name together.
+            // Two 64-bit registers, which instructions access under one name.
             let reg = self.allocate::<R64>(count.saturating_mul(2))?.reg();
             let (bits, vector) = (64, 2);
             return Ok(Declared { reg, bits, ty, vector });
@@ -195,7 +196,7 @@ impl<'l, 'm> Context<'l, 'm> {
         let count = count.saturating_mul(vector);
         let (reg, bits) = match type_bytes(ty) {
             _ if matches!(ty, "bf16" | "bf16x2" | "tf32") => {
-                return Err(self.invalid(format!("there are no registers of type .{ty}: .b16 and .b32 hold it")));
+                return Err(self.invalid(format!("there are no registers of type .{ty}: use .b16 or .b32")));
             }
             _ if ty == "pred" => (self.allocate::<Pred>(count)?.reg(), 1),
             Some(bytes @ (1 | 2 | 4)) => (self.allocate::<R32>(count)?.reg(), bytes * 8),
@@ -203,12 +204,12 @@ impl<'l, 'm> Context<'l, 'm> {
             _ => return Err(self.unsupported(format!("a register of type .{ty}"))),
         };
         if vector > 1 && (vector > 4 || vector * bits > 128 || ty == "pred") {
-            return Err(self.invalid(format!("there are no vectors of {vector} elements of type .{ty}")));
+            return Err(self.invalid(format!("a vector of type .{ty} cannot have {vector} elements")));
         }
         Ok(Declared { reg, bits, ty, vector })
     }
 
-    /// The name of a new register of this type that is not in the text.
+    /// Adds a register of this type that is not in the text, and returns its name.
     pub(crate) fn hidden_register(&mut self, ty: &str) -> Result<String, LowerError> {
         let ty = match type_bytes(ty) {
             _ if ty == "pred" => "pred",
@@ -223,14 +224,14 @@ impl<'l, 'm> Context<'l, 'm> {
         Ok(name)
     }
 
-    /// The name of a variable at this place that is not in the text.
+    /// Adds a variable at this location that is not in the text, and returns its name.
     pub(crate) fn hidden_variable(&mut self, place: Location) -> String {
         let name = format!("#v{}", self.hidden.1.len());
         self.hidden.1.insert(name.clone(), place);
         name
     }
 
-    /// Whether the module is for GPUs of this compute capability, as 80 for 8.0, or newer ones.
+    /// Returns whether the module's target has at least this compute capability, such as 80 for 8.0.
     pub(crate) fn is_for(&self, least: u32) -> bool {
         let targets = self.module.target.iter();
         let mut numbers = targets.filter_map(|target| {
@@ -240,19 +241,19 @@ impl<'l, 'm> Context<'l, 'm> {
         numbers.any(|number: u32| number >= least)
     }
 
-    /// The register of this name and its width in bits (1 for a predicate).
+    /// Returns the register of this name and its width in bits (1 for a predicate).
     pub(crate) fn register(&self, name: &str) -> Option<(Reg, u32)> {
         let declared = self.declared(name)?;
         Some((declared.reg, declared.bits))
     }
 
-    /// The register of this name.
+    /// Returns the declaration of the register of this name.
     pub(crate) fn declared(&self, name: &str) -> Option<Declared<'m>> {
         let scopes = self.scopes.iter().rev();
         scopes.filter_map(|scope| scope.register(name)).next().or_else(|| self.hidden.0.get(name).copied())
     }
 
-    /// An element of a vector register.
+    /// Returns an element of a vector register and its width.
     fn element(&self, name: &str, element: char) -> Option<(Reg, u32)> {
         let declared = self.declared(name)?;
         let at = ["xyzw", "rgba"].iter().find_map(|names| names.find(element))? as u32;
@@ -261,8 +262,8 @@ impl<'l, 'm> Context<'l, 'm> {
         Some((reg, declared.bits))
     }
 
-    /// The operands of an instruction, with those spelled out that name all elements of a vector register, or
-    /// an element of an array.
+    /// Returns the operands of an instruction, with two kinds expanded: a vector register's name into its elements, and
+    /// an array element into a name with an offset.
     pub(crate) fn plain<'i>(&self, inst: &'i Instruction<'i>) -> Result<Cow<'i, [Operand<'i>]>, LowerError> {
         let vector = |operand: &Operand<'_>| match operand {
             Operand::Name(name) => self.declared(name).filter(|declared| declared.vector > 1),
@@ -281,7 +282,7 @@ impl<'l, 'm> Context<'l, 'm> {
                 }
                 (Operand::Indexed(name, index), _) => {
                     let variable = self.variable_declared(name).filter(|variable| !variable.dims.is_empty());
-                    let variable = variable.ok_or_else(|| self.invalid(format!("`{name}` is no array")))?;
+                    let variable = variable.ok_or_else(|| self.invalid(format!("`{name}` is not an array")))?;
                     let element = type_bytes(variable.ty).unwrap_or(1) * variable.vector;
                     let offset = index.cast_signed().wrapping_mul(i64::from(element));
                     match is_access {
@@ -295,7 +296,7 @@ impl<'l, 'm> Context<'l, 'm> {
         inst.operands.iter().map(plain).collect()
     }
 
-    /// Where the variable of this name is.
+    /// Returns the location of the variable of this name.
     pub(crate) fn variable(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
         let mut scopes = self.scopes.iter().rev();
         match scopes.find_map(|scope| scope.variables.get(name)) {
@@ -307,7 +308,7 @@ impl<'l, 'm> Context<'l, 'm> {
         }
     }
 
-    /// Notes that the instruction names a variable, unless it is a [hidden](Self::hidden_variable) one.
+    /// Records that the instruction names a variable, unless it is a [hidden](Self::hidden_variable) variable.
     pub(crate) fn note_variable(&mut self, name: &str, location: Location) {
         let Some(declared) = self.variable_declared(name) else { return };
         let (space, at) = match location {
@@ -326,23 +327,23 @@ impl<'l, 'm> Context<'l, 'm> {
         self.found.variables.push(VariableUse { name: name.to_owned(), space, in_frame, at, bytes });
     }
 
-    /// The declaration of the variable of this name.
+    /// Returns the declaration of the variable of this name.
     pub(crate) fn variable_declared(&self, name: &str) -> Option<&'m Variable<'m>> {
         let mut scopes = self.scopes.iter().rev();
-        let own = scopes.find_map(|scope| scope.variables.get(name));
+        let scoped = scopes.find_map(|scope| scope.variables.get(name));
         let mut module = self.module.variables.iter();
-        own.map(|(_, variable)| *variable).or_else(|| module.find(|variable| variable.name == name))
+        scoped.map(|(_, variable)| *variable).or_else(|| module.find(|variable| variable.name == name))
     }
 }
 
 impl<'m> Scope<'m> {
-    /// The register of this name that the scope declares.
+    /// Returns the register of this name, if the scope declares it.
     pub(crate) fn register(&self, name: &str) -> Option<Declared<'m>> {
         if let Some(declared) = self.registers.get(name) {
             return Some(*declared);
         }
         let digits = name.len() - name.trim_end_matches(|c: char| c.is_ascii_digit()).len();
-        // `%r12` may belong to `%r<20>` or to `%r1<5>`: try each split, the longest number first.
+        // `%r12` may belong to `%r<20>` or to `%r1<5>`: try each split, longest number first.
         for split in name.len() - digits..name.len() {
             let (prefix, number) = name.split_at(split);
             if number.len() > 1 && number.starts_with('0') {
@@ -361,7 +362,7 @@ impl<'m> Scope<'m> {
         None
     }
 
-    /// Whether the scope declares a register or variable of this name.
+    /// Returns whether the scope declares a register or variable of this name.
     pub(crate) fn declares(&self, name: &str) -> bool {
         self.variables.contains_key(name) || self.register(name).is_some()
     }

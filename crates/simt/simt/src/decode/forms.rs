@@ -1,6 +1,6 @@
-//! Checks an instruction's module and operands against what its row of [`simt_isa`] needs and expects.
+//! Checks an instruction's module and operands against its row of [`simt_isa`].
 //!
-//! The table lists what `ptxas` accepts; the decoders say what of it this machine runs.
+//! The table lists what `ptxas` accepts; the decoders determine which of these forms the simulator supports.
 
 use ptx::ast::{AddressBase, Number, Operand};
 use ptx::opcode::type_bytes;
@@ -9,7 +9,7 @@ use simt_isa::{Expected, Kind, Predicate, Row, is_type};
 use super::context::{Declared, is_special};
 use super::{Decoded, Decoder};
 
-/// What types have in common: a register that was declared with a type is an operand of any other of the same class.
+/// A class of types. A register declared with one type is a valid operand for all other types of the same class.
 #[derive(Clone, Copy, PartialEq)]
 enum Class {
     Bits,
@@ -17,7 +17,7 @@ enum Class {
     Float,
     /// Pairs of integers.
     Pair,
-    /// The types of which there are no registers.
+    /// Types that no register can be declared with.
     Brain,
     Predicate,
 }
@@ -33,7 +33,7 @@ fn class(ty: &str) -> Class {
     }
 }
 
-/// Bits of a value of this type; 1 for a predicate.
+/// Returns the number of bits of a value of this type; 1 for a predicate.
 pub(crate) fn width(ty: &str) -> u32 {
     match ty {
         "pred" => 1,
@@ -44,11 +44,12 @@ pub(crate) fn width(ty: &str) -> u32 {
     }
 }
 
-/// Whether a register that was declared with one type holds values of another: exactly, or with room to spare.
+/// Returns whether a register declared with one type can hold values of another. With `spare`, the register may be
+/// wider.
 fn holds(declared: &Declared<'_>, ty: &str, spare: bool) -> bool {
     let (register, value) = (class(declared.ty), class(ty));
     let fits = match (register, value) {
-        // A pair of halves is as good as bits.
+        // A register declared as a pair of halves also accepts untyped bits.
         (Class::Float, Class::Pair) => declared.ty == "f16x2",
         (Class::Float, Class::Integer) => declared.ty == "f16x2" && spare,
         (Class::Float, Class::Float) => declared.ty == ty,
@@ -59,7 +60,7 @@ fn holds(declared: &Declared<'_>, ty: &str, spare: bool) -> bool {
     fits && (declared.bits == width(ty) || spare && declared.bits >= width(ty))
 }
 
-/// Whether a number can stand for a value of this type.
+/// Returns whether a number literal is valid for a value of this type.
 fn is_number_of(number: Number, ty: &str) -> bool {
     match number {
         Number::Integer(_) => matches!(class(ty), Class::Integer | Class::Bits | Class::Predicate),
@@ -69,26 +70,26 @@ fn is_number_of(number: Number, ty: &str) -> bool {
 }
 
 impl<'d> Decoder<'d, '_, '_> {
-    /// Refuses an instruction that the module's PTX version or target does not have.
+    /// Rejects an instruction that the module's PTX version or target does not support.
     pub(super) fn check_module(&self, form: &Row) -> Decoded<()> {
         let (opcode, module) = (self.opcode, self.module);
         let needs = form.needs(self.words, self.operands.len());
         let (major, minor) = needs.version;
         if !needs.has_version(module) {
-            let (own_major, own_minor) = module.version;
-            let found = format!("this module says {own_major}.{own_minor}");
-            let message = format!("`{opcode}` needs PTX {major}.{minor} (`.version {major}.{minor}`), and {found}");
+            let (found_major, found_minor) = module.version;
+            let found = format!("this module has {found_major}.{found_minor}");
+            let message = format!("`{opcode}` needs PTX {major}.{minor} (`.version {major}.{minor}`), but {found}");
             return Err(self.invalid(message));
         }
         if !needs.has_target(module) {
             let (target, found) = (needs.target, module.target.join(", "));
-            let message = format!("`{opcode}` needs {target} (`.target {target}`), and this module says {found}");
+            let message = format!("`{opcode}` needs {target} (`.target {target}`), but this module has {found}");
             return Err(self.invalid(message));
         }
         Ok(())
     }
 
-    /// Refuses operands that the instruction's form does not have.
+    /// Rejects operands that the instruction's form does not allow.
     pub(super) fn check_operands(&self, form: &Row) -> Decoded<()> {
         if !form.takes(self.operands.len()) {
             let (least, most) = (form.least(), form.operands.len());
@@ -98,7 +99,7 @@ impl<'d> Decoder<'d, '_, '_> {
         operands.try_for_each(|(expected, operand)| self.check(*expected, expected.kind.ty(self.words), operand))
     }
 
-    /// Refuses an operand that is not what is expected.
+    /// Rejects an operand that does not match the expected kind.
     pub(super) fn check(&self, expected: Expected, ty: Option<&str>, operand: &Operand<'_>) -> Decoded<()> {
         let Expected { kind, is_written, .. } = expected;
         let opcode = self.opcode;
@@ -116,11 +117,11 @@ impl<'d> Decoder<'d, '_, '_> {
                 | Kind::Offset,
             )
             | (Operand::Name("_"), Kind::Discarded) => Ok(()),
-            (_, Kind::Discarded) => Err(self.invalid(format!("`{opcode}` writes no register: `_` stands here"))),
+            (_, Kind::Discarded) => Err(self.invalid(format!("`{opcode}` writes no register: use `_` here"))),
             (_, Kind::PredicateOrU32 | Kind::U32OrU64) => {
                 let bits = match operand {
                     Operand::Not(_) => Some(1),
-                    Operand::Name(name) => self.declared(name).map(|own| own.bits),
+                    Operand::Name(name) => self.declared(name).map(|declared| declared.bits),
                     _ => None,
                 };
                 let ty = match (kind, bits) {
@@ -137,7 +138,7 @@ impl<'d> Decoder<'d, '_, '_> {
             (Operand::Vector(elements), Kind::Elements | Kind::Last) if ty == Some("b128") => {
                 let is_part = |element: &Operand<'_>| {
                     matches!(element, Operand::Element(name, _)
-                        if self.declared(name).is_some_and(|own| own.ty == "b128"))
+                        if self.declared(name).is_some_and(|declared| declared.ty == "b128"))
                 };
                 match elements.iter().all(is_part) {
                     true => Ok(()),
@@ -175,13 +176,13 @@ impl<'d> Decoder<'d, '_, '_> {
                     Err(self.invalid(format!("{} is not between 0 and 255", value.cast_signed())))
                 }
                 (Number::Integer(value), Kind::Barrier) if value > 15 => {
-                    Err(self.invalid(format!("{} is no barrier: there are 0 to 15", value.cast_signed())))
+                    Err(self.invalid(format!("{} is not a barrier: expected 0 to 15", value.cast_signed())))
                 }
                 (Number::Integer(0), Kind::Threads) if self.words.contains(&"arrive") => {
                     Err(self.invalid("no threads would arrive"))
                 }
                 (Number::Integer(value), Kind::Threads) if value % 32 != 0 => {
-                    Err(self.invalid(format!("{} threads are no whole warps", value.cast_signed())))
+                    Err(self.invalid(format!("{} threads is not a multiple of 32", value.cast_signed())))
                 }
                 (number, _) if ty.is_some_and(|ty| is_number_of(number, ty)) => Ok(()),
                 (Number::Integer(_), _) => wrong("an integer"),
@@ -196,7 +197,7 @@ impl<'d> Decoder<'d, '_, '_> {
                 Some(declared) if declared.vector > 1 => self.check_register(expected, ty, name, &declared),
                 None if name.starts_with('%') => Err(self.unknown(&format!("{name}.{element}"))),
                 _ => {
-                    let message = format!("`{name}.{element}` is no element of a vector register");
+                    let message = format!("`{name}.{element}` is not an element of a vector register");
                     Err(self.invalid(message))
                 }
             },
@@ -209,14 +210,14 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// Refuses a name that is not a register's where only those are read.
+    /// Rejects a name that is not a register where only registers can be read.
     fn check_name(&self, expected: Expected, ty: Option<&str>, name: &str) -> Decoded<()> {
         let is_float = ty.map(class) == Some(Class::Float);
         let (is_taken, message) = if is_special(name) {
-            let message = "is a special register, which only `mov` and `cvt` of integers read";
+            let message = "is a special register, which only `mov` and integer `cvt` can read";
             (expected.allows_special && !is_float, message)
         } else if self.variable_declared(name).is_some() {
-            let message = "is a variable, whose address only `mov` and `cvta` take";
+            let message = "is a variable, whose address only `mov` and `cvta` can read";
             (expected.allows_variable, message)
         } else {
             return Err(self.unknown(name));
@@ -227,13 +228,13 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// Refuses a base of an address that is not one.
+    /// Rejects the base of an address if it cannot be an address.
     fn check_address(&self, base: &AddressBase<'_>) -> Decoded<()> {
         match base {
             AddressBase::Name(name) => match self.declared(name) {
-                Some(own) if own.bits < 32 || !matches!(class(own.ty), Class::Integer | Class::Bits) => {
-                    let what = if own.bits == 1 { "predicate" } else { "register" };
-                    Err(self.invalid(format!("{what} `{name}` is no address")))
+                Some(found) if found.bits < 32 || !matches!(class(found.ty), Class::Integer | Class::Bits) => {
+                    let what = if found.bits == 1 { "predicate" } else { "register" };
+                    Err(self.invalid(format!("{what} `{name}` is not an address")))
                 }
                 _ => Ok(()),
             },
@@ -252,16 +253,16 @@ impl<'d> Decoder<'d, '_, '_> {
         let (found, bits) = (declared.bits, width(ty));
         Err(self.invalid(match (found, bits) {
             (1, _) => {
-                format!("`{name}` is a predicate, and a register of {bits} bits belongs here")
+                format!("expected a register of {bits} bits, found predicate `{name}`")
             }
-            (_, 1) => format!("a register of {found} bits stands where a predicate belongs"),
+            (_, 1) => format!("expected a predicate, found a register of {found} bits"),
             _ if spare && found < bits => {
                 format!("register `{name}` of {found} bits is too narrow for a value of {bits}")
             }
             _ if found != bits && !spare => {
-                format!("register `{name}` has {found} bits, and the instruction's type {bits}")
+                format!("register `{name}` has {found} bits, but the instruction's type has {bits}")
             }
-            _ => format!("register `{name}` is declared .{}, and .{ty} belongs here", declared.ty),
+            _ => format!("expected .{ty}, but register `{name}` is declared .{}", declared.ty),
         }))
     }
 }

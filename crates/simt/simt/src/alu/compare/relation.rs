@@ -1,13 +1,12 @@
-//! Comparisons: masks of lanes.
+//! Comparisons that return masks of lanes.
 //!
-//! There are as few as possible: every other comparison is one of these with its operands swapped, its result
-//! inverted, or both.
+//! This is the minimal set: every other comparison is one of these with swapped operands, an inverted result, or both.
 
 use crate::alu::float::flush32;
 use crate::alu::lanes::{RegisterNumbers, Word, lanes_where};
 use crate::regs::{Pred, Regs};
 
-/// The test of two sources, registers 2 and 3.
+/// The test of the two sources, registers 2 and 3.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the variants are relations and types of the sources")]
 pub enum Test {
@@ -23,7 +22,7 @@ pub enum Test {
     LtU64,
     LtS64,
     F32(Relation),
-    /// `.ftz`: subnormals count as zeros.
+    /// With `.ftz`, subnormal numbers compare as zeros.
     F32Ftz(Relation),
     F64(Relation),
     F16(Relation),
@@ -34,7 +33,7 @@ pub enum Test {
     Bf16x2(Relation),
 }
 
-/// Relations of floating-point numbers. None of them holds if one is NaN.
+/// Relations of floating-point numbers. None of them holds if an operand is NaN.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the variants are relations")]
 pub enum Relation {
@@ -42,12 +41,13 @@ pub enum Relation {
     Unequal,
     Less,
     LessOrEqual,
-    /// Both are numbers.
+    /// Both operands are numbers.
     Ordered,
 }
 
 impl Test {
-    /// The lanes in which the test holds, and for pairs of halves those in which it holds for the upper halves.
+    /// Returns the lanes in which the test holds; for pairs of halves, also the lanes in which it holds for the upper
+    /// halves.
     #[inline(always)]
     pub(super) fn masks(self, r: &RegisterNumbers, regs: &Regs<'_>) -> [u32; 2] {
         let one = match self {
@@ -92,7 +92,7 @@ fn floats<W: Word, F: PartialOrd>(
         Relation::Equal => both(r, regs, |a, b| read(a) == read(b)),
         Relation::Less => both(r, regs, |a, b| read(a) < read(b)),
         Relation::LessOrEqual => both(r, regs, |a, b| read(a) <= read(b)),
-        // The CPU has either as a single comparison.
+        // The CPU can compute either half of this test with a single comparison.
         Relation::Unequal => both(r, regs, |a, b| {
             let (a, b) = (read(a), read(b));
             (a < b) | (a > b)
@@ -104,14 +104,14 @@ fn floats<W: Word, F: PartialOrd>(
     }
 }
 
-/// The same for the lower and for the upper halves.
+/// Applies the comparison to the lower and to the upper halves.
 #[inline(always)]
 fn pairs(relation: Relation, r: &RegisterNumbers, regs: &Regs<'_>, read: impl Fn(u32) -> f32) -> [u32; 2] {
     let low = floats(relation, r, regs, &read);
     [low, floats(relation, r, regs, |pair: u32| read(pair >> 16))]
 }
 
-/// A subnormal number becomes the zero of its sign.
+/// Flushes a subnormal number to zero of the same sign.
 #[inline(always)]
 fn flushed(bits: u32) -> f32 {
     f32::from_bits(flush32(bits))
@@ -132,9 +132,8 @@ fn bf16(bits: u32) -> f32 {
     half(bits, 0x7f80, 0)
 }
 
-/// For the number in the low 16 bits, one that compares with others of its kind as it does: how many
-/// numbers lie between it and zero, with its sign. Numbers below `least` count as zero, those above
-/// `infinity` are NaN.
+/// Maps the number in the low 16 bits to a float that has the same order. Its magnitude is the number's rank above
+/// zero, and it keeps the sign. Numbers below `least` become zero, and numbers above `infinity` are NaN.
 #[inline(always)]
 fn half(bits: u32, infinity: u32, least: u32) -> f32 {
     let rank = bits & 0x7fff;

@@ -6,7 +6,7 @@ use crate::alu::modifiers::Modifiers;
 /// A type that `cvt` converts from or to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Type {
-    /// So many bits, signed or not.
+    /// An integer: its width, and whether it is signed.
     Int(Bits, bool),
     /// A floating-point format.
     Float(Format),
@@ -42,12 +42,12 @@ impl Type {
         })
     }
 
-    /// A type that may be converted from: `.tf32` is a result only.
+    /// Returns the source type of this name; `.tf32` can only be a destination.
     pub(crate) fn source(name: &str) -> Option<Self> {
         Self::new(name).filter(|ty| *ty != Type::Float(Format::Tf32))
     }
 
-    /// The width of the type as it stands in a register.
+    /// Returns the width of the type in a register.
     pub(crate) fn bits(self) -> u32 {
         match self {
             Type::Int(bits, _) => bits as u32,
@@ -69,16 +69,16 @@ pub struct Conversion {
     pub from: Type,
     /// The destination type.
     pub to: Type,
-    /// The destination register's width, which the result is extended to.
+    /// The destination register's width; the result is extended to it.
     pub width: u8,
-    /// How it is rounded: to an integer if `integral`, else to the format.
+    /// The rounding mode: to an integer if `modifiers` has `INTEGRAL`, otherwise to the format.
     pub rounding: Rounding,
     /// The modifiers.
     pub modifiers: Modifiers,
 }
 
 impl Conversion {
-    /// Whether it is `cvt.rn` of an `f32` to this format, without other modifiers.
+    /// Returns whether this is `cvt.rn` of an `f32` to `format`, without other modifiers.
     #[inline(always)]
     pub(crate) fn rounds_to(self, format: Format) -> bool {
         let Self { from, to, rounding, modifiers, width } = self;

@@ -1,11 +1,12 @@
-//! Conversions between pairs of numbers of 8 bits, `.e4m3` and `.e5m2`, and of 16 or 32 (PTX ISA §9.7.9.21).
+//! Conversions between pairs of 8-bit numbers (`.e4m3`, `.e5m2`) and pairs of 16-bit or 32-bit numbers (PTX ISA
+//! §9.7.9.21).
 
 use crate::alu::float::exact::{Format, Rounding};
 use crate::alu::float::{canonical32, from_f16};
 use crate::alu::lanes::each;
 use crate::regs::{R32, Regs};
 
-/// A conversion of two numbers.
+/// A conversion of a pair of numbers.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "the fields are the instruction's operands and types")]
 pub struct Fp8 {
@@ -17,21 +18,21 @@ pub struct Fp8 {
     pub relu: bool,
 }
 
-/// From where to where.
+/// The direction of the conversion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Direction {
-    /// Two `f32`, the upper first.
+    /// From two `f32` registers, the upper number first.
     FromF32,
-    /// `f16x2`
+    /// From `f16x2`.
     FromF16x2,
     /// To `f16x2`.
     ToF16x2,
 }
 
-/// NaN, in both formats and with either sign.
+/// The magnitude bits of NaN, in both formats.
 const NAN: u8 = 0x7f;
 
-/// Rounded to nearest even; what is too large becomes the largest number.
+/// Rounds to nearest even; a value that is too large becomes the largest finite number.
 fn narrow(value: f32, wide_range: bool, relu: bool) -> u8 {
     let (digits, least, most) = match wide_range {
         true => (2, -14, 57344.0),
@@ -46,15 +47,15 @@ fn narrow(value: f32, wide_range: bool, relu: bool) -> u8 {
         false => 0,
     };
     let size = f64::from(value.abs()).min(most);
-    // The number's power of two, or the least one, of which subnormal numbers are multiples too.
+    // The number's power of two, or the smallest one; subnormal numbers are multiples of the same unit.
     let power = (((size.to_bits() >> 52) as i32) - 1023).max(least);
     let unit = f64::from(power - digits).exp2();
     let steps = (size / unit).round_ties_even().min(most / unit) as i32;
-    // A carry goes over into the exponent.
+    // A carry increments the exponent.
     sign | (steps + ((power - least) << digits)) as u8
 }
 
-/// The same number as `f16`, which holds all of them.
+/// Returns the number as `f16`, which represents all of them exactly.
 fn widen(bits: u8, wide_range: bool, relu: bool) -> u32 {
     let half = u32::from(bits) << 8;
     let (sign, rest) = (half & 0x8000, half & 0x7f00);
@@ -66,7 +67,7 @@ fn widen(bits: u8, wide_range: bool, relu: bool) -> u32 {
         () if is_nan => 0x7fff,
         () if relu && sign != 0 => 0,
         () if wide_range => half,
-        // The exponent has one bit less and another bias: 2^8 between them.
+        // The `.e4m3` exponent has one bit less and a bias that differs by 8, so the value is scaled by 2^8.
         () => {
             let value = from_f16(rest >> 1);
             let scaled = f64::from(f32::from_bits(canonical32(value))) * 256.0;
@@ -76,7 +77,7 @@ fn widen(bits: u8, wide_range: bool, relu: bool) -> u32 {
 }
 
 impl Fp8 {
-    /// Runs it on the lanes of `mask`.
+    /// Runs the conversion on the lanes of `mask`.
     #[inline(never)]
     pub(super) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         let [upper, lower] = self.from.map(|reg| *regs.get32(reg));

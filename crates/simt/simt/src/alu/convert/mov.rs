@@ -1,15 +1,15 @@
-//! `mov` (PTX ISA §9.7.9.3), and `mov` that takes a register apart or puts one together (§9.7.9.4).
+//! `mov` (PTX ISA §9.7.9.3), and the forms of `mov` that pack and unpack a register (§9.7.9.4).
 
 use crate::alu::lanes::{Word, each, map};
 use crate::regs::{ALL, LANES, Pred, R32, R64, Regs};
 
-/// One `mov`. Parts are in the order of their bits, the lowest first.
+/// One `mov`. Parts are in the order of their bits, lowest first.
 #[derive(Debug, Clone, Copy, PartialEq)]
 #[allow(missing_docs, reason = "all have a source and a destination")]
 pub enum Move {
     /// 32 bits.
     B32 { to: R32, from: R32 },
-    /// The lower 16 bits, where the source may have more.
+    /// The lower 16 bits of a source that may be wider.
     B16 { to: R32, from: R32 },
     /// 64 bits.
     B64 { to: R64, from: R64 },
@@ -17,15 +17,15 @@ pub enum Move {
     Two64 { to: [R64; 2], from: [R64; 2] },
     /// 32 bits, zero-extended to 64.
     Wide { to: R64, from: R32 },
-    /// A predicate or its contrary.
+    /// A predicate or its negation.
     Pred { to: Pred, from: Pred, negated: bool },
-    /// The parts of a register, put together: the number of the whole one, and those of the parts that there are.
+    /// Packs parts into a register: the destination's number, and the registers of the parts in use.
     Pack { parts: Parts, to: u32, from: [R32; 4] },
-    /// A register, taken apart.
+    /// Unpacks a register into parts.
     Unpack { parts: Parts, to: [R32; 4], from: u32 },
 }
 
-/// The bits of a register's parts, and how many there are.
+/// The width of a register's parts and their number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the parts")]
 pub enum Parts {
@@ -37,7 +37,7 @@ pub enum Parts {
 }
 
 impl Move {
-    /// Runs it on the lanes of `mask`.
+    /// Runs the instruction on the lanes of `mask`.
     #[inline(always)]
     pub(super) fn execute(&self, regs: &mut Regs<'_>, mask: u32) {
         match *self {

@@ -2,7 +2,7 @@
 
 use crate::regs::{LANES, R32, Regs};
 
-/// `from` holds the upper part, the lower part, and the bits above both.
+/// Packs `from`: the upper part, the lower part, and the register whose bits go above both.
 #[inline(never)]
 pub(super) fn run(to: R32, from: [R32; 3], bits: u8, signed: bool, regs: &mut Regs<'_>, mask: u32) {
     let [upper, lower, rest] = from;
@@ -15,9 +15,9 @@ pub(super) fn run(to: R32, from: [R32; 3], bits: u8, signed: bool, regs: &mut Re
     for lane in 0..LANES {
         let part = |value: u32| (value as i32).clamp(least, most) as u32 & field;
         let pair = part(upper[lane]) << bits | part(lower[lane]);
-        // Two of 16 bits leave no room.
-        let above = u64::from(rest[lane]) << (2 * bits);
-        values[lane] = pair | above as u32;
+        // Two 16-bit parts leave no bits for `rest`.
+        let shifted_rest = u64::from(rest[lane]) << (2 * bits);
+        values[lane] = pair | shifted_rest as u32;
     }
     regs.set32(to, mask, &values);
 }

@@ -1,4 +1,4 @@
-//! Conversions of one value with any types, rounding and modifiers.
+//! Conversions of one value for all combinations of types, rounding modes and modifiers.
 
 use std::hint::select_unpredictable as select;
 
@@ -9,14 +9,14 @@ use crate::alu::lanes::each;
 use crate::alu::modifiers::Modifiers;
 use crate::regs::{LANES, R32, Reg, Regs};
 
-/// The lowest `bits` of a value, extended to 64.
+/// Extends the lowest `bits` of a value to 64 bits.
 #[inline(always)]
 fn extend(value: u64, bits: u32, signed: bool) -> u64 {
     let shift = 64 - bits;
     if signed { ((value << shift) as i64 >> shift) as u64 } else { value << shift >> shift }
 }
 
-/// An `f32` as a double; a NaN keeps its payload and becomes quiet.
+/// Widens an `f32` to a double; a NaN keeps its payload and becomes quiet.
 #[inline(always)]
 pub(super) fn widen(value: f32) -> u64 {
     let bits = value.to_bits();
@@ -25,7 +25,7 @@ pub(super) fn widen(value: f32) -> u64 {
     if value.is_nan() { nan } else { f64::from(value).to_bits() }
 }
 
-/// A value of a floating-point type as a double.
+/// Returns a value of a floating-point type as a double.
 fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
     let narrow = bits as u32;
     f64::from_bits(match format {
@@ -35,7 +35,7 @@ fn load(bits: u64, format: Format, flags: Modifiers) -> f64 {
         }
         Format::Bf16 => widen(from_bf16(narrow & 0xffff)),
         Format::F32 | Format::Tf32 => match flush(narrow, flags) {
-            // Flushing is a multiplication by one on the hardware, which makes a NaN the canonical one.
+            // The hardware flushes with a multiplication by one, which turns a NaN into the canonical NaN.
             bits if flags.has(Modifiers::FTZ) => widen(f32::from_bits(canonical32(f32::from_bits(bits)))),
             bits => widen(f32::from_bits(bits)),
         },
@@ -47,7 +47,7 @@ fn flush(bits: u32, flags: Modifiers) -> u32 {
     if flags.has(Modifiers::FTZ) { flush32(bits) } else { bits }
 }
 
-/// Rounded to an integer.
+/// Rounds to an integer.
 fn integral(value: f64, rounding: Rounding) -> f64 {
     match rounding {
         Rounding::Nearest => value.round_ties_even(),
@@ -58,10 +58,10 @@ fn integral(value: f64, rounding: Rounding) -> f64 {
     }
 }
 
-/// A double as a value of a floating-point type.
+/// Converts a double to a floating-point type.
 fn store(value: f64, format: Format, spec: Conversion) -> u64 {
     let flags = spec.modifiers;
-    // Clamping before rounding is the same as after: the bounds are numbers of every format.
+    // Clamping before or after rounding gives the same result, because the bounds are representable in every format.
     let value = if flags.has(Modifiers::SAT) {
         saturate(value)
     } else if flags.has(Modifiers::RELU) && value.is_sign_negative() && !value.is_nan() {
@@ -76,19 +76,19 @@ fn store(value: f64, format: Format, spec: Conversion) -> u64 {
     finish(format.round(value, spec.rounding), format, flags)
 }
 
-/// Applies the modifiers to a rounded result, and places the bits of `tf32`.
+/// Applies the modifiers to a rounded result, and moves the bits of `tf32` into place.
 fn finish(bits: u64, format: Format, flags: Modifiers) -> u64 {
     let infinite = bits & !format.sign() == format.infinity();
     let bits = bits - u64::from(flags.has(Modifiers::SATFINITE) && infinite);
     match format {
         Format::F32 => u64::from(flush(bits as u32, flags)),
-        // Its 19 bits are the upper ones of 32.
+        // The 19 bits are the upper bits of the 32-bit register.
         Format::Tf32 => bits << 13,
         _ => bits,
     }
 }
 
-/// Saturating, as Rust's casts are; NaN as the ISA says (§9.7.9.21, "Integer Notes").
+/// Converts to an integer with saturation, as Rust's casts do. NaN follows the ISA (§9.7.9.21, "Integer Notes").
 fn to_int(value: f64, bits: Bits, signed: bool, double: bool) -> u64 {
     if value.is_nan() {
         return if double || bits == Bits::B64 { 1 << (bits as u32 - 1) } else { 0 };
@@ -105,7 +105,7 @@ fn to_int(value: f64, bits: Bits, signed: bool, double: bool) -> u64 {
     }
 }
 
-/// A double as an `f32`, rounded to nearest; a NaN keeps the upper part of its payload and becomes quiet.
+/// Narrows a double to an `f32`, rounded to nearest; a NaN keeps the upper part of its payload and becomes quiet.
 #[inline(always)]
 pub(super) fn narrow(bits: u64) -> u32 {
     let nan = (bits >> 32) as u32 & 0x8000_0000 | 0x7fc0_0000 | (bits >> 29) as u32 & 0x7f_ffff;
@@ -113,9 +113,9 @@ pub(super) fn narrow(bits: u64) -> u32 {
     if value.is_nan() { nan } else { (value as f32).to_bits() }
 }
 
-/// A NaN that keeps its sign and the upper part of its payload, made quiet: from `f64` to any other format and from
-/// `f16` to it, on an H100; and what `.rna` makes of a NaN, whose lower bits become zero. Other conversions give the
-/// canonical NaN.
+/// Returns a quiet NaN that keeps its sign and the upper part of its payload. On an H100 this applies from `f64` to any
+/// other format and from `f16` to `f64`. It also applies to `.rna`, which clears the lower bits of the NaN. Other
+/// conversions return the canonical NaN.
 fn propagated_nan(raw: u64, from: Format, to: Format, rounding: Rounding) -> Option<u64> {
     match (from, to) {
         (Format::F32, Format::Tf32) if rounding == Rounding::Away => {
@@ -162,7 +162,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
             let value = integral(load(raw, format, flags), spec.rounding);
             to_int(value, bits, signed, format == Format::F64)
         }
-        // No conversion is needed: the bits stay as they are, but the hardware adds zero to 16 bits.
+        // No conversion is needed and the bits stay unchanged, except that the hardware adds zero to 16-bit numbers.
         (Type::Float(Format::F32), Type::Float(Format::F32)) | (Type::Float(Format::F64), Type::Float(Format::F64))
             if flags == Modifiers::NONE =>
         {
@@ -189,21 +189,21 @@ fn one(raw: u64, spec: Conversion) -> u64 {
     extend(extended, u32::from(spec.width), false)
 }
 
-/// Rounds an `f32` to the nearest `f16`. It has no branches, so that its loops become vector instructions.
+/// Rounds an `f32` to the nearest `f16`. The function is branch-free, so that its loops become vector instructions.
 #[inline(always)]
 pub(super) fn f32_to_f16(bits: u32) -> u32 {
     let magnitude = bits & 0x7fff_ffff;
-    // The exponent's bias is 112 less, and the lower 13 bits are rounded to even.
+    // Subtract 112 from the exponent's bias, and round the lower 13 bits to even.
     let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + (magnitude >> 13 & 1)) >> 13;
-    // The last bit of 1/2 plus a subnormal number is 2^-24, the smallest of `f16`.
+    // In 1/2 plus a subnormal number, the last bit is 2^-24, the smallest `f16`.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());
     let number = select(magnitude < 113 << 23, subnormal, normal);
-    // From 65520 on, a number rounds to infinity.
+    // Numbers from 65520 on round to infinity.
     let number = select(magnitude >= 65520f32.to_bits(), 0x7c00, number);
     select(magnitude > f32::INFINITY.to_bits(), 0x7fff, bits >> 16 & 0x8000 | number)
 }
 
-/// Rounds an `f32` to the nearest `bf16`, its upper half.
+/// Rounds an `f32` to the nearest `bf16`, which is the upper half of an `f32`.
 #[inline(always)]
 pub(super) fn f32_to_bf16(bits: u32) -> u32 {
     let number = bits.wrapping_add(0x7fff + (bits >> 16 & 1)) >> 16;

@@ -1,22 +1,22 @@
 //! Exact arithmetic followed by one rounding, for the directed rounding modes and the narrow formats.
 //!
-//! A number is a sign, an integer significand and an exponent of two. Sums, products, quotients and roots
-//! of finite doubles are computed with integers; bits that do not fit are remembered in the lowest bit
-//! ("round to odd"), far below any place that a format rounds at. One function rounds to any format in any
-//! mode, so no rounding happens twice.
+//! A number is a sign, an integer significand and an exponent of two. Sums, products, quotients and roots of finite
+//! doubles are computed with integers. Bits that do not fit are recorded in the lowest bit ("round to odd"), far below
+//! the position where any format rounds. One function rounds to any format in any mode, so a result is rounded only
+//! once.
 
-/// A rounding mode (PTX ISA §9.7.3, `.rn` `.rz` `.rm` `.rp`; `.rna` is `cvt`'s).
+/// A rounding mode (PTX ISA §9.7.3, `.rn` `.rz` `.rm` `.rp`; `.rna` is only for `cvt`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rounding {
     /// To nearest, ties to even.
     Nearest,
     /// To nearest, ties away from zero.
     Away,
-    /// Towards zero.
+    /// Toward zero.
     Zero,
-    /// Towards minus infinity.
+    /// Toward minus infinity.
     Down,
-    /// Towards plus infinity.
+    /// Toward plus infinity.
     Up,
 }
 
@@ -26,14 +26,14 @@ pub enum Rounding {
 pub enum Format {
     F16,
     Bf16,
-    /// 19 bits that stand in the upper bits of 32; rounded here to the 19.
+    /// 19 bits, stored in the upper bits of 32; this module rounds to the 19 bits.
     Tf32,
     F32,
     F64,
 }
 
 impl Format {
-    /// Stored bits of the significand.
+    /// Returns the number of stored significand bits.
     #[inline(always)]
     pub(in crate::alu) const fn mantissa(self) -> i32 {
         match self {
@@ -44,7 +44,7 @@ impl Format {
         }
     }
 
-    /// Bits of the exponent.
+    /// Returns the number of exponent bits.
     #[inline(always)]
     const fn exponent(self) -> i32 {
         match self {
@@ -54,32 +54,32 @@ impl Format {
         }
     }
 
-    /// The exponent of the smallest normal number.
+    /// Returns the exponent of the smallest normal number.
     #[inline(always)]
     const fn smallest(self) -> i32 {
         2 - (1 << (self.exponent() - 1))
     }
 
-    /// The bits of plus infinity.
+    /// Returns the bits of plus infinity.
     #[inline(always)]
     pub(in crate::alu) const fn infinity(self) -> u64 {
         ((1 << self.exponent()) - 1) << self.mantissa()
     }
 
-    /// The sign's bit.
+    /// Returns the sign bit.
     #[inline(always)]
     pub(in crate::alu) const fn sign(self) -> u64 {
         1 << (self.exponent() + self.mantissa())
     }
 
-    /// The canonical NaN: all ones but the sign.
+    /// Returns the canonical NaN: all ones except the sign.
     #[inline(always)]
     pub(in crate::alu) const fn nan(self) -> u64 {
         self.sign() - 1
     }
 
-    /// Builds the result from an integer number of quanta. `exponent` is the number's, `inexact` says which
-    /// part of a quantum was cut off: nothing, less than a half, a half, more.
+    /// Builds the result from an integer number of quanta. `exponent` is the number's exponent. `rest` describes the
+    /// truncated part of a quantum: nothing, less than a half, a half, or more.
     #[inline(always)]
     fn finish(self, negative: bool, exponent: i32, quanta: u64, rest: Remainder, rounding: Rounding) -> u64 {
         let up = match rounding {
@@ -90,8 +90,8 @@ impl Format {
             Rounding::Up => !negative && rest != Remainder::Nothing,
         };
         let quanta = quanta + u64::from(up);
-        // A carry out of the significand raises the exponent, as it should: infinity follows the largest
-        // number, the smallest normal one the largest subnormal.
+        // A carry out of the significand correctly increments the exponent: infinity follows the largest number, and
+        // the smallest normal number follows the largest subnormal number.
         let binade = (exponent - self.smallest()).max(0) as u64;
         let over = binade > 1 << self.exponent();
         let mut bits = if over { self.infinity() } else { (binade << self.mantissa()) + quanta };
@@ -107,7 +107,7 @@ impl Format {
         bits | if negative { self.sign() } else { 0 }
     }
 
-    /// A double in this format. NaN becomes the canonical one.
+    /// Rounds a double to this format. NaN becomes the canonical NaN.
     #[inline(always)]
     pub(in crate::alu) fn round(self, value: f64, rounding: Rounding) -> u64 {
         let bits = value.to_bits();
@@ -121,7 +121,7 @@ impl Format {
             return sign;
         }
         let (significand, low) = split(magnitude);
-        // A subnormal double has no leading one; it is far below what the narrower formats hold.
+        // A subnormal double has no leading one, but it is far below the range of the narrower formats.
         let exponent = (low + 52).max(self.smallest());
         let shift = (exponent - self.mantissa() - low).clamp(0, 63) as u32;
         let quanta = significand >> shift;
@@ -130,7 +130,7 @@ impl Format {
     }
 }
 
-/// The part that a shift cut off, in units of the new lowest bit.
+/// The part that a shift truncates, in units of the new lowest bit.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Remainder {
     Nothing,
@@ -159,7 +159,7 @@ impl Remainder {
     }
 }
 
-/// Significand and its lowest bit's exponent, of a finite double's magnitude.
+/// Returns the significand of a finite double's magnitude and the exponent of its lowest bit.
 #[inline(always)]
 fn split(magnitude: u64) -> (u64, i32) {
     let field = (magnitude >> 52) as i32;
@@ -167,7 +167,7 @@ fn split(magnitude: u64) -> (u64, i32) {
     if field == 0 { (fraction, -1074) } else { (fraction | 1 << 52, field - 1075) }
 }
 
-/// A number: (−1)^negative × significand × 2^exponent. Where bits were cut off, the lowest is one.
+/// A number: (−1)^negative × significand × 2^exponent. If bits were truncated, the lowest bit is one.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::alu) struct Exact {
     pub(in crate::alu) negative: bool,
@@ -182,19 +182,19 @@ impl Exact {
         Exact { negative: bits >> 63 == 1, significand: u128::from(significand), exponent }
     }
 
-    /// An integer.
+    /// Returns the number for an integer.
     pub(in crate::alu) fn integer(value: i128) -> Self {
         Exact { negative: value < 0, significand: value.unsigned_abs(), exponent: 0 }
     }
 
-    /// With the leading one at bit 125. The significand is not zero.
+    /// Normalizes the number so that the leading one is at bit 125. The significand must not be zero.
     fn normal(self) -> Self {
         let shift = self.significand.leading_zeros() as i32 - 2;
         debug_assert!(shift >= 0, "products have 106 bits");
         Exact { significand: self.significand << shift, exponent: self.exponent - shift, ..self }
     }
 
-    /// In a format, as bits.
+    /// Rounds to a format and returns the bits.
     pub(in crate::alu) fn round(self, format: Format, rounding: Rounding) -> u64 {
         if self.significand == 0 {
             return if self.negative { format.sign() } else { 0 };
@@ -203,7 +203,7 @@ impl Exact {
         let quantum = exponent.max(format.smallest()) - format.mantissa();
         let shift = quantum - self.exponent;
         if shift <= 0 {
-            // Fewer bits than the format has: the shifted significand fits.
+            // The number has fewer bits than the format, so the shifted significand fits.
             let quanta = (self.significand << -shift) as u64;
             return format.finish(self.negative, exponent, quanta, Remainder::Nothing, rounding);
         }
@@ -221,7 +221,7 @@ fn finite(values: &[f64]) -> bool {
     values.iter().all(|value| value.is_finite())
 }
 
-/// `a × b + c`, rounded once. A NaN is the format's canonical one.
+/// `a × b + c`, rounded once. A NaN result is the format's canonical NaN.
 pub(in crate::alu) fn fma(a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -> u64 {
     if !finite(&[a, b, c]) {
         return format.round(a.mul_add(b, c), rounding);
@@ -246,8 +246,8 @@ pub(in crate::alu) fn fma(a: f64, b: f64, c: f64, format: Format, rounding: Roun
     let (product, c) = (product.normal(), c.normal());
     let (big, small) = if product.exponent >= c.exponent { (product, c) } else { (c, product) };
     let distance = (big.exponent - small.exponent).min(127) as u32;
-    // The lowest bit stands for all that is cut off. There is something to cut off only from a distance
-    // of 20 on (a product has 106 of 126 bits), where at most one leading bit can cancel.
+    // The lowest bit represents all truncated bits. Bits are truncated only from a distance of 20 on (a product has 106
+    // of 126 bits), where cancellation removes at most one leading bit.
     let moved = small.significand >> distance;
     let lost = small.significand & ((1 << distance) - 1) != 0;
     let small_significand = moved | u128::from(lost);
@@ -270,7 +270,7 @@ pub(in crate::alu) fn div(a: f64, b: f64, format: Format, rounding: Rounding) ->
         return format.round(a / b, rounding);
     }
     let (a, b) = (Exact::new(a).normal(), Exact::new(b));
-    // 126 bits by 53 at most: a quotient of 73 or more.
+    // 126 bits divided by at most 53 bits: the quotient has at least 73 bits.
     let quotient = a.significand / b.significand;
     let rest = !a.significand.is_multiple_of(b.significand);
     Exact {
@@ -297,12 +297,12 @@ pub(in crate::alu) fn sqrt(a: f64, format: Format, rounding: Rounding) -> u64 {
         .round(format, rounding)
 }
 
-/// `a + b` as a double that any format of 50 bits or fewer can be rounded from: exact, or with the lowest
-/// bit set. For operands whose sum neither overflows nor loses bits to underflow.
+/// Returns `a + b` as a double that can be rounded to any format of at most 50 bits: exact, or with the lowest bit set.
+/// The sum must neither overflow nor lose bits to underflow.
 #[inline(always)]
 pub(in crate::alu) fn add_to_odd(a: f64, b: f64) -> f64 {
     let sum = a + b;
-    // Knuth's two-sum: the error of the rounding.
+    // Knuth's two-sum computes the rounding error.
     let b_part = sum - a;
     let error = (a - (sum - b_part)) + (b - b_part);
     let bits = sum.to_bits();

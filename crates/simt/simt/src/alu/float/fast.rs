@@ -1,4 +1,4 @@
-//! `f32` and `f64` to nearest: loops that become vector instructions.
+//! `f32` and `f64`, rounded to nearest, as loops that become vector instructions.
 
 use super::Fast;
 use super::minmax::{pick32, pick64};
@@ -8,19 +8,19 @@ use crate::regs::{R32, R64, Regs};
 /// The canonical NaN of `f32`.
 pub(crate) const NAN32: u32 = 0x7fff_ffff;
 
-/// Subnormal to zero of the same sign.
+/// Flushes a subnormal number to zero of the same sign.
 #[inline(always)]
 pub(crate) fn flush32(bits: u32) -> u32 {
     if bits & 0x7f80_0000 == 0 { bits & 0x8000_0000 } else { bits }
 }
 
-/// A number's bits; those of the canonical NaN for any NaN.
+/// Returns a number's bits, with the canonical NaN for any NaN.
 #[inline(always)]
 pub(crate) fn canonical32(value: f32) -> u32 {
     if value.is_nan() { NAN32 } else { value.to_bits() }
 }
 
-/// A result's bits: NaN is canonical, subnormal ones are flushed if asked for.
+/// Returns a result's bits: NaN becomes canonical, and with `FTZ` subnormal numbers are flushed.
 #[inline(always)]
 fn result<const FTZ: bool>(value: f32) -> u32 {
     let bits = canonical32(value);
@@ -57,11 +57,11 @@ pub(super) fn run32<const FTZ: bool>(op: Fast, regs: &mut Regs<'_>, mask: u32, t
     }
 }
 
-/// The NaN that an operation on these operands gives: the first operand that is NaN, made quiet, else the NaN that
-/// the hardware produces from numbers. Rust does not define which NaN the host would give.
+/// Returns the NaN result of an operation: the first operand that is NaN, made quiet. If no operand is NaN, it is the
+/// NaN that the hardware produces from numbers. Rust does not define which NaN the host returns.
 ///
-/// An H100 looks at the second operand of `add`, `sub`, `mul` and `fma` first, then the third, then the
-/// first: callers give them in that order.
+/// An H100 checks the second operand of `add`, `sub`, `mul` and `fma` first, then the third, then the first. Callers
+/// pass the operands in that order, last to first.
 #[inline(always)]
 pub(crate) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
     const QUIET: u64 = 1 << 51;
@@ -74,7 +74,7 @@ pub(crate) fn nan64(value: f64, a: f64, b: f64, c: f64) -> u64 {
     if value.is_nan() { nan } else { value.to_bits() }
 }
 
-/// `fma.rn.f64` of bits.
+/// `fma.rn.f64` on the bits of the numbers.
 pub(crate) fn fused_multiply_add(a: u64, b: u64, c: u64) -> u64 {
     let [a, b, c] = [a, b, c].map(f64::from_bits);
     nan64(a.mul_add(b, c), b, c, a)
@@ -102,7 +102,7 @@ pub(super) fn run64(op: Fast, regs: &mut Regs<'_>, mask: u32, to: R64, from: [R6
         Fast::Sqrt => map3(regs, mask, to, from, |a, _, _| nan64(x(a).sqrt(), x(a), 0.0, 0.0)),
         Fast::Min => map3(regs, mask, to, from, |a, b, _| pick64(a, b, false)),
         Fast::Max => map3(regs, mask, to, from, |a, b, _| pick64(a, b, true)),
-        // An addition of zero on the hardware: a NaN is made quiet and keeps its sign.
+        // The hardware adds zero: a NaN is made quiet and keeps its sign.
         Fast::Abs => map3(regs, mask, to, from, |a, _, _| nan64(x(a & !SIGN), x(a), 0.0, 0.0)),
         Fast::Neg => map3(regs, mask, to, from, |a, _, _| nan64(x(a ^ SIGN), x(a), 0.0, 0.0)),
         Fast::Copysign => map3(regs, mask, to, from, |a, b, _| a & SIGN | b & !SIGN),

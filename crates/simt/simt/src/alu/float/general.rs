@@ -9,7 +9,7 @@ fn apply(op: Fast, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -
     match op {
         Fast::Add => exact::fma(a, 1.0, b, format, rounding),
         Fast::Sub => exact::fma(a, 1.0, -b, format, rounding),
-        // Plus a zero of the product's sign, which changes nothing.
+        // Adding a zero with the product's sign changes nothing.
         Fast::Mul => {
             let positive = a.is_sign_negative() == b.is_sign_negative();
             exact::fma(a, b, if positive { 0.0 } else { -0.0 }, format, rounding)
@@ -21,13 +21,13 @@ fn apply(op: Fast, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -
     }
 }
 
-/// Clamped to 0…1; NaN and −0 become +0.
+/// Clamps to 0…1; NaN and −0 become +0.
 #[inline(always)]
 pub(in crate::alu) fn saturate(value: f64) -> f64 {
     if value > 0.0 { value.min(1.0) } else { 0.0 }
 }
 
-/// The operation on `f32`.
+/// Runs the operation on `f32`.
 pub(super) fn one32(op: Fast, rounding: Rounding, modifiers: Modifiers, from: [u32; 3]) -> u32 {
     let flush = |bits| {
         if modifiers.has(Modifiers::FTZ) { flush32(bits) } else { bits }
@@ -37,11 +37,11 @@ pub(super) fn one32(op: Fast, rounding: Rounding, modifiers: Modifiers, from: [u
     if modifiers.has(Modifiers::SAT) { (saturate(f64::from(f32::from_bits(bits))) as f32).to_bits() } else { bits }
 }
 
-/// The operation on `f64`.
+/// Runs the operation on `f64`.
 pub(super) fn one64(op: Fast, rounding: Rounding, from: [u64; 3]) -> u64 {
     let [a, b, c] = from.map(f64::from_bits);
     let bits = apply(op, a, b, c, Format::F64, rounding);
-    // Only operands that the operation has may hand on their NaN, in the order of the hardware.
+    // Only operands that the operation has may propagate a NaN, in the hardware's order.
     let [first, second, third] = match op {
         Fast::Sqrt => [a, 0.0, 0.0],
         Fast::Fma => [b, c, a],

@@ -1,7 +1,7 @@
 //! `f16`, `bf16` and pairs of them (PTX ISA §9.7.4).
 //!
-//! Computed as doubles, which hold a product of two exactly and a sum rounded to odd, then rounded once. `ex2` and `tanh`
-//! are those of `f32`, cut: so an H200 answers for each of the 65,536 arguments.
+//! Results are computed as doubles and then rounded once. A double holds a product of two numbers exactly; a sum is
+//! rounded to odd. `ex2` and `tanh` truncate the `f32` result, which matches an H200 for all 65,536 arguments.
 
 pub(crate) use super::Half;
 use super::exact::{Format, Rounding, add_to_odd};
@@ -9,7 +9,7 @@ use super::general::saturate;
 use super::{minmax::min_max, special};
 use crate::alu::modifiers::Modifiers;
 
-/// An `f16`'s value.
+/// Returns the value of an `f16`.
 #[inline(always)]
 pub(in crate::alu) fn from_f16(bits: u32) -> f32 {
     let sign = (bits & 0x8000) << 16;
@@ -17,19 +17,20 @@ pub(in crate::alu) fn from_f16(bits: u32) -> f32 {
     let value = if magnitude >= 0x7c00 {
         f32::from_bits(0x7f80_0000 | (magnitude & 0x3ff) << 13)
     } else {
-        // The fields moved into an f32 mean 2^112 times less; subnormal ones become right as well.
+        // Moved into an `f32`, the fields mean a value that is 2^112 times smaller. The multiplication also fixes
+        // subnormal numbers.
         f32::from_bits(magnitude << 13) * f32::from_bits(239 << 23)
     };
     f32::from_bits(value.to_bits() | sign)
 }
 
-/// A `bf16`'s value.
+/// Returns the value of a `bf16`.
 #[inline(always)]
 pub(in crate::alu) fn from_bf16(bits: u32) -> f32 {
     f32::from_bits(bits << 16)
 }
 
-/// The result for one number of each operand.
+/// Returns the result for one number from each operand.
 pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32 {
     let format = if modifiers.has(Modifiers::BRAIN) { Format::Bf16 } else { Format::F16 };
     let infinity = format.infinity() as u32;
@@ -37,7 +38,7 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
         let subnormal = bits & infinity == 0;
         bits & if modifiers.has(Modifiers::FTZ) && subnormal { 0x8000 } else { 0xffff }
     };
-    // What a tensor copy can fill in for elements that are out of bounds. For both formats it is this, on an H100.
+    // The NaN that a tensor copy can fill in for out-of-bounds elements. On an H100 it is the same in both formats.
     let is_oob = |bits: u32| bits & 0x7fff == 0x7ff7;
     if modifiers.has(Modifiers::OOB) && (is_oob(a) || is_oob(b)) {
         return 0;
@@ -66,7 +67,7 @@ pub(crate) fn one(op: Half, modifiers: Modifiers, a: u32, b: u32, c: u32) -> u32
         Half::Ex2 => f64::from(f32::from_bits(special::ex2(&[(a as f32).to_bits()], true)[0])),
         _ => f64::from(f32::from_bits(special::tanh(&[(a as f32).to_bits()])[0])),
     };
-    // A power of two that is too large for f16 is not cut: it is infinity.
+    // A power of two that is too large for `f16` becomes infinity instead of being truncated.
     let is_cut = matches!(op, Half::Ex2 | Half::Tanh) && (exact < 65536.0 || modifiers.has(Modifiers::BRAIN));
     let rounding = if is_cut { Rounding::Zero } else { Rounding::Nearest };
     let bits = flush(format.round(exact, rounding) as u32);

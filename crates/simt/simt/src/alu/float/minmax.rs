@@ -1,16 +1,16 @@
-//! `min` and `max` (PTX ISA §9.7.3.11, §9.7.3.12): a NaN loses against a number, and −0 is less than +0.
+//! `min` and `max` (PTX ISA §9.7.3.11, §9.7.3.12): a number wins over a NaN, and −0 is less than +0.
 
 use super::exact::Format;
 use super::fast::NAN32;
 use crate::alu::modifiers::Modifiers;
 
-/// An integer that compares as the number does, −0 below +0.
+/// Returns an integer key with the same order as the numbers, −0 below +0.
 #[inline(always)]
 fn key32(bits: u32) -> i32 {
     (bits ^ (((bits as i32) >> 31) as u32 >> 1)) as i32
 }
 
-/// The lesser or greater of two; the other one where one is NaN; the canonical NaN where both are.
+/// Returns the lesser or greater number; if one is NaN, the other one; if both are NaN, the canonical NaN.
 #[inline(always)]
 pub(super) fn pick32(a: u32, b: u32, max: bool) -> u32 {
     let (a_nan, b_nan) = (a & NAN32 > 0x7f80_0000, b & NAN32 > 0x7f80_0000);
@@ -19,7 +19,7 @@ pub(super) fn pick32(a: u32, b: u32, max: bool) -> u32 {
     if a_nan && b_nan { NAN32 } else { number }
 }
 
-/// The same for 64 bits, where of two NaNs the second is passed on, made quiet.
+/// Like [`pick32`] for 64 bits, except that two NaNs give the second NaN, made quiet.
 #[inline(always)]
 pub(super) fn pick64(a: u64, b: u64, max: bool) -> u64 {
     let key = |bits: u64| (bits ^ (((bits as i64) >> 63) as u64 >> 1)) as i64;
@@ -29,7 +29,7 @@ pub(super) fn pick64(a: u64, b: u64, max: bool) -> u64 {
     if nan(a) && nan(b) { b | 1 << 51 } else { number }
 }
 
-/// The lesser or greater of two numbers of a format of at most 32 bits, with modifiers.
+/// Returns the lesser or greater of two numbers in a format of at most 32 bits, with modifiers.
 #[inline(always)]
 pub(super) fn min_max(max: bool, modifiers: Modifiers, format: Format, a: u32, b: u32) -> u32 {
     let (infinity, sign) = (format.infinity() as u32, format.sign() as u32);
@@ -37,7 +37,7 @@ pub(super) fn min_max(max: bool, modifiers: Modifiers, format: Format, a: u32, b
     if a_nan && b_nan || modifiers.has(Modifiers::NAN) && (a_nan || b_nan) {
         return format.nan() as u32;
     }
-    let both = if modifiers.has(Modifiers::XORSIGN) { (a ^ b) & sign } else { 0 };
+    let result_sign = if modifiers.has(Modifiers::XORSIGN) { (a ^ b) & sign } else { 0 };
     let (a, b) = if modifiers.has(Modifiers::ABS) { (a & !sign, b & !sign) } else { (a, b) };
     let key = |bits: u32| {
         let magnitude = i64::from(bits & !sign);
@@ -45,5 +45,5 @@ pub(super) fn min_max(max: bool, modifiers: Modifiers, format: Format, a: u32, b
     };
     let first = (key(a) < key(b)) != max;
     let number = if b_nan || first && !a_nan { a } else { b };
-    number | both
+    number | result_sign
 }

@@ -1,14 +1,15 @@
-//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh` and the approximate divisions, bit by bit as an H200 computes
-//! them.
+//! `rcp`, `rsqrt`, `sqrt`, `ex2`, `lg2`, `sin`, `cos`, `tanh` and the approximate divisions, bit-exact with an H200.
 //!
-//! The GPU's unit for special functions has a polynomial of the second degree for each of 51 to 128 segments of the argument
-//! (S. Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH 2005). The square is
-//! truncated: it has no partial products below its 15 highest bits. The coefficients are in special.txt. The results were
-//! compared with an H200's: every argument of a period or, for `tanh`, from 2^-8 to 8; 2^20 random arguments of any size;
-//! for `f64` every upper half of a period.
+//! The GPU's special function unit divides the argument range into 51 to 128 segments and evaluates a quadratic
+//! polynomial for each (S. Oberman and M. Siu, "A High-Performance Area-Efficient Multifunction Interpolator", ARITH
+//! 2005). The square is truncated: it has no partial products below its 15 highest bits. The coefficients are in
+//! special.txt.
 //!
-//! The functions compute an array of numbers: the lanes of a warp, or one number. They have no branches, so that their loops
-//! become vector instructions.
+//! The results were compared with an H200's for every argument of a period or, for `tanh`, from 2^-8 to 8. The
+//! comparison also covers 2^20 random arguments of any magnitude and, for `f64`, every upper half of a period.
+//!
+//! The functions compute an array of numbers: the lanes of a warp, or a single number. They are branch-free, so that
+//! their loops become vector instructions.
 
 use std::hint::select_unpredictable as select;
 
@@ -42,19 +43,20 @@ const RSQRT: usize = 1;
 const SQRT: usize = 2;
 const EX2: usize = 3;
 const LG2: usize = 4;
-/// In the first quarter of a turn.
+/// The sine in the first quarter of a turn.
 const SIN: usize = 5;
 const TANH: usize = 6;
 
-/// Returns a polynomial's value, an integer of up to 42 bits or 2^42. An argument has up to 24 bits: the segment's number,
-/// and 17 bits within the segment.
+/// Returns a polynomial's value, an integer of up to 42 bits or 2^42. An argument has up to 24 bits: the segment's
+/// number and a 17-bit position within the segment.
 #[inline(always)]
 fn interpolated(function: usize, argument: u32) -> u64 {
     let (segment, t) = ((argument >> 17) as usize % 128, argument % (1 << 17));
     let [low, high, c1, c2] = &FUNCTIONS[function];
     let (low, high, c1, c2) = (low[segment], high[segment], c1[segment], c2[segment]);
-    // The square's 15 highest bits. Row `i` of its partial products is bit `i` of `t` times twice the bits above, and the
-    // bit's square. Rows from 10 on have no lower bits. Rows below 2 have no bits among the 15.
+    // The square's 15 highest bits. Row `i` of the partial products is bit `i` of `t`, multiplied by twice the higher
+    // bits of `t`, plus the square of that bit. Rows from 10 on have no lower bits. Rows below 2 do not reach the 15
+    // highest bits.
     let upper = t >> 10;
     let mut square = 2 * upper * (upper + (t >> 9 & 1));
     for i in 2..9 {
@@ -71,24 +73,24 @@ fn significand(function: usize, argument: u32) -> u32 {
     (interpolated(function, argument) >> 18) as u32
 }
 
-/// Bits of the fraction of an `f32`.
+/// The number of fraction bits of an `f32`.
 const F32: u32 = 23;
-/// Bits of the fraction of the upper half of an `f64`, which is a float of 32 bits.
+/// The number of fraction bits in the upper half of an `f64`, treated as a 32-bit float.
 const UPPER: u32 = 20;
 
-/// Returns the infinity of a format.
+/// Returns the bits of a format's infinity.
 const fn infinity(format: u32) -> u32 {
     SIGN - (1 << format)
 }
 
-/// Returns a normal number's exponent and the bits of its fraction, always 23.
+/// Returns a normal number's exponent and its fraction, scaled to 23 bits.
 #[inline(always)]
 fn parts<const FORMAT: u32>(bits: u32) -> (i32, u32) {
     let (bias, fraction) = (infinity(FORMAT) >> (FORMAT + 1), bits & ((1 << FORMAT) - 1));
     (((bits & !SIGN) >> FORMAT) as i32 - bias as i32, fraction << (F32 - FORMAT))
 }
 
-/// Returns the number with a significand from 2^23 to 2^24, truncated. A subnormal number becomes zero.
+/// Returns the number with a significand from 2^23 to 2^24, truncated. A subnormal result becomes zero.
 #[inline(always)]
 fn packed<const FORMAT: u32>(sign: u32, exponent: i32, significand: u32) -> u32 {
     let infinity = infinity(FORMAT);
@@ -102,14 +104,14 @@ fn packed<const FORMAT: u32>(sign: u32, exponent: i32, significand: u32) -> u32 
 /// Returns `size` / 2^`point`, truncated. `size` has up to 52 bits.
 #[inline(always)]
 fn fixed(sign: u32, size: u64, point: i32) -> u32 {
-    // 2^52 + `size` has `size` in its lowest bits. The difference has the exponent of `size`.
+    // The lowest bits of 2^52 + `size` are `size`. Subtracting 2^52 normalizes it.
     const POWER: f64 = (1u64 << 52) as f64;
     let double = (f64::from_bits(size | POWER.to_bits()) - POWER).to_bits();
     let exponent = (double >> 52) as i32 - 1023 - point;
     packed::<F32>(sign, exponent, (double >> 29) as u32 & 0x7f_ffff | 1 << 23)
 }
 
-/// Returns `number` × 2^`exponent`, truncated, without the bits from 2^32 on.
+/// Returns `number` × 2^`exponent`, truncated to an integer, modulo 2^32.
 #[inline(always)]
 fn shifted(number: u32, exponent: i32) -> u32 {
     let right = number.unbounded_shr(exponent.wrapping_neg() as u32);
@@ -121,10 +123,10 @@ const SIGN: u32 = 1 << 31;
 const NAN: u32 = 0x7fff_ffff;
 const ONE: u32 = 0x3f80_0000;
 
-/// Computes all arguments of a polynomial, and then all results. In one loop for both, the compiler would compute the
-/// arguments, which are indices of coefficients, lane by lane.
+/// Computes all arguments of a polynomial, and then all results. With a single loop for both, the compiler would
+/// compute the arguments lane by lane, because they index the coefficients.
 ///
-/// `argument` and `result` are inlined functions, because a large closure may remain a call, which prevents vectors.
+/// `argument` and `result` are inlined functions. A large closure may remain a call, which prevents vectorization.
 #[inline(always)]
 fn lanes<const N: usize>(a: &[u32; N], argument: impl Fn(u32) -> u32, result: impl Fn(u32, u32) -> u32) -> [u32; N] {
     let (mut arguments, mut results) = ([0; N], [0; N]);
@@ -154,7 +156,7 @@ fn reciprocal<const FORMAT: u32, const N: usize>(a: &[u32; N]) -> [u32; N] {
 /// Returns 1 / √a, or √a.
 #[inline(always)]
 fn root<const FORMAT: u32, const INVERSE: bool, const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// Two periods: exponents are even or odd.
+    /// Returns the position in two binades: one for even exponents, one for odd exponents.
     #[inline(always)]
     fn argument<const FORMAT: u32>(bits: u32) -> u32 {
         let (exponent, fraction) = parts::<FORMAT>(bits);
@@ -176,11 +178,11 @@ fn root<const FORMAT: u32, const INVERSE: bool, const N: usize>(a: &[u32; N]) ->
     lanes(a, argument::<FORMAT>, result::<FORMAT, INVERSE>)
 }
 
-/// Returns 2 to the power of a.
+/// Returns 2 to the power of `a`.
 #[inline(always)]
 fn power<const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// 23 bits follow the point. A negative number is complemented, which makes it one less, unless it is whole. From a
-    /// magnitude of 128 on the result is infinite or 0.
+    /// Returns `a` as a fixed-point number with 23 fraction bits. A negative number is complemented, which makes it one
+    /// unit less unless it is an integer. From a magnitude of 128 on, the result is infinite or 0.
     #[inline(always)]
     fn argument(bits: u32) -> u32 {
         let (exponent, fraction) = parts::<F32>((bits & !SIGN).min(0x4300_0000));
@@ -196,10 +198,11 @@ fn power<const N: usize>(a: &[u32; N]) -> [u32; N] {
     lanes(a, argument, result)
 }
 
-/// Returns the logarithm of a to the base 2.
+/// Returns the base-2 logarithm of `a`.
 #[inline(always)]
 fn logarithm<const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// 36 bits follow the point. A negative number is complemented, which is one less than its size.
+    /// The fixed-point sum has 36 fraction bits. A negative sum is complemented, which is one unit less than its
+    /// magnitude.
     #[inline(always)]
     fn result(bits: u32, argument: u32) -> u32 {
         let exponent = i64::from(parts::<F32>(bits).0) << 36;
@@ -213,11 +216,11 @@ fn logarithm<const N: usize>(a: &[u32; N]) -> [u32; N] {
     lanes(a, |bits| parts::<F32>(bits).1, result)
 }
 
-/// Returns the sine of a, or its cosine.
+/// Returns the sine or the cosine of `a`.
 #[inline(always)]
 pub(super) fn sine<const COSINE: bool, const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// The angle in the first quarter of a turn, with 25 bits after the turns' point, and the sine's sign. The factor 1 / 2π
-    /// is 0xa2f983 × 2^-26 in the code of ptxas, and the product is truncated to 24 bits.
+    /// Returns the angle reduced to the first quarter of a turn, in units of 2^-25 turns, and the sine's sign in bit
+    /// 31. ptxas encodes the factor 1 / 2π as 0xa2f983 × 2^-26, and the product is truncated to 24 bits.
     #[inline(always)]
     fn argument<const COSINE: bool>(bits: u32) -> u32 {
         let (exponent, fraction) = parts::<F32>(bits);
@@ -225,7 +228,7 @@ pub(super) fn sine<const COSINE: bool, const N: usize>(a: &[u32; N]) -> [u32; N]
         let carry = (product >> 47) as i32;
         let turns = shifted(select(carry == 0, product >> 23, product >> 24) as u32, exponent + carry - 1);
         let turns = if COSINE { turns.wrapping_add(1 << 23) } else { turns };
-        // Every second quarter goes back.
+        // Mirror the angle in every second quarter.
         let angle = turns ^ 0u32.wrapping_sub(turns >> 23 & 1);
         angle & 0x7f_ffff | (turns >> 24) << 31
     }
@@ -238,10 +241,10 @@ pub(super) fn sine<const COSINE: bool, const N: usize>(a: &[u32; N]) -> [u32; N]
     lanes(a, argument::<COSINE>, result::<COSINE>)
 }
 
-/// Returns the hyperbolic tangent of a: a below 2^-8, and 1 from 8 on.
+/// Returns the hyperbolic tangent of `a`. Below 2^-8 the result is `a`; from 8 on it is 1.
 #[inline(always)]
 pub(super) fn tanh<const N: usize>(a: &[u32; N]) -> [u32; N] {
-    /// For each power of two between them its first segment, and how many bits of the fraction are cut: a power of two
+    /// For each binade from 2^-8 to 8: its first segment, and the number of fraction bits that are dropped. A binade
     /// has 1 to 16 segments.
     const POWERS: [(u32, u32); 16] = {
         let (halved, mut powers) = ([0, 0, 0, 1, 1, 2, 2, 2, 3, 4, 3], [(0, 0); 16]);
@@ -280,20 +283,22 @@ fn is_subnormal(bits: u32) -> bool {
     bits & !SIGN < 1 << 23
 }
 
-/// The reciprocals of larger numbers are flushed.
+/// The reciprocals of larger numbers are flushed to zero.
 const LARGE: u32 = 0x7e80_0000;
 
-/// A factor that makes a subnormal number a normal one.
+/// A factor that makes a subnormal number normal.
 const UP: f32 = 16_777_216.0;
 
-/// Returns the factor with which the reciprocal of a small or, if requested, of a large divisor is a normal number.
+/// Returns a factor that keeps the reciprocal of `divisor` normal. `small` and `large` enable it for subnormal divisors
+/// and for divisors above [`LARGE`].
 #[inline(always)]
 fn scale(divisor: u32, small: bool, large: bool) -> f32 {
     let scale = select(large & (divisor & !SIGN > LARGE), 0.25f32.to_bits(), ONE);
     f32::from_bits(select(small & is_subnormal(divisor), UP.to_bits(), scale))
 }
 
-/// `rcp.approx`. Without `.ftz`, small and very large numbers are scaled before and after. The next functions do so too.
+/// `rcp.approx`. Without `.ftz`, small and very large numbers are scaled before and after the approximation. The
+/// following functions do the same.
 #[inline(always)]
 pub(super) fn rcp<const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
     let scale = |bits| scale(bits, !ftz, !ftz);
@@ -301,7 +306,7 @@ pub(super) fn rcp<const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
     each(|lane| canonical32(f32::from_bits(numbers[lane]) * scale(a[lane])))
 }
 
-/// `sqrt.approx`, or `rsqrt.approx`.
+/// `sqrt.approx` or `rsqrt.approx`.
 #[inline(always)]
 pub(super) fn sqrt<const INVERSE: bool, const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
     let back = if INVERSE { 4096.0 } else { 1.0 / 4096.0 };
@@ -335,7 +340,7 @@ pub(super) fn lg2<const N: usize>(a: &[u32; N], ftz: bool) -> [u32; N] {
     })
 }
 
-/// `div.approx`, or `div.full`, which scales very large divisors too.
+/// `div.approx` or `div.full`; `div.full` also scales very large divisors.
 #[inline(always)]
 pub(super) fn div<const N: usize>(a: &[u32; N], b: &[u32; N], full: bool, ftz: bool) -> [u32; N] {
     let flush = |bits| select(ftz, flush32(bits), bits);
@@ -347,19 +352,20 @@ pub(super) fn div<const N: usize>(a: &[u32; N], b: &[u32; N], full: bool, ftz: b
     })
 }
 
-/// `rcp.approx.ftz.f64`: it reads and computes the upper 32 bits only, and has no subnormal numbers.
+/// `rcp.approx.ftz.f64`: uses only the upper 32 bits and flushes subnormal numbers.
 #[inline(always)]
 pub(super) fn rcp64(bits: u64) -> u64 {
     u64::from(reciprocal::<UPPER, 1>(&[(bits >> 32) as u32])[0]) << 32
 }
 
-/// `rsqrt.approx.ftz.f64`, which does so too.
+/// `rsqrt.approx.ftz.f64`: uses only the upper 32 bits and flushes subnormal numbers.
 #[inline(always)]
 pub(super) fn rsqrt64_ftz(bits: u64) -> u64 {
     u64::from(root::<UPPER, true, 1>(&[(bits >> 32) as u32])[0]) << 32
 }
 
-/// `rsqrt.approx.f64` as ptxas makes it: the approximation, improved once. Small numbers are scaled before and after.
+/// `rsqrt.approx.f64` as ptxas implements it: the approximation and one refinement step. Small numbers are scaled
+/// before and after.
 pub(super) fn rsqrt64(bits: u64) -> u64 {
     const SMALL: f64 = (1u64 << 27) as f64;
     let a = f64::from_bits(bits);

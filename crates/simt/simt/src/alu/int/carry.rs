@@ -1,21 +1,21 @@
 //! Extended precision: `add.cc` to `madc` (PTX ISA §9.7.2).
 //!
-//! The carry flag `CC.CF` is a predicate, one a function: it is not preserved across calls. After a subtraction it holds
-//! the carry of `a + !b + 1`, which is set where nothing is borrowed: so the hardware does, and `addc` after `sub.cc`
-//! shows it. The ISA speaks of a borrow, which `subc` alone cannot tell apart.
+//! The carry flag `CC.CF` is one predicate per function, because calls do not preserve it. After a subtraction it holds
+//! the carry of `a + !b + 1`, which is set when there is no borrow. The hardware does the same: `addc` after `sub.cc`
+//! shows it. The ISA describes a borrow flag; `subc` alone cannot distinguish the two.
 
 use super::table::Op;
 use super::wide::Wide;
 use crate::alu::lanes::{RegisterNumbers, Word, each, lanes_where};
 use crate::regs::{Pred, Regs};
 
-/// In the place of a carry that is not read, or not written.
+/// Stands in for the carry register if the carry is not read or not written.
 pub(crate) const NO_CARRY: u32 = u32::MAX;
 
 /// Runs an instruction that is not one of the table's rows.
 #[inline(always)]
 pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u32) {
-    // Without a carry to read, a subtraction adds one.
+    // If no carry is read, a subtraction adds one.
     let one = r[4] == NO_CARRY;
     match op {
         Op::CarryAdd32 => carried(regs, mask, r, |a: u32, b, _, cc| a.carrying_add(b, cc)),
@@ -32,12 +32,12 @@ pub(super) fn execute(op: Op, r: &RegisterNumbers, regs: &mut Regs<'_>, mask: u3
         Op::CarryMadHiS64 => carried(regs, mask, r, |a: u64, b, c, cc| {
             a.cast_signed().high(b.cast_signed()).cast_unsigned().carrying_add(c, cc)
         }),
-        // The table's rows have been run by `Op::map`.
+        // `Op::map` has already run the table's rows.
         _ => {}
     }
 }
 
-/// `f` of three sources and the carry in each lane.
+/// Applies `f` to three sources and the carry in each lane.
 #[inline(always)]
 fn carried<W: Word>(regs: &mut Regs<'_>, mask: u32, r: &RegisterNumbers, f: impl Fn(W, W, W, bool) -> (W, bool)) {
     let (a, b, c) = (W::get(regs, r[1]), W::get(regs, r[2]), W::get(regs, r[3]));

@@ -1,15 +1,15 @@
-//! Division of 16 and 32 bits, which is done in `f64`: CPUs divide vectors of those, and none of integers.
+//! Division of 16-bit and 32-bit integers, done in `f64`: CPUs have vector division for `f64` but not for integers.
 //!
 //! Division by zero gives all ones: see the family's documentation.
 
-/// Adding this to a smaller number gives a float whose low bits are those of that number rounded to an integer.
+/// Adding this to a smaller number gives a float whose low bits are that number, rounded to an integer.
 const ROUND: f64 = (1u64 << 52) as f64;
 
 /// `a / b`, rounded down.
 #[inline(always)]
 pub(super) fn quotient(a: u32, b: u32) -> u32 {
-    // The quotient of two integers below 2^32 is an integer, or at least 2^-32 away from one, and less than
-    // 2^32: an f64 rounds it to no integer but itself.
+    // The quotient of two integers below 2^32 is below 2^32. It is an integer or at least 2^-32 away from one, so the
+    // `f64` equals an integer only if the exact quotient does.
     let exact = f64::from(a) / f64::from(b);
     let nearest = (exact + ROUND) - ROUND;
     let floor = if nearest > exact { nearest - 1.0 } else { nearest };
@@ -24,7 +24,7 @@ pub(super) fn remainder(a: u32, b: u32) -> u32 {
     if b == 0 { u32::MAX } else { remainder }
 }
 
-/// `a / b`, rounded to zero. The least number divided by -1 is itself.
+/// `a / b`, rounded toward zero. The minimum divided by -1 is the minimum.
 #[inline(always)]
 pub(super) fn quotient_s(a: i32, b: i32) -> i32 {
     let quotient = quotient(a.unsigned_abs(), b.unsigned_abs()).cast_signed();
@@ -32,7 +32,7 @@ pub(super) fn quotient_s(a: i32, b: i32) -> i32 {
     if b == 0 { -1 } else { quotient }
 }
 
-/// The remainder of that division, which has the sign of `a`.
+/// The remainder of `a / b` rounded toward zero; it has the sign of `a`.
 #[inline(always)]
 pub(super) fn remainder_s(a: i32, b: i32) -> i32 {
     let remainder = remainder(a.unsigned_abs(), b.unsigned_abs()).cast_signed();

@@ -1,6 +1,6 @@
 //! Registers that hold several small integers.
 
-/// `f` of the two halves of two registers.
+/// Applies `f` to the unsigned halves of two registers.
 #[inline(always)]
 pub(super) fn halves_u(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     let low = f(a as u16, b as u16);
@@ -8,39 +8,39 @@ pub(super) fn halves_u(a: u32, b: u32, f: impl Fn(u16, u16) -> u16) -> u32 {
     u32::from(high) << 16 | u32::from(low)
 }
 
-/// The same for signed halves.
+/// Applies `f` to the signed halves of two registers.
 #[inline(always)]
 pub(super) fn halves_s(a: u32, b: u32, f: impl Fn(i16, i16) -> i16) -> u32 {
     halves_u(a, b, |a, b| f(a.cast_signed(), b.cast_signed()).cast_unsigned())
 }
 
-/// The four bytes, lowest first.
+/// Returns the four bytes, lowest first.
 #[inline(always)]
 pub(super) fn bytes_u(value: u32) -> [i32; 4] {
     let [a, b, c, d] = value.to_le_bytes();
     [a.into(), b.into(), c.into(), d.into()]
 }
 
-/// The four bytes, each with its sign, lowest first.
+/// Returns the four sign-extended bytes, lowest first.
 #[inline(always)]
 pub(super) fn bytes_s(value: u32) -> [i32; 4] {
     let [a, b, c, d] = value.to_le_bytes();
     [a.cast_signed().into(), b.cast_signed().into(), c.cast_signed().into(), d.cast_signed().into()]
 }
 
-/// The two halves, lowest first.
+/// Returns the two halves, lowest first.
 #[inline(always)]
 pub(super) fn pair_u(value: u32) -> [i32; 2] {
     [(value as u16).into(), ((value >> 16) as u16).into()]
 }
 
-/// The two halves, each with its sign, lowest first.
+/// Returns the two sign-extended halves, lowest first.
 #[inline(always)]
 pub(super) fn pair_s(value: u32) -> [i32; 2] {
     [(value as i16).into(), ((value >> 16) as i16).into()]
 }
 
-/// The sum of the products, over the shorter of the two.
+/// Returns the sum of the products, over the length of the shorter slice.
 #[inline(always)]
 pub(super) fn dot<const N: usize>(a: [i32; N], b: [i32; 4]) -> u32 {
     let mut sum = 0i32;

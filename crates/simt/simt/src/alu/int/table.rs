@@ -1,6 +1,6 @@
-//! The instructions that give each lane one result.
+//! The instructions with one result per lane.
 //!
-//! Rows of one width serve both signs where the sign makes no difference.
+//! If the sign makes no difference, signed and unsigned types of one width share a row.
 
 use super::bits::{Extract, bmsk, fns, insert32, insert64, szext, top_bit, top_shift};
 use super::divide::{quotient, quotient_s, remainder, remainder_s};

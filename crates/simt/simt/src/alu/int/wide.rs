@@ -1,11 +1,11 @@
-//! Products of twice the operands' width.
+//! Products with twice the width of the operands.
 
-/// An integer whose products with another fit into a type of twice its width.
+/// An integer type with a product type of twice its width.
 pub(super) trait Wide: Sized {
     type Product;
-    /// All of the product.
+    /// Returns the full product.
     fn wide(self, other: Self) -> Self::Product;
-    /// Its upper half.
+    /// Returns the upper half of the product.
     fn high(self, other: Self) -> Self;
 }
 
@@ -15,7 +15,7 @@ macro_rules! wide {
             type Product = $product;
             #[inline(always)]
             fn wide(self, other: Self) -> $product {
-                // Twice the width holds any product.
+                // Twice the width can hold every product.
                 $product::from(self).wrapping_mul($product::from(other))
             }
             #[inline(always)]
@@ -35,13 +35,13 @@ wide! {
     i64 in i128;
 }
 
-/// The product of the low 24 bits, which has 48.
+/// Returns the 48-bit product of the low 24 bits.
 #[inline(always)]
 pub(super) fn mul24_u(a: u32, b: u32) -> u64 {
     u64::from(a & 0xff_ffff).wrapping_mul(u64::from(b & 0xff_ffff))
 }
 
-/// The product of the low 24 bits, each with its sign in bit 23.
+/// Returns the product of the low 24 bits, with the sign in bit 23.
 #[inline(always)]
 pub(super) fn mul24_s(a: i32, b: i32) -> i64 {
     i64::from(a << 8 >> 8).wrapping_mul(i64::from(b << 8 >> 8))

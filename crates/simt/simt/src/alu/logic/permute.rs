@@ -12,8 +12,8 @@ pub(super) fn right(a: u32, b: u32, by: u32) -> u32 {
     b.checked_shl(32 - by).unwrap_or(0) | a.checked_shr(by).unwrap_or(0)
 }
 
-/// `prmt`: each nibble of `select` names one of the 8 bytes of `b:a`, or with its top bit, eight copies of
-/// that byte's sign.
+/// `prmt`: each nibble of `select` selects one of the 8 bytes of `b:a`. If the nibble's top bit is set, it selects
+/// eight copies of that byte's sign bit instead.
 #[inline(always)]
 pub(super) fn permute(a: u32, b: u32, select: u32) -> u32 {
     let both = u64::from(b) << 32 | u64::from(a);
@@ -28,7 +28,7 @@ pub(super) fn permute(a: u32, b: u32, select: u32) -> u32 {
     result
 }
 
-/// The selector that the low two bits of `select` stand for in a mode of `prmt`.
+/// Returns the selector that the low two bits of `select` encode in a mode of `prmt`.
 #[inline(always)]
 pub(super) fn four(select: u32, mode: [u32; 4]) -> u32 {
     let [zero, one, two, three] = mode;
@@ -37,15 +37,15 @@ pub(super) fn four(select: u32, mode: [u32; 4]) -> u32 {
     if select & 1 == 0 { even } else { odd }
 }
 
-/// Four bytes forwards.
+/// Four bytes, forward.
 pub(super) const F4E: [u32; 4] = [0x3210, 0x4321, 0x5432, 0x6543];
-/// Four bytes backwards.
+/// Four bytes, backward.
 pub(super) const B4E: [u32; 4] = [0x5670, 0x6701, 0x7012, 0x0123];
-/// One byte, four times.
+/// One byte, repeated four times.
 pub(super) const RC8: [u32; 4] = [0x0000, 0x1111, 0x2222, 0x3333];
-/// The edge clamped on the left.
+/// Edge clamp on the left.
 pub(super) const ECL: [u32; 4] = [0x3210, 0x3211, 0x3222, 0x3333];
-/// The edge clamped on the right.
+/// Edge clamp on the right.
 pub(super) const ECR: [u32; 4] = [0x0000, 0x1110, 0x2210, 0x3210];
-/// One half, twice.
+/// One half, repeated twice.
 pub(super) const RC16: [u32; 4] = [0x1010, 0x3232, 0x1010, 0x3232];

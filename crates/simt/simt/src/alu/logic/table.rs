@@ -1,4 +1,4 @@
-//! The instructions that give each lane one result, from registers alone.
+//! The instructions that compute one result per lane from registers only.
 
 use super::permute::{B4E, ECL, ECR, F4E, RC8, RC16, four, left, permute, right};
 use crate::alu::lanes::instructions;

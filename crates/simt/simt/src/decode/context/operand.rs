@@ -1,4 +1,4 @@
-//! Operands: the registers that stand for them, and the values of immediates and special registers.
+//! Operands: resolves them to registers, and evaluates immediates and special registers.
 
 use ptx::ast::{self, Number, Operand};
 
@@ -9,19 +9,19 @@ use crate::layout::Location;
 use ptx::opcode::type_bytes;
 
 impl Context<'_, '_> {
-    /// Whether an operand is `_`, a result that is thrown away.
+    /// Returns whether an operand is `_`, which discards a result.
     pub(crate) fn is_sink(&self, operand: &Operand<'_>) -> bool {
         *operand == Operand::Name("_")
     }
 
-    /// A register operand of any kind, for reading, and its width.
+    /// Returns a source register of any kind, and its width.
     pub(crate) fn any(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
         let found = self.resolve(operand)?;
         self.found.reads.push(found.0);
         Ok(found)
     }
 
-    /// The register of an operand, and its width.
+    /// Returns the register of an operand, and its width.
     fn resolve(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
         let name = match operand {
             Operand::Name(name) => name,
@@ -31,7 +31,7 @@ impl Context<'_, '_> {
                 }
                 let found = self.element(name, *element);
                 return found
-                    .ok_or_else(|| self.invalid(format!("`{name}.{element}` is no element of a vector register")));
+                    .ok_or_else(|| self.invalid(format!("`{name}.{element}` is not an element of a vector register")));
             }
             _ => return Err(self.invalid("a register is expected here")),
         };
@@ -47,7 +47,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// The error for a name that stands for nothing here.
+    /// Returns the error for an unknown name.
     pub(crate) fn unknown(&self, name: &str) -> LowerError {
         let base = name.split('.').next().unwrap_or(name);
         let is_counter = base.strip_prefix("%pm").is_some_and(|number| {
@@ -60,16 +60,16 @@ impl Context<'_, '_> {
                 self.unsupported(format!("the address of function `{name}`"))
             }
             _ if is_counter => self.unsupported(format!("special register `{name}`")),
-            true => self.invalid(format!("there is no register `{name}`, and no special register of that name")),
+            true => self.invalid(format!("there is no register or special register `{name}`")),
             false => self.invalid(format!("there is no register or variable `{name}`")),
         }
     }
 
-    /// A declared register: special ones are read-only.
+    /// Returns a declared register as a destination. Special registers are read-only.
     pub(crate) fn written(&mut self, operand: &Operand<'_>) -> Result<(Reg, u32), LowerError> {
         match operand {
             Operand::Name(name) if special(name).is_some() && self.register(name).is_none() => {
-                Err(self.invalid(format!("`{name}` is a special register, which nothing writes")))
+                Err(self.invalid(format!("`{name}` is a special register and cannot be written")))
             }
             _ => {
                 let found = self.resolve(operand)?;
@@ -79,7 +79,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// A register to be written. `_` gets one that no instruction reads.
+    /// Returns a destination register. `_` becomes a register that no instruction reads.
     pub(crate) fn dst<R: RegisterNumber>(&mut self, operand: &Operand<'_>) -> Result<R, LowerError> {
         if self.is_sink(operand) {
             return Ok(self.temp());
@@ -88,11 +88,11 @@ impl Context<'_, '_> {
         R::of(reg).ok_or_else(|| self.width(bits, R::BITS))
     }
 
-    /// A predicate to be read, and whether it is negated (`!%p`).
+    /// Returns a source predicate, and whether it is negated (`!%p`).
     pub(crate) fn src_pred(&mut self, operand: &Operand<'_>) -> Result<(Pred, bool), LowerError> {
         match operand {
             Operand::Not(name) => Ok((self.register_of(&Operand::Name(name))?, true)),
-            // A constant predicate: always or never.
+            // A constant predicate: always true or always false.
             Operand::Number(Number::Integer(value)) => {
                 let value = FrameInit::Number(u64::from(*value != 0));
                 Ok((self.known(value), false))
@@ -105,8 +105,8 @@ impl Context<'_, '_> {
         }
     }
 
-    /// A value to be read. `ty` is the instruction's type without the dot: it says how an immediate is
-    /// written into the register.
+    /// Returns the register of a source value. `ty` is the instruction's type without the dot; it determines how an
+    /// immediate is encoded in the register.
     pub(crate) fn src<R: RegisterNumber>(&mut self, operand: &Operand<'_>, ty: &str) -> Result<R, LowerError> {
         match self.immediate(operand, ty)? {
             Some(value @ (FrameInit::Number(_) | FrameInit::Special(_))) => Ok(self.known(value)),
@@ -115,20 +115,20 @@ impl Context<'_, '_> {
         }
     }
 
-    /// A declared or special register to be read.
+    /// Returns a declared or special register as a source.
     fn register_of<R: RegisterNumber>(&mut self, operand: &Operand<'_>) -> Result<R, LowerError> {
         let (reg, bits) = self.any(operand)?;
         R::of(reg).ok_or_else(|| self.width(bits, R::BITS))
     }
 
-    /// The register of a value that is known when the frame begins, to be read.
+    /// Returns the source register of a value that is known when the frame begins.
     pub(crate) fn known<R: RegisterNumber>(&mut self, value: FrameInit) -> R {
         let register: R = self.initialized(value);
         self.found.reads.push(register.reg());
         register
     }
 
-    /// A value of so many bits to be read: 64, or fewer.
+    /// Returns a source register with 64 bits or, if `bits` is less, with 32 bits.
     pub(crate) fn src_of(&mut self, operand: &Operand<'_>, ty: &str, bits: u32) -> Result<Reg, LowerError> {
         Ok(match bits {
             64 => Reg::R64(self.src(operand, ty)?),
@@ -136,7 +136,7 @@ impl Context<'_, '_> {
         })
     }
 
-    /// A number that has to be known now, such as `lop3`'s table.
+    /// Returns a number that must be known when the code is decoded, such as the table of `lop3`.
     pub(crate) fn number(&self, operand: &Operand<'_>) -> Result<u64, LowerError> {
         match operand {
             Operand::Number(Number::Integer(value)) => Ok(*value),
@@ -144,7 +144,7 @@ impl Context<'_, '_> {
         }
     }
 
-    /// A register that has this value from the frame's start on.
+    /// Returns a register that has this value when a frame begins.
     pub(crate) fn initialized<R: RegisterNumber>(&mut self, init: FrameInit) -> R {
         let key = (init, R::BITS);
         if let Some(reg) = self.initialized.get(&key).and_then(|reg| R::of(*reg)) {
@@ -157,7 +157,7 @@ impl Context<'_, '_> {
         number
     }
 
-    /// The value of an operand that is not a register: a number, or a variable's address.
+    /// Returns the value of an operand that is not a register: a number or the address of a variable.
     fn immediate(&mut self, operand: &Operand<'_>, ty: &str) -> Result<Option<FrameInit>, LowerError> {
         match operand {
             Operand::Number(number) => Ok(Some(FrameInit::Number(immediate_bits(*number, ty)))),
@@ -179,13 +179,13 @@ impl Context<'_, '_> {
         }
     }
 
-    /// The address of a variable that the instruction names.
+    /// Returns the address of a variable that the instruction names.
     fn address_named(&mut self, name: &str, location: Location, offset: i64) -> Result<Option<FrameInit>, LowerError> {
         self.note_variable(name, location);
         Ok(Some(address_of(location, offset)))
     }
 
-    /// A guard's predicate.
+    /// Returns the predicate of a guard.
     pub(crate) fn guard(&mut self, guard: Option<ast::Guard<'_>>) -> Result<Option<Guard>, LowerError> {
         let Some(guard) = guard else { return Ok(None) };
         let (reg, bits) = self.resolve(&Operand::Name(guard.register))?;
@@ -198,24 +198,24 @@ impl Context<'_, '_> {
             1 => "a predicate".to_owned(),
             bits => format!("a register of {bits} bits"),
         };
-        self.invalid(format!("{} stands where {} belongs", name(found), name(expected)))
+        self.invalid(format!("expected {}, found {}", name(expected), name(found)))
     }
 }
 
-/// The address of a variable, in its own space.
+/// Returns the address of a variable in the variable's state space.
 pub(crate) fn address_of(location: Location, offset: i64) -> FrameInit {
     match location {
         Location::Shared(at) | Location::Constant(at) | Location::Param(at) => {
             FrameInit::Number(i64::from(at).wrapping_add(offset) as u64)
         }
-        // Known once all static variables have their places, and so found when a frame begins.
+        // The address is known only after all static variables are placed, so it is computed when a frame begins.
         Location::DynamicShared => FrameInit::DynamicShared(offset),
         Location::Frame(at) => FrameInit::Local((i64::from(at).wrapping_add(offset)) as u32),
         Location::Global(variable) => FrameInit::Global { variable, offset },
     }
 }
 
-/// The bits that an immediate has in a register of this type.
+/// Returns the bits of an immediate in a register of this type.
 fn immediate_bits(number: Number, ty: &str) -> u64 {
     let width = type_bytes(ty).unwrap_or(8);
     let float = ty.starts_with('f') && !ty.contains('x');
@@ -236,12 +236,12 @@ fn immediate_bits(number: Number, ty: &str) -> u64 {
     }
 }
 
-/// Whether a name is that of a special register that this machine has.
+/// Returns whether a name is a special register that the simulator implements.
 pub(crate) fn is_special(name: &str) -> bool {
     special(name).is_some() || crate::decode::mov::counter(name).is_some()
 }
 
-/// A special register whose value does not change while a warp runs.
+/// Returns the special register of this name, if its value does not change while a warp runs.
 fn special(name: &str) -> Option<Special> {
     let axis = |name: &str| match name {
         "x" => Some(0),
