@@ -1,4 +1,4 @@
-//! Which instructions of the table of [`simt_isa`] are run, for tools that go through all of them.
+//! Which instructions of the table of [`simt_isa`] the simulator supports, for tools that enumerate all of them.
 
 mod sample;
 
@@ -6,12 +6,14 @@ use crate::Module;
 pub use crate::decode::kind_of;
 pub use sample::sample;
 
-/// Which of these instructions are run for `sm_90a`, in a kernel with these declarations and beside a function `f`.
+/// Returns, for each instruction, whether the simulator supports it for `sm_90a`. Each instruction is placed in a
+/// kernel with these declarations, in a module that also has a function `f`.
 pub fn are_run(declarations: &str, instructions: &[String]) -> Vec<bool> {
     are_run_for("sm_90a", declarations, instructions)
 }
 
-/// The same for another target. Of several, separated by commas, each instruction may need another one.
+/// Like [`are_run`], for another target. `target` may list several targets, separated by commas, if the instructions
+/// need different ones.
 pub fn are_run_for(target: &str, declarations: &str, instructions: &[String]) -> Vec<bool> {
     let (major, minor) = ptx::version::NEWEST;
     let mut text = format!(".version {major}.{minor}\n.target {target}\n.address_size 64\n.func f() {{ ret; }}\n");
@@ -19,7 +21,7 @@ pub fn are_run_for(target: &str, declarations: &str, instructions: &[String]) ->
         text += &format!(".entry k{at}() {{ {declarations}\n{instruction}\nret; }}\n");
     }
     let Ok(module) = Module::from_ptx(text) else {
-        // One that is no PTX at all must not decide for the others.
+        // An instruction that is not valid PTX must not affect the results of the others.
         return match instructions {
             [_] => vec![false],
             several => {

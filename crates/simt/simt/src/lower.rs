@@ -1,8 +1,8 @@
-//! From the syntax tree to code: names become register numbers and addresses, labels become program
-//! counters, and each branch gets the program counter where the lanes that it separates reconverge.
+//! Lowers the syntax tree to code: names become register numbers and addresses, and labels become program counters.
+//! Each branch gets the program counter where its diverged lanes reconverge.
 //!
-//! A kernel is lowered together with the functions that it can reach, because shared variables get their
-//! addresses per kernel.
+//! A kernel is lowered together with all functions reachable from it, because shared variables get their addresses per
+//! kernel.
 
 mod declarations;
 mod flow;
@@ -19,19 +19,19 @@ pub use crate::error::LowerError;
 use crate::layout::{ModuleMemory, Variables, layout};
 pub use declarations::check;
 
-/// Bytes of a kernel's parameters, and what they are before PTX 8.1 (PTX ISA §5.1.6.1).
+/// The maximum size of a kernel's parameters in bytes, and the maximum before PTX 8.1 (PTX ISA §5.1.6.1).
 const MAX_PARAM: u32 = 32764;
 const MAX_PARAM_BEFORE_8_1: u32 = 4352;
 
 /// A lowered module.
 pub struct Lowered {
-    /// The kernels, in the order of the text: each one's name, and its program or why it is refused.
+    /// The kernels, in the order of the text: the name, and the program or the reason why the kernel is rejected.
     pub kernels: Vec<(String, Result<Program, LowerError>)>,
-    /// The variables in global and constant memory, by their numbers: each one, or why no kernel can use it.
+    /// The variables in global and constant memory, by number; an error if no kernel can use the variable.
     pub variables: Vec<Result<ModuleVariable, LowerError>>,
 }
 
-/// Lowers a module: its variables, and each kernel with all that it calls.
+/// Lowers a module: its variables, and each kernel with all functions that it calls.
 pub fn lower(module: &Module<'_>) -> Lowered {
     let memory = ModuleMemory::new(module);
     let taken = functions_taken(module);
@@ -46,7 +46,7 @@ fn entries<'m>(module: &'m Module<'m>) -> impl Iterator<Item = &'m Function<'m>>
     module.functions.iter().filter(|function| function.entry && function.body.is_some())
 }
 
-/// Lowers the entry `entry` and all that it calls. The addresses of the functions `taken` are taken in the module.
+/// Lowers the kernel `entry` and all functions that it calls. `taken` are the functions whose address the module takes.
 fn kernel(
     module: &Module<'_>,
     entry: &Function<'_>,
@@ -60,7 +60,7 @@ fn kernel(
         functions: Functions { module, order: Vec::new(), numbers: HashMap::new() },
         variables: Variables::new(memory),
     };
-    // Functions are numbered as calls to them are met; lowering one may number more.
+    // Functions are numbered when a call to them is found, so lowering a function may add more.
     lowering.functions.number(entry.name, entry.at)?;
     let mut next = 0;
     loop {
@@ -69,8 +69,8 @@ fn kernel(
             lowering.program.functions.push(lowered);
             next += 1;
         }
-        // A call of an address can reach each function that fits it and whose address is taken somewhere, because an
-        // address may come from another kernel.
+        // An indirect call can reach every function with a matching signature whose address is taken anywhere in the
+        // module, because another kernel may have stored the address.
         for function in taken {
             let (slots, _) = function::slots(&function.returns, &function.params)?;
             if lowering.pointers.iter().any(|call| call.fits(&slots)) {
@@ -90,7 +90,7 @@ fn kernel(
     };
     if !lowering.pointers.is_empty() {
         program.targets = memory.functions.iter().map(target).collect();
-        // Of a function and its aliases, the one that has a number.
+        // Of a function and its aliases, keep the name that has a number.
         fn key(target: &Target) -> (u64, bool, &str) {
             (target.address, target.function.is_none(), &target.name)
         }
@@ -103,25 +103,25 @@ fn kernel(
     Ok(program)
 }
 
-/// The lowering of one entry.
+/// The state of lowering one kernel.
 struct Lowering<'m> {
     module: &'m Module<'m>,
     program: Program,
-    /// The arguments and results of its calls of addresses.
+    /// The signatures of the kernel's indirect calls.
     pointers: Vec<Signature>,
     functions: Functions<'m>,
     variables: Variables<'m>,
 }
 
-/// The functions that an entry can reach, itself the first.
+/// The functions reachable from a kernel; the kernel itself is the first.
 struct Functions<'m> {
     module: &'m Module<'m>,
-    /// In the order of their numbers.
+    /// The functions in the order of their numbers.
     order: Vec<&'m Function<'m>>,
     numbers: HashMap<&'m str, u32>,
 }
 
-/// The functions with a body whose address is an initial value of a variable, or is taken by a `mov`.
+/// Returns the functions with a body whose address is an initial value of a variable or is read by a `mov`.
 fn functions_taken<'m>(module: &'m Module<'m>) -> Vec<&'m Function<'m>> {
     let initial = module.variables.iter().filter_map(|variable| variable.init.as_ref());
     let mut names: HashSet<&str> = initial.flat_map(Init::addresses).collect();
@@ -137,12 +137,12 @@ fn functions_taken<'m>(module: &'m Module<'m>) -> Vec<&'m Function<'m>> {
     functions.filter(|function| !function.entry && function.body.is_some() && names.contains(function.name)).collect()
 }
 
-/// A program without functions yet: the entry's parameters, and the blocks that it takes.
+/// Returns a program without functions: the kernel's parameters and its limits on the block size.
 fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, LowerError> {
     let mut program = Program::default();
     for param in &entry.params {
         let layout = layout(param)?;
-        let (offset, end) = layout.place_behind(program.param_bytes, param)?;
+        let (offset, end) = layout.place_after(program.param_bytes, param)?;
         program.params.push(Param {
             name: param.name.to_owned(),
             ty: param.ty.to_owned(),
@@ -179,12 +179,12 @@ fn program_of(module: &Module<'_>, entry: &Function<'_>) -> Result<Program, Lowe
 }
 
 impl<'m> Functions<'m> {
-    /// The number of the function of this name.
+    /// Returns the number of the function of this name, and adds the function if it is new.
     fn number(&mut self, name: &str, at: At) -> Result<u32, LowerError> {
         if let Some(number) = self.numbers.get(name) {
             return Ok(*number);
         }
-        // An alias is another name of a function.
+        // An alias is a second name of a function.
         let mut aliases = self.module.aliases.iter();
         let alias = aliases.find(|(alias, _)| *alias == name);
         let real = alias.map_or(name, |(_, function)| *function);
@@ -212,7 +212,7 @@ impl<'m> Functions<'m> {
     }
 }
 
-/// Whether a function is one of CUDA's runtime on the device, which launches kernels.
+/// Returns whether a function belongs to CUDA's device runtime, which launches kernels.
 fn is_device_runtime(name: &str) -> bool {
     name.starts_with("cuda") || name.starts_with("__cudaCDP2")
 }

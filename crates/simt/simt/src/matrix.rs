@@ -1,8 +1,8 @@
 //! Tensor cores: instructions that the lanes of a warp execute together on matrices, in registers and in memory (PTX
 //! ISA §9.7.14, §9.7.15).
 //!
-//! What an instruction does is a function of registers and memory; it is done where it is issued, by each warp of a
-//! warp group for its own rows.
+//! Each instruction is a function of registers and memory, executed when it is issued. In a warpgroup, each warp
+//! computes the rows that it holds.
 
 pub(crate) mod layout;
 pub(crate) mod memory;
@@ -15,7 +15,7 @@ use crate::memory::{Accessed, Env, Observe, POISON};
 use crate::observe::AsyncGroup;
 use crate::regs::{ALL, LANES, Regs};
 use memory::{Rows, Tile, Transpose};
-// The tests, a package of their own, multiply without a machine.
+// The tests are a separate package and compute products without a simulator.
 use multiply::{AddProduct, Multiply};
 #[doc(hidden)]
 pub use multiply::{Arithmetic, Product};
@@ -37,19 +37,19 @@ pub enum Matrix {
     Tile(Tile),
     /// `movmatrix`
     Transpose(Transpose),
-    /// `wgmma.commit_group`, `wait_group`: nothing is left to do, because products are formed at once.
+    /// `wgmma.commit_group`, `wait_group`: no operation, because products are computed immediately.
     Group(AsyncGroup),
-    /// `wgmma.fence`: the same.
+    /// `wgmma.fence`: no operation, for the same reason.
     Nothing,
 }
 
 impl Matrix {
-    /// Whether it may be left out if one of its addresses cannot be accessed.
+    /// Returns whether the instruction may be skipped when one of its addresses cannot be accessed.
     pub(crate) fn may_be_skipped(&self) -> bool {
         matches!(self, Matrix::Rows(_) | Matrix::Tile(_))
     }
 
-    /// Fills its destination registers with [`POISON`], because it is skipped.
+    /// Fills the destination registers of a skipped instruction with [`POISON`].
     #[cold]
     pub(crate) fn poison(&self, regs: &mut Regs<'_>) {
         match self {
@@ -63,11 +63,12 @@ impl Matrix {
         }
     }
 
-    /// Runs it on all lanes of warp number `warp` of a block, and tells `observe` what it accesses. `add_product` is
-    /// [`Product::add`](multiply::Product::add) for this CPU.
+    /// Runs the instruction on all lanes of warp number `warp` of a block, and reports its accesses to `observe`.
+    /// `add_product` is [`Product::add`](multiply::Product::add) for this CPU.
     ///
     /// # Errors
-    /// An [`AccessFault`](crate::memory::AccessFault) when an address or a descriptor is misaligned or out of bounds.
+    /// Returns an [`AccessFault`](crate::memory::AccessFault) when an address or a descriptor is misaligned or out of
+    /// bounds.
     #[inline(never)]
     pub(crate) fn execute(
         &self,

@@ -8,7 +8,7 @@ use crate::alu::compare::{Combine, Compare, Outcome, Relation, Test};
 use crate::alu::lanes::{OperandKind, RegisterNumbers};
 use crate::code::{FrameInit, Pred, R32};
 
-/// Tests of integers: the type, the test for equality, and that for an order, which bits do not have.
+/// Tests of integers: the type, the equality test, and the order test. Types of bits have no order test.
 const INTEGER_TESTS: [(&str, Test, Option<Test>); 9] = [
     ("b16", Test::Eq16, None),
     ("u16", Test::Eq16, Some(Test::LtU16)),
@@ -21,7 +21,7 @@ const INTEGER_TESTS: [(&str, Test, Option<Test>); 9] = [
     ("s64", Test::Eq64, Some(Test::LtS64)),
 ];
 
-/// Makes a test of floating-point numbers for a relation.
+/// Returns the floating-point test of a relation.
 type FloatTest = fn(Relation) -> Test;
 
 /// Tests of floating-point numbers by type.
@@ -34,12 +34,12 @@ const FLOAT_TESTS: [(&str, FloatTest); 6] = [
     ("bf16x2", Test::Bf16x2),
 ];
 
-/// The same with `.ftz`.
+/// Tests of floating-point numbers with `.ftz`, by type.
 const FLUSHING_TESTS: [(&str, FloatTest); 3] =
     [("f32", Test::F32Ftz), ("f16", Test::F16Ftz), ("f16x2", Test::F16x2Ftz)];
 
-/// Operators on integers: whether it is a test for equality, and whether its result is inverted and its operands are
-/// swapped.
+/// Operators on integers: whether the operator tests equality, whether its result is inverted, and whether its operands
+/// are swapped.
 const INTEGER_OPERATORS: [(&str, (bool, bool, bool)); 6] = [
     ("eq", (true, false, false)),
     ("ne", (true, true, false)),
@@ -49,11 +49,11 @@ const INTEGER_OPERATORS: [(&str, (bool, bool, bool)); 6] = [
     ("ge", (false, true, false)),
 ];
 
-/// Other names of operators, for unsigned types only.
+/// Aliases of operators, for unsigned types only.
 const UNSIGNED_OPERATORS: [(&str, &str); 4] = [("lo", "lt"), ("hi", "gt"), ("ls", "le"), ("hs", "ge")];
 
-/// Operators on floating-point numbers: the relation, and whether its result is inverted and its operands
-/// are swapped.
+/// Operators on floating-point numbers: the relation, whether its result is inverted, and whether its operands are
+/// swapped.
 const FLOAT_OPERATORS: [(&str, (Relation, bool, bool)); 8] = [
     ("eq", (Relation::Equal, false, false)),
     ("ne", (Relation::Unequal, false, false)),
@@ -65,20 +65,20 @@ const FLOAT_OPERATORS: [(&str, (Relation, bool, bool)); 8] = [
     ("nan", (Relation::Ordered, true, false)),
 ];
 
-/// Operators that also hold where a number is NaN, and those whose opposite they are.
+/// Operators that also hold if an operand is NaN, and the operators that they negate.
 const UNORDERED_OPERATORS: [(&str, &str); 6] =
     [("equ", "ne"), ("neu", "eq"), ("ltu", "ge"), ("gtu", "le"), ("leu", "gt"), ("geu", "lt")];
 
 /// How the test is combined with a predicate.
 const COMBINATIONS: [(&str, Combine); 3] = [("and", Combine::And), ("or", Combine::Or), ("xor", Combine::Xor)];
 
-/// The comparison that the opcode of `setp` or `set` names.
+/// The comparison specified by the opcode of `setp` or `set`.
 struct Comparison {
     test: Test,
     inverted: bool,
     swapped: bool,
     combine: Combine,
-    /// Whether it is of pairs of halves.
+    /// Whether the operands are pairs of halves.
     pairs: bool,
     kind: OperandKind,
 }
@@ -112,15 +112,15 @@ impl Comparison {
     }
 }
 
-/// How an operand of this type stands in a register; bits stand for integers.
+/// Returns how an operand of this type is stored in a register; integers are stored as bits.
 fn kind(ty: &str) -> Option<OperandKind> {
     const TYPES: [&str; 9] = ["b16", "b32", "b64", "f32", "f64", "f16", "bf16", "f16x2", "bf16x2"];
     let bits = ty.replace(['u', 's'], "b");
-    let ty = *TYPES.iter().find(|own| **own == bits)?;
+    let ty = *TYPES.iter().find(|ty| **ty == bits)?;
     Some(OperandKind { ty, wide: ty.ends_with("64") })
 }
 
-/// The value that `set` writes for true; `None` if `set` has no form for this pair of types.
+/// Returns the value that `set` writes for true; `None` if `set` has no form for this pair of types.
 fn truth(to: &str, from: &str) -> Option<u32> {
     let half = matches!(from, "f16" | "bf16");
     Some(match (to, from) {
@@ -155,7 +155,7 @@ impl Decoder<'_, '_, '_> {
         op.unwrap_or_else(|| Err(self.unsupported_form())).map(Alu::Compare)
     }
 
-    /// `setp d, a, b`, `setp d, a, b, predicate`, or `set`, which writes the number `yes` for true.
+    /// `setp d, a, b`, `setp d, a, b, predicate`, or `set`, which writes `yes` for true.
     fn comparison(&mut self, comparison: &Comparison, yes: Option<u32>) -> Decoded<Compare> {
         let mut r = RegisterNumbers::default();
         let ([to, a, b], other) = self.first()?;
@@ -191,14 +191,14 @@ impl Decoder<'_, '_, '_> {
         Ok(Compare { test: comparison.test, inverted: comparison.inverted, outcome, combine, negated, r })
     }
 
-    /// `selp d, a, b, p`: a where p is true.
+    /// `selp d, a, b, p`: `a` if `p` is true, otherwise `b`.
     fn selp(&mut self, kind: OperandKind) -> Decoded<Compare> {
         let [.., pred] = self.exactly::<4>()?;
         let (Pred(pred), inverted) = self.src_pred(pred)?;
         self.select(kind, (Test::Pred, inverted), [pred, 0])
     }
 
-    /// `slct d, a, b, c`: a where c is at least zero; b if it is NaN.
+    /// `slct d, a, b, c`: `a` if `c` is at least zero; `b` if `c` is less or NaN.
     fn slct(&mut self, kind: OperandKind, condition: &str, ftz: bool) -> Decoded<Compare> {
         let [.., value] = self.exactly::<4>()?;
         let value = self.src::<R32>(value, condition)?.0;

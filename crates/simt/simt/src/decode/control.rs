@@ -1,9 +1,9 @@
-//! Barriers, and the ends of threads (PTX ISA §9.7.12, §9.7.13).
+//! Barriers and thread exits (PTX ISA §9.7.12, §9.7.13).
 
 use super::{Decoded, Decoder, lookup};
 use crate::code::{Barrier, BarrierReduce, FrameInit, Op, ReduceOp, Reg, Stack};
 
-/// The largest alignment of `alloca`.
+/// The maximum alignment of `alloca`.
 const MAX_ALIGN: u32 = 1 << 16;
 
 const REDUCTIONS: [(&str, ReduceOp); 3] = [("popc", ReduceOp::Popc), ("and", ReduceOp::And), ("or", ReduceOp::Or)];
@@ -37,7 +37,7 @@ impl Decoder<'_, '_, '_> {
         let align =
             u32::try_from(align).ok().filter(|align| align.is_power_of_two() && (8..=MAX_ALIGN).contains(align));
         let align =
-            align.ok_or_else(|| self.invalid(format!("an alignment is a power of two from 8 to {MAX_ALIGN}")))?;
+            align.ok_or_else(|| self.invalid(format!("an alignment must be a power of two from 8 to {MAX_ALIGN}")))?;
         Ok(Stack::Alloca { to, bytes, align, top })
     }
 

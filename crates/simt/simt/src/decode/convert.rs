@@ -1,4 +1,4 @@
-//! `mov` and `cvt`: between registers, a register and its parts, and types.
+//! `mov` and `cvt`: copies between registers, parts of registers, and types.
 
 use ptx::ast::Operand;
 
@@ -88,14 +88,14 @@ impl Decoder<'_, '_, '_> {
         let [to_operand, from_operand] = self.exactly()?;
         let opcode = self.opcode;
         if from.is_float() && !to.is_float() && !modifiers.has(Modifiers::INTEGRAL) {
-            return Err(self.invalid(format!("`{opcode}` needs .rni, .rzi, .rmi or .rpi: it makes an integer")));
+            return Err(self.invalid(format!("`{opcode}` needs .rni, .rzi, .rmi or .rpi: its result is an integer")));
         }
         let loses = match (from, to) {
             (Type::Float(a), Type::Float(b)) => loses(a, b),
             (Type::Int(..), to) => to.is_float(),
             _ => false,
         };
-        // Between the formats of 16 bits, ptxas takes none for the nearest.
+        // Between 16-bit formats, ptxas accepts no modifier for rounding to nearest.
         let is_optional = from.is_float() && to.is_float() && (from.bits(), to.bits()) == (16, 16);
         if rounding.is_none() && loses && !is_optional {
             return Err(self.invalid(format!("`{opcode}` needs a rounding modifier: it loses bits")));
@@ -116,7 +116,7 @@ impl Decoder<'_, '_, '_> {
         Ok(choose(destination, source, Conversion { width, ..conversion }))
     }
 
-    /// The register of an operand, if it is one, and its width.
+    /// Returns the register of an operand and its width, if the operand is a register.
     fn number_register(&self, operand: &Operand<'_>) -> Option<(Reg, u32)> {
         match operand {
             Operand::Name(name) => self.register(name),
@@ -125,7 +125,7 @@ impl Decoder<'_, '_, '_> {
     }
 }
 
-/// Whether there are numbers of format `a` that `b` does not hold.
+/// Returns whether format `a` has numbers that format `b` cannot represent.
 fn loses(a: Format, b: Format) -> bool {
     match (a, b) {
         (a, b) if a == b => false,
@@ -134,7 +134,7 @@ fn loses(a: Format, b: Format) -> bool {
     }
 }
 
-/// Whether the ISA has these modifiers for a conversion between these types, in the words of ptxas.
+/// Returns whether ptxas accepts these modifiers for a conversion between these types.
 fn exists(conversion: Conversion, rounding: Option<Rounding>, pair: bool) -> bool {
     use Format::{Bf16, F16, F32, F64, Tf32};
     use Type::{Float, Int};
@@ -143,7 +143,7 @@ fn exists(conversion: Conversion, rounding: Option<Rounding>, pair: bool) -> boo
     const FTZ: Modifiers = Modifiers::FTZ;
     const CLAMPED: Modifiers = SAT.and(FTZ);
     const FINITE: Modifiers = Modifiers::RELU.and(Modifiers::SATFINITE);
-    // Without rounding, rounded to an integer, rounded to the format.
+    // The rounding modes: none, to an integer, to the format.
     const PLAIN: u8 = 1;
     const INTEGRAL: u8 = 2;
     const ROUNDED: u8 = 4;
@@ -193,7 +193,7 @@ fn exists(conversion: Conversion, rounding: Option<Rounding>, pair: bool) -> boo
     rounding != Some(Rounding::Away) && ways & way != 0 && modifiers.within(allowed)
 }
 
-/// The instruction for a conversion: those that programs are full of have loops of their own.
+/// Returns the instruction for a conversion. Frequent conversions have specialized loops.
 fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
     use Bits::{B32, B64};
     use Format::{F16, F32, F64};
@@ -204,7 +204,7 @@ fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
     let to_zero = spec.rounding == Rounding::Zero;
     let any = |to, from, wide| Convert::Any { to, from, wide, spec };
     match (to, from, spec.from, spec.to) {
-        // The same value in registers of the same width.
+        // The value stays the same, in a register of the same width.
         (N(to), N(from), Int(B32, _), Int(B32, _)) if plain => Convert::Move(Move::B32 { to, from }),
         (W(to), W(from), Int(B64, _), Int(B64, _)) if plain => Convert::Move(Move::B64 { to, from }),
         (N(to), N(from), Int(bits, signed), Int(to_bits, to_signed)) if plain => Convert::Resize {
@@ -212,7 +212,7 @@ fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
             from,
             first: (32 - bits as u8, signed),
             second: (32 - to_bits as u8, to_signed),
-            // A register of 8 or 16 bits holds no more than these.
+            // An 8-bit or 16-bit register holds only the low bits.
             mask: 32 - spec.width.min(32),
         },
         (W(to), N(from), Int(B32, signed), Int(B64, _)) if plain => Convert::Widen { to, from, signed },
@@ -228,7 +228,7 @@ fn choose(to: Reg, from: Reg, spec: Conversion) -> Convert {
         (W(to), N(from), ..) => any(to.0, from.0, [true, false]),
         (W(to), W(from), ..) => any(to.0, from.0, [true, true]),
         (Reg::Pred(_), ..) | (_, Reg::Pred(_), ..) => {
-            unreachable!("predicates are no operands of `cvt`")
+            unreachable!("`cvt` has no predicate operands")
         }
     }
 }

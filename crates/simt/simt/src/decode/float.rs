@@ -8,7 +8,7 @@ use crate::alu::lanes::OperandKind;
 use crate::alu::modifiers::Modifiers;
 use crate::code::{FrameInit, Pred, R32, R64};
 
-/// The words of rounding modes and other modifiers.
+/// The names of rounding modes and other modifiers.
 const MODIFIERS: [(&str, Modifiers, Option<Rounding>); 19] = {
     const INTEGRAL: Modifiers = Modifiers::ROUNDING.and(Modifiers::INTEGRAL);
     [
@@ -34,7 +34,7 @@ const MODIFIERS: [(&str, Modifiers, Option<Rounding>); 19] = {
     ]
 };
 
-/// The rounding mode and the other modifiers of an opcode; `None` where one is unknown.
+/// Returns the rounding mode and the other modifiers of an opcode; `None` if a modifier is unknown.
 pub(super) fn modifiers(words: &[&str]) -> Option<(Option<Rounding>, Modifiers)> {
     let (mut rounding, mut all) = (None, Modifiers::NONE);
     for word in words {
@@ -48,11 +48,11 @@ pub(super) fn modifiers(words: &[&str]) -> Option<(Option<Rounding>, Modifiers)>
 /// The implementation of a form.
 #[derive(Clone, Copy)]
 enum Implementation {
-    /// To nearest, as the host does it.
+    /// Rounds to nearest, computed by the host.
     Fast(Fast),
-    /// To nearest, and in every other mode and with saturation.
+    /// Supports all rounding modes and saturation.
     Rounded(Fast),
-    /// `min` (false) and `max` (true) with modifiers, or of three operands.
+    /// `min` (false) and `max` (true) with modifiers or three operands.
     MinMax(bool),
     Approx(Approx),
     Approx64(Approx64),
@@ -64,15 +64,15 @@ struct Form {
     name: &'static str,
     ty: &'static str,
     sources: usize,
-    /// The modifiers that it has to have.
+    /// The modifiers that are required.
     required: Modifiers,
-    /// The modifiers that it may have besides.
+    /// The modifiers that are allowed in addition.
     optional: Modifiers,
     implementation: Implementation,
 }
 
-/// Rows of the forms' table, by what executes them: names, number of sources, and for each type the required modifiers and
-/// the optional ones.
+/// Rows of the table of forms, grouped by implementation: names, number of sources, and for each type the required and
+/// the optional modifiers.
 macro_rules! forms {
     ($($name:literal $sources:literal $implementation:expr;
         $($ty:literal [$($required:ident)*] [$($optional:ident)*]),*;)*) => {
@@ -87,7 +87,7 @@ macro_rules! forms {
     };
 }
 
-/// All forms. Where several rows of a name and type fit, the first one counts.
+/// All forms. If several rows match a name and type, the first one is used.
 static FORMS: &[Form] = {
     use Implementation as E;
     forms! {
@@ -183,7 +183,7 @@ impl Decoder<'_, '_, '_> {
         for (register, operand) in from[1..].iter_mut().zip(others) {
             *register = self.from(kind, operand)?;
         }
-        // A reciprocal is a quotient of 1.
+        // A reciprocal is the quotient 1 / a.
         if *name == "rcp" && !matches!(op, FloatOp::Approx32(..) | FloatOp::Approx64(_)) {
             let one = match wide {
                 true => self.initialized::<R64>(FrameInit::Number(1f64.to_bits())).0,
@@ -208,8 +208,8 @@ impl Decoder<'_, '_, '_> {
     }
 }
 
-/// The operation of a form with these modifiers, on this type and pairs of it or not; `None` where the form does not
-/// have the rounding mode.
+/// Returns the operation of a form with these modifiers, on this type or on pairs of it. Returns `None` if the form
+/// does not have the rounding mode.
 fn operation(form: &Form, rounding: Rounding, modifiers: Modifiers, (ty, packed): (&str, bool)) -> Option<FloatOp> {
     use Implementation as I;
     let flag = |flag, set| if set { flag } else { Modifiers::NONE };

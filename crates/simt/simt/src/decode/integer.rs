@@ -12,8 +12,8 @@ use crate::code::{Pred, Reg};
 /// The types of arithmetic with a carry.
 const CARRY_TYPES: [&str; 4] = ["u32", "s32", "u64", "s64"];
 
-/// Arithmetic with a carry: the name without the `c` of those that read it, the sources, and the operation for each of
-/// [`CARRY_TYPES`].
+/// Arithmetic with a carry: the name, the number of sources, and the operation for each of [`CARRY_TYPES`]. The name
+/// omits the `c` of instructions that read the carry.
 #[rustfmt::skip]
 const WITH_CARRY: [(&str, usize, [int::Op; 4]); 4] = {
     use int::Op::*;
@@ -41,7 +41,7 @@ impl Decoder<'_, '_, '_> {
         }))
     }
 
-    /// `add.cc` to `madc`, which read the carry flag, write it, or both.
+    /// `add.cc` to `madc`, which read or write the carry flag, or both.
     fn with_carry(&mut self) -> Decoded<Int> {
         let [name, modifiers @ .., ty] = self.words else {
             return Err(self.unsupported_form());
@@ -96,8 +96,8 @@ impl Decoder<'_, '_, '_> {
         Ok(Logic { op, table, r })
     }
 
-    /// `lop3.b32 d, a, b, c, table`, or `lop3.or.b32 d|p, a, b, c, table, q`. The registers stand in this
-    /// order: d, a, b, c, p, q.
+    /// `lop3.b32 d, a, b, c, table`, or `lop3.or.b32 d|p, a, b, c, table, q`. The registers are in the order d, a, b,
+    /// c, p, q.
     fn lop3(&mut self) -> Decoded<Logic> {
         use logic::Op::{Lop3, Lop3And, Lop3AndNot, Lop3Or, Lop3OrNot};
         const WORD: OperandKind = u32::KIND;
@@ -125,7 +125,7 @@ impl Decoder<'_, '_, '_> {
         for (register, source) in r[1..4].iter_mut().zip(sources) {
             *register = self.from(WORD, source)?;
         }
-        // ptxas takes larger numbers, and their low byte.
+        // ptxas accepts larger numbers and uses their low byte.
         let table = self.number(table)? as u8;
         Ok(Logic { op, table, r })
     }

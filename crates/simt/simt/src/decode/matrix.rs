@@ -1,4 +1,4 @@
-//! Instructions of tensor cores.
+//! Tensor core instructions.
 
 mod warp_group;
 
@@ -22,7 +22,7 @@ use crate::regs::LANES;
 const A: Layout = Layout::Operand { tile: 16 };
 const B: Layout = Layout::Operand { tile: 8 };
 
-/// Rows, columns and length of a product, as `m16n8k16` has them.
+/// The sides m, n and k of a product, as in `m16n8k16`.
 type Sides = [usize; 3];
 
 impl<'d> Decoder<'d, '_, '_> {
@@ -48,7 +48,7 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Op::Matrix(Box::new(matrix)))
     }
 
-    /// The types of elements, in their order.
+    /// Returns the element types, in the opcode's order.
     fn types(&self) -> Vec<Element> {
         let words = self.words.iter();
         words.filter_map(|word| Element::named(word)).collect()
@@ -58,19 +58,19 @@ impl<'d> Decoder<'d, '_, '_> {
         opcode::sides(self.form).ok_or_else(|| self.unsupported_form())
     }
 
-    /// Whether the layouts that the opcode names are `col`.
+    /// Returns, for each layout in the opcode, whether it is `col`.
     fn columns(&self) -> Vec<bool> {
         let words = self.words.iter();
         words.filter(|word| matches!(**word, "row" | "col")).map(|word| *word == "col").collect()
     }
 
-    /// The registers of a matrix that is read, `count` of which lie side by side; its elements are held several times, if
-    /// there are more of the registers.
+    /// Returns the registers of `count` source matrices. If there are more registers than elements, each element is
+    /// stored several times.
     fn fragment(&mut self, operand: &Operand<'_>, layout: Layout, element: Element, sides: Sides) -> Decoded<Fragment> {
         self.fragment_of(operand, layout, element, sides, false)
     }
 
-    /// The same of a matrix that is written.
+    /// Returns the registers of a destination matrix.
     fn result(&mut self, operand: &Operand<'_>, layout: Layout, element: Element, sides: Sides) -> Decoded<Fragment> {
         self.fragment_of(operand, layout, element, sides, true)
     }
@@ -107,8 +107,9 @@ impl<'d> Decoder<'d, '_, '_> {
             Ok(if is_written { self.written(operand)?.0 } else { self.any(operand)?.0 })
         };
         let found: Decoded<Box<[Reg]>> = operands.iter().map(register).collect();
-        let own = places(layout, element, rows, columns, slots);
-        Ok(Fragment { element, registers: found?, places: own.repeat(registers * packed(element) / slots).into() })
+        let element_places = places(layout, element, rows, columns, slots);
+        let copies = registers * packed(element) / slots;
+        Ok(Fragment { element, registers: found?, places: element_places.repeat(copies).into() })
     }
 
     fn arithmetic(&self, [d, a, ..]: [Element; 2]) -> Arithmetic {
@@ -123,7 +124,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// The product of these sides, with `d`, `a`, `b` and `c` of these types.
+    /// Returns the product with these sides and these types of `d`, `a`, `b` and `c`.
     fn product(&self, [m, n, k]: Sides, [d, a, b, c]: [Element; 4]) -> Product {
         Product {
             m,
@@ -148,7 +149,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let ([to, a, b, c], rest) = self.first()?;
         let count = if quads { 4 } else { 1 };
         let quad = |own_row| Layout::Quads { own_row };
-        let (of_a, of_b, sum) = match quads {
+        let quad = |row_per_lane| Layout::Quads { row_per_lane };
             false => (A, B, Layout::Sum),
             true => (quad(!columns[0]), quad(columns[1]), Layout::QuadSum),
         };
@@ -172,14 +173,14 @@ impl<'d> Decoder<'d, '_, '_> {
         })
     }
 
-    /// The metadata of rows of a sparse A, of which `k` elements are there.
+    /// Returns the metadata for the rows of a sparse A that stores `k` elements per row.
     fn metadata(&mut self, operands: [&Operand<'_>; 2], element: Element, k: usize) -> Decoded<Metadata> {
         let [metadata, selector] = operands;
         self.check(Expected::read(Kind::Of("b32")), Some("b32"), metadata)?;
         let register = self.src(metadata, "b32")?;
         let selector = self.number(selector)?;
         let found = usize::try_from(selector).ok();
-        let found = found.and_then(|own| Metadata::new(register, own, element, k));
+        let found = found.and_then(|selector| Metadata::new(register, selector, element, k));
         found.ok_or_else(|| self.invalid(format!("`{}` has no selector {selector}", self.opcode)))
     }
 
@@ -192,7 +193,7 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => return Err(self.unsupported_form()),
         };
         let [to, from_a, from_b, from_c] = self.exactly()?;
-        // Flat products are held as those of the transposed matrices.
+        // A flat product is stored as the product of the transposed matrices.
         let (from_a, from_b, a, b) = match is_flat(sides) {
             false => (from_a, from_b, a, b),
             true => (from_b, from_a, b, a),
@@ -224,9 +225,9 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => (Layout::Sum, m, n),
         };
         let fragment = self.fragment_of(registers, layout, element, [rows, columns, 1], !stores)?;
-        // Rows of B are held as columns, and of a flat product everything is transposed.
+        // Rows of B are stored as columns, and a flat product is stored transposed.
         let is_column = self.columns().contains(&true);
-        let along_lines = match part {
+        let is_line_major = match part {
             "a" => !is_column,
             "b" => is_column,
             _ => is_column == is_flat(sides),
@@ -236,11 +237,11 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Tile {
             address: self.space_address(at)?,
             stores,
-            stride: stride.first().map(|own| self.src(own, "u32")).transpose()?,
+            stride: stride.first().map(|operand| self.src(operand, "u32")).transpose()?,
             columns,
-            consecutive: elements * if along_lines { columns } else { rows },
+            consecutive: elements * if is_line_major { columns } else { rows },
             elements: elements as u32,
-            along_lines,
+            is_line_major,
             fragment,
         })
     }
@@ -258,7 +259,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let fragment = self.fragment_of(registers, A, Element::F16, [8, 8 * count, 1], !stores)?;
         let narrow = |reg: &Reg| match reg {
             Reg::R32(reg) => *reg,
-            _ => unreachable!("fragments of halves have registers of 32 bits"),
+            _ => unreachable!("fragments of halves have 32-bit registers"),
         };
         Ok(Rows {
             address,
@@ -269,12 +270,12 @@ impl<'d> Decoder<'d, '_, '_> {
     }
 }
 
-/// Whether a product is wider than high: `m8n32k16`.
+/// Returns whether a product is wider than high: `m8n32k16`.
 fn is_flat([m, n, _]: Sides) -> bool {
     m < n
 }
 
-/// The sides of a product, or of the transposed one, if it is flat.
+/// Returns the sides of a product, transposed if the product is flat.
 fn upright([m, n, k]: Sides) -> Sides {
     [m.max(n), m.min(n), k]
 }

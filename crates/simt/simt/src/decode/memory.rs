@@ -15,10 +15,10 @@ use ptx::opcode::type_bytes;
 
 const BITS: &[&str] = &["b32", "b64"];
 
-/// Operations of `atom` and `red` on numbers of 16 bits.
+/// Operations of `atom` and `red` on 16-bit numbers.
 const HALVES: [(&str, Half); 3] = [("add", Half::Add), ("min", Half::Min), ("max", Half::Max)];
 
-/// The others: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
+/// The other operations: the name, the types, and the operation (PTX ISA §9.7.13.5, "Syntax").
 const ATOMICS: [(&str, &[&str], AtomicOp); 14] = [
     ("and", BITS, AtomicOp::And),
     ("or", BITS, AtomicOp::Or),
@@ -36,12 +36,12 @@ const ATOMICS: [(&str, &[&str], AtomicOp); 14] = [
     ("max", &["s32", "s64"], AtomicOp::MaxSigned),
 ];
 
-/// The names of scopes. `membar` calls that of the GPU `.gl`.
+/// The names of scopes. `membar` names the GPU scope `.gl`.
 const SCOPES: [(&str, Scope); 5] =
     [("cta", Scope::Cta), ("cluster", Scope::Cluster), ("gpu", Scope::Gpu), ("gl", Scope::Gpu), ("sys", Scope::Sys)];
 
-/// The operation of this name on values of this type. Vectors (`.v2` and so on) have the operations on
-/// floating-point numbers only, and `min` and `max` of halves are of vectors only.
+/// Returns the operation of this name on values of this type. Vectors (`.v2` and so on) support only operations on
+/// floating-point numbers. Only vectors support `min` and `max` of halves.
 fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
     let op = match ty {
         "f16" | "f16x2" => AtomicOp::Half(lookup(&HALVES, name)?, Modifiers::NONE),
@@ -56,14 +56,14 @@ fn atomic_op(name: &str, ty: &str, vector: bool) -> Option<AtomicOp> {
     exists.then_some(op)
 }
 
-/// The operation of this name on values of this type, and their size, as asynchronous reductions have it.
+/// Returns the operation of this name on values of this type, and their size, for asynchronous reductions.
 pub(super) fn reduction_of(name: &str, ty: &str) -> Option<(AtomicOp, Width)> {
     let ty = if ty == "s64" && name == "add" { "u64" } else { ty };
     let op = atomic_op(name, ty, type_bytes(ty) == Some(2))?;
     Some((op, width_of(ty)?))
 }
 
-/// What the modifiers of an access say of other accesses.
+/// The modifiers that order an access relative to other accesses.
 const SEMANTICS: [(&str, Semantics); 6] = [
     ("volatile", Semantics::Volatile),
     ("relaxed", Semantics::Relaxed),
@@ -76,7 +76,7 @@ const SEMANTICS: [(&str, Semantics); 6] = [
 /// The names of [`ATOMICS`].
 const OPERATIONS: [&str; 10] = ["and", "or", "xor", "exch", "cas", "add", "inc", "dec", "min", "max"];
 
-/// The size of a value of this type.
+/// Returns the size of a value of this type.
 pub(super) fn width_of(ty: &str) -> Option<Width> {
     let bytes = type_bytes(ty)?;
     [Width::B1, Width::B2, Width::B4, Width::B8].into_iter().find(|width| width.bytes() == bytes)
@@ -96,19 +96,19 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// The operands without the cache policy, `.L2::cache_hint`, which this machine ignores.
+    /// Returns the operands without the cache policy (`.L2::cache_hint`), which the simulator ignores.
     fn without_policy(&self) -> &'d [Operand<'d>] {
         let policies = usize::from(self.has("L2::cache_hint"));
         &self.operands[..self.operands.len() - policies.min(self.operands.len())]
     }
 
-    /// How many elements stand in braces.
+    /// Returns the number of elements in braces that the opcode requires.
     fn vector(&self) -> Option<usize> {
         self.known(&[("v2", 2), ("v4", 4), ("v8", 8), ("b128", 2)])
     }
 
-    /// Refuses accesses of a size that the opcode does not have: 32 bytes are for global memory, and alone have a priority
-    /// in the L2 cache.
+    /// Rejects an access size that the opcode does not allow. Accesses of 32 bytes need global memory; only they can
+    /// have an eviction priority in the L2 cache.
     fn check_size(&self) -> Decoded<()> {
         let elements = self.known(&[("v2", 2), ("v4", 4), ("v8", 8)]).unwrap_or(1);
         let bytes = elements * type_bytes(self.last()).unwrap_or(1);
@@ -118,23 +118,23 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => 16,
         };
         if bytes > most {
-            return Err(self.invalid(format!("`{}` accesses {bytes} bytes, and {most} are the most", self.opcode)));
+            return Err(self.invalid(format!("`{}` accesses {bytes} bytes, but the maximum is {most}", self.opcode)));
         }
         match self.words.iter().find(|word| word.starts_with("L2::evict")) {
             Some(word) if bytes < 32 => {
-                Err(self.invalid(format!("`.{word}` is for .v8 of 32 bits and .v4 of 64 bits")))
+                Err(self.invalid(format!("`.{word}` is only for .v8 of 32 bits and .v4 of 64 bits")))
             }
             _ => Ok(()),
         }
     }
 
-    /// The type of an element, and its size.
+    /// Returns the type of an element, and its size.
     pub(super) fn element(&self) -> Decoded<(&'d str, Width)> {
         let ty = if self.last() == "b128" { "b64" } else { self.last() };
         Ok((ty, width_of(ty).ok_or_else(|| self.unsupported_form())?))
     }
 
-    /// The operation of an atomic or a reduction, if the opcode names one.
+    /// Returns the operation of an atomic or a reduction, if the opcode names one.
     pub(super) fn operation(&self) -> Option<&'d str> {
         self.words.iter().copied().find(|word| OPERATIONS.contains(word))
     }
@@ -151,7 +151,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// What the opcode orders, and for whom if it names no scope.
+    /// Returns what the opcode orders; `scope` is the default if the opcode names no scope.
     fn order(&self, semantics: Semantics, scope: Scope) -> Order {
         let semantics = self.known(&SEMANTICS).unwrap_or(semantics);
         let scope = match semantics {
@@ -161,7 +161,7 @@ impl<'d> Decoder<'d, '_, '_> {
         Order { semantics, scope }
     }
 
-    /// The type of a load or store with its size, what it orders, and the two operands.
+    /// Returns the type of a load or store with its size, its memory order, and the two operands.
     fn access(&self) -> Decoded<(&'d str, Width, Order, &'d [Operand<'d>; 2])> {
         let (ty, width) = self.element()?;
         self.check_size()?;
@@ -200,7 +200,7 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Memory::Store(Store { address, width, order, bytes: width.bytes() * from.len() as u32, from }))
     }
 
-    /// An access to 16 bytes as one value.
+    /// Decodes an access to 16 bytes as a single value.
     fn whole(&mut self, op: WideOp, at: &Operand<'_>, to: Box<[Destination]>, operand: Box<[Reg]>) -> Decoded<Memory> {
         Ok(Memory::Atomic(Box::new(Atomic {
             address: self.space_address(at)?,
@@ -240,7 +240,7 @@ impl<'d> Decoder<'d, '_, '_> {
         };
         let address = self.space_address(at)?;
         if !matches!(address.region, Region::Generic | Region::Global | Region::Shared) {
-            return Err(self.invalid("atomics are done in global and in shared memory"));
+            return Err(self.invalid("atomics need global or shared memory"));
         }
         let adds_one = match (name, ty, operand) {
             ("add", "u32", Operand::Number(Number::Integer(one))) => *one as u32 == 1,
@@ -304,18 +304,18 @@ impl<'d> Decoder<'d, '_, '_> {
         })))
     }
 
-    /// The elements of a vector operand, or the operand itself.
+    /// Returns the elements of a vector operand, or the operand itself.
     fn elements<'i, 'x>(&self, operand: &'i Operand<'x>) -> Decoded<&'i [Operand<'x>]> {
         match (self.vector(), operand) {
             (Some(count), Operand::Vector(elements)) if elements.len() == count => Ok(elements),
-            (Some(count), _) => Err(self.invalid(format!("{count} elements in braces are expected, for .v{count}"))),
-            // One element in braces is written by some.
+            (Some(count), _) => Err(self.invalid(format!("{count} elements in braces are expected for .v{count}"))),
+            // A single element may also be written in braces.
             (None, Operand::Vector(elements)) if elements.len() == 1 => Ok(elements),
             (None, _) => Ok(std::slice::from_ref(operand)),
         }
     }
 
-    /// The registers that get values.
+    /// Returns the destination registers.
     pub(super) fn destinations(&mut self, operand: &Operand<'_>) -> Decoded<Box<[Destination]>> {
         if self.is_sink(operand) {
             return Ok(vec![Destination::Nowhere; self.vector().unwrap_or(1)].into());
@@ -335,13 +335,13 @@ impl<'d> Decoder<'d, '_, '_> {
         elements.map(destination).collect()
     }
 
-    /// The registers that hold values of this type.
+    /// Returns the source registers, for values of this type.
     pub(super) fn values(&mut self, operand: &Operand<'_>, ty: &str) -> Decoded<Box<[Reg]>> {
         let elements = self.elements(operand)?.iter();
         elements.map(|operand| self.value(operand, ty)).collect()
     }
 
-    /// A register, or one that holds an immediate, of at least its size.
+    /// Returns a source register, or one that holds an immediate, with at least the size of `ty`.
     pub(super) fn value(&mut self, operand: &Operand<'_>, ty: &str) -> Decoded<Reg> {
         match operand {
             Operand::Name(_) | Operand::Element(..) => Ok(self.any(operand)?.0),

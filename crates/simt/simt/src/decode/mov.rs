@@ -1,4 +1,4 @@
-//! `mov`: between registers, a register and its parts, and from counters that run.
+//! `mov`: copies between registers and parts of registers, and from running counters.
 
 use ptx::ast::Operand;
 use simt_isa::{Expected, Kind};
@@ -33,11 +33,11 @@ impl Decoder<'_, '_, '_> {
         };
         let op = match self.exactly()? {
             [Operand::Vector(_), Operand::Vector(_)] => {
-                return Err(self.invalid("`mov` takes one operand in braces at most"));
+                return Err(self.invalid("`mov` takes at most one operand in braces"));
             }
             [Operand::Vector(parts), _] | [_, Operand::Vector(parts)] if !ty.starts_with('b') => {
                 return Err(self.invalid(format!(
-                    "`mov` with {} parts in braces has a type .b16, .b32 or .b64, not .{ty}",
+                    "`mov` with {} parts in braces needs type .b16, .b32 or .b64, not .{ty}",
                     parts.len()
                 )));
             }
@@ -48,7 +48,7 @@ impl Decoder<'_, '_, '_> {
         Ok(Op::Alu(Alu::Convert(Convert::Move(op))))
     }
 
-    /// `mov.b128`: to or from two registers of 64 bits, or between registers of 128.
+    /// `mov.b128`: to or from two 64-bit registers, or between 128-bit registers.
     fn mov128(&mut self) -> Decoded<Op> {
         let [Operand::Vector(to), Operand::Vector(from)] = self.exactly()? else {
             return Err(self.invalid("`mov.b128` takes registers of 128 bits, or two of 64 in braces"));
@@ -73,7 +73,7 @@ impl Decoder<'_, '_, '_> {
             let (from, negated) = self.src_pred(from)?;
             return Ok(Move::Pred { to, from, negated });
         }
-        // A special register has a width of its own.
+        // The width of a special register does not depend on the instruction's type.
         let special = matches!(from, Operand::Name(name) if name.starts_with('%')
             && self.register(name).is_none()
             && self.any(from).is_ok());
@@ -101,15 +101,15 @@ impl Decoder<'_, '_, '_> {
         })
     }
 
-    /// Refuses a type that addresses and special registers do not have.
+    /// Rejects a type that addresses and special registers cannot have.
     fn is_of_bits(&self, to: &Operand<'_>, ty: &str, what: &str) -> Decoded<()> {
         if ty.starts_with('f') {
-            return Err(self.invalid(format!("`{what}` is no floating-point number")));
+            return Err(self.invalid(format!("`{what}` is not a floating-point number")));
         }
         self.check(Expected::written(Kind::Last), Some(ty), to)
     }
 
-    /// Refuses a type that is not that of a special register.
+    /// Rejects a type that does not match the special register.
     fn copies(&self, to: &Operand<'_>, name: &str, ty: &str) -> Decoded<()> {
         self.is_of_bits(to, ty, name)?;
         let widths: &[&str] = match name.split('.').next() {
@@ -124,7 +124,8 @@ impl Decoder<'_, '_, '_> {
         }
     }
 
-    /// How a register of so many bits is made of parts, and the type of a part, in which an immediate is written.
+    /// Returns how a register of `bits` bits is divided into `count` parts, and the type that encodes an immediate
+    /// part.
     fn parts_of(&self, bits: u32, count: usize, ty: &str) -> Decoded<(Parts, &'static str)> {
         Ok(match (bits, count) {
             (16, 2) => (Parts::B8x2, "b8"),
@@ -163,13 +164,14 @@ impl Decoder<'_, '_, '_> {
     }
 }
 
-/// A register that has parts, all together.
+/// Returns the kind of a register as a whole, with all its parts.
 fn whole(bits: u32) -> OperandKind {
     let wide = bits == 64;
     OperandKind { ty: if wide { "b64" } else { "b32" }, wide }
 }
 
-/// Whether a name is that of a running counter, and if so, whether of its upper half (PTX ISA §10.22 ff.).
+/// Returns whether `name` reads the upper half of a running counter; `None` if it is not a counter (PTX ISA §10.22
+/// ff.).
 pub(super) fn counter(name: &str) -> Option<bool> {
     match name {
         "%clock" | "%clock64" | "%globaltimer" | "%globaltimer_lo" => Some(false),

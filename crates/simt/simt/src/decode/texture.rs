@@ -9,7 +9,7 @@ use crate::code::{R64, Reg};
 use crate::memory::Memory;
 use crate::memory::texture::{Boundary, Geometry, Query, Reduction, Texture, TextureOp, ValueType};
 
-/// Sides, whether there are layers, and whether it is a cube.
+/// The number of sides, whether there are layers, and whether it is a cube.
 #[rustfmt::skip]
 const GEOMETRIES: [(&str, Geometry); 7] = {
     const fn of(sides: usize, layered: bool, cube: bool) -> Geometry {
@@ -39,7 +39,7 @@ const QUERIES: [(&str, Query); 7] = [
 ];
 const BOUNDARIES: [(&str, Boundary); 3] =
     [("trap", Boundary::Trap), ("clamp", Boundary::Clamp), ("zero", Boundary::Zero)];
-/// Operations of `sured`, and the types that they have.
+/// Operations of `sured`, and the types that they support.
 const REDUCTIONS: [(&str, &[&str], Reduction); 5] = [
     ("add", &["u32", "s32", "u64"], Reduction::Add),
     ("min", &["u32", "s32", "u64", "s64"], Reduction::Min),
@@ -58,8 +58,8 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok(Memory::Texture(Box::new(op)))
     }
 
-    /// `tex{.base|.level|.grad}.geom.v4.dtype.ctype d, [a, c]{, lod}{, dPdx, dPdy}{, e}`. There is one level, so that
-    /// nothing depends on the level or on gradients. `tld4.comp.geom.v4.dtype.f32 d, [a, c]{, e}`
+    /// `tex{.base|.level|.grad}.geom.v4.dtype.ctype d, [a, c]{, lod}{, dPdx, dPdy}{, e}`. Textures have a single level,
+    /// so the level and the gradients have no effect. `tld4.comp.geom.v4.dtype.f32 d, [a, c]{, e}`
     fn fetch(&mut self) -> Decoded<Texture> {
         let ([to, object], rest) = self.first()?;
         let (value, geometry) = (self.word(&VALUES)?, self.word(&GEOMETRIES)?);
@@ -70,10 +70,10 @@ impl<'d> Decoder<'d, '_, '_> {
             _ => TextureOp::Fetch { integers, value },
         };
         if geometry.cube && integers {
-            return Err(self.invalid("a cube has coordinates of floating-point numbers"));
+            return Err(self.invalid("a cube needs floating-point coordinates"));
         }
-        let behind = self.known(&[("level", 1), ("grad", 2)]).unwrap_or(0);
-        for gradient in rest[..behind].iter().filter(|_| behind == 2) {
+        let skipped = self.known(&[("level", 1), ("grad", 2)]).unwrap_or(0);
+        for gradient in rest[..skipped].iter().filter(|_| skipped == 2) {
             self.checked_elements(gradient, geometry.sides, ty)?;
         }
         let (to, resident) = match to {
@@ -84,27 +84,27 @@ impl<'d> Decoder<'d, '_, '_> {
             to => (self.destinations(to)?, None),
         };
         let (object, coordinates) = self.object(object, geometry, ty)?;
-        let from = match &rest[behind..] {
+        let from = match &rest[skipped..] {
             [] => Box::default(),
             [offsets] => self.offsets(offsets, geometry)?,
-            _ => return Err(self.unsupported("a texture's comparison of depths")),
+            _ => return Err(self.unsupported("a texture's depth comparison")),
         };
         Ok(Texture { object, geometry, coordinates, from, to, resident, op })
     }
 
-    /// `{x, y}`: the texels that are added to coordinates.
+    /// `{x, y}`: the offsets in texels that are added to the coordinates.
     fn offsets(&mut self, operand: &Operand<'_>, geometry: Geometry) -> Decoded<Box<[Reg]>> {
-        let is_float = |name| self.declared(name).is_some_and(|own| own.ty == "f32");
+        let is_float = |name| self.declared(name).is_some_and(|declared| declared.ty == "f32");
         let is_depth = match operand {
             Operand::Vector(_) => false,
             Operand::Name(name) => geometry.sides > 1 || is_float(name),
             _ => geometry.sides > 1,
         };
         if is_depth {
-            return Err(self.unsupported("a texture's comparison of depths"));
+            return Err(self.unsupported("a texture's depth comparison"));
         }
         if geometry.cube {
-            return Err(self.invalid("a cube takes no offsets of texels"));
+            return Err(self.invalid("a cube does not take texel offsets"));
         }
         let elements = self.checked_elements(operand, geometry.sides, "s32")?;
         let used = elements.iter().take(geometry.sides);
@@ -116,7 +116,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let (object, coordinates) = match operand {
             Operand::Tuple(all) if all.len() == 2 => (&all[0], &all[1]),
             Operand::Tuple(_) => {
-                return Err(self.unsupported("a sampler apart from the texture"));
+                return Err(self.unsupported("a sampler that is separate from the texture"));
             }
             _ => return Err(self.invalid("a handle and coordinates in brackets are expected here")),
         };
@@ -132,19 +132,19 @@ impl<'d> Decoder<'d, '_, '_> {
         Ok((object, registers[..count].into()))
     }
 
-    /// The register of a handle.
+    /// Returns the register of a handle.
     fn handle(&mut self, operand: &Operand<'_>) -> Decoded<R64> {
         if let Operand::Name(name) = operand
             && self.declared(name).is_none()
             && self.variable_declared(name).is_some()
         {
-            return Err(self.unsupported(format!("`{name}`, a texture or surface that is a variable and no handle,")));
+            return Err(self.unsupported(format!("the texture or surface variable `{name}` (only handles work)")));
         }
         self.check(Expected::read(Kind::Of("u64")), Some("u64"), operand)?;
         self.src(operand, "u64")
     }
 
-    /// The elements in braces, of which there are this many, and perhaps others that nothing reads.
+    /// Returns at least `least` elements in braces. Further elements are allowed but never read.
     fn elements_of<'x, 'y>(&self, operand: &'x Operand<'y>, least: usize) -> Decoded<&'x [Operand<'y>]> {
         match operand {
             Operand::Vector(all) if matches!(all.len(), 1 | 2 | 4) && all.len() >= least => Ok(all),
@@ -156,7 +156,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// The same, of this type.
+    /// Like [`Self::elements_of`], and checks that the elements have this type.
     fn checked_elements<'x, 'y>(&self, operand: &'x Operand<'y>, least: usize, ty: &str) -> Decoded<&'x [Operand<'y>]> {
         let elements = self.elements_of(operand, least)?;
         let check = |element| self.check(Expected::read(Kind::Last), Some(ty), element);
@@ -190,7 +190,7 @@ impl<'d> Decoder<'d, '_, '_> {
         let (ty, width) = types.next().ok_or_else(|| self.unsupported_form())?;
         let vector = self.known(&[("v2", 2), ("v4", 4)]);
         if width.bytes() as usize * vector.unwrap_or(1) > 16 {
-            return Err(self.invalid("an access has at most 16 bytes"));
+            return Err(self.invalid("an access can have at most 16 bytes"));
         }
         let boundary = self.word(&BOUNDARIES)?;
         let [first, second] = self.exactly()?;

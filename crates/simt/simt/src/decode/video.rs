@@ -14,12 +14,12 @@ const OPERATIONS: [(&str, VideoOp); 6] = [
     ("vmin", VideoOp::Min),
     ("vmax", VideoOp::Max),
 ];
-/// Comparisons: whether they hold where the first is less, equal or greater, from the lowest bit on.
+/// Comparisons: one bit each for less, equal and greater, from the lowest bit on.
 const ORDERS: [(&str, u8); 6] =
     [("eq", 0b010), ("ne", 0b101), ("lt", 0b001), ("le", 0b011), ("gt", 0b100), ("ge", 0b110)];
 const THEN: [(&str, ThirdOperand); 3] =
     [("add", ThirdOperand::Add), ("min", ThirdOperand::Min), ("max", ThirdOperand::Max)];
-/// Selectors of one part, from 1 on.
+/// Selectors of one part, numbered from 1.
 const PARTS: [&str; 6] = ["b0", "b1", "b2", "b3", "h0", "h1"];
 
 impl Decoder<'_, '_, '_> {
@@ -33,11 +33,11 @@ impl Decoder<'_, '_, '_> {
             "vmad" => VideoOp::Mad(self.known(&[("shr7", 7), ("shr15", 15)]).unwrap_or(0), self.has("po")),
             _ => lookup(&OPERATIONS, base).ok_or_else(|| self.unsupported_form())?,
         };
-        // `vset` names no type of its result, which is 0 or 1.
+        // `vset` does not name the type of its result, which is 0 or 1.
         let types = self.words.iter().filter(|word| matches!(**word, "u32" | "s32"));
         let first = u8::from(base == "vset");
         let signed = types.zip(first..).fold(0, |signed, (ty, at)| signed | u8::from(*ty == "s32") << at);
-        // What it is compared with then has the first operand's type.
+        // The value compared with the result then has the first operand's type.
         let signed = if first == 1 { signed | signed >> 1 & 1 } else { signed };
         let then = self.known(&THEN);
         let saturates = self.has("sat");
@@ -47,14 +47,14 @@ impl Decoder<'_, '_, '_> {
         let negated = of_a | of_b << 1 | of_c << 2;
         let is_odd = self.has("po") || (of_a ^ of_b) & of_c != 0;
         if is_negated(to) != 0 || negated != 0 && (base != "vmad" || is_odd) {
-            return Err(self.invalid(format!("`{}` does not negate these operands", self.opcode)));
+            return Err(self.invalid(format!("`{}` cannot negate these operands", self.opcode)));
         }
         let (to, to_part) = self.video_operand(to)?;
         let (a, a_part) = self.video_operand(a)?;
         let (b, b_part) = self.video_operand(b)?;
         let is_single = parts == 1;
         if !is_single && self.operands[1..].iter().any(|operand| matches!(operand, Operand::Number(_))) {
-            return Err(self.invalid(format!("`{}` takes registers, no numbers", self.opcode)));
+            return Err(self.invalid(format!("`{}` takes registers, not numbers", self.opcode)));
         }
         let (mask, select) = match is_single {
             true => (self.one_part(to_part)? as u8, [self.one_part(a_part)?, self.one_part(b_part)?]),
@@ -66,11 +66,11 @@ impl Decoder<'_, '_, '_> {
         let merges = is_single && to_part.is_some();
         let wants_c = !is_single || merges || then.is_some() || base == "vmad";
         if saturates && (matches!(base, "vshl" | "vmad") || base == "vshr" && merges) {
-            return Err(self.unsupported("`.sat` here, where code for GPUs of today clamps wrongly,"));
+            return Err(self.unsupported("`.sat` of this instruction (code for current GPUs clamps incorrectly)"));
         }
         if wants_c == c.is_empty() || merges && then.is_some() || base == "vmad" && merges {
             return Err(self.invalid(format!(
-                "`{}` has a third source where it merges or has a second operation, and only one of both",
+                "`{}` needs a third source exactly if it merges or has a second operation, and cannot do both",
                 self.opcode
             )));
         }
@@ -95,7 +95,7 @@ impl Decoder<'_, '_, '_> {
         })
     }
 
-    /// An operand without its selector, and the selector.
+    /// Splits an operand into its register and its selector.
     fn video_operand<'i>(&self, operand: &Operand<'i>) -> Decoded<(Operand<'i>, Option<&'i str>)> {
         match operand {
             Operand::Name(name) | Operand::Neg(name) if self.declared(name).is_none() => {
@@ -115,12 +115,12 @@ impl Decoder<'_, '_, '_> {
             true => self.dst(operand)?,
             false => self.src(operand, "u32")?,
         };
-        u16::try_from(number).map_err(|_| self.unsupported("a function with so many registers"))
+        u16::try_from(number).map_err(|_| self.unsupported("a function with more than 65,536 registers"))
     }
 
     fn one_part(&self, selector: Option<&str>) -> Decoded<u16> {
         let found = |selector| (1..).zip(PARTS).find(|(_, part)| *part == selector);
-        let number = |selector| found(selector).map(|own| own.0).ok_or_else(|| self.no_selector(selector));
+        let number = |selector| found(selector).map(|found| found.0).ok_or_else(|| self.no_selector(selector));
         selector.map_or(Ok(0), number)
     }
 
@@ -128,13 +128,13 @@ impl Decoder<'_, '_, '_> {
         self.invalid(format!("`{}` has no selector .{selector}", self.opcode))
     }
 
-    /// The digits of a selector, `.h32` or `.b7610`, from the last one on, all of them below `most`.
+    /// Returns the digits of a selector such as `.h32` or `.b7610`, last digit first. All digits must be below `most`.
     fn digits(&self, selector: &str, parts: u8, most: u8) -> Option<Vec<u16>> {
         let digits = selector.strip_prefix(if parts == 2 { 'h' } else { 'b' })?;
         digits.chars().rev().map(|digit| Some(digit.to_digit(most.into())? as u16)).collect()
     }
 
-    /// Where the numbers are taken from; those of one register without a selector.
+    /// Returns the source part of each number. Without a selector, the parts of one register are used.
     fn parts(&self, selector: Option<&str>, parts: u8, first: u8) -> Decoded<u16> {
         let places = selector.map_or(Some((first..first + parts).map(u16::from).collect()), |selector| {
             self.digits(selector, parts, parts * 2).filter(|digits| digits.len() == usize::from(parts))
@@ -143,12 +143,12 @@ impl Decoder<'_, '_, '_> {
         Ok(places.iter().enumerate().map(|(at, place)| place << (at * 4)).sum())
     }
 
-    /// The parts that are written, a bit each: `.h10`, `.b310`; all without a selector.
+    /// Returns the written parts, one bit each: `.h10`, `.b310`. Without a selector, all parts are written.
     fn parts_written(&self, selector: Option<&str>, parts: u8) -> Decoded<u8> {
         let Some(selector) = selector else {
             return Ok((1 << parts) - 1);
         };
-        // In the text, the digits fall.
+        // In the text, the digits are in descending order.
         let digits = self.digits(selector, parts, parts);
         let digits = digits.filter(|digits| !digits.is_empty() && digits.is_sorted_by(|a, b| a < b));
         let digits = digits.ok_or_else(|| self.no_selector(selector))?;

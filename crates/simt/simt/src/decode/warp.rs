@@ -1,4 +1,4 @@
-//! What the lanes of a warp do together.
+//! Instructions on the lanes of a warp together.
 
 use ptx::ast::Operand;
 

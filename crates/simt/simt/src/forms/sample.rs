@@ -7,8 +7,8 @@ use crate::decode::forms::width;
 use crate::matrix::layout::packed;
 use crate::matrix::number::Element;
 
-/// An instruction of a row with these modifiers, with all operands or without those that can be left out. It has the
-/// registers `%p1`, `%c1`, `%h1`, `%r1`, `%rd1` and `%q1` by their width, and the variable `param`.
+/// Returns an instruction of a row with these modifiers. It has all operands or only the required ones. The operands
+/// are the registers `%p1`, `%c1`, `%h1`, `%r1`, `%rd1` and `%q1`, chosen by width, and the variable `param`.
 #[must_use]
 pub fn sample(row: &Row, modifiers: &[Option<&'static str>], all_operands: bool) -> String {
     let words: Vec<&str> = [row.name].into_iter().chain(modifiers.iter().copied().flatten()).collect();
@@ -21,7 +21,7 @@ fn vector(register: &str, count: usize) -> String {
     format!("{{{}}}", vec![register; count].join(", "))
 }
 
-/// The registers of operand number `at` of an instruction on matrices.
+/// Returns the registers of operand number `at` of a matrix instruction.
 fn fragment(at: usize, words: &[&str]) -> String {
     if let Some(count) = words.iter().find_map(|word| word.strip_prefix('x')?.parse().ok()) {
         return vector("%r1", count);
@@ -30,7 +30,7 @@ fn fragment(at: usize, words: &[&str]) -> String {
     let types: Vec<Element> = words.iter().filter_map(|word| Element::named(word)).collect();
     let is_group = words[0] == "wgmma";
     let part = match (words[0], words[1]) {
-        ("wmma", "load" | "store") => ["a", "b", "c"].iter().position(|own| words[2] == *own).map_or(0, |own| own + 1),
+        ("wmma", "load" | "store") => ["a", "b", "c"].iter().position(|part| words[2] == *part).map_or(0, |at| at + 1),
         _ => at,
     };
     let element = match (&types[..], part) {
@@ -68,9 +68,9 @@ fn operand(at: usize, expected: Expected, words: &[&str]) -> String {
         Some(128) => "%q1",
         _ => "%r1",
     };
-    let own = register(kind.ty(words).or_else(|| Kind::Last.ty(words)));
+    let register = register(kind.ty(words).or_else(|| Kind::Last.ty(words)));
     let of_side = |layer: usize| match words.iter().find_map(|word| {
-        let sides = ["1d", "2d", "3d", "cube", "2dms"].iter().position(|own| word.trim_start_matches('a') == *own);
+        let sides = ["1d", "2d", "3d", "cube", "2dms"].iter().position(|name| word.trim_start_matches('a') == *name);
         Some((sides?, word.starts_with('a')))
     }) {
         Some((0, layered)) => 1 + layer * usize::from(layered),
@@ -95,12 +95,12 @@ fn operand(at: usize, expected: Expected, words: &[&str]) -> String {
         Kind::U32OrU64 => "%rd1".to_owned(),
         Kind::Texture => format!("[%rd1, {}]", vector("%r1", of_side(1))),
         Kind::Sides => vector("%r1", of_side(0)),
-        Kind::Texels => vector(own, if has("v2") { 2 } else { 4 }),
+        Kind::Texels => vector(register, if has("v2") { 2 } else { 4 }),
         Kind::Elements => match ["v2", "v4", "v8"].iter().position(|word| has(word)) {
-            Some(power) => vector(own, 2 << power),
-            None => own.to_owned(),
+            Some(power) => vector(register, 2 << power),
+            None => register.to_owned(),
         },
-        _ if expected.predicate == Predicate::Required => format!("{own}|%p1"),
-        _ => own.to_owned(),
+        _ if expected.predicate == Predicate::Required => format!("{register}|%p1"),
+        _ => register.to_owned(),
     }
 }

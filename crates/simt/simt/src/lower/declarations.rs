@@ -1,4 +1,4 @@
-//! What a module may not declare, whichever of its kernels is asked for.
+//! Checks a module's declarations, independently of its kernels.
 
 use std::collections::{HashMap, HashSet};
 
@@ -10,15 +10,16 @@ use crate::layout::{MAX_CONSTANT, layout};
 
 type Checked = Result<(), LowerError>;
 
-/// The numbers of targets that there are: `sm_75`.
+/// The numbers of all targets, as in `sm_75`.
 const TARGETS: [u32; 33] = [
     10, 11, 12, 13, 20, 21, 30, 32, 35, 37, 50, 52, 53, 60, 61, 62, 70, 72, 75, 80, 86, 87, 88, 89, 90, 100, 101, 103,
     107, 110, 120, 121, 130,
 ];
-/// Other words of `.target`.
+/// Other options of `.target`.
 const OPTIONS: [&str; 4] = ["texmode_unified", "texmode_independent", "debug", "map_f64_to_f32"];
 
-/// Directives of functions: the name, whether only entries have them, and how many numbers they take.
+/// Directives of functions: the name, whether only kernels can have it, and the minimum and maximum number of
+/// arguments.
 const DIRECTIVES: [(&str, bool, [usize; 2]); 13] = [
     ("maxntid", true, [1, 3]),
     ("reqntid", true, [1, 3]),
@@ -35,16 +36,16 @@ const DIRECTIVES: [(&str, bool, [usize; 2]); 13] = [
     ("abi_preserve_control", false, [1, 1]),
 ];
 
-/// Checks the directives, names and variables of a module. `text` is what it was parsed from.
+/// Checks the directives, names and variables of a module. `text` is the source that the module was parsed from.
 ///
 /// # Errors
-/// The first [`LowerError`] when something is declared that does not exist, or twice.
+/// Returns the first [`LowerError`] when a declaration is duplicated or uses something that does not exist.
 pub fn check(module: &Module<'_>, text: &str) -> Checked {
     target(module, text)?;
     names(module)?;
     for variable in &module.variables {
         if matches!(variable.space, Space::Local | Space::Param | Space::Tex) {
-            return invalid(variable, "cannot be in this space at the module's scope");
+            return invalid(variable, "cannot be in this state space at module scope");
         }
         self::variable(variable)?;
         if let Some(init) = &variable.init {
@@ -55,13 +56,13 @@ pub fn check(module: &Module<'_>, text: &str) -> Checked {
     module.functions.iter().try_for_each(function)
 }
 
-/// Checks that the variables in constant memory fit together, used or not, in the order in which ptxas lays them out.
+/// Checks that all variables in constant memory, used or not, fit into it, in ptxas's layout order.
 fn constants(module: &Module<'_>) -> Checked {
     let is_constant = |variable: &&Variable<'_>| variable.space == Space::Const && variable.linkage != Linkage::Extern;
     let constants: Vec<_> = module.variables.iter().filter(is_constant).collect();
     let (mut used, mut first_over) = (0, None);
     for variable in &constants {
-        used = layout(variable)?.place_behind(used, variable)?.1;
+        used = layout(variable)?.place_after(used, variable)?.1;
         if used > MAX_CONSTANT {
             first_over = first_over.or(Some(variable));
         }
@@ -71,7 +72,7 @@ fn constants(module: &Module<'_>) -> Checked {
     };
     let names: Vec<_> = constants.iter().map(|constant| format!("`{}`", constant.name)).collect();
     let names = names.join(", ");
-    let message = format!("{used} bytes of constant memory ({names}): a module can have {MAX_CONSTANT}");
+    let message = format!("{used} bytes of constant memory ({names}): the maximum is {MAX_CONSTANT}");
     Err(LowerError::invalid(message, variable.at))
 }
 
@@ -98,17 +99,17 @@ fn target(module: &Module<'_>, text: &str) -> Checked {
         }
     }
     let (major, minor) = module.version;
-    // What is newer than this machine may be no different in what the module uses.
+    // Versions newer than the simulator's are accepted, because the features that the module uses may be unchanged.
     if !ptx::version::exists(module.version) && module.version < ptx::version::NEWEST {
         let first = module.target.first().map_or(0, |name| place(name) as usize);
         let at = text.get(..first).and_then(|head| head.rfind(".version"));
-        let message = format!("there is no PTX {major}.{minor}");
+        let message = format!("there is no PTX version {major}.{minor}");
         return Err(LowerError::invalid(message, at.unwrap_or_default() as At));
     }
     Ok(())
 }
 
-/// Refuses what is declared twice in the module's scope.
+/// Rejects duplicate declarations at module scope.
 fn names(module: &Module<'_>) -> Checked {
     let mut functions: HashMap<&str, &Function<'_>> = HashMap::new();
     for function in &module.functions {
@@ -123,7 +124,7 @@ fn names(module: &Module<'_>) -> Checked {
     for variable in &module.variables {
         let name = variable.name;
         if let Some(function) = functions.get(name) {
-            let message = format!("`{name}` is a function and a variable");
+            let message = format!("`{name}` is declared as a function and as a variable");
             return Err(LowerError::invalid(message, function.at.max(variable.at)));
         }
         let Some(known) = variables.insert(name, variable) else {
@@ -141,16 +142,17 @@ fn names(module: &Module<'_>) -> Checked {
     Ok(())
 }
 
-/// Refuses initial addresses of anything but global and constant variables, and functions.
+/// Rejects an initial address, unless it is the address of a global variable, a constant variable or a function.
 fn addresses(module: &Module<'_>, variable: &Variable<'_>, init: &Init<'_>) -> Checked {
     let is_known = |name: &str| {
-        let has_address = |own: &Variable<'_>| own.name == name && matches!(own.space, Space::Global | Space::Const);
-        let is_function = |own: &Function<'_>| own.name == name && !own.entry;
+        let has_address =
+            |target: &Variable<'_>| target.name == name && matches!(target.space, Space::Global | Space::Const);
+        let is_function = |function: &Function<'_>| function.name == name && !function.entry;
         module.variables.iter().any(has_address) || module.functions.iter().any(is_function)
     };
     match init.addresses().into_iter().find(|name| !is_known(name)) {
         None => Ok(()),
-        Some(name) => invalid(variable, &format!("cannot begin with the address of `{name}`")),
+        Some(name) => invalid(variable, &format!("cannot be initialized with the address of `{name}`")),
     }
 }
 
@@ -163,16 +165,16 @@ fn function(function: &Function<'_>) -> Checked {
                 if (*least..=*most).contains(&numbers.len())
                     && (function.entry == *entry || matches!(*name, "attribute" | "unified")) => {}
             _ => {
-                return refuse(format!("`{}` cannot have this directive .{name}", function.name));
+                return refuse(format!("`{}` cannot have the directive .{name}", function.name));
             }
         }
         if name.ends_with("ntid")
             && function.directives[..at].iter().any(|other| other.0 != *name && other.0.ends_with("ntid"))
         {
-            return refuse(format!("`{}` has .maxntid and .reqntid", function.name));
+            return refuse(format!("`{}` has both .maxntid and .reqntid", function.name));
         }
         if numbers.iter().any(|number| *number == 0 || *number > u64::from(u32::MAX)) {
-            return refuse(format!("the numbers of .{name} begin with 1"));
+            return refuse(format!("the numbers of .{name} must be between 1 and 2^32 - 1"));
         }
     }
     let mut known = HashSet::new();
@@ -183,10 +185,10 @@ fn function(function: &Function<'_>) -> Checked {
         match param.space {
             Space::Reg if !function.entry => continue,
             Space::Param => {}
-            _ => return invalid(param, "is a parameter and has to be in the .param space"),
+            _ => return invalid(param, "is a parameter and must be in the .param space"),
         }
         if param.vector > 1 || param.ty == "f16x2" {
-            return invalid(param, "is a vector, which parameters cannot be");
+            return invalid(param, "is a vector, but parameters cannot be vectors");
         }
         if function.entry && param.dims.iter().any(|dim| dim.unwrap_or(0) == 0) {
             return invalid(param, "has no elements");
@@ -204,11 +206,11 @@ fn invalid(variable: &Variable<'_>, what: &str) -> Checked {
     Err(LowerError::invalid(message, variable.at))
 }
 
-/// Refuses types that no variable in memory has.
+/// Rejects types that variables in memory cannot have.
 fn type_of(variable: &Variable<'_>) -> Checked {
     match variable.ty {
-        "pred" => invalid(variable, "is a predicate, which only registers are"),
-        "bf16" | "bf16x2" | "tf32" => invalid(variable, "has a type of instructions only: .b16 and .b32 hold it"),
+        "pred" => invalid(variable, "is a predicate, but only registers can be predicates"),
+        "bf16" | "bf16x2" | "tf32" => invalid(variable, "has a type that only instructions have: use .b16 or .b32"),
         _ => Ok(()),
     }
 }
@@ -216,7 +218,7 @@ fn type_of(variable: &Variable<'_>) -> Checked {
 /// Checks a variable of any scope.
 ///
 /// # Errors
-/// A [`LowerError`] when its type, its size or its initial value contradicts its space or itself.
+/// Returns a [`LowerError`] when the variable's type, size, state space and initial value do not match.
 pub(super) fn variable(variable: &Variable<'_>) -> Checked {
     type_of(variable)?;
     let element = type_bytes(variable.ty).unwrap_or(0);
@@ -225,10 +227,10 @@ pub(super) fn variable(variable: &Variable<'_>) -> Checked {
     }
     let is_extern = variable.linkage == Linkage::Extern;
     if variable.linkage == Linkage::Common && variable.space != Space::Global {
-        return invalid(variable, "is .common, and so has to be in the .global space");
+        return invalid(variable, "is .common and must be in the .global space");
     }
     if is_extern && variable.init.is_some() {
-        return invalid(variable, "is defined elsewhere, and has an initial value here");
+        return invalid(variable, "is .extern and cannot have an initial value");
     }
     let empty = |at: usize, dim: &Option<u64>| match dim {
         Some(0) => true,
@@ -248,7 +250,8 @@ pub(super) fn variable(variable: &Variable<'_>) -> Checked {
     }
 }
 
-/// Checks the shape and the types of an initial value of so many dimensions, with a vector in the innermost.
+/// Checks the shape and the types of an initial value with dimensions `dims`. If `vector`, the innermost elements are
+/// vectors.
 fn initial(variable: &Variable<'_>, init: &Init<'_>, dims: &[Option<u64>], vector: bool) -> Checked {
     let ty = variable.ty;
     let is_integer = ty.starts_with(['u', 's', 'b']);
@@ -261,15 +264,15 @@ fn initial(variable: &Variable<'_>, init: &Init<'_>, dims: &[Option<u64>], vecto
         },
         (Init::List(items), []) if vector => match items.len() == variable.vector as usize {
             true => lists(items, &[], false),
-            false => invalid(variable, "has vectors with another number of initial values"),
+            false => invalid(variable, "has vectors with a different number of initial values"),
         },
         (Init::List(_), []) | (_, [_, ..]) => invalid(variable, "and its initial value have different dimensions"),
-        _ if vector => invalid(variable, "is a vector, and its initial value is not"),
+        _ if vector => invalid(variable, "is a vector, but its initial value is not"),
         (Init::Number(Number::Integer(_)) | Init::Mask { .. }, []) if is_integer => Ok(()),
         (Init::Number(Number::F32(_) | Number::F64(_)), []) if matches!(ty, "f32" | "f64" | "b32" | "b64") => Ok(()),
         (Init::Address { .. }, []) if matches!(ty, "u32" | "u64" | "b32" | "b64" | "s32" | "s64") => Ok(()),
-        (Init::Number(Number::Integer(_)), []) => invalid(variable, "is no integer, and its initial value is one"),
-        (Init::Number(_), []) => invalid(variable, "does not hold its initial value, a floating-point number"),
+        (Init::Number(Number::Integer(_)), []) => invalid(variable, "is not an integer, but its initial value is"),
+        (Init::Number(_), []) => invalid(variable, "cannot hold its initial value, a floating-point number"),
         _ => invalid(variable, "cannot hold an address"),
     }
 }

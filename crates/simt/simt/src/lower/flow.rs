@@ -1,15 +1,15 @@
-//! Where the lanes that a branch separates reconverge: at its immediate post-dominator.
+//! Computes where diverged lanes reconverge: at the immediate post-dominator of the branch.
 //!
-//! The post-dominators of the instructions' graph, by Cooper, Harvey and Kennedy, "A Simple, Fast
-//! Dominance Algorithm" (2001), on the reversed graph of basic blocks, with one virtual exit.
+//! The algorithm is Cooper, Harvey and Kennedy, "A Simple, Fast Dominance Algorithm" (2001). It runs on the reversed
+//! graph of basic blocks, with one virtual exit.
 //!
-//! In a function that returns, an `exit` or a `trap` does not lead to the virtual exit. A lane that ends there does not
-//! reconverge with any lane, so the other lanes reconverge as if that path did not exist. (A GPU removes lanes that exit from
-//! its convergence barriers. Compilers write `exit` where they know that control never comes.)
+//! In a function that returns, an `exit` or a `trap` does not lead to the virtual exit. A lane that exits there does
+//! not reconverge with any lane, so the other lanes reconverge as if that path did not exist. (A GPU removes exited
+//! lanes from its convergence barriers. Compilers emit `exit` at points that control never reaches.)
 
 use crate::code::{Inst, NEVER, Op};
 
-/// Fills in `reconverge` of all branches.
+/// Sets `reconverge` of all branches.
 pub(super) fn reconverge(code: &mut [Inst]) {
     let graph = Graph::of(code);
     let post = graph.post_dominators();
@@ -29,9 +29,9 @@ pub(super) fn reconverge(code: &mut [Inst]) {
 }
 
 struct Graph {
-    /// Where each basic block begins.
+    /// The first instruction of each basic block.
     starts: Vec<usize>,
-    /// Successors of each; the virtual exit is `starts.len()`.
+    /// The successors of each block; the virtual exit is `starts.len()`.
     successors: Vec<Vec<usize>>,
 }
 
@@ -77,7 +77,7 @@ impl Graph {
         self.starts.get(block + 1).copied().unwrap_or(len)
     }
 
-    /// The immediate post-dominator of each block; `None` for those from which the exit cannot be reached.
+    /// Returns the immediate post-dominator of each block; `None` for blocks that cannot reach the exit.
     fn post_dominators(&self) -> Vec<Option<usize>> {
         let exit = self.starts.len();
         let mut predecessors = vec![Vec::new(); exit + 1];
@@ -86,7 +86,7 @@ impl Graph {
                 predecessors[*target].push(block);
             }
         }
-        // Post-order of the reversed graph, from the exit.
+        // The post-order of the reversed graph, starting at the exit.
         let mut order = Vec::with_capacity(exit + 1);
         let mut number = vec![None; exit + 1];
         let mut seen = vec![false; exit + 1];

@@ -1,4 +1,4 @@
-//! One function: its registers and variables, then its instructions in a row.
+//! Lowers one function: its registers and variables, then its instructions in order.
 
 mod expand;
 mod jump;
@@ -15,7 +15,7 @@ use crate::decode::{Context, decode};
 use crate::error::LowerError;
 use crate::layout::{Location, layout};
 
-/// Local memory that one frame may take (CUDA C++ Programming Guide, "Technical Specifications").
+/// The maximum local memory of a frame in bytes (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_FRAME: u32 = 512 * 1024;
 
 /// Lowers one function.
@@ -49,14 +49,14 @@ pub(super) fn lower<'m>(lowering: &mut Lowering<'m>, function: &'m Function<'m>)
     body.finish()
 }
 
-/// Where results and parameters lie in a frame that begins with them, and where they end.
+/// Returns the slots of results and parameters at the start of a frame, and the offset where they end.
 pub(super) fn slots(returns: &[Variable<'_>], params: &[Variable<'_>]) -> Result<(Signature, u32), LowerError> {
     let mut end = 0;
     let mut slots = |variables: &[Variable<'_>]| {
         let slot = |variable| {
             let shape = layout(variable)?;
-            let (at, behind) = shape.place_behind(end, variable)?;
-            end = behind;
+            let (at, next) = shape.place_after(end, variable)?;
+            end = next;
             let bytes = shape.small_bytes(variable)?;
             Ok(Slot { at, bytes })
         };
@@ -66,11 +66,11 @@ pub(super) fn slots(returns: &[Variable<'_>], params: &[Variable<'_>]) -> Result
     Ok((Signature { results, parameters }, end))
 }
 
-/// A jump whose target is a label that may come later.
+/// A jump whose label may be defined later.
 struct Jump<'m> {
-    /// The instruction.
+    /// The index of the jump instruction.
     pc: usize,
-    /// The labels, one for [`Op::Branch`].
+    /// The target labels; exactly one for [`Op::Branch`].
     labels: Vec<&'m str>,
     /// The number of enclosing scopes in which the labels have not been looked up yet.
     depth: usize,
@@ -81,11 +81,11 @@ struct Body<'l, 'm> {
     cx: Context<'l, 'm>,
     functions: &'l mut Functions<'m>,
     pointers: &'l mut Vec<Signature>,
-    /// Labels by scope; `None` until the label is reached.
+    /// The labels of each open scope, with their targets.
     labels: Vec<HashMap<&'m str, Target<'m>>>,
     jumps: Vec<Jump<'m>>,
     loc: Option<Loc>,
-    /// The function's results that it has in registers.
+    /// The function's results that are in registers.
     results: Vec<expand::RegisterParameter<'m>>,
 }
 
@@ -93,7 +93,7 @@ struct Body<'l, 'm> {
 enum Target<'m> {
     Pc(u32),
     List(Vec<&'m str>),
-    /// Functions, and results and parameters, of calls of an address.
+    /// The call targets of an indirect call: a list of functions, or a prototype with results and parameters.
     Functions(&'m [&'m str]),
     Prototype(&'m [Variable<'m>], &'m [Variable<'m>]),
 }
@@ -104,17 +104,17 @@ impl<'m> Body<'_, 'm> {
         self.name(variable, Location::Frame(at))
     }
 
-    /// Makes room for a variable in the frame, and gives its offset there.
+    /// Allocates a variable in the frame, and returns its offset.
     fn frame_offset(&mut self, variable: &Variable<'_>) -> Result<u32, LowerError> {
-        let (at, end) = layout(variable)?.place_behind(self.cx.func.frame_bytes, variable)?;
+        let (at, end) = layout(variable)?.place_after(self.cx.func.frame_bytes, variable)?;
         if end > MAX_FRAME {
-            return Err(LowerError::invalid("more local memory than a thread can have", variable.at));
+            return Err(LowerError::invalid("the function needs more local memory than a thread can have", variable.at));
         }
         self.cx.func.frame_bytes = end;
         Ok(at)
     }
 
-    /// Makes a variable known in the scope.
+    /// Declares a variable in the current scope.
     fn name(&mut self, variable: &'m Variable<'m>, place: Location) -> Result<(), LowerError> {
         self.cx.at = variable.at;
         self.is_new(variable.name, None)?;
@@ -125,7 +125,7 @@ impl<'m> Body<'_, 'm> {
 
     fn scope(&mut self, statements: &'m [Statement<'m>]) -> Result<(), LowerError> {
         let depth = self.labels.len() - 1;
-        // Labels of the scope are known to all of it, so that jumps resolve innermost first.
+        // Labels are visible in their whole scope, so jumps resolve to the innermost scope first.
         for statement in statements {
             match statement {
                 Statement::BranchTargets { label, targets, .. } => {
@@ -167,7 +167,7 @@ impl<'m> Body<'_, 'm> {
         Ok(())
     }
 
-    /// Refuses a name, or `count` numbered names, that the scope has declared already.
+    /// Rejects a name, or `count` numbered names, that the scope already declares.
     fn is_new(&mut self, name: &str, count: Option<u32>) -> Result<(), LowerError> {
         let scope = self.cx.scope();
         let twice = match count {
@@ -193,7 +193,7 @@ impl<'m> Body<'_, 'm> {
         match statement {
             Statement::Label { name, at } => {
                 let pc = self.cx.func.code.len() as u32;
-                if self.labels[depth].insert(name, Target::Pc(pc)).is_some() {
+                    return Err(LowerError::invalid(format!("label `{name}` is defined twice"), *at));
                     return Err(LowerError::invalid(format!("label `{name}` stands twice"), *at));
                 }
             }
@@ -246,14 +246,14 @@ impl<'m> Body<'_, 'm> {
         Ok(())
     }
 
-    /// Decodes an instruction that is one operation.
+    /// Decodes an instruction that becomes a single operation.
     fn decoded(&mut self, inst: &Instruction<'_>, guard: Option<Guard>) -> Result<(), LowerError> {
         let op = decode(inst, &mut self.cx)?;
         self.add(inst, guard, op);
         Ok(())
     }
 
-    /// Adds the operation of an instruction.
+    /// Appends the operation of an instruction.
     fn add(&mut self, inst: &Instruction<'_>, guard: Option<Guard>, op: Op) {
         self.push(guard, op, (inst.at, class(inst.opcode).unwrap_or(Class::Other)));
     }
@@ -267,7 +267,7 @@ impl<'m> Body<'_, 'm> {
     }
 
     fn finish(mut self) -> Result<Func, LowerError> {
-        let labels = self.labels.pop().expect("the function's own scope");
+        let labels = self.labels.pop().expect("the function's outermost scope is still open");
         self.resolve(0, &labels)?;
         let mut func = self.cx.func;
         func.frame_bytes = func.frame_bytes.next_multiple_of(16);

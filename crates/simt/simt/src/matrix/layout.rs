@@ -1,31 +1,31 @@
 //! Fragments: which lane holds which elements of a matrix, in which of its registers (PTX ISA §9.7.14, "Matrix
 //! Fragments").
 //!
-//! Of four lanes each, the group's number is a row and the lane's number in it a column. So a fragment is made of tiles
-//! of eight rows, in each of which a lane has the elements of one register, side by side.
+//! Lanes form groups of four: the group's number is the row, and the lane's number in the group is the column. So a
+//! fragment consists of tiles of eight rows. In each tile, a lane holds the adjacent elements of one register.
 
 use super::number::Element;
 use crate::regs::{LANES, Reg, Regs};
 
-/// The registers of a matrix, and the elements that lanes hold in them.
+/// The registers of a matrix, and the elements that each lane holds in them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fragment {
     /// The type of the elements.
     pub element: Element,
     /// The registers.
     pub registers: Box<[Reg]>,
-    /// The element's number in the matrix, row by row: of the first register for all its elements and all lanes, then
-    /// of the next.
+    /// The row-major index of each element in the matrix: for each register and each element in it, the indices of all
+    /// lanes.
     pub places: Box<[u16]>,
 }
 
 impl Fragment {
-    /// Elements in a register.
+    /// Returns the number of elements per register.
     pub(crate) fn packed(&self) -> usize {
         packed(self.element)
     }
 
-    /// Bits of the place of an element in its register, and of the lane.
+    /// Returns, for each element, its register, its bit offset in the register, its lane, and its index in the matrix.
     fn each(&self) -> impl Iterator<Item = (Reg, u32, usize, usize)> {
         let bits = self.element.bits();
         let packed = self.packed();
@@ -37,7 +37,7 @@ impl Fragment {
         })
     }
 
-    /// The elements of the matrix.
+    /// Reads the elements of the matrix.
     pub(super) fn gather(&self, regs: &Regs<'_>, elements: &mut [u64]) {
         let mask = u64::MAX >> (64 - self.element.bits());
         self.each().for_each(|(register, shift, lane, place)| {
@@ -55,40 +55,40 @@ impl Fragment {
     }
 }
 
-/// Elements of this type in a register.
+/// Returns the number of elements of this type per register.
 pub(crate) fn packed(element: Element) -> usize {
     (32 / element.bits()).max(1) as usize
 }
 
-/// How a fragment is laid out.
+/// The layout of a fragment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Layout {
-    /// An operand: elements along the products' sum are side by side in a register.
+    /// An operand: elements that are adjacent along k share a register.
     Operand {
-        /// Rows of a tile, of which each has registers of its own: 16 for A, 8 for B.
+        /// The rows of a tile, 16 for A and 8 for B. Each tile has separate registers.
         tile: usize,
     },
-    /// Sums: two neighbours of a row follow each other.
+    /// Sums: a lane holds two adjacent elements of a row.
     Sum,
-    /// An operand of `mma.m8n8k4` with `f16`, of four products; whether the lane's number chooses the row or column
-    /// that belongs to one product.
-    Quads { own_row: bool },
+    /// An operand of `mma.m8n8k4` with `f16`, for four products. With `row_per_lane`, each lane holds a row of A or a
+    /// column of B; otherwise each slot does.
+    Quads { row_per_lane: bool },
     /// The sums of `mma.m8n8k4` with `f16`.
     QuadSum,
 }
 
-/// The place of each element: of `slots` elements of a lane. The matrix has `rows` rows of `columns` elements: for an
-/// operand the rows are those of A or the columns of B, and the columns go along the sum.
+/// Returns the matrix index of each element, for `slots` elements per lane. The matrix has `rows` rows of `columns`
+/// elements. For an operand, the rows are rows of A or columns of B, and the columns are indexed by k.
 pub(crate) fn places(layout: Layout, element: Element, rows: usize, columns: usize, slots: usize) -> Box<[u16]> {
     let packed = packed(element);
     let place = |slot: usize, lane: usize| {
         let (group, member) = (lane / 4, lane % 4);
         let (row, column) = match layout {
             Layout::Operand { tile } => {
-                // In a tile of 16 rows, those 8 apart follow each other.
+                // In a tile of 16 rows, elements 8 rows apart are in consecutive registers.
                 let tile = rows.min(tile);
-                let (register, own) = (slot / packed, tile * columns / LANES / packed);
-                let (first, register) = (register / own * tile, register % own);
+                let (register, per_tile) = (slot / packed, tile * columns / LANES / packed);
+                let (first, register) = (register / per_tile * tile, register % per_tile);
                 let column = register / (tile / 8) * 4 * packed + member * packed;
                 let row = first + group + 8 * (register % (tile / 8));
                 (row, column + slot % packed)
@@ -101,11 +101,11 @@ pub(crate) fn places(layout: Layout, element: Element, rows: usize, columns: usi
                 (row, slot / 2 / half * 8 + 2 * member + slot % 2)
             }
             Layout::Quads { .. } | Layout::QuadSum => {
-                // A product belongs to four lanes of each half of the warp.
+                // Each product belongs to four lanes in each half of the warp.
                 let (quad, upper) = (group % 4, lane / 16 * 4);
                 let (row, column) = match layout {
-                    Layout::Quads { own_row: true } => (member + upper, slot),
-                    Layout::Quads { own_row: false } => (slot + upper, member),
+                    Layout::Quads { row_per_lane: true } => (member + upper, slot),
+                    Layout::Quads { row_per_lane: false } => (slot + upper, member),
                     _ if element == Element::F16 => (member + upper, slot),
                     _ => (member % 2 + (slot & 2) + upper, (slot & 4) + (member & 2) + slot % 2),
                 };

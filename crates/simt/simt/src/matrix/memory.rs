@@ -1,4 +1,4 @@
-//! Matrices in memory: `ldmatrix`, `stmatrix`, `wmma.load`, `wmma.store`; and `movmatrix`.
+//! Matrices in memory: `ldmatrix`, `stmatrix`, `wmma.load` and `wmma.store`. Also `movmatrix`.
 
 use super::layout::Fragment;
 use crate::memory::access::{Shape, check};
@@ -8,13 +8,13 @@ use crate::observe::AccessKind;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, R32, Reg, Regs};
 use crate::vectors::Portable;
 
-/// `ldmatrix`, `stmatrix`: matrices of eight rows of 16 bytes. Eight lanes after each other have the addresses of one
-/// matrix' rows.
+/// `ldmatrix`, `stmatrix`: matrices of eight rows of 16 bytes. Eight consecutive lanes hold the addresses of one
+/// matrix's rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rows {
     /// The address.
     pub address: Address,
-    /// Whether they are written to memory.
+    /// Whether the matrices are written to memory.
     pub stores: bool,
     /// `.trans`
     pub transposed: bool,
@@ -22,10 +22,10 @@ pub struct Rows {
     pub registers: Box<[R32]>,
 }
 
-/// Eight rows of eight elements.
+/// A matrix of eight rows of eight elements.
 type Small = [[u16; 8]; 8];
 
-/// The elements that lanes hold in a register: two of a row each.
+/// Returns the matrix in a register: each lane holds two elements of a row.
 fn held(words: &Lanes32) -> Small {
     let mut rows = [[0; 8]; 8];
     for (lane, word) in words.iter().enumerate() {
@@ -80,7 +80,7 @@ impl Rows {
     }
 }
 
-/// How far addresses lie behind those of their space.
+/// Returns the offset of the address's window relative to addresses of `region`.
 fn window(address: &Address, region: Region) -> u64 {
     match address.region {
         Region::Generic => region.window(),
@@ -116,26 +116,26 @@ impl Transpose {
     }
 }
 
-/// `wmma.load`, `wmma.store`: a matrix whose rows, or columns, lie so many elements apart. The address and that number
-/// are the same for all lanes.
+/// `wmma.load`, `wmma.store`: a matrix whose rows or columns are `stride` elements apart. All lanes have the same
+/// address and stride.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Tile {
     /// The address.
     pub address: Address,
-    /// Whether it is written to memory.
+    /// Whether the matrix is written to memory.
     pub stores: bool,
-    /// From one row, or column, to the next, in elements; all are side by side if `None`.
+    /// The distance between consecutive rows or columns, in elements; `None` if the matrix is contiguous.
     pub stride: Option<R32>,
-    /// The matrix as it is held: its lines follow each other in memory, or else the elements of a line do.
+    /// The fragment, whose lines are its rows.
     pub fragment: Fragment,
-    /// Elements of a line as it is held.
+    /// The number of elements in a line of the fragment.
     pub columns: usize,
-    /// The number of elements that are side by side in memory.
+    /// The number of consecutive elements in memory.
     pub consecutive: usize,
-    /// How many elements of the stride are one here: 32 single bits, else 1.
+    /// The divisor of the stride: 32 for single bits, otherwise 1.
     pub elements: u32,
-    /// Whether they are those of a line as it is held.
-    pub along_lines: bool,
+    /// Whether consecutive elements in memory belong to one line of the fragment.
+    pub is_line_major: bool,
 }
 
 impl Tile {
@@ -152,13 +152,13 @@ impl Tile {
         let stride = *stride;
         let bits = u64::from(self.fragment.element.bits());
         let packed = self.fragment.packed();
-        // Elements of a register that lie side by side in memory are accessed together.
-        let joined = if self.along_lines { packed } else { 1 };
+        // The elements of a register that are consecutive in memory are accessed together.
+        let joined = if self.is_line_major { packed } else { 1 };
         let bytes = (bits * joined as u64).div_ceil(8) as u32;
         let slots = self.fragment.places.chunks_exact(LANES).step_by(joined);
         let at = |place: u16, lane: usize| {
             let (line, column) = (usize::from(place) / self.columns, usize::from(place) % self.columns);
-            let (line, column) = match self.along_lines {
+            let (line, column) = match self.is_line_major {
                 true => (line, column),
                 false => (column, line),
             };
@@ -173,7 +173,7 @@ impl Tile {
             check(Portable, env, region, &lanes, shape).map_err(|fault| fault.shifted(window))?;
         }
         for (slot, at) in addresses.iter().enumerate() {
-            // Some fragments hold elements twice.
+            // Some fragments hold each element twice.
             if !addresses[..slot].contains(at) {
                 observe(&shape.access(region, ALL, at, None));
             }
@@ -185,7 +185,7 @@ impl Tile {
         Ok(())
     }
 
-    /// Moves some bytes of a register of all lanes, from bit `shift` on.
+    /// Moves `bytes` bytes between memory and a register of all lanes, from bit `shift` on.
     fn access(&self, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, bytes: u32, register: Reg, shift: u32) {
         let mask = u64::MAX >> (64 - 8 * bytes);
         for (lane, at) in at.iter().enumerate() {

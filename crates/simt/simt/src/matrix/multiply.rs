@@ -1,4 +1,4 @@
-//! Products of matrices, with the precision of an H200's tensor cores.
+//! Matrix products, with the precision of an H200's tensor cores.
 
 use super::layout::Fragment;
 use super::number::{Adder, Element, Line, Number, Sum};
@@ -6,47 +6,47 @@ use super::sparse::Metadata;
 use crate::alu::float::fused_multiply_add;
 use crate::regs::Regs;
 
-/// The rows, columns and length of a product, and how it is computed.
+/// The sides of a product, and how it is computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Product {
-    /// Rows of A and of the sums.
+    /// The number of rows of A and of the sums.
     pub m: usize,
-    /// Columns of B and of the sums.
+    /// The number of columns of B and of the sums.
     pub n: usize,
-    /// Elements of a row of A that are multiplied with those of a column of B; half of them, if A is sparse.
+    /// The number of elements in a row of A. In a column of B it is the same, or twice as many if A is sparse.
     pub k: usize,
-    /// Products side by side: those of `m8n8k4` with `f16` are four.
+    /// The number of products in one instruction: four for `m8n8k4` with `f16`.
     pub count: usize,
-    /// The type of A's elements.
+    /// The element type of A.
     pub a: Element,
-    /// The type of B's.
+    /// The element type of B.
     pub b: Element,
-    /// The type of the accumulator's.
+    /// The element type of the accumulator.
     pub c: Element,
-    /// The type of the sums.
+    /// The element type of the sums.
     pub d: Element,
-    /// What is done with them.
+    /// How the sums are computed.
     pub arithmetic: Arithmetic,
 }
 
 /// How sums are computed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Arithmetic {
-    /// Floating-point numbers, so many elements of a row in a step that rounds.
+    /// Floating-point numbers, rounded after each step of `step` elements.
     Float {
-        /// How many; the whole row at most.
+        /// The number of elements of a row in a step; at most the whole row.
         step: usize,
     },
-    /// `mma.sync` of numbers of 8 bits: first the elements 0 and 1 of each four, then with that sum the others, at last
-    /// the accumulator.
+    /// `mma.sync` of 8-bit numbers, in this order: elements 0 and 1 of each four, then elements 2 and 3, then the
+    /// accumulator.
     TwoSteps,
-    /// `wgmma` of numbers of 8 bits: one step with 13 places behind the point, which is as many as an `f32` then has.
+    /// `wgmma` of 8-bit numbers: a single step with 13 fraction bits. The resulting `f32` also keeps 13 fraction bits.
     Short,
-    /// `mma.m8n8k4` of `f16`, for which an H200 has no tensor cores: operations of `f32`.
+    /// `mma.m8n8k4` of `f16`, which an H200's tensor cores do not support: emulated with `f32` operations.
     Emulated,
-    /// A chain of fused operations of `f64`, from the first element to the last.
+    /// A chain of fused `f64` operations, from the first element to the last.
     Double,
-    /// Integers, which wrap around or saturate.
+    /// Integers that wrap around or saturate.
     Integer {
         /// `.satfinite`
         saturates: bool,
@@ -58,7 +58,7 @@ pub enum Arithmetic {
     },
 }
 
-/// Places behind the point of a sum's largest term.
+/// The number of fraction bits of a sum's largest term.
 const PLACES: u32 = 25;
 const SHORT_PLACES: u32 = 13;
 
@@ -70,25 +70,25 @@ pub(crate) type AddProduct = fn(&Product, &[u64], &[u64], &mut [u64], Option<&[u
 pub struct Multiply {
     /// The product.
     pub product: Product,
-    /// The registers of A, row by row.
+    /// The registers of A, row-major.
     pub a: Fragment,
-    /// The registers of B, column by column.
+    /// The registers of B, column-major.
     pub b: Fragment,
     /// The accumulator.
     pub c: Fragment,
     /// The sums.
     pub d: Fragment,
-    /// Which elements of a sparse A are there.
+    /// The positions of the stored elements of a sparse A.
     pub sparse: Option<Metadata>,
 }
 
 impl Multiply {
-    /// The length of a column of B.
+    /// Returns the length of a column of B.
     fn dense(&self) -> usize {
         self.product.k * if self.sparse.is_some() { 2 } else { 1 }
     }
 
-    /// The elements of A, of B and of the accumulator.
+    /// Returns the elements of A, of B and of the accumulator.
     fn operands(&self, regs: &Regs<'_>) -> [Vec<u64>; 3] {
         let Product { m, n, k, count, .. } = self.product;
         let all = [(&self.a, m * k), (&self.b, n * self.dense()), (&self.c, m * n)];
@@ -113,7 +113,8 @@ impl Multiply {
         self.d.scatter(regs, &c);
     }
 
-    /// In registers that hold ones in the place of bits that are not known, makes ones of the sums that are not.
+    /// Propagates unknown bits, which the registers hold as ones: sets each sum to all ones if it depends on an unknown
+    /// bit.
     pub fn spread(&self, regs: &mut Regs<'_>) {
         let Product { m, n, k, .. } = self.product;
         let [a, b, mut c] = self.operands(regs);
@@ -133,8 +134,8 @@ impl Multiply {
 }
 
 impl Product {
-    /// Adds the product of A, row by row, and B, column by column, to `c`. For a sparse A, `chosen` has the columns of
-    /// its elements.
+    /// Adds the product of A (row-major) and B (column-major) to `c`. For a sparse A, `chosen` has the columns of its
+    /// elements.
     #[inline(always)]
     pub fn add(&self, a: &[u64], b: &[u64], c: &mut [u64], chosen: Option<&[u16]>) {
         match self.arithmetic {
@@ -143,16 +144,16 @@ impl Product {
                     Arithmetic::TwoSteps => element.number_as_half(bits),
                     _ => element.number(bits),
                 };
-                // Beyond the end of an operand, a tile has zeros: there is little to do for them.
+                // A tile has zeros beyond the end of an operand, so lines of zeros take a shortcut.
                 let numbers = |element: Element, all: &[u64]| -> (Vec<Number>, Vec<Line>) {
                     let mut numbers = Vec::with_capacity(all.len());
-                    let lines = all.chunks(self.k).map(|own| {
+                    let lines = all.chunks(self.k).map(|line| {
                         let first = numbers.len();
-                        if own.iter().all(|bits| *bits == 0) {
-                            numbers.resize(first + own.len(), Number::ZERO);
+                        if line.iter().all(|bits| *bits == 0) {
+                            numbers.resize(first + line.len(), Number::ZERO);
                             return Line::Zero;
                         }
-                        numbers.extend(own.iter().map(|bits| number(element, *bits)));
+                        numbers.extend(line.iter().map(|bits| number(element, *bits)));
                         Line::of(&numbers[first..])
                     });
                     let lines = lines.collect();
@@ -164,7 +165,8 @@ impl Product {
                 }
                 for ((a, row), c) in a.chunks(self.k).zip(rows).zip(c.chunks_mut(self.n)) {
                     for ((b, column), c) in b.chunks(self.k).zip(&columns).zip(c) {
-                        // Where all products are zero, one of them says as much, and none for a sum of zero.
+                        // If all products are zero, a single product gives the same sum. If the sum is zero too,
+                        // nothing is computed.
                         let is_zero = row.is_zero_with(*column);
                         let most = if is_zero { 1 } else { self.k };
                         if !is_zero || *c != 0 {
@@ -224,7 +226,7 @@ impl Product {
         }
     }
 
-    /// A sum in the order of the instructions that `ptxas` makes.
+    /// Computes a sum in the order of the instructions that `ptxas` emits.
     fn emulated(&self, a: &[u64], b: &[u64], c: u64) -> u64 {
         let product = |at: usize, sum: f32| self.a.float(a[at]).mul_add(self.b.float(b[at]), sum);
         let c = self.c.float(c);
@@ -250,7 +252,7 @@ impl Product {
                 let mut sum = Number::ZERO;
                 let mut bits = 0;
                 for first in [0, 2] {
-                    // The elements of one register, of which each step takes two.
+                    // Each step uses two of the four elements of a register.
                     let step = |all: &[Number]| -> Vec<Number> {
                         all.chunks(4).flat_map(|four| four[first..first + 2].to_vec()).collect()
                     };
@@ -264,7 +266,7 @@ impl Product {
                     Arithmetic::Float { step } => step.min(self.k),
                     _ => self.k,
                 };
-                // An `f32` accumulator is rounded as such, towards zero, before it becomes an `f16` sum.
+                // With an `f32` accumulator, an `f16` sum is first rounded toward zero to `f32`.
                 let between = if self.c == Element::F32 { self.c } else { self.d };
                 let (mut bits, mut of) = (c, self.c);
                 for (a, b) in a.chunks(step).zip(b.chunks(step)) {

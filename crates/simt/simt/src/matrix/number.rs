@@ -1,4 +1,4 @@
-//! The elements of matrices: their formats, and the sums of products that tensor cores form of them.
+//! The elements of matrices: their formats, and the sums of products that tensor cores compute.
 
 use std::array::from_fn;
 
@@ -13,11 +13,11 @@ pub enum Element {
     F64,
     E4m3,
     E5m2,
-    /// `s4`, `s8`, `s32`: so many bits.
+    /// `s4`, `s8`, `s32`: the number of bits.
     Signed(u32),
-    /// `u4`, `u8`: so many bits.
+    /// `u4`, `u8`: the number of bits.
     Unsigned(u32),
-    /// 32 elements of one bit.
+    /// 32 single-bit elements.
     Bits,
 }
 
@@ -42,7 +42,7 @@ impl Element {
         })
     }
 
-    /// Bits that it takes in a register and in memory.
+    /// Returns the number of bits of an element in a register and in memory.
     pub(crate) fn bits(self) -> u32 {
         match self {
             Self::F64 => 64,
@@ -53,7 +53,7 @@ impl Element {
         }
     }
 
-    /// The number of an integer.
+    /// Returns the value of an integer.
     pub(super) fn integer(self, bits: u64) -> i64 {
         match self {
             Self::Signed(width) => (bits << (64 - width)).cast_signed() >> (64 - width),
@@ -61,7 +61,7 @@ impl Element {
         }
     }
 
-    /// Bits of the exponent, bits of the fraction, and bits below it that tensor cores ignore.
+    /// Returns the number of exponent bits, of fraction bits, and of lower bits that tensor cores ignore.
     fn format(self) -> (u32, u32, u32) {
         match self {
             Self::F16 => (5, 10, 0),
@@ -73,13 +73,13 @@ impl Element {
         }
     }
 
-    /// Bits of the fraction that a number has.
+    /// Returns the number of fraction bits.
     fn fraction(self) -> u32 {
         self.format().1
     }
 
-    /// The parts of a number as it is in an `f16`, in which `mma.sync` multiplies numbers of 8 bits: the smallest of
-    /// `e4m3` are subnormal there only.
+    /// Returns the parts of a number after conversion to `f16`, in which `mma.sync` multiplies 8-bit numbers. The
+    /// smallest `e4m3` numbers are subnormal in `e4m3` but normal in `f16`.
     pub(super) fn number_as_half(self, bits: u64) -> Number {
         match self {
             Self::E4m3 => self.number(bits).normalized(self.fraction()),
@@ -87,7 +87,7 @@ impl Element {
         }
     }
 
-    /// The parts of a floating-point number of up to 32 bits.
+    /// Returns the parts of a floating-point number of up to 32 bits.
     #[inline(always)]
     pub(super) fn number(self, bits: u64) -> Number {
         let (exponent, fraction, ignored) = self.format();
@@ -109,7 +109,7 @@ impl Element {
         }
     }
 
-    /// A number of this type, `f16` or `f32`.
+    /// Returns the value of a number of this type, `f16` or `f32`.
     pub(super) fn float(self, bits: u64) -> f32 {
         match self {
             Self::F16 => half::f16::from_bits(bits as u16).into(),
@@ -117,7 +117,7 @@ impl Element {
         }
     }
 
-    /// The bits of a number in this type, `f16` or `f32`, to the nearest even.
+    /// Returns the bits of a number in this type, `f16` or `f32`, rounded to nearest even.
     pub(super) fn bits_of(self, number: f32) -> u64 {
         match self {
             _ if number.is_nan() => u64::MAX >> (65 - self.bits()),
@@ -126,7 +126,7 @@ impl Element {
         }
     }
 
-    /// The bits of a sum in this type, `f16` or `f32`: rounded to the nearest even `f16`, or towards zero to an `f32`.
+    /// Returns the bits of a sum in this type: rounded to the nearest even `f16`, or toward zero to an `f32`.
     pub(super) fn rounded(self, sum: Sum) -> u64 {
         let (exponent_bits, fraction, _) = self.format();
         let infinity = ((1 << exponent_bits) - 1) << fraction;
@@ -153,10 +153,10 @@ impl Element {
             whole += u64::from(rest > half || rest == half && whole & 1 == 1);
         }
         if whole == 0 {
-            // Zero is positive, even where a negative sum became zero.
+            // Zero is positive, even if a negative sum is rounded to zero.
             return 0;
         }
-        // A significand of a whole bit more carries into the exponent.
+        // If rounding lengthens the significand by a bit, the carry increments the exponent.
         let encoded = match whole >> fraction {
             0 => whole,
             _ => (((exponent + bias - 1) as u64) << fraction) + whole,
@@ -168,7 +168,7 @@ impl Element {
 impl Number {
     pub(super) const ZERO: Self = Self { significand: 0, exponent: ZERO };
 
-    /// This number, whose fraction has so many bits, where its format has all exponents: none is subnormal.
+    /// Normalizes a subnormal number with `fraction` fraction bits, for a format that can represent its exponent.
     pub(super) fn normalized(self, fraction: u32) -> Self {
         match self.significand.unsigned_abs().checked_ilog2() {
             Some(highest) if highest < fraction => {
@@ -180,45 +180,45 @@ impl Number {
     }
 }
 
-/// A floating-point number: `significand` units of its last place. The exponent is that of the highest place that a
-/// number of its format has, of a subnormal one too.
+/// A floating-point number: `significand` units in the last place. The exponent is that of the format's leading
+/// significand bit, also for a subnormal number.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Number {
     pub(super) significand: i32,
     exponent: i32,
 }
 
-/// The exponent of zero: whatever it is added to remains below that of any other number.
+/// The exponent of zero: even after another exponent is added, it stays below the exponent of any other number.
 const ZERO: i32 = -1 << 16;
 const INFINITY: i32 = 1 << 20;
 const NAN: i32 = 1 << 24;
 
-/// What the numbers of a row or column are.
+/// The kind of numbers in a row or column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Line {
-    /// All zero, as where an operand ends within a tile.
+    /// All numbers are zero, for example beyond the end of an operand within a tile.
     Zero,
     Finite,
-    /// An infinity or a NaN is among them.
+    /// At least one number is infinite or NaN.
     Special,
 }
 
 impl Line {
     pub(super) fn of(numbers: &[Number]) -> Self {
-        match numbers.iter().map(|own| own.exponent).max() {
+        match numbers.iter().map(|number| number.exponent).max() {
             None | Some(ZERO) => Self::Zero,
             Some(most) if most > INFINITY / 2 => Self::Special,
             Some(_) => Self::Finite,
         }
     }
 
-    /// Whether all products of this line's numbers with the other's are zero.
+    /// Returns whether all products of the numbers in both lines are zero.
     pub(super) fn is_zero_with(self, other: Self) -> bool {
         (self == Self::Zero && other != Self::Special) || (other == Self::Zero && self != Self::Special)
     }
 }
 
-/// A sum before it is rounded.
+/// A sum before rounding.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Sum {
     Nan,
@@ -232,11 +232,12 @@ pub(super) enum Sum {
     },
 }
 
-/// The types of a product's operands and of the sum, and how many bits of a term behind its point are added.
+/// The types of a product's operands and of the sum, and the number of fraction bits of a term that are added.
 ///
 /// Measured on an H200 (driver 580.159): all products of one step are added together with the accumulator. Each product
-/// is exact. Let E be the largest exponent of all terms, where a product's exponent is the sum of its factors': the
-/// magnitude of each is cut to a multiple of 2^(E - `places`), and those are added exactly.
+/// is exact. Let E be the largest exponent of all terms, where a product's exponent is the sum of its factors'
+/// exponents. The magnitude of each term is truncated to a multiple of 2^(E - `places`), and the truncated terms are
+/// added exactly.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Adder {
     pub(super) a: Element,
@@ -245,14 +246,15 @@ pub(super) struct Adder {
     pub(super) places: u32,
 }
 
-/// Terms that are added beside each other, as vector instructions do.
+/// The number of terms that are added in parallel by vector instructions.
 const LANES: usize = 8;
 
 impl Adder {
-    /// The sum of `c` and the products of `a` and `b`.
+    /// Returns the sum of `c` and the products of `a` and `b`.
     ///
-    /// Nothing overflows: a product of significands with the places behind its point has `places` + 2 bits, 27 at most, and a
-    /// lane adds at most 16 of them. The operations wrap around because vector instructions do not check.
+    /// The sum cannot overflow: a product of significands, including its fraction bits, has `places` + 2 bits, at most
+    /// 27. A lane adds at most 16 products. The operations wrap around because vector instructions do not check for
+    /// overflow.
     #[inline(always)]
     pub(super) fn sum(&self, a: &[Number], b: &[Number], c: Number) -> Sum {
         let exponent = |a: Number, b: Number| a.exponent.wrapping_add(b.exponent);
@@ -282,20 +284,20 @@ impl Adder {
         for (a, b) in a_rest.iter().zip(b_rest) {
             total += i64::from(term(*a, *b));
         }
-        let own = i64::from(c.significand) << self.places;
-        let down = (most - c.exponent + self.c.fraction() as i32).min(63);
-        Sum::Finite { total: total + cut(own, down), unit: most - self.places as i32 }
+        let accumulator = i64::from(c.significand) << self.places;
+        let shift = (most - c.exponent + self.c.fraction() as i32).min(63);
+        Sum::Finite { total: total + cut(accumulator, shift), unit: most - self.places as i32 }
     }
 }
 
-/// A number divided by a power of two, towards zero.
+/// Divides a number by a power of two, rounding toward zero.
 #[inline(always)]
-fn cut(number: i64, down: i32) -> i64 {
+fn cut(number: i64, shift: i32) -> i64 {
     let sign = number >> 63;
-    (((number ^ sign) - sign) >> down ^ sign) - sign
+    (((number ^ sign) - sign) >> shift ^ sign) - sign
 }
 
-/// The sum if there is an infinity or a NaN among the factors.
+/// Returns the sum if a factor is infinite or NaN.
 #[cold]
 fn special(a: &[Number], b: &[Number], c: Number) -> Sum {
     let mut infinities = [false; 2];

@@ -1,5 +1,5 @@
-//! Sparse matrices: of each chunk of a row of A half the elements are there, and metadata says which (PTX ISA
-//! §9.7.14.6). Which lanes hold the metadata was compared with an H200's.
+//! Sparse matrices: each chunk of a row of A stores half of its elements, and metadata gives their positions (PTX ISA
+//! §9.7.14.6). The lanes that hold the metadata are the same as on an H200.
 
 use super::number::Element;
 use crate::regs::{R32, Regs};
@@ -9,13 +9,13 @@ use crate::regs::{R32, Regs};
 pub struct Metadata {
     /// The register: four bits for each chunk, two for each index.
     pub register: R32,
-    /// Of each four lanes, the first that gives metadata.
+    /// The first lane, of each group of four, that provides metadata.
     pub first: usize,
     /// The type of A's elements.
     pub element: Element,
 }
 
-/// Of a chunk the elements that are there, and how many of them have one index together.
+/// Returns the number of stored elements in a chunk, and the number of elements that share an index.
 fn chunk(element: Element) -> (usize, usize) {
     match element.bits() {
         32 => (1, 1),
@@ -25,7 +25,7 @@ fn chunk(element: Element) -> (usize, usize) {
 }
 
 impl Metadata {
-    /// The metadata that a selector chooses; `None` if there is no such selector for rows of so many elements.
+    /// Returns the metadata for a selector; `None` if rows of `k` elements do not have this selector.
     pub(crate) fn new(register: R32, selector: usize, element: Element, k: usize) -> Option<Self> {
         let chunks = k / chunk(element).0;
         let lanes = chunks / 4;
@@ -33,7 +33,7 @@ impl Metadata {
         (first + lanes <= 4).then_some(Self { register, first, element })
     }
 
-    /// The columns of the elements of A, `m` rows of `k`.
+    /// Returns the columns of the elements of A, which has `m` rows of `k` stored elements.
     pub(super) fn columns(&self, regs: &Regs<'_>, m: usize, k: usize) -> Vec<u16> {
         let words = regs.get32(self.register);
         let (present, together) = chunk(self.element);
@@ -46,7 +46,7 @@ impl Metadata {
             };
             let indices = words[group + self.first + lane] >> (4 * nibble);
             let index = (indices >> (2 * (at / together)) & 3) as usize;
-            // One element of two has the index 0 or 2.
+            // With one stored element of two, the index is 0 or 2.
             let index = if present == 1 { index / 2 } else { index };
             (chunk * 2 * present + index * together + at % together) as u16
         };

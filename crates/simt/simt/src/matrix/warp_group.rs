@@ -1,6 +1,6 @@
-//! `wgmma.mma_async`: products of four warps together, whose operands lie in shared memory (PTX ISA §9.7.15).
+//! `wgmma.mma_async`: products of a warpgroup (four warps), with operands in shared memory (PTX ISA §9.7.15).
 //!
-//! Each warp forms the 16 rows that it holds.
+//! Each warp computes the 16 rows that it holds.
 
 use std::ops::Range;
 
@@ -17,21 +17,21 @@ use crate::regs::{ALL, Pred, R64};
 pub struct GroupMultiply {
     /// The product of one warp.
     pub product: Product,
-    /// A.
+    /// The operand A.
     pub a: Operand,
-    /// B, which lies in shared memory.
+    /// The operand B, which is in shared memory.
     pub b: SharedOperand,
-    /// The accumulator, which gets the sums.
+    /// The accumulator, which also receives the sums.
     pub d: Fragment,
-    /// Whether the accumulator is added, where the predicate (or its opposite, if negated) holds.
+    /// The predicate that enables adding the accumulator, and whether the predicate is negated.
     pub scale_d: (Pred, bool),
-    /// Whether A's and B's elements change their sign.
+    /// Whether the elements of A and of B are negated.
     pub negated: [bool; 2],
-    /// Which elements of a sparse A are there.
+    /// The positions of the stored elements of a sparse A.
     pub sparse: Option<Metadata>,
 }
 
-/// The A of a product.
+/// The operand A of a product.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand {
     /// In registers.
@@ -45,14 +45,14 @@ pub enum Operand {
 pub struct SharedOperand {
     /// The register of the matrix descriptor.
     pub descriptor: R64,
-    /// Whether the elements along the sum lie behind each other; else those of a row of A or a column of B do not.
+    /// Whether the matrix is transposed in memory. If not, the elements of a row of A or a column of B are contiguous.
     pub transposed: bool,
 }
 
-/// Bytes of a row of an operand; the B of a sparse A has twice as many.
+/// Bytes per row of an operand; the B of a sparse A has twice as many.
 const ROW: usize = 32;
 
-/// Bytes that lie together however the matrix does.
+/// The number of bytes that are contiguous in every layout.
 const CHUNK: u64 = 16;
 
 /// A matrix descriptor (PTX ISA §9.7.15.5.1.2.2).
@@ -61,11 +61,11 @@ struct Descriptor {
     start: u64,
     /// The leading dimension's byte offset.
     leading: u64,
-    /// The stride dimension's.
+    /// The stride dimension's byte offset.
     stride: u64,
-    /// Rows of 128 bytes that the swizzle's pattern begins behind its usual place.
+    /// The offset of the swizzle pattern's start, in rows of 128 bytes.
     base: u64,
-    /// Bytes of a row of the swizzle's pattern; 16 without one.
+    /// Bytes per row of the swizzle pattern; 16 without swizzling.
     width: u64,
 }
 
@@ -81,11 +81,11 @@ impl Descriptor {
         }
     }
 
-    /// The address of byte `column` of row `row`; of a `transposed` matrix, of two bytes.
+    /// Returns the address of byte `column` of row `row`. In a `transposed` matrix, each element has two bytes.
     fn address(&self, row: u64, column: u64, transposed: bool) -> u64 {
         let Self { width, .. } = *self;
-        // Lines of `width` bytes, of which eight are a block.
-        let (line, along) = match transposed {
+        // Eight lines of `width` bytes form a block.
+        let (line, position) = match transposed {
             false => (row, column),
             true => (column / 2, row * 2),
         };
@@ -93,15 +93,15 @@ impl Descriptor {
             (16, true) => (self.stride, self.leading),
             _ => (self.leading, self.stride),
         };
-        let at = self.start + line % 8 * width + line / 8 * block + along / width * chunk + along % width;
-        // A pattern of so many lines of 128 bytes exchanges chunks of 16.
+        let at = self.start + line % 8 * width + line / 8 * block + position / width * chunk + position % width;
+        // The swizzle pattern spans `width / 16` lines of 128 bytes and permutes their 16-byte chunks.
         let pattern = (at >> 7).wrapping_sub(self.base) & (width / 16 - 1);
         at ^ pattern << 4
     }
 }
 
 impl SharedOperand {
-    /// The elements of rows of so many bytes.
+    /// Returns the elements of `rows`, which have `row_bytes` bytes each.
     fn fetch(
         self,
         env: &mut Env<'_, '_>,
@@ -115,15 +115,15 @@ impl SharedOperand {
         let size = (element.bits() / 8) as usize;
         let (first, columns) = (rows.start, row_bytes / size);
         let mut elements = vec![0; rows.len() * columns];
-        // What is read of shared memory, where somebody watches.
+        // The chunks read from shared memory, recorded only for an observer.
         let mut chunks = Vec::new();
-        // Elements of a chunk lie behind each other in a row, or one below the other in a column.
+        // A chunk holds consecutive elements of a row, or of a column if the matrix is transposed.
         let each = CHUNK as usize / size;
-        let [down, along] = if self.transposed { [each, 1] } else { [1, each] };
+        let [row_step, column_step] = if self.transposed { [each, 1] } else { [1, each] };
         let address =
             |row: usize, column: usize| descriptor.address(row as u64, (column * size) as u64, self.transposed);
-        for row in rows.clone().step_by(down) {
-            for column in (0..columns).step_by(along) {
+        for row in rows.clone().step_by(row_step) {
+            for column in (0..columns).step_by(column_step) {
                 let begin = address(row, column);
                 if begin + CHUNK > space_bytes {
                     let all = rows.flat_map(|row| (0..columns).map(move |column| (row, column)));
@@ -154,11 +154,11 @@ impl SharedOperand {
         chunks.sort_unstable();
         chunks.dedup();
         let rank = env.cluster.rank;
-        let reads = chunks.chunk_by(|one, next| one + 1 == *next).map(|own| Issue {
+        let reads = chunks.chunk_by(|one, next| one + 1 == *next).map(|run| Issue {
             lane: 0,
-            from: Some(Place::Shared(rank, own[0] * CHUNK)),
+            from: Some(Place::Shared(rank, run[0] * CHUNK)),
             to: None,
-            bytes: (own.len() as u64 * CHUNK) as u32,
+            bytes: (run.len() as u64 * CHUNK) as u32,
             mbarrier: None,
             tensor: None,
         });
@@ -186,8 +186,8 @@ impl GroupMultiply {
         let mut b = self.b.fetch(env, self.product.b, 0..n, row_bytes)?;
         let (first, warps) = (warp / 4 * 4, env.cluster.block_warps());
         if first + 4 > warps {
-            let there = warps - first;
-            let words = format!("a product of a warp group, of which {there} of 4 warps are there");
+            let present = warps - first;
+            let words = format!("a warpgroup product with only {present} of 4 warps");
             return Err(AccessFault::in_words(0, 0, words));
         }
         let signs = [(&mut a, self.product.a), (&mut b, self.product.b)];

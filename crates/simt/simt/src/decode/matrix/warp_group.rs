@@ -1,4 +1,4 @@
-//! Products of four warps.
+//! Products of warpgroups (four warps).
 
 use ptx::ast::Operand;
 use simt_isa::{Expected, Kind};
@@ -11,7 +11,7 @@ use crate::matrix::warp_group::{GroupMultiply, Operand as GroupOperand, SharedOp
 
 impl Decoder<'_, '_, '_> {
     /// `wgmma.mma_async.sync.aligned.shape.dtype.atype.btype d, a, b-desc, scale-d{, imm-scale-a, imm-scale-b{,
-    /// imm-trans-a}{, imm-trans-b}}`; behind `b-desc` of `.sp` the metadata and its selector
+    /// imm-trans-a}{, imm-trans-b}}`; for `.sp`, the metadata and its selector follow `b-desc`.
     pub(super) fn wgmma(&mut self) -> Decoded<GroupMultiply> {
         let [m, n, k] = self.sides()?;
         let [d, a, b]: [Element; 3] = self.types().try_into().map_err(|_| self.unsupported_form())?;
@@ -36,7 +36,7 @@ impl Decoder<'_, '_, '_> {
         if rest.len() != wanted {
             return Err(self.operand_count(self.operands.len() - rest.len() + wanted));
         }
-        let rest: Vec<u64> = rest.iter().map(|own| self.number(own)).collect::<Decoded<_>>()?;
+        let rest: Vec<u64> = rest.iter().map(|operand| self.number(operand)).collect::<Decoded<_>>()?;
         let mut negated = [false; 2];
         for (at, value) in rest.iter().enumerate() {
             match (at, *value) {
@@ -61,7 +61,7 @@ impl Decoder<'_, '_, '_> {
         };
         self.check(Expected::read(Kind::Of("pred")), Some("pred"), scale)?;
         let sums = self.result(to, Layout::Sum, d, [m / 4, n, 1])?;
-        // The products are added to what they hold.
+        // The products are added to the destination, so the instruction also reads it.
         self.found.reads.extend(&sums.registers);
         Ok(GroupMultiply {
             product: self.product([m / 4, n, k], [d, a, b, d]),

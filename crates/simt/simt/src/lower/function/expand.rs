@@ -1,7 +1,7 @@
-//! Instructions that become several operations: calls with registers for parameters, `mov` of vectors, operands that are a
-//! register and a number, and `shfl` and `vote` of before Volta.
+//! Instructions that become several operations: calls with register parameters, `mov` of vectors, operands that add a
+//! number to a register, and the `shfl` and `vote` instructions used before Volta.
 //!
-//! The operations are decoded from instructions that are made here. Their names begin with `#`, as none does in PTX.
+//! This module generates instructions and decodes them. Generated names begin with `#`, which no PTX name does.
 
 use ptx::ast::{AddressBase, Function, Guard as NamedGuard, Instruction, Number, Operand, Space, Span, Variable};
 
@@ -18,19 +18,19 @@ const SPECIAL_VECTORS: [(&str, [&str; 3]); 4] = [
     ("%nctaid", ["%nctaid.x", "%nctaid.y", "%nctaid.z"]),
 ];
 
-/// A parameter or result of a call that is not in a `.param` variable, and its place in the frame.
+/// A parameter or result of a call that is not in a `.param` variable, and its location in the frame.
 pub(super) struct RegisterParameter<'i> {
     ty: &'i str,
     vector: u32,
-    /// The name of the place.
+    /// The name of the location.
     place: String,
-    /// The register, or the number.
+    /// The register or the number.
     operand: Operand<'i>,
 }
 
 impl<'m> Body<'_, 'm> {
-    /// Declares results and parameters of a `.func`, which are in the frame. Those that are registers are loaded from there when the
-    /// function begins, and stored when it returns.
+    /// Declares the results and parameters of a `.func`, which are in the frame. Register parameters are loaded when
+    /// the function begins; register results are stored when it returns.
     pub(super) fn declare_parameters(&mut self, function: &'m Function<'m>) -> Result<(), LowerError> {
         let mut parameters = Vec::new();
         for (number, variable) in function.returns.iter().chain(&function.params).enumerate() {
@@ -53,7 +53,7 @@ impl<'m> Body<'_, 'm> {
         parameters.iter().try_for_each(|parameter| self.load(parameter, None))
     }
 
-    /// Room in the frame for a parameter, and its offset there.
+    /// Allocates a parameter in the frame, and returns it with its offset.
     pub(super) fn parameter_in_frame<'i>(
         &mut self,
         variable: &Variable<'i>,
@@ -62,7 +62,7 @@ impl<'m> Body<'_, 'm> {
         if !variable.dims.is_empty() {
             return Err(self
                 .cx
-                .invalid(format!("the parameter `{}` is an array: no register holds it", variable.name)));
+                .invalid(format!("the parameter `{}` is an array and cannot be in a register", variable.name)));
         }
         let at = self.frame_offset(variable)?;
         let place = self.cx.hidden_variable(Location::Frame(at));
@@ -106,7 +106,7 @@ impl<'m> Body<'_, 'm> {
         self.made("setp.ne.u32", vec![parameter.operand.clone(), Operand::Name(&number), zero], guard)
     }
 
-    /// The same guard in a predicate that nothing else writes.
+    /// Copies the guard to a predicate that no other instruction writes.
     pub(super) fn copy_of_guard(
         &mut self,
         named: Option<NamedGuard<'_>>,
@@ -119,7 +119,7 @@ impl<'m> Body<'_, 'm> {
         Ok(Some(Guard { pred, ..guard }))
     }
 
-    /// Decodes an instruction that may take several operations.
+    /// Decodes an instruction that may become several operations.
     pub(super) fn expanded(&mut self, inst: &Instruction<'_>, guard: Option<Guard>) -> Result<(), LowerError> {
         let is_sum =
             |operand: &Operand<'_>| matches!(operand, Operand::NameOffset(name, _) if self.cx.declared(name).is_some());
@@ -137,19 +137,20 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// Whether `shfl` and `vote` without `.sync` are instructions: up to PTX 6.3, and for GPUs before sm_70.
+    /// Returns whether `shfl` and `vote` without `.sync` exist: up to PTX 6.3, and for GPUs before sm_70.
     fn has_no_sync(&self) -> bool {
         self.cx.module.version < (6, 4) || !self.cx.is_for(70)
     }
 
-    /// A register and a number for an operand, as in `st.global.u32 [%rd1], %r1+4`: `ptxas` adds them in the register's width.
+    /// Expands operands that add a number to a register, as in `st.global.u32 [%rd1], %r1+4`. `ptxas` adds them in the
+    /// register's width.
     fn with_sums(&mut self, inst: &Instruction<'_>, guard: Option<Guard>) -> Result<(), LowerError> {
         let mut names = Vec::new();
         for operand in &inst.operands {
             let Operand::NameOffset(name, offset) = operand else { continue };
             let Some(declared) = self.cx.declared(name) else { continue };
             if declared.vector > 1 || declared.ty.starts_with('f') || !matches!(declared.bits, 16 | 32 | 64) {
-                return Err(self.cx.unsupported(format!("a number added to `{name}`, which is no integer register")));
+                return Err(self.cx.unsupported(format!("adding a number to `{name}` (not an integer register)")));
             }
             let sum = self.cx.hidden_register(declared.ty)?;
             let offset = Operand::Number(Number::Integer(offset.cast_unsigned()));
@@ -168,7 +169,7 @@ impl<'m> Body<'_, 'm> {
         self.expanded(&plain, guard)
     }
 
-    /// `mov.v4.u32 %v, {%r1, %r2, %r3, %r4}`: all sources are read before the first register is written.
+    /// `mov.v4.u32 %v, {%r1, %r2, %r3, %r4}`: reads all sources before writing the first register.
     fn vector_move(&mut self, inst: &Instruction<'_>, ty: &str, guard: Option<Guard>) -> Result<(), LowerError> {
         let mut operands = self.cx.plain(inst)?.into_owned();
         if let [_, from] = &mut operands[..]
@@ -179,7 +180,7 @@ impl<'m> Body<'_, 'm> {
         }
         let elements = usize::from(inst.opcode.as_bytes()[5] - b'0');
         let [Operand::Vector(to), Operand::Vector(from)] = &operands[..] else {
-            return Err(self.cx.unsupported(format!("`{}` of anything but vectors", inst.opcode)));
+            return Err(self.cx.unsupported(format!("`{}` with operands that are not vectors", inst.opcode)));
         };
         if [to.len(), from.len()] != [elements; 2] {
             return Err(self.cx.invalid(format!("`{}` takes vectors of {elements} elements", inst.opcode)));
@@ -198,7 +199,7 @@ impl<'m> Body<'_, 'm> {
         written.try_for_each(|(to, value)| self.made(&opcode, vec![to.clone(), Operand::Name(value)], guard))
     }
 
-    /// `shfl` and `vote` without `.sync`: of the lanes that execute them together.
+    /// `shfl` and `vote` without `.sync`: run on the lanes that execute the instruction together.
     fn of_active_lanes(
         &mut self,
         inst: &Instruction<'_>,
@@ -211,7 +212,7 @@ impl<'m> Body<'_, 'm> {
         self.made(opcode, operands.collect(), guard)
     }
 
-    /// Decodes an instruction that is not in the text.
+    /// Decodes a generated instruction.
     fn made(&mut self, opcode: &str, operands: Vec<Operand<'_>>, guard: Option<Guard>) -> Result<(), LowerError> {
         let at = self.cx.at;
         let span = Span { start: at, end: at };
@@ -220,7 +221,7 @@ impl<'m> Body<'_, 'm> {
 }
 
 impl RegisterParameter<'_> {
-    /// The type as loads and stores have it: `.u32`, `.v4.u16`.
+    /// Returns the type as modifiers of a load or store: `.u32`, `.v4.u16`.
     fn type_words(&self) -> String {
         let vector = if self.vector > 1 { format!(".v{}", self.vector) } else { String::new() };
         format!("{vector}.{}", self.ty)

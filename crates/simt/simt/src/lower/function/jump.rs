@@ -1,4 +1,4 @@
-//! Branches and calls: where they go.
+//! Branches and calls: resolves their targets.
 
 use std::collections::HashMap;
 
@@ -10,10 +10,10 @@ use crate::error::LowerError;
 use crate::layout::{Location, layout};
 use ptx::ast::{Function, Instruction, Operand, Variable};
 
-/// A function that is called, its results and its parameters.
+/// A called function, its results and its parameters.
 type Shape<'m> = (Callee, &'m [Variable<'m>], &'m [Variable<'m>]);
 
-/// The functions of CUDA's runtime: the name, and the bytes of parameters and results.
+/// The functions of CUDA's device runtime: the name, and the sizes of the parameters and results in bytes.
 const RUNTIME: [(&str, Runtime, &[u32], &[u32]); 5] = [
     ("vprintf", Runtime::Print, &[8, 8], &[4]),
     ("__assertfail", Runtime::Assert, &[8, 8, 4, 8, 8], &[]),
@@ -22,7 +22,7 @@ const RUNTIME: [(&str, Runtime, &[u32], &[u32]); 5] = [
     ("free", Runtime::Free, &[8], &[]),
 ];
 
-/// The list in parentheses that comes next, if one does.
+/// Takes the next operand if it is a list in parentheses; otherwise returns an empty list.
 fn list<'o, 'i>(operands: &mut std::slice::Iter<'o, Operand<'i>>) -> &'o [Operand<'i>] {
     let [Operand::List(all), rest @ ..] = operands.as_slice() else { return &[] };
     *operands = rest.iter();
@@ -45,7 +45,7 @@ impl<'m> Body<'_, 'm> {
     pub(super) fn branch(&mut self, inst: &'m Instruction<'m>) -> Result<Op, LowerError> {
         self.is_uniform_or_plain(inst)?;
         let [label] = &inst.operands[..] else {
-            return Err(self.cx.invalid("a branch has one label"));
+            return Err(self.cx.invalid("a branch needs exactly one label"));
         };
         let label = self.label(Some(label))?;
         self.jump(vec![label]);
@@ -69,13 +69,13 @@ impl<'m> Body<'_, 'm> {
                 Some(Target::List(targets)) => Some(targets.clone()),
                 _ => None,
             })
-            .ok_or_else(|| self.cx.invalid(format!("`{list}` is no list of branch targets")))?;
+            .ok_or_else(|| self.cx.invalid(format!("`{list}` is not a list of branch targets")))?;
         let op = Op::BranchIndexed { index, targets: vec![0; targets.len()].into(), reconverge: 0 };
         self.jump(targets);
         Ok(op)
     }
 
-    /// Refuses modifiers of branches and calls but `.uni`.
+    /// Rejects all modifiers of branches and calls except `.uni`.
     fn is_uniform_or_plain(&self, inst: &Instruction<'_>) -> Result<(), LowerError> {
         match inst.modifiers().all(|modifier| modifier == "uni") {
             true => Ok(()),
@@ -83,18 +83,18 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// `call (ret), f, (a, b);` with `.param` variables of this body, registers, and numbers for parameters.
+    /// `call (ret), f, (a, b);` with `.param` variables of this body, registers, or numbers as arguments.
     pub(super) fn call(&mut self, inst: &'m Instruction<'m>, guard: Option<Guard>) -> Result<(), LowerError> {
         self.is_uniform_or_plain(inst)?;
         let mut operands = inst.operands.iter();
         let results = list(&mut operands);
         let Some(Operand::Name(name)) = operands.next() else {
-            return Err(self.cx.invalid("a call names a function or the register of an address"));
+            return Err(self.cx.invalid("a call needs a function or a register with an address"));
         };
         let arguments = list(&mut operands);
         let (callee, returns, params) = match self.cx.register(name) {
             Some((Reg::R64(address), _)) => self.pointer(address, operands.next())?,
-            Some(_) => return Err(self.cx.invalid(format!("`{name}` is no address of 64 bits"))),
+            Some(_) => return Err(self.cx.invalid(format!("`{name}` is not a 64-bit address"))),
             None => match self.runtime(name)? {
                 Some(found) => found,
                 None => {
@@ -109,11 +109,11 @@ impl<'m> Body<'_, 'm> {
             },
         };
         if operands.next().is_some() {
-            return Err(self.cx.invalid("a call's arguments stand in parentheses"));
+            return Err(self.cx.invalid("a call's arguments must be in parentheses"));
         }
         if params.len() != arguments.len() || returns.len() != results.len() {
             return Err(self.cx.invalid(format!(
-                "`{name}` takes {} and returns {}, the call has {} and {}",
+                "`{name}` takes {} arguments and returns {} results, but the call has {} and {}",
                 params.len(),
                 returns.len(),
                 arguments.len(),
@@ -126,7 +126,7 @@ impl<'m> Body<'_, 'm> {
             self.store(&copy, guard)?;
         }
         let slots = Signature { results: self.slots(results, returns, &mut copies)?, parameters };
-        // A result may be the guard itself.
+        // A result may overwrite the guard itself.
         let guard = if copies.is_empty() { guard } else { self.copy_of_guard(inst.guard, guard)? };
         if let Callee::Pointer { .. } = &callee
             && !self.pointers.iter().any(|known| known.fits(&slots))
@@ -140,7 +140,7 @@ impl<'m> Body<'_, 'm> {
         copies.iter().try_for_each(|copy| self.load(copy, guard))
     }
 
-    /// A function of CUDA's runtime that the module declares and this machine has.
+    /// Returns a function of CUDA's device runtime that the module declares and the simulator implements.
     fn runtime(&self, name: &str) -> Result<Option<Shape<'m>>, LowerError> {
         let Some(runtime) = RUNTIME.iter().find(|row| row.0 == name) else {
             return Ok(None);
@@ -154,7 +154,7 @@ impl<'m> Body<'_, 'm> {
                 let bytes = |slots: &[Slot]| slots.iter().map(|slot| slot.bytes).collect::<Vec<_>>();
                 let (_, runtime, parameters, results) = *runtime;
                 if bytes(&slots.parameters) != parameters || bytes(&slots.results) != results {
-                    return Err(self.cx.invalid(format!("`{name}` is declared otherwise than CUDA's runtime has it")));
+                    return Err(self.cx.invalid(format!("the declaration of `{name}` does not match CUDA's runtime")));
                 }
                 let callee = Callee::Runtime(runtime);
                 Ok(Some((callee, &function.returns, &function.params)))
@@ -163,7 +163,8 @@ impl<'m> Body<'_, 'm> {
         }
     }
 
-    /// The call of an address, as the label behind its arguments describes it: a `.callprototype`, or `.calltargets`.
+    /// Returns the callee of an indirect call. The label that follows its arguments is a `.callprototype` or
+    /// `.calltargets`.
     fn pointer(&self, address: R64, label: Option<&Operand<'_>>) -> Result<Shape<'m>, LowerError> {
         let label = self.label(label)?;
         let mut scopes = self.labels.iter().rev();
@@ -178,17 +179,18 @@ impl<'m> Body<'_, 'm> {
                 let listed: Box<[u64]> = names.iter().map(address).collect::<Result<_, _>>()?;
                 let mut all = self.cx.module.functions.iter();
                 let first = all.find(|function| Some(&function.name) == names.first());
-                let first = first.ok_or_else(|| self.cx.invalid("a list of no functions"))?;
+                let first = first.ok_or_else(|| self.cx.invalid("the list of functions is empty"))?;
                 (Some(listed), &first.returns[..], &first.params[..])
             }
             _ => {
-                return Err(self.cx.invalid(format!("`{label}` is no .callprototype, and no list of .calltargets")));
+                return Err(self.cx.invalid(format!("`{label}` is not a .callprototype or a list of .calltargets")));
             }
         };
         Ok((Callee::Pointer { address, listed }, returns, params))
     }
 
-    /// The places of a call's operands in the frame. What is in no `.param` variable gets a place, and is added to `copies`.
+    /// Returns the frame slots of a call's operands. An operand that is not a `.param` variable gets a new slot and is
+    /// added to `copies`.
     fn slots<'i>(
         &mut self,
         operands: &'i [Operand<'m>],
@@ -203,11 +205,11 @@ impl<'m> Body<'_, 'm> {
             let bytes = layout(variable)?.small_bytes(variable)?;
             if let Some(at) = self.place_of(operand)? {
                 if let Operand::Name(name) = operand
-                    && let Some(own) = self.cx.variable_declared(name)
-                    && layout(own)?.bytes != u64::from(bytes)
+                    && let Some(argument) = self.cx.variable_declared(name)
+                    && layout(argument)?.bytes != u64::from(bytes)
                 {
                     let wanted = variable.name;
-                    return Err(self.cx.invalid(format!("`{name}` is not as large as the parameter `{wanted}`")));
+                    return Err(self.cx.invalid(format!("`{name}` and the parameter `{wanted}` differ in size")));
                 }
                 found.push(Slot { at, bytes });
                 continue;
@@ -219,7 +221,7 @@ impl<'m> Body<'_, 'm> {
         Ok(found)
     }
 
-    /// The frame offset of a call's operand that is a `.param` variable.
+    /// Returns the frame offset of a call's operand, if the operand is a `.param` variable.
     fn place_of(&mut self, operand: &Operand<'_>) -> Result<Option<u32>, LowerError> {
         if let Operand::Name(name) = operand
             && self.cx.register(name).is_none()
@@ -231,7 +233,7 @@ impl<'m> Body<'_, 'm> {
         Ok(None)
     }
 
-    /// Resolves the jumps from number `from` on that name a label of this scope.
+    /// Resolves the jumps with index `from` or higher whose labels are in this scope.
     pub(super) fn resolve(&mut self, from: usize, labels: &HashMap<&'m str, Target<'m>>) -> Result<(), LowerError> {
         let mut left = Vec::new();
         for jump in self.jumps.drain(from..) {
