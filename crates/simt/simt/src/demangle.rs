@@ -1,14 +1,14 @@
-//! Names as their source has them: compilers of C++ and Rust mangle them.
+//! Demangles the names of C++ and Rust functions and variables.
 
 use std::fmt;
 
 use cpp_demangle::{DemangleOptions, Symbol};
 
-/// Bytes of a demangled name: a short mangled one can stand for exponentially many.
+/// The maximum size of a demangled name in bytes. A short mangled name can expand exponentially.
 const MAX_NAME: usize = 1 << 16;
 
-/// The name of a function or variable as its source has it, with the parameters of a C++ function but without its
-/// return type, and without the hash of a Rust crate. A name that is not mangled stays as it is.
+/// Returns the name of a function or variable in its source. A C++ function's name includes its parameters but not its
+/// return type; a Rust name omits the crate's hash. A name that is not mangled is returned unchanged.
 ///
 /// ```
 /// use simt::demangled;
@@ -22,7 +22,7 @@ pub fn demangled(name: &str) -> String {
     with_options(name, DemangleOptions::new().no_return_type())
 }
 
-/// A name that a compiler of C++ has mangled, with the parts of it that `options` ask for.
+/// Returns the demangled name, with the parts that `options` select.
 pub(crate) fn with_options(name: &str, options: DemangleOptions) -> String {
     if let Ok(rust) = rustc_demangle::try_demangle(name) {
         return format!("{rust:#}");
@@ -36,7 +36,7 @@ pub(crate) fn with_options(name: &str, options: DemangleOptions) -> String {
     text.unwrap_or_else(|| name.to_owned())
 }
 
-/// A text that takes no more than [`MAX_NAME`] bytes.
+/// A text of at most [`MAX_NAME`] bytes.
 struct Bounded(String);
 
 impl fmt::Write for Bounded {
@@ -49,11 +49,11 @@ impl fmt::Write for Bounded {
     }
 }
 
-/// A variable in words, by its name without the path: "variable `TILE`".
+/// Describes a variable by its name without the path: "variable `TILE`".
 pub fn variable(name: &str) -> String {
     let name = demangled(name);
     match name.rsplit("::").next().unwrap_or_default() {
-        // What `shared_array!` makes.
+        // The name that `shared_array!` generates.
         "SHARED" => "a shared array".to_owned(),
         last if !last.is_empty() && last.chars().all(|c| c.is_alphanumeric() || c == '_') => {
             format!("variable `{last}`")

@@ -1,33 +1,34 @@
-//! The error of lowering a kernel to code that this machine runs.
+//! The error of lowering a kernel to code for the simulator.
 
 use ptx::ast::At;
 
-/// The reason why a kernel cannot be lowered: something that this machine does not support, or something that is not
-/// valid PTX, and its place in the text.
+/// The reason why a kernel cannot be lowered, and its position in the text: the PTX is not valid, or the simulator does
+/// not support it.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
 pub struct LowerError {
-    /// The reason, in words.
+    /// The reason, as a message.
     pub message: String,
-    /// Where it stands in the text.
+    /// The position in the text.
     pub at: At,
-    /// Whether it is valid PTX, which this machine does not run.
+    /// Whether the PTX is valid, but not supported by the simulator.
     pub is_valid: bool,
 }
 
 impl LowerError {
-    /// An error for something that this machine does not support.
+    /// Returns an error for something that the simulator does not support.
     pub fn unsupported(what: impl std::fmt::Display, at: At) -> Self {
         Self { message: format!("{what} is not supported"), at, is_valid: true }
     }
 
-    /// An error for something that is not valid PTX, or contradicts itself.
+    /// Returns an error for invalid or contradictory PTX.
     pub fn invalid(message: impl Into<String>, at: At) -> Self {
         Self { message: message.into(), at, is_valid: false }
     }
 }
 
-/// `Debug` is what `unwrap`, and `?` in `main` or in a test, print. It is `Display`, because errors are for people.
+/// `unwrap`, and `?` in `main` or in a test, print the `Debug` form. It is the same as `Display`, to be readable for
+/// users.
 macro_rules! debug_like_display {
     ($error:ty) => {
         impl std::fmt::Debug for $error {

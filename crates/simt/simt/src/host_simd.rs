@@ -1,9 +1,9 @@
-//! The hot parts of the machine, compiled once for any CPU and once for CPUs with AVX2: instructions on
-//! registers, loads and stores, products of matrices, and the counting of memory traffic.
+//! The hot parts of the simulator, compiled once for any CPU and once for CPUs with AVX2: instructions on registers,
+//! loads and stores, matrix products, and the counting of memory traffic.
 //!
-//! Their bodies are `#[inline(always)]` functions elsewhere, and become part of the functions here, which
-//! are compiled with the instruction set's features. Nothing in them depends on the observer of a launch,
-//! so that they are compiled with this crate and not with its users.
+//! Their bodies are `#[inline(always)]` functions in other modules. They are inlined into the functions of this module,
+//! which are compiled with the features of the instruction set. None of them depends on the observer of a launch, so
+//! they are compiled with this crate and not with its users.
 
 use std::sync::LazyLock;
 
@@ -17,40 +17,40 @@ use crate::regs::{ALL, Lanes64, Regs};
 use crate::traffic::{self, Banks, Global, Shared};
 use crate::vectors::Portable;
 
-/// Runs instructions from the start of `code` up to the first of another kind; returns how many it ran.
+/// Runs instructions from the start of `code` up to the first instruction of another kind. Returns the number of
+/// executed instructions.
 type Run = fn(code: &[Inst], regs: &mut Regs<'_>, mask: u32) -> usize;
 
-/// Runs a load or a store on the lanes of a mask, of which there is at least one, and stores their addresses for the
-/// observer, or a fault in [`Env`].
+/// Runs a load or a store on the lanes of a nonempty mask. Stores the addresses for the observer, or a fault in
+/// [`Env`].
 type Transfer<T> = fn(&T, &mut Env<'_, '_>, u32, &mut Lanes64) -> PackedOutcome;
 
-/// Runs instructions on registers, loads and stores, and calls a function with each access and the number of instructions
+/// Runs instructions on registers, loads and stores. Calls a function with each access and the number of instructions
 /// before it.
 type RunAccesses = fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64, &mut dyn FnMut(usize, &Access<'_>)) -> usize;
 
-/// The functions that are compiled for one instruction set of the host.
+/// The functions compiled for one instruction set of the host.
 #[derive(Debug)]
 pub(crate) struct HostSimd {
     /// Runs instructions on registers.
     pub(crate) run_alu: Run,
-    /// Runs instructions on registers, loads and stores; returns how many it ran. It stops at any other instruction, and
-    /// at a load or store that faults or whose addresses lie in several spaces, without having begun it.
+    /// Runs instructions on registers, loads and stores, and returns the number of executed instructions. Stops before
+    /// any other instruction, and before a load or store that faults or whose addresses are in several state spaces.
     pub(crate) run_unobserved: fn(&[Inst], &mut Env<'_, '_>, u32, &mut Lanes64) -> usize,
-    /// The same, and calls a function with each access.
+    /// Like `run_unobserved`, and calls a function with each access.
     pub(crate) run_accesses: RunAccesses,
     pub(crate) load: Transfer<Load>,
     pub(crate) store: Transfer<Store>,
-    /// Computes the cost of a load or store of global memory from the bytes of a lane, the lanes, and their
-    /// addresses.
+    /// Computes the cost of a load or store in global memory from the bytes per lane, the lane mask, and the addresses.
     pub(crate) global_traffic: fn(u32, u32, &Lanes64) -> Global,
-    /// Computes the cost of an access to shared memory from whether it stores, and then the same as for global
-    /// memory.
+    /// Computes the cost of an access to shared memory. The first argument is whether the access stores; the others are
+    /// as for global memory.
     pub(crate) shared_traffic: fn(bool, u32, u32, &Lanes64, &mut Banks) -> Shared,
     pub(crate) add_product: AddProduct,
 }
 
-/// A module with the functions for one instruction set. Each family of instructions is a function of its
-/// own, because one function for all of them would take the compiler minutes.
+/// Generates a module with the functions for one instruction set. Each family of instructions is a separate function,
+/// because a single function for all families would take minutes to compile.
 macro_rules! version {
     ($name:ident, $vectors:expr $(, #[$features:meta])?) => {
         mod $name {
@@ -88,7 +88,7 @@ macro_rules! version {
             $(#[$features])?
             #[inline]
             fn one(alu: &Alu, regs: &mut Regs<'_>, mask: u32) {
-                // The most frequent ones are part of the loops; a call costs as much as they do.
+                // The most frequent instructions are inlined into the loops, because a call costs as much as they do.
                 match alu {
                     Alu::Int(op) if mask == ALL && op.fast_path(regs) => {}
                     Alu::Logic(op) if mask == ALL && op.fast_path(regs) => {}
@@ -194,10 +194,10 @@ version!(portable, Portable);
 #[cfg(target_arch = "x86_64")]
 version!(with_avx2, crate::vectors::Avx2::new(), #[target_feature(enable = "avx2,bmi1,bmi2,fma,lzcnt,popcnt")]);
 
-/// The versions that this CPU runs, the best last.
+/// Returns the versions that this CPU can run, the best one last.
 pub(crate) fn versions() -> &'static [HostSimd] {
     static VERSIONS: LazyLock<Vec<HostSimd>> = LazyLock::new(|| {
-        #[allow(unused_mut, reason = "other CPUs have this one only")]
+        #[allow(unused_mut, reason = "other CPUs have only this version")]
         let mut versions = vec![HostSimd {
             run_alu: portable::run_alu,
             run_unobserved: portable::run_unobserved,
@@ -217,25 +217,25 @@ pub(crate) fn versions() -> &'static [HostSimd] {
             && is_x86_feature_detected!("popcnt")
         {
             versions.push(HostSimd {
-                // SAFETY: the CPU has the features, as checked before.
+                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
                 run_alu: |code, regs, mask| unsafe { with_avx2::run_alu(code, regs, mask) },
-                // SAFETY: the CPU has the features, as checked before.
+                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
                 run_unobserved: |code, env, mask, at| unsafe { with_avx2::run_unobserved(code, env, mask, at) },
                 run_accesses: |code, env, mask, at, observe| {
-                    // SAFETY: the CPU has the features, as checked before.
+                    // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
                     unsafe { with_avx2::run_accesses(code, env, mask, at, observe) }
                 },
-                // SAFETY: the CPU has the features, as checked before.
+                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
                 load: |op, env, mask, at| unsafe { with_avx2::load(op, env, mask, at) },
-                // SAFETY: the CPU has the features, as checked before.
+                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
                 store: |op, env, mask, at| unsafe { with_avx2::store(op, env, mask, at) },
-                // SAFETY: the CPU has the features, as checked before.
+                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
                 global_traffic: |bytes, mask, at| unsafe { with_avx2::global(bytes, mask, at) },
                 shared_traffic: |store, bytes, mask, at, banks| {
-                    // SAFETY: the CPU has the features, as checked before.
+                    // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
                     unsafe { with_avx2::shared(store, bytes, mask, at, banks) }
                 },
-                // SAFETY: the CPU has the features, as checked before.
+                // SAFETY: `is_x86_feature_detected!` confirmed all target features of `with_avx2` above.
                 add_product: |product, a, b, c, chosen| unsafe { with_avx2::add_product(product, a, b, c, chosen) },
             });
         }
@@ -244,23 +244,23 @@ pub(crate) fn versions() -> &'static [HostSimd] {
     &VERSIONS
 }
 
-/// The best version for this CPU.
+/// Returns the best version for this CPU.
 pub(crate) fn best() -> &'static HostSimd {
-    versions().last().expect("the portable one is always there")
+    versions().last().expect("the portable version is always available")
 }
 
-/// Executes an instruction on the lanes of `mask` if it is one of [`Alu`], whatever its guard is.
+/// Executes an [`Alu`] instruction on the lanes of `mask` in which its guard is true; other instructions are ignored.
 pub fn execute_alu(inst: &Inst, regs: &mut Regs<'_>, mask: u32) {
     (best().run_alu)(std::slice::from_ref(inst), regs, mask);
 }
 
 impl HostSimd {
-    /// Runs a memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`
-    /// what it accesses. `at` is room for addresses.
+    /// Runs a memory instruction on the lanes of `mask`, which must not be empty, and reports its accesses to
+    /// `observe`. `at` is scratch space for addresses.
     ///
     /// # Errors
-    /// An [`AccessFault`] when a lane's address is misaligned, out of bounds, or written although its space is
-    /// read-only. It is that of the lowest such lane, and then no lane has accessed memory.
+    /// Returns an [`AccessFault`] when a lane's address is misaligned, out of bounds, or a write to a read-only state
+    /// space. It is the fault of the lowest such lane. In that case, no lane has accessed memory.
     #[inline(always)]
     pub(crate) fn run_memory(
         &self,
@@ -284,12 +284,12 @@ impl HostSimd {
                 observe(&shape.access(region, mask, at, patterns));
                 Ok(())
             }
-            None if outcome == PackedOutcome::FAULT => Err(env.fault.take().expect("the access has stored its fault")),
+            None if outcome == PackedOutcome::FAULT => Err(env.fault.take().expect("the failed access stored its fault")),
             None => op.execute_slow_path(env, mask, at, &mut observe),
         }
     }
 
-    /// The cost of an access to shared memory by the instruction at `site`. `banks` is scratch space for words.
+    /// Returns the cost of an access to shared memory by the instruction at `site`. `banks` is scratch space for words.
     #[inline]
     pub(crate) fn shared_access(
         &self,

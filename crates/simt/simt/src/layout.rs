@@ -1,5 +1,4 @@
-//! Variables: how large they are, where they lie in their state space, and the bytes that they hold when
-//! a kernel starts.
+//! Variables: their sizes, their locations in the state spaces, and their initial bytes.
 
 mod initial;
 mod module;
@@ -33,8 +32,9 @@ impl Layout {
         u32::try_from(self.bytes).map_err(|_| too_large(variable))
     }
 
-    /// Places the variable in a space of which `used` bytes are taken: its offset, and how many bytes are taken then.
-    pub(crate) fn place_behind(self, used: u32, variable: &Variable<'_>) -> Result<(u32, u32), LowerError> {
+    /// Places the variable after the first `used` bytes of a state space. Returns its offset and the number of used
+    /// bytes then.
+    pub(crate) fn place_after(self, used: u32, variable: &Variable<'_>) -> Result<(u32, u32), LowerError> {
         let at = used.checked_next_multiple_of(self.align).ok_or_else(|| too_large(variable))?;
         let end = at.checked_add(self.small_bytes(variable)?).ok_or_else(|| too_large(variable))?;
         Ok((at, end))
@@ -46,7 +46,7 @@ fn too_large(variable: &Variable<'_>) -> LowerError {
     LowerError::invalid(message, variable.at)
 }
 
-/// The size and alignment of a declared variable.
+/// Returns the size and alignment of a declared variable.
 pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
     let element = type_bytes(variable.ty)
         .ok_or_else(|| LowerError::unsupported(format!("a variable of type .{}", variable.ty), variable.at))?
@@ -55,13 +55,13 @@ pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
     for (at, dim) in variable.dims.iter().enumerate() {
         let length = match dim {
             Some(length) => *length,
-            // `x[] = {1, 2, 3}` takes its length from its initializer; `extern x[]` has none.
+            // `x[] = {1, 2, 3}` gets its length from its initializer; `extern x[]` has length 0.
             None if at == 0 => match &variable.init {
                 Some(ptx::ast::Init::List(items)) => items.len() as u64,
                 _ => 0,
             },
             None => {
-                let message = "only the first dimension may be left open";
+                let message = "only the first dimension may be omitted";
                 return Err(LowerError::invalid(message, variable.at));
             }
         };
@@ -69,20 +69,20 @@ pub(crate) fn layout(variable: &Variable<'_>) -> Result<Layout, LowerError> {
     }
     let align = variable.align.unwrap_or(element).max(1);
     if !align.is_power_of_two() || align > 1 << 16 {
-        let message = format!("an alignment of {align} is no power of two");
+        let message = format!("an alignment of {align} is not a power of two up to 65536");
         return Err(LowerError::invalid(message, variable.at));
     }
     Ok(Layout { bytes, align })
 }
 
-/// The place of a variable.
+/// The location of a variable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Location {
     /// Offset in shared memory.
     Shared(u32),
-    /// Dynamic shared memory, which begins behind the static.
+    /// Dynamic shared memory, which follows the static shared memory.
     DynamicShared,
-    /// Number among the module's variables in global and constant memory.
+    /// Number of a module variable in global or constant memory.
     Global(u32),
     /// Offset in constant memory.
     Constant(u32),
@@ -92,13 +92,13 @@ pub(crate) enum Location {
     Param(u32),
 }
 
-/// The variables of a kernel and of the functions that it can reach.
+/// The variables of a kernel and of the functions that are reachable from it.
 pub(crate) struct Variables<'m> {
     memory: &'m ModuleMemory<'m>,
-    /// The places of shared variables, by where they are declared.
+    /// The locations of shared variables, by the position of their declaration.
     shared: HashMap<At, Location>,
     shared_bytes: u32,
-    /// The names of shared variables, and where they lie.
+    /// The names of shared variables, and their address ranges.
     pub(crate) shared_names: Vec<(String, Range<u64>)>,
     reached: BTreeSet<u32>,
 }
@@ -112,23 +112,24 @@ impl<'m> Variables<'m> {
         self.shared_bytes
     }
 
-    /// The numbers of the variables in global and constant memory that the kernel can reach.
+    /// Returns the numbers of the variables in global and constant memory that are reachable from the kernel.
     pub(crate) fn reached(self) -> Vec<u32> {
         self.reached.into_iter().collect()
     }
 
-    /// The address of the function of this name.
+    /// Returns the address of the function of this name.
     pub(crate) fn function(&self, name: &str) -> Option<u64> {
         self.memory.functions.get(name).copied()
     }
 
-    /// The place of the module-scope variable of this name.
+    /// Returns the location of the module-scope variable of this name.
     pub(crate) fn module_scope(&mut self, name: &str) -> Option<Result<Location, LowerError>> {
         let variable = *self.memory.by_name.get(name)?;
         Some(self.place(variable))
     }
 
-    /// The place of a variable in shared, global or constant memory. A shared one gets it when it is first asked for.
+    /// Returns the location of a variable in shared, global or constant memory. A shared variable is placed on first
+    /// use.
     pub(crate) fn place(&mut self, variable: &'m Variable<'m>) -> Result<Location, LowerError> {
         if let Some(number) = self.memory.numbers.get(&variable.at) {
             return self.reach(*number);
@@ -140,11 +141,11 @@ impl<'m> Variables<'m> {
         let place = match variable.space {
             Space::Shared if variable.linkage == Linkage::Extern => Location::DynamicShared,
             Space::Shared => {
-                let (at, end) = layout.place_behind(self.shared_bytes, variable)?;
+                let (at, end) = layout.place_after(self.shared_bytes, variable)?;
                 if end > MAX_SHARED {
                     let name = variable.name;
                     let message = format!(
-                        "with `{name}`, there are {end} bytes of static shared memory: {MAX_SHARED} is the most"
+                        "with `{name}`, static shared memory has {end} bytes, but the maximum is {MAX_SHARED}"
                     );
                     return Err(LowerError::invalid(message, variable.at));
                 }

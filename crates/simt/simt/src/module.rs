@@ -1,4 +1,4 @@
-//! A loaded module: what [`Simulator::launch`](crate::Simulator::launch) takes its kernels from.
+//! A loaded module, which contains the kernels for [`Simulator::launch`](crate::Simulator::launch).
 
 use std::sync::Arc;
 
@@ -10,54 +10,54 @@ use crate::observe::Site;
 use crate::source_frames::origin_at;
 use ptx::{ParseError, Source};
 
-/// Where the variables of a loaded module lie.
+/// The addresses of the variables of a loaded module.
 #[derive(Debug)]
 pub(crate) struct ModuleAddresses {
-    /// The number of its simulator.
+    /// The number of the simulator.
     pub(crate) simulator: u64,
     /// The number of the instance, unique within the process.
     pub(crate) number: u64,
-    /// The variables' addresses by their numbers; 0 for those that no kernel can use.
+    /// The variables' addresses by number; 0 for variables that no kernel can use.
     pub(crate) addresses: Vec<u64>,
 }
 
-/// PTX that cannot be loaded, or a kernel that cannot be run.
+/// An error for PTX that cannot be loaded, or for a kernel that cannot run.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LoadError {
     /// The text is not PTX.
     #[error(transparent)]
     Parse(#[from] ParseError),
-    /// A kernel, or a function that it can reach, needs something that this machine does not support.
+    /// A kernel, or a function reachable from it, is not valid or needs something that the simulator does not support.
     #[error("kernel `{}`: line {}, column {}: {}\n  {}", demangled(.entry), .error.line, .error.column, .error.message, .error.source_line.trim())]
     Refused {
         /// The kernel.
         entry: String,
-        /// The reason, and its place in the text.
+        /// The reason and its position in the text.
         error: ParseError,
-        /// The source line that the instruction comes from, file and line, and the column in it.
+        /// The origin of the instruction in the source: file, line and column.
         origin: Option<Box<((String, u32), u32)>>,
-        /// Whether it is valid PTX, which this machine does not run.
+        /// Whether the PTX is valid, but not supported by the simulator.
         is_valid: bool,
     },
     /// The module has no kernel of this name.
     #[error("there is no kernel `{name}`; there are {}", names::list(.known))]
     NoSuchKernel {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
         /// The names of the module's kernels.
         known: Vec<String>,
     },
-    /// Several kernels have names of which this is a short form.
-    #[error("`{name}` may be each of {}; write one of these", .meant.join(", "))]
+    /// The name is a short form of several kernels' names.
+    #[error("`{name}` is ambiguous; write one of {}", .meant.join(", "))]
     AmbiguousKernel {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The kernels that it may mean, demangled.
+        /// The matching kernels, demangled.
         meant: Vec<String>,
     },
-    /// The module is for 32-bit addresses.
-    #[error("the module has 32-bit addresses; only .address_size 64 is run")]
+    /// The module uses 32-bit addresses.
+    #[error("the module has 32-bit addresses; only .address_size 64 is supported")]
     AddressSize,
 }
 
@@ -68,51 +68,51 @@ crate::error::debug_like_display!(LoadError);
 pub struct Function {
     pub(crate) program: Arc<Program>,
     pub(crate) module: Arc<Text>,
-    /// The variables that it uses; at each launch new ones where there are none.
+    /// The addresses of the kernel's variables; `None` if each launch allocates new variables.
     pub(crate) placed: Option<Arc<ModuleAddresses>>,
 }
 
 impl Function {
-    /// The kernel's name, as the text has it; [`demangled`](crate::demangled) makes it readable.
+    /// Returns the kernel's name in the text; [`demangled`](crate::demangled) makes it readable.
     pub fn name(&self) -> &str {
         &self.program.functions[0].name
     }
 
-    /// The text of its module.
+    /// Returns the text of the kernel's module.
     pub fn ptx(&self) -> &str {
         &self.module.ptx
     }
 
-    /// The architecture that its module is written for: `sm_80`.
+    /// Returns the target architecture of the kernel's module: `sm_80`.
     pub fn target(&self) -> &str {
         &self.module.target
     }
 
-    /// The variables in global and constant memory that it can reach.
+    /// Returns the variables in global and constant memory that are reachable from the kernel.
     pub fn variables(&self) -> impl Iterator<Item = &ModuleVariable> {
         self.program.variables.iter().filter_map(|number| self.module.variables[*number as usize].as_ref())
     }
 
-    /// Returns the opcode of an instruction and what follows it in the text.
+    /// Returns the text of the module from the opcode of an instruction on.
     ///
     /// # Panics
-    /// When the kernel's program does not have the instruction.
+    /// Panics when the kernel's program does not have the instruction.
     pub fn text_at(&self, site: Site) -> &str {
         let origin = &self.program.functions[site.function as usize].origins[site.pc as usize];
         &self.module.ptx[origin.at as usize..]
     }
 
-    /// Returns a variable of its module by its number; `None` if no kernel can use it.
+    /// Returns a variable of the module by its number; `None` if no kernel can use it.
     pub fn variable(&self, number: usize) -> Option<&ModuleVariable> {
         self.module.variables.get(number)?.as_ref()
     }
 
-    /// Returns the addresses of its module's variables by their numbers; empty if each launch has separate variables.
+    /// Returns the addresses of the module's variables by number; empty if each launch allocates new variables.
     pub fn variable_addresses(&self) -> &[u64] {
         self.placed.as_ref().map_or(&[], |placed| &placed.addresses)
     }
 
-    /// The program that the kernel was lowered to.
+    /// Returns the program that the kernel was lowered to.
     pub fn program(&self) -> &Arc<Program> {
         &self.program
     }
@@ -123,20 +123,20 @@ impl Function {
 pub(crate) struct Text {
     pub(crate) ptx: String,
     target: String,
-    /// By their numbers; `None` for one that no kernel can use.
+    /// The variables by number; `None` for a variable that no kernel can use.
     pub(crate) variables: Vec<Option<ModuleVariable>>,
 }
 
 impl Text {
-    /// Where the variables lie that have these addresses: the first byte of each, and how many there are.
+    /// Returns the address and size of each variable, given the variables' addresses.
     pub(crate) fn places(&self, addresses: &[u64]) -> impl Iterator<Item = (u64, u64)> {
         let placed = self.variables.iter().zip(addresses);
-        placed.filter_map(|(own, address)| (*address != 0).then_some((*address, own.as_ref()?.bytes)))
+        placed.filter_map(|(variable, address)| (*address != 0).then_some((*address, variable.as_ref()?.bytes)))
     }
 
-    /// The name of the variable that begins at an address, when the module's variables lie at these.
+    /// Returns the name of the variable that starts at `address`, given the addresses of all variables.
     pub(crate) fn variable_at(&self, addresses: &[u64], address: u64) -> Option<&str> {
-        let number = addresses.iter().position(|own| *own == address)?;
+        let number = addresses.iter().position(|known| *known == address)?;
         Some(&self.variables[number].as_ref()?.name)
     }
 }
@@ -148,7 +148,7 @@ pub struct Module {
     kernels: Arc<[Kernel]>,
 }
 
-/// A kernel of a module: its program, or why it is refused.
+/// A kernel of a module: its program, or the reason why it is rejected.
 #[derive(Debug)]
 struct Kernel {
     name: String,
@@ -156,7 +156,7 @@ struct Kernel {
 }
 
 impl Module {
-    /// Reads a module and lowers its kernels.
+    /// Parses a module and lowers its kernels.
     ///
     /// ```
     /// use simt::{LoadError, Module};
@@ -175,10 +175,9 @@ impl Module {
     /// # Ok::<(), LoadError>(())
     /// ```
     ///
-    /// # Errors
-    /// [`LoadError::Parse`] when the text is not PTX or declares what does not exist or exists already,
-    /// [`LoadError::AddressSize`] when it is for 32-bit addresses.
-    /// [`Module::function`] reports what this machine does not run, for one kernel.
+    /// Returns [`LoadError::Parse`] when the text is not PTX, or when a declaration is duplicated or uses something
+    /// that does not exist. Returns [`LoadError::AddressSize`] when the module uses 32-bit addresses. For kernels that
+    /// the simulator does not support, [`Module::function`] reports the error.
     pub fn from_ptx(ptx: impl Into<String>) -> Result<Self, LoadError> {
         let ptx = ptx.into();
         let ast = ptx::parse(&ptx)?;
@@ -203,32 +202,33 @@ impl Module {
         Ok(Self { text: Arc::new(Text { variables, ptx: ptx.clone(), target }), kernels })
     }
 
-    /// The architecture that it is written for: `sm_80`.
+    /// Returns the target architecture of the module: `sm_80`.
     pub fn target(&self) -> &str {
         &self.text.target
     }
 
-    /// Why a kernel of it is not valid PTX, if one is not.
+    /// Returns the error of a kernel that is not valid PTX, if there is such a kernel.
     pub fn invalid(&self) -> Option<&LoadError> {
         let errors = self.kernels.iter().filter_map(|kernel| kernel.program.as_ref().err());
         errors.into_iter().find(|error| matches!(error, LoadError::Refused { is_valid: false, .. }))
     }
 
-    /// The names of the module's kernels, in the order of the text.
+    /// Returns the names of the module's kernels, in the order of the text.
     pub fn kernels(&self) -> impl Iterator<Item = &str> + Clone {
         self.kernels.iter().map(|kernel| kernel.name.as_str())
     }
 
-    /// The module's variables in global and constant memory, its functions' own behind those of the module's scope.
+    /// Returns the module's variables in global and constant memory. Those declared in functions follow those at module
+    /// scope.
     pub fn variables(&self) -> impl Iterator<Item = &ModuleVariable> + Clone {
         self.text.variables.iter().flatten()
     }
 
-    /// A kernel by name: as the text has it, demangled, or a part of the demangled name that is enough to tell it from
-    /// others. `saxpy` and `saxpy(int, float, float*, float*)` are `_Z5saxpyifPfS_`.
+    /// Returns a kernel by name. The name may be the name in the text, the demangled name, or a part of the demangled
+    /// name that identifies the kernel. `saxpy` and `saxpy(int, float, float*, float*)` both find `_Z5saxpyifPfS_`.
     ///
-    /// Launched as it is, its variables begin with their initial values at each launch; those of an
-    /// [`Instance`](crate::Instance) live longer.
+    /// If the function is launched directly, its variables have their initial values at each launch. The variables of
+    /// an [`Instance`](crate::Instance) keep their values between launches.
     ///
     /// ```
     /// let module = simt::Module::from_ptx(
@@ -249,9 +249,10 @@ impl Module {
     /// ```
     ///
     /// # Errors
-    /// [`LoadError::NoSuchKernel`] when the module has no kernel of this name, [`LoadError::AmbiguousKernel`] when it is a
-    /// part of several names, [`LoadError::Refused`] when the kernel can reach an instruction that this machine does not
-    /// run; it names the first one.
+    /// Returns [`LoadError::NoSuchKernel`] when the module has no kernel of this name, and
+    /// [`LoadError::AmbiguousKernel`] when the name is a part of several names. Returns [`LoadError::Refused`] when the
+    /// kernel is not valid PTX or can reach an instruction that the simulator does not support; the error names the
+    /// first one.
     pub fn function(&self, name: &str) -> Result<Function, LoadError> {
         let number = names::find(self.kernels(), name).map_err(|meant| {
             let name = name.to_owned();

@@ -1,10 +1,10 @@
-//! Finding functions and variables by the names that people write.
+//! Finds functions and variables by the names that users write.
 
 use cpp_demangle::DemangleOptions;
 
 use crate::demangle::{demangled, with_options};
 
-/// What a name may be called, from the most exact to the shortest: demangled, without its return type, without its
+/// Returns the spellings of a name, from the most exact to the shortest: demangled, without the return type, without
 /// parameters, without template arguments, without namespaces or modules.
 fn spellings(name: &str) -> [String; 5] {
     let whole = with_options(name, DemangleOptions::new());
@@ -26,11 +26,11 @@ fn spellings(name: &str) -> [String; 5] {
     [whole, demangled(name), path, plain, last]
 }
 
-/// The position of the name that is meant by `wanted`: the one that is spelled like this, mangled or demangled, or else
-/// the only one of which this is a shorter spelling.
+/// Returns the position of the name that `wanted` refers to. An exact match, mangled or demangled, wins. Otherwise
+/// `wanted` must be a shorter spelling of exactly one name.
 ///
 /// # Errors
-/// The names that may be meant, when they are several; none when there is no such name.
+/// Returns the matching names when there are several, and an empty list when there is none.
 pub(crate) fn find<'n>(names: impl Iterator<Item = &'n str> + Clone, wanted: &str) -> Result<usize, Vec<String>> {
     if let Some(at) = names.clone().position(|name| name == wanted) {
         return Ok(at);
@@ -50,16 +50,16 @@ pub(crate) fn find<'n>(names: impl Iterator<Item = &'n str> + Clone, wanted: &st
     Err(Vec::new())
 }
 
-/// The name that differs least from one that does not exist, demangled.
+/// Returns the name, demangled, that is most similar to `wanted`.
 pub(crate) fn nearest<'n>(names: impl Iterator<Item = &'n str>, wanted: &str) -> Option<String> {
     let distance = |name: &[String; 5]| {
-        let each = name.iter().map(|own| strsim::damerau_levenshtein(own, wanted));
+        let each = name.iter().map(|spelling| strsim::damerau_levenshtein(spelling, wanted));
         each.min()
     };
     names.map(spellings).min_by_key(distance).map(|[_, name, ..]| name)
 }
 
-/// Names in words, demangled: `a, b`, or `none`.
+/// Formats names, demangled: `a, b`, or `none`.
 pub(crate) fn list(names: &[impl AsRef<str>]) -> String {
     let names: Vec<_> = names.iter().map(|name| demangled(name.as_ref())).collect();
     match names[..] {

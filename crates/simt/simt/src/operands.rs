@@ -1,4 +1,4 @@
-//! What each instruction reads and writes, as decoding found it.
+//! The registers and variables that each instruction reads and writes, collected during decoding.
 
 use ptx::ast::Space;
 
@@ -7,31 +7,32 @@ use crate::regs::Reg;
 /// The registers and variables of one instruction.
 #[derive(Debug, Clone, Copy)]
 pub struct Operands<'a> {
-    /// The registers that it reads: its guard, the carry flag, and those with the value of a number or special register
-    /// among them.
+    /// The registers that the instruction reads. They include its guard, the carry flag, and the registers that hold
+    /// numbers and special registers.
     pub reads: &'a [Reg],
-    /// The registers that it writes, in the order of its operands.
+    /// The registers that the instruction writes, in operand order.
     pub writes: &'a [Reg],
-    /// The variables that it names.
+    /// The variables that the instruction names.
     pub variables: &'a [VariableUse],
 }
 
 /// A variable that an instruction names.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct VariableUse {
-    /// Its name.
+    /// The variable's name.
     pub name: String,
-    /// The space that it is declared in.
+    /// The state space of the declaration.
     pub space: Space,
-    /// Whether it lies in the function's frame: `.local` variables do, and `.param` variables that are not a kernel's parameters.
+    /// Whether the variable is in the function's frame: `.local` variables, and `.param` variables except a kernel's
+    /// parameters.
     pub in_frame: bool,
-    /// Its offset in that space; for one in global memory its number among the module's.
+    /// The variable's offset in the state space; for a global variable, its number in the module.
     pub at: u64,
-    /// Its size; `None` for dynamic shared memory.
+    /// The variable's size in bytes; `None` for dynamic shared memory.
     pub bytes: Option<u64>,
 }
 
-/// The operands of the instruction that is being decoded.
+/// The operands of the instruction that is currently decoded.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) reads: Vec<Reg>,
@@ -42,15 +43,16 @@ pub(crate) struct Found {
 /// The operands of all instructions of a function.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FunctionOperands {
-    /// The registers that the first instruction writes, then those that it reads, and so on.
+    /// The registers of all instructions in order: for each instruction, those that it writes, then those that it
+    /// reads.
     registers: Vec<Reg>,
     variables: Vec<VariableUse>,
-    /// For each instruction, where its lists end: writes, reads, variables.
+    /// For each instruction, the ends of its lists: writes, reads, variables.
     ends: Vec<[u32; 3]>,
 }
 
 impl FunctionOperands {
-    /// Adds the operands of the next instruction, and empties `found`.
+    /// Appends the operands of the next instruction, and clears `found`.
     pub(crate) fn push(&mut self, found: &mut Found) {
         self.registers.append(&mut found.writes);
         let writes = self.registers.len() as u32;
@@ -59,7 +61,7 @@ impl FunctionOperands {
         self.ends.push([writes, self.registers.len() as u32, self.variables.len() as u32]);
     }
 
-    /// The operands of the instruction at `pc`.
+    /// Returns the operands of the instruction at `pc`.
     pub(crate) fn of(&self, pc: usize) -> Operands<'_> {
         let [_, begin, variable] = pc.checked_sub(1).map_or([0; 3], |before| self.ends[before]).map(|end| end as usize);
         let [writes, reads, variables] = self.ends[pc].map(|end| end as usize);
@@ -70,7 +72,7 @@ impl FunctionOperands {
         }
     }
 
-    /// The operands of all instructions, in order.
+    /// Returns the operands of all instructions, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = Operands<'_>> {
         (0..self.ends.len()).map(|pc| self.of(pc))
     }

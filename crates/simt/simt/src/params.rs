@@ -1,4 +1,4 @@
-//! The parameters of kernels, and whether arguments fit them.
+//! The parameters of kernels, and the checks of arguments against them.
 
 use std::fmt;
 
@@ -7,21 +7,21 @@ pub use ptx::{DataType, Declared, Role};
 /// A parameter of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Param {
-    /// Its name.
+    /// The parameter's name.
     pub name: String,
-    /// Its PTX type: `u64`, `f32`, `b8` for a struct.
+    /// The PTX type: `u64`, `f32`, or `b8` for a struct.
     pub ty: String,
     /// Offset in parameter memory.
     pub offset: u32,
-    /// Bytes.
+    /// The size in bytes.
     pub bytes: u32,
     /// Alignment in bytes.
     pub align: u32,
-    /// What the source says of it, if the text has that.
+    /// The declaration in the source, if the text contains it.
     pub declared: Option<Declared>,
 }
 
-/// What a program knows of an argument.
+/// What a program knows about an argument.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Argument {
     /// The address of memory with elements of this type.
@@ -32,7 +32,7 @@ pub enum Argument {
     Zero(DataType),
 }
 
-/// As the source has it, or else as PTX has it: `n: u32`, or `add_param_4` (.u32).
+/// The source's form if known, otherwise PTX's: `n: u32`, or `add_param_4` (.u32).
 impl fmt::Display for Param {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.declared {
@@ -43,23 +43,23 @@ impl fmt::Display for Param {
 }
 
 impl Param {
-    /// The type of its value, if the source or the PTX says it.
+    /// Returns the type of the parameter's value, if it is known from the source or from PTX.
     fn value(&self) -> Option<DataType> {
         match &self.declared {
             Some(Declared { role: Role::Value(ty), .. }) => Some(ty.clone()),
             Some(Declared { role: Role::Length, .. }) => Some(DataType::named("usize")),
             Some(_) => None,
-            // In PTX an integer is `.s32` where Rust has `i32`. `.b32` is any number.
+            // PTX's `.s32` is Rust's `i32`. `.b32` is a number of any kind.
             None => Some(DataType::named(&self.ty.replace('s', "i"))),
         }
     }
 }
 
-/// Checks that a kernel with these parameters accepts arguments of these kinds.
+/// Checks that a kernel with these parameters accepts these arguments.
 ///
 /// # Errors
-/// The reason, in words, when there are more or fewer arguments than parameters, and when an argument has another size, is a
-/// float in place of an integer, or is a buffer in place of a number, or the other way around.
+/// Returns the reason as a message when the numbers of arguments and parameters differ. An argument is rejected when
+/// its size differs, when it is a float for an integer, or when it is a buffer for a number or the reverse.
 pub fn check(params: &[Param], arguments: &[Argument]) -> Result<(), String> {
     if params.len() != arguments.len() {
         return Err(format!("{} arguments for {} parameters{}", arguments.len(), params.len(), slices(params)));
@@ -72,7 +72,7 @@ pub fn check(params: &[Param], arguments: &[Argument]) -> Result<(), String> {
 /// Checks one argument against its parameter.
 ///
 /// # Errors
-/// Returns the reason in words, as [`check`] does for all arguments.
+/// Returns the reason as a message, as [`check`] does for all arguments.
 pub fn check_one(param: &Param, argument: &Argument) -> Result<(), String> {
     let role = param.declared.as_ref().map(|declared| &declared.role);
     let hint = match role {
@@ -84,40 +84,40 @@ pub fn check_one(param: &Param, argument: &Argument) -> Result<(), String> {
             if ty.bytes.is_some_and(|bytes| bytes != u64::from(param.bytes)) =>
         {
             let given = ty.bytes.unwrap_or_default();
-            Err(format!("has {given} bytes (`{}`), the parameter {param} has {}{hint}", ty.name, param.bytes))
+            Err(format!("has {given} bytes (`{}`), but the parameter {param} has {}{hint}", ty.name, param.bytes))
         }
         (_, Argument::Buffer(_)) if param.bytes != 8 => {
-            Err(format!("is the address of a buffer, which has 8 bytes; the parameter {param} has {}", param.bytes))
+            Err(format!("is the address of a buffer, which has 8 bytes, but the parameter {param} has {}", param.bytes))
         }
-        // A buffer of bytes fits any raw pointer, but not a slice of another type.
+        // A buffer of bytes is valid for any raw pointer, but not for a slice of another type.
         (Some(Role::Pointer(_)), Argument::Buffer(given)) if given.number == Some((false, 1)) => Ok(()),
         (Some(Role::Pointer(element)), Argument::Buffer(given)) if element.number == given.number => Ok(()),
         (Some(Role::Slice(element) | Role::Pointer(element)), Argument::Buffer(given)) => {
             match element.accepts(given) {
                 true => Ok(()),
-                false => Err(format!("is a buffer of `{}`, the parameter is {param}", given.name)),
+                false => Err(format!("is a buffer of `{}`, but the parameter is {param}", given.name)),
             }
         }
         (Some(Role::Pointer(_)), Argument::Zero(_)) => Ok(()),
         (Some(Role::Slice(_) | Role::Pointer(_)), Argument::Value(given) | Argument::Zero(given)) => {
-            Err(format!("is a number (`{}`), the parameter {param} is an address of memory{hint}", given.name))
+            Err(format!("is a number (`{}`), but the parameter {param} is an address{hint}", given.name))
         }
         (Some(Role::Value(_) | Role::Length), Argument::Buffer(given)) => {
-            Err(format!("is a buffer of `{}`, the parameter is {param}{hint}", given.name))
+            Err(format!("is a buffer of `{}`, but the parameter is {param}{hint}", given.name))
         }
         (_, Argument::Value(given) | Argument::Zero(given)) => match param.value().is_none_or(|ty| ty.accepts(given)) {
             true => Ok(()),
-            false => Err(format!("is `{}`, the parameter is {param}{hint}", given.name)),
+            false => Err(format!("is `{}`, but the parameter is {param}{hint}", given.name)),
         },
         (None, Argument::Buffer(_)) => Ok(()),
     }
 }
 
-/// Names the slices of a kernel, which take two arguments each.
+/// Describes the slices of a kernel, each of which takes two arguments.
 fn slices(params: &[Param]) -> String {
-    let is_slice = |own: &&Declared| matches!(own.role, Role::Slice(_));
+    let is_slice = |declared: &&Declared| matches!(declared.role, Role::Slice(_));
     let declared = params.iter().filter_map(|param| param.declared.as_ref());
-    let names: Vec<String> = declared.filter(is_slice).map(|own| format!("`{own}`")).collect();
+    let names: Vec<String> = declared.filter(is_slice).map(|slice| format!("`{slice}`")).collect();
     match &names[..] {
         [] => String::new(),
         [name] => format!("; {name} counts twice, as a pointer and a length"),

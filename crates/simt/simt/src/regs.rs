@@ -1,6 +1,6 @@
-//! Registers: their numbers in three files, and the values that a warp's lanes have in them.
+//! Registers: their numbers in the three register files, and their values in a warp's lanes.
 
-/// A 32-bit register's number. Narrower values stand in its low bits, the others being zero.
+/// A 32-bit register's number. Narrower values are in the low bits; the other bits are zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct R32(pub u32);
 
@@ -22,7 +22,7 @@ pub enum Reg {
 }
 
 impl Reg {
-    /// The register of the same file so many further.
+    /// Returns the register `by` numbers further in the same file.
     pub(crate) fn advance(self, by: u32) -> Self {
         match self {
             Reg::R32(R32(first)) => Reg::R32(R32(first + by)),
@@ -32,19 +32,19 @@ impl Reg {
     }
 }
 
-/// One declaration of registers: `%p`, or `%r<9>`.
+/// A declaration of registers: `%p`, or `%r<9>`.
 #[derive(Debug, Clone)]
 pub struct RegisterNames {
     /// The name, or the part before the number.
     pub name: String,
-    /// For `%r<9>`, how many.
+    /// The number of registers in `%r<9>`; `None` for a single register.
     pub count: Option<u32>,
-    /// The first of them.
+    /// The first register.
     pub first: Reg,
 }
 
 impl RegisterNames {
-    /// The names of a declaration; each element of a vector register has one, as `%v.x`.
+    /// Returns the names of a declaration. Each element of a vector register has a separate name, such as `%v.x`.
     pub(crate) fn of(name: &str, count: Option<u32>, vector: u32, first: Reg) -> Vec<Self> {
         if vector == 1 {
             let name = name.to_owned();
@@ -65,7 +65,7 @@ impl RegisterNames {
         elements.collect()
     }
 
-    /// The register of this name, if it is one of these.
+    /// Returns the register of this name, if the declaration contains it.
     pub fn find(&self, name: &str) -> Option<Reg> {
         let number = name.strip_prefix(&self.name[..])?;
         match self.count {
@@ -83,23 +83,23 @@ impl RegisterNames {
 pub struct Guard {
     /// The predicate.
     pub pred: Pred,
-    /// Whether it is negated.
+    /// Whether the predicate is negated.
     pub negated: bool,
 }
 
-/// Threads in a warp.
+/// The number of threads in a warp.
 pub const LANES: usize = 32;
-/// Lanes of half a warp: what a row of a block that is 16 threads wide has.
+/// The number of lanes in half a warp: one row of a block that is 16 threads wide.
 pub const HALF: usize = LANES / 2;
-/// All lanes.
+/// The mask of all lanes.
 pub const ALL: u32 = u32::MAX;
 
-/// One 32-bit value a lane.
+/// One 32-bit value per lane.
 pub type Lanes32 = [u32; LANES];
-/// One 64-bit value a lane.
+/// One 64-bit value per lane.
 pub type Lanes64 = [u64; LANES];
 
-/// Lanes of a mask, lowest first.
+/// Returns the lanes of a mask, lowest first.
 #[inline(always)]
 pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     let mut left = mask;
@@ -110,39 +110,39 @@ pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
     })
 }
 
-/// A frame's registers.
+/// The registers of a frame.
 ///
-/// Numbers come from lowering, which counted the registers: an index is always in bounds, and a wrong one
-/// would be a bug that panics here.
+/// The register numbers come from lowering, which also counts the registers. So an index is always in bounds; a wrong
+/// index is a bug and panics.
 pub struct Regs<'a> {
-    /// 32 bits and narrower.
+    /// The registers of 32 bits or less.
     pub r32: &'a mut [Lanes32],
-    /// 64 bits.
+    /// The registers of 64 bits.
     pub r64: &'a mut [Lanes64],
-    /// Predicates, a bit a lane.
+    /// The predicates, one bit per lane.
     pub preds: &'a mut [u32],
 }
 
 impl Regs<'_> {
-    /// A register's values.
+    /// Returns the values of a 32-bit register.
     #[inline(always)]
     pub fn get32(&self, r: R32) -> &Lanes32 {
         &self.r32[r.0 as usize]
     }
 
-    /// A register's values.
+    /// Returns the values of a 64-bit register.
     #[inline(always)]
     pub fn get64(&self, r: R64) -> &Lanes64 {
         &self.r64[r.0 as usize]
     }
 
-    /// A predicate's lanes.
+    /// Returns the lanes in which a predicate is true.
     #[inline(always)]
     pub fn pred(&self, p: Pred) -> u32 {
         self.preds[p.0 as usize]
     }
 
-    /// What a lane has in a register of any file, zero-extended.
+    /// Returns the value of a lane in a register of any file, zero-extended.
     #[inline(always)]
     pub(crate) fn lane(&self, reg: Reg, lane: usize) -> u64 {
         match reg {
@@ -162,7 +162,7 @@ impl Regs<'_> {
         }
     }
 
-    /// A register's values, zero-extended.
+    /// Returns a register's values, zero-extended.
     pub fn wide(&self, reg: Reg) -> Lanes64 {
         std::array::from_fn(|lane| self.lane(reg, lane))
     }
@@ -172,7 +172,7 @@ impl Regs<'_> {
         lanes(mask).for_each(|lane| self.set_lane(reg, lane, values[lane]));
     }
 
-    /// The lanes of `mask` that a guard lets through.
+    /// Returns the lanes of `mask` in which a guard is true.
     #[inline(always)]
     pub fn guarded(&self, guard: Option<Guard>, mask: u32) -> u32 {
         match guard {
@@ -188,7 +188,7 @@ impl Regs<'_> {
         if mask == ALL {
             *to = *values;
         } else {
-            // A copy, so that only here the values have to be in memory.
+            // Copy the values, so that they have to be in memory only on this path.
             let copy = *values;
             merge32(to, mask, &copy);
         }
@@ -214,7 +214,7 @@ impl Regs<'_> {
     }
 }
 
-/// The number of a register that holds a value of 32 or of 64 bits for each lane.
+/// The number of a register that holds a 32-bit or 64-bit value for each lane.
 pub(crate) trait Register: Copy {
     type Value: Copy + Default;
 
@@ -249,7 +249,7 @@ register! {
 
 macro_rules! merge {
     ($($name:ident $value:ident)*) => {$(
-        /// Writes the lanes of `mask`. Not inlined: it would be most of the code of all instructions.
+        /// Writes the lanes of `mask`. Not inlined, because it would dominate the code size of all instructions.
         #[inline(never)]
         fn $name(to: &mut [$value; LANES], mask: u32, values: &[$value; LANES]) {
             for (lane, (to, value)) in to.iter_mut().zip(values).enumerate() {

@@ -1,5 +1,5 @@
-//! Questions about the addresses of a warp's lanes, answered for all lanes at once: in plain Rust for any
-//! CPU, and with AVX2's vector instructions, which compilers do not find by themselves.
+//! Checks of the addresses of all lanes of a warp at once. There is a portable version in plain Rust, and a version
+//! with AVX2 instructions, which compilers do not generate for this code.
 
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -9,46 +9,45 @@ pub(crate) use avx2::Avx2;
 
 use crate::regs::{HALF, LANES, Lanes64};
 
-/// How the addresses of half a warp's lanes follow each other.
+/// The pattern of the addresses in half a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pattern {
-    /// Each lane's bytes lie behind those of the lane before.
+    /// The bytes of each lane directly follow those of the previous lane.
     Row,
     /// All lanes have the same address.
     Same,
 }
 
-/// The questions about addresses, implemented for one kind of CPU.
+/// The address checks, implemented for one kind of CPU.
 pub(crate) trait Vectors: Copy {
-    /// Whether any CPU can run it.
+    /// Whether the implementation runs on any CPU.
     const PORTABLE: bool = false;
 
-    /// The patterns of both halves of a warp whose lanes access `bytes` bytes each, if both have one.
+    /// Returns the patterns of both halves of a warp whose lanes access `bytes` bytes each, if each half has a pattern.
     fn patterns(self, at: &Lanes64, bytes: u32) -> Option<[Pattern; 2]>;
 
-    /// Whether all addresses lie in a memory that begins at `base`, none more than `last` bytes behind, and
-    /// are multiples of a power of two. `last` is less than 2^63.
+    /// Returns whether all addresses are multiples of `align`, a power of two, and lie between `base` and `base +
+    /// last`. `last` is less than 2^63.
     fn inside(self, at: &Lanes64, base: u64, last: u64, align: u64) -> bool;
 
-    /// How addresses, divided by 2^`shift`, go on from lane to lane.
+    /// Compares each lane's address, and the address divided by 2^`shift`, with those of the previous lane.
     fn steps(self, at: &Lanes64, shift: u32) -> Steps;
 
-    /// Whether the upper half's lanes have the addresses of the lower half's.
+    /// Returns whether the lanes of the upper half have the same addresses as those of the lower half.
     fn repeats(self, at: &Lanes64) -> bool;
 
-    /// Which banks of 4 bytes the addresses lie in, a bit a bank.
+    /// Returns the mask of the 4-byte banks that contain the addresses.
     fn banks(self, at: &Lanes64) -> u32;
 }
 
-/// Bits for lanes, set by comparing a lane's address with that of the lane before. Lane 0 is compared with
-/// itself.
+/// Lane masks from comparing each lane's address with the previous lane's. Lane 0 is compared with itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Steps {
-    /// Its address is a different one.
+    /// The lanes whose address differs.
     pub(crate) moves: u32,
-    /// Its address is a different one even after the division by 2^`shift`.
+    /// The lanes whose address differs even after the division by 2^`shift`.
     pub(crate) crosses: u32,
-    /// Its address is lower.
+    /// The lanes whose address is lower.
     pub(crate) descends: u32,
 }
 
@@ -64,9 +63,9 @@ impl Vectors for Portable {
         let pattern = |at: &[u64]| {
             let (mut row, mut same) = (0, 0);
             for (lane, address) in at.iter().enumerate() {
-                let behind = address.wrapping_sub(at[0]);
-                row |= behind ^ (lane as u64 * u64::from(bytes));
-                same |= behind;
+                let offset = address.wrapping_sub(at[0]);
+                row |= offset ^ (lane as u64 * u64::from(bytes));
+                same |= offset;
             }
             match (row, same) {
                 (0, _) => Some(Pattern::Row),

@@ -1,8 +1,8 @@
 //! Instructions that the lanes of a warp execute together: `shfl`, `vote`, `match`, `redux`, `activemask`, `elect`,
 //! `bar.warp.sync` (PTX ISA §9.7.9.6, §9.7.13).
 //!
-//! An instruction waits until all lanes that its `membermask` names and that have not ended have come to it; that is
-//! the business of [`run`](crate::run). Here is what it does then.
+//! An instruction waits until all live lanes that its `membermask` names have reached it. [`run`](crate::run)
+//! implements this wait; this module implements what the instruction then does.
 
 use crate::observe::Mistake;
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, Pred, R32, Reg, Regs, lanes};
@@ -30,7 +30,7 @@ pub enum Warp {
     Match {
         value: Reg,
         to: R32,
-        /// For `.all`: whether all have one value.
+        /// For `.all`: the predicate, if any, that receives whether all lanes have the same value.
         all: Option<Option<Pred>>,
         mask: R32,
     },
@@ -53,7 +53,7 @@ pub enum Warp {
     },
 }
 
-/// How a shuffle finds its source lane.
+/// How a shuffle selects its source lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum ShuffleMode {
@@ -63,7 +63,7 @@ pub enum ShuffleMode {
     Idx,
 }
 
-/// The result that a vote computes.
+/// The result of a vote.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum VoteMode {
@@ -87,19 +87,19 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// How the masks of lanes that execute an instruction name lanes.
+/// How the `membermask`s of the lanes that execute an instruction relate to these lanes.
 pub(crate) struct Named {
-    /// Whether lanes are named that are alive and do not execute it.
+    /// Whether a mask names a live lane that does not execute the instruction.
     pub(crate) missing: bool,
-    /// The lanes that execute it and that their own mask does not name, which PTX leaves undefined.
+    /// The executing lanes that are missing from their `membermask`, which is undefined behavior in PTX.
     pub(crate) unnamed: u32,
-    /// Whether a GPU ignores the masks: where all lanes that are alive execute the instruction together with one mask, an
-    /// H100 lets all of them take part, and otherwise reports an illegal instruction for lanes that are not named.
+    /// Whether a GPU ignores the masks. If all live lanes execute the instruction together with the same mask, an H100
+    /// lets all of them take part. Otherwise it reports an illegal instruction for unnamed lanes.
     pub(crate) is_ignored: bool,
 }
 
 impl Warp {
-    /// The register of the `membermask`.
+    /// Returns the register of the `membermask`.
     pub(crate) fn members(&self) -> Option<R32> {
         match self {
             Warp::ActiveMask { .. } => None,
@@ -112,7 +112,7 @@ impl Warp {
         }
     }
 
-    /// How the `membermask`s of the lanes of `mask` name lanes, of which some are `alive`.
+    /// Compares the `membermask`s of the lanes of `mask` with these lanes and with the `alive` lanes.
     pub(crate) fn named(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Named {
         let Some(members) = self.members() else {
             return Named { missing: false, unnamed: 0, is_ignored: false };
@@ -130,7 +130,7 @@ impl Warp {
         }
     }
 
-    /// For each lane of `mask` those that take part with it.
+    /// Returns, for each lane of `mask`, the lanes that take part in the operation with it.
     fn together(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Lanes32 {
         match self.members() {
             Some(members) if !self.named(regs, mask, alive).is_ignored => {
@@ -140,8 +140,8 @@ impl Warp {
         }
     }
 
-    /// Two lanes of `mask` of which one names the other, whose `membermask` is not the same. Lanes that have ended need not
-    /// be named.
+    /// Returns two lanes of `mask` with different `membermask`s, of which the first names the second. Exited lanes may
+    /// be missing from a mask.
     pub(crate) fn different_masks(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Option<Mistake> {
         let members = regs.get32(self.members()?);
         let first = members[mask.trailing_zeros() as usize];
@@ -156,7 +156,8 @@ impl Warp {
         })
     }
 
-    /// The lanes of `mask` that shuffle from a lane that has ended, or that their `membermask` does not name.
+    /// Returns the lanes of `mask` that shuffle from an exited lane, or from a lane that their `membermask` does not
+    /// name.
     pub(crate) fn absent_sources(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> u32 {
         let Warp::Shuffle { mode, lane, clamp, mask: members, .. } = self else {
             return 0;
@@ -170,7 +171,7 @@ impl Warp {
         lanes(mask).filter(is_absent).fold(0, |all, lane| all | 1 << lane)
     }
 
-    /// Whether lanes that execute one of the two wait for lanes that execute the other.
+    /// Returns whether lanes that execute `self` wait for lanes that execute `other`.
     pub(crate) fn is_alike(&self, other: &Warp) -> bool {
         use std::mem::discriminant;
         match (self, other) {
@@ -182,7 +183,7 @@ impl Warp {
         }
     }
 
-    /// The values that the lanes of `mask` give to others.
+    /// Stores the values that the lanes of `mask` provide to other lanes.
     pub(crate) fn contribute(&self, regs: &Regs<'_>, mask: u32, values: &mut Lanes64) {
         for lane in lanes(mask) {
             values[lane] = match self {
@@ -194,8 +195,9 @@ impl Warp {
         }
     }
 
-    /// Runs it on the lanes of `mask`. Lanes that are not `alive` take no part, and shuffles read zero from them. The values that lanes give to others
-    /// are those of `values`, where lanes have come to it at different places.
+    /// Runs the instruction on the lanes of `mask`. Lanes that are not `alive` take no part, and shuffles read zero
+    /// from them. If lanes reached the instruction at different program counters, `values` holds the values that they
+    /// provide.
     pub fn execute(&self, regs: &mut Regs<'_>, mask: u32, alive: u32, values: Option<&Lanes64>) {
         match self {
             Warp::ActiveMask { to } => regs.set32(*to, mask, &[mask; LANES]),
@@ -231,7 +233,7 @@ impl Warp {
                 match to {
                     Reg::R32(to) => regs.set32(*to, mask, &result),
                     Reg::Pred(to) => regs.set_pred(*to, mask, truth(&result)),
-                    Reg::R64(_) => unreachable!("decoding gives votes 32 bits or a predicate"),
+                    Reg::R64(_) => unreachable!("a vote writes a 32-bit register or a predicate"),
                 }
             }
             Warp::Match { value, to, all, .. } => {
@@ -275,10 +277,10 @@ impl Warp {
 }
 
 impl ShuffleMode {
-    /// The lane that each lane reads from, and the lanes for which that is the one that they ask for: others read from
-    /// themselves. `lane` and `clamp` are the instruction's last operands but the mask.
+    /// Returns the lane that each lane reads from, and the lanes whose requested source is in range. The other lanes
+    /// read from themselves. `lane` and `clamp` are the instruction's last operands before the mask.
     pub fn sources(self, lane: &Lanes32, clamp: &Lanes32) -> (Lanes32, u32) {
-        // Each lane gives its number.
+        // Shuffle the lanes' numbers.
         let numbers = std::array::from_fn(|lane| lane as u32);
         shuffle(self, &numbers, lane, clamp)
     }
@@ -299,7 +301,7 @@ impl ReduxOp {
     }
 }
 
-/// A result for each lane of `mask`, zero for the others.
+/// Returns a result for each lane of `mask`, and zero for the other lanes.
 #[inline(always)]
 fn in_lanes(mask: u32, result: impl Fn(usize) -> u32) -> Lanes32 {
     let mut results = [0; LANES];
@@ -313,16 +315,16 @@ fn narrow(values: &Lanes64) -> Lanes32 {
     values.map(|value| value as u32)
 }
 
-/// The values of a register of 32 or 64 bits.
+/// Returns the values of a 32-bit or 64-bit register.
 fn wide(value: Reg, regs: &Regs<'_>) -> Lanes64 {
     match value {
         Reg::R64(value) => *regs.get64(value),
         Reg::R32(value) => regs.get32(value).map(u64::from),
-        Reg::Pred(_) => unreachable!("decoding gives a match 32 or 64 bits"),
+        Reg::Pred(_) => unreachable!("a match reads a 32-bit or 64-bit register"),
     }
 }
 
-/// The pseudo-code of PTX ISA §9.7.9.6 for all lanes: the results, and which lanes' sources are in range.
+/// The pseudocode of PTX ISA §9.7.9.6 for all lanes. Returns the results, and the lanes whose sources are in range.
 fn shuffle(mode: ShuffleMode, values: &Lanes32, b: &Lanes32, c: &Lanes32) -> (Lanes32, u32) {
     let mut result = [0; LANES];
     let mut in_range = 0;

@@ -148,8 +148,8 @@ impl<'d> Decoder<'d, '_, '_> {
         let quads = sides == [8, 8, 4] && types[1] == Element::F16;
         let ([to, a, b, c], rest) = self.first()?;
         let count = if quads { 4 } else { 1 };
-        let quad = |own_row| Layout::Quads { own_row };
         let quad = |row_per_lane| Layout::Quads { row_per_lane };
+        let (of_a, of_b, sum) = match quads {
             false => (A, B, Layout::Sum),
             true => (quad(!columns[0]), quad(columns[1]), Layout::QuadSum),
         };

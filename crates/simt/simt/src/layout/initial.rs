@@ -7,11 +7,11 @@ use crate::memory::CONST_WINDOW;
 use ptx::ast::{Init, Number, Space, Variable};
 use ptx::opcode::type_bytes;
 
-/// Bytes from a variable's begin within which initial values may lie. They are held one by one, so that a
-/// short text with a value at the end of a large array would otherwise take gigabytes.
+/// Initial values must be within this number of bytes from a variable's start. All initial bytes are stored, so a short
+/// text with a value at the end of a large array could otherwise use gigabytes.
 const MAX_INIT: u64 = 1 << 28;
 
-/// A variable with its initial values.
+/// Returns the variable with its initial values.
 pub(super) fn fill(
     mut placed: ModuleVariable,
     variable: &Variable<'_>,
@@ -20,7 +20,7 @@ pub(super) fn fill(
     if let Some(init) = &variable.init {
         let mut writer =
             Writer { variable, element: u64::from(type_bytes(variable.ty).unwrap_or(1)), memory: &mut placed, module };
-        // Below each dimension lie that many bytes; a short list leaves the rest zero.
+        // The stride of each dimension in bytes; a short list leaves the rest zero.
         let mut strides = Vec::new();
         let mut stride = writer.element * u64::from(variable.vector);
         if variable.vector > 1 {
@@ -52,7 +52,7 @@ impl Writer<'_, '_> {
         self.write_part(init, at, strides, None)
     }
 
-    /// Writes a value, or the byte of it that a `mask()` selects by a shift.
+    /// Writes a value, or the byte that a `mask()` selects with a shift.
     fn write_part(&mut self, init: &Init<'_>, at: u64, strides: &[u64], shift: Option<u32>) -> Result<(), LowerError> {
         match init {
             Init::List(items) => {

@@ -1,4 +1,4 @@
-//! The variables of a module in global and constant memory: those that live as long as the module is loaded.
+//! The variables of a module in global and constant memory, which exist while the module is loaded.
 
 use std::collections::HashMap;
 
@@ -8,17 +8,17 @@ use super::{MAX_CONSTANT, MAX_GLOBAL, initial, layout, too_large};
 use crate::code::{FUNCTION_BYTES, FUNCTIONS, ModuleVariable};
 use crate::error::LowerError;
 
-/// The variables of a module in global and constant memory, its functions' own among them.
+/// The variables of a module in global and constant memory, including those declared in functions.
 pub(crate) struct ModuleMemory<'m> {
-    /// The variables of the module's scope, those of all spaces.
+    /// The variables at module scope, in all state spaces.
     pub(super) by_name: HashMap<&'m str, &'m Variable<'m>>,
     /// The variables that functions declare, each with the range of its function in the text.
     locals: Vec<(Span, &'m Variable<'m>)>,
-    /// The numbers of variables, by where they are declared.
+    /// The numbers of variables, by the position of their declaration.
     pub(super) numbers: HashMap<At, u32>,
-    /// The addresses of functions, by their names and aliases.
+    /// The addresses of functions, by name and alias.
     pub(crate) functions: HashMap<&'m str, u64>,
-    /// By their numbers: each variable, or why no kernel can use it.
+    /// The variables by number; an error if no kernel can use the variable.
     pub(crate) variables: Vec<Result<ModuleVariable, LowerError>>,
 }
 
@@ -96,7 +96,7 @@ fn variables_in<'m>(statements: &'m [Statement<'m>], function: Span, found: &mut
 }
 
 /// A variable without its initial values, in its place.
-fn place(variable: &Variable<'_>, constant_bytes: &mut u32) -> Result<ModuleVariable, LowerError> {
+        let what = format!("`{name}`, which is declared here and defined in another module,");
     if variable.linkage == Linkage::Extern {
         let name = variable.name;
         let what = format!("`{name}`, declared here and defined in another module,");
@@ -105,7 +105,7 @@ fn place(variable: &Variable<'_>, constant_bytes: &mut u32) -> Result<ModuleVari
     let layout = layout(variable)?;
     let mut constant_at = None;
     if variable.space == Space::Const {
-        let (at, end) = layout.place_behind(*constant_bytes, variable)?;
+        let (at, end) = layout.place_after(*constant_bytes, variable)?;
         if end > MAX_CONSTANT {
             return Err(too_large(variable));
         }

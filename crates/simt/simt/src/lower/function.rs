@@ -193,8 +193,8 @@ impl<'m> Body<'_, 'm> {
         match statement {
             Statement::Label { name, at } => {
                 let pc = self.cx.func.code.len() as u32;
+                if self.labels[depth].insert(name, Target::Pc(pc)).is_some() {
                     return Err(LowerError::invalid(format!("label `{name}` is defined twice"), *at));
-                    return Err(LowerError::invalid(format!("label `{name}` stands twice"), *at));
                 }
             }
             Statement::Variable(variable) => match declarations::variable(variable).map(|()| variable.space)? {

@@ -22,13 +22,13 @@ impl Avx2 {
     }
 }
 
-/// The questions as methods that call the functions of the same names, which are compiled for AVX2.
+/// Generates the trait's methods. Each calls the function of the same name, which is compiled for AVX2.
 macro_rules! vectors {
     ($(fn $name:ident($($arg:ident: $ty:ty),+) -> $result:ty;)*) => {
         impl Vectors for Avx2 {$(
             #[inline(always)]
             fn $name(self, $($arg: $ty),+) -> $result {
-                // SAFETY: the CPU has AVX2, because `Avx2::new`, which needs it, has made `self`.
+                // SAFETY: `self` was created by `Avx2::new`, which needs AVX2, so the CPU has AVX2.
                 unsafe { $name($($arg),+) }
             }
         )*}
@@ -43,7 +43,7 @@ vectors! {
     fn banks(at: &Lanes64) -> u32;
 }
 
-/// For each size of an access: how far the lanes of a row lie behind the first.
+/// For each access size: the offsets of the lanes in a [`Pattern::Row`].
 const RAMPS: [[u64; HALF]; 8] = {
     let mut ramps = [[0; HALF]; 8];
     let mut size = 0;
@@ -72,9 +72,9 @@ fn pattern(at: &[u64; HALF], ramp: &[[u64; 4]]) -> Option<Pattern> {
     let first = _mm256_set1_epi64x(at[0].cast_signed());
     let (mut row, mut same) = (_mm256_setzero_si256(), _mm256_setzero_si256());
     for (at, ramp) in at.as_chunks::<4>().0.iter().zip(ramp) {
-        let behind = _mm256_sub_epi64(wide(at), first);
-        row = _mm256_or_si256(row, _mm256_xor_si256(behind, wide(ramp)));
-        same = _mm256_or_si256(same, behind);
+        let offset = _mm256_sub_epi64(wide(at), first);
+        row = _mm256_or_si256(row, _mm256_xor_si256(offset, wide(ramp)));
+        same = _mm256_or_si256(same, offset);
     }
     if zero(row) {
         Some(Pattern::Row)
@@ -152,7 +152,7 @@ fn banks(at: &Lanes64) -> u32 {
     (a | b | c | d) as u32
 }
 
-/// The highest bit of each of four values.
+/// Returns the highest bit of each of the four values.
 #[inline]
 #[target_feature(enable = "avx2")]
 fn bits(values: __m256i) -> u32 {
