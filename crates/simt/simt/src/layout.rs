@@ -12,11 +12,11 @@ use ptx::opcode::type_bytes;
 
 pub(crate) use module::ModuleMemory;
 
-/// The size of constant memory: one bank of the hardware's (CUDA C++ Programming Guide, "Technical Specifications").
+/// The size of constant memory: one of the hardware's banks (CUDA C++ Programming Guide, "Technical Specifications").
 pub(crate) const MAX_CONSTANT: u32 = 64 * 1024;
-/// Static shared memory of a block (CUDA C++ Programming Guide, "Technical Specifications").
+/// The maximum static shared memory of a block (CUDA C++ Programming Guide, "Technical Specifications").
 const MAX_SHARED: u32 = 48 * 1024;
-/// The largest size of a variable in global memory here.
+/// The maximum size of a variable in global memory in the simulator.
 const MAX_GLOBAL: u64 = 1 << 32;
 
 /// The size and alignment of a variable.
@@ -27,7 +27,7 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    /// The size, of something that has to fit into 32 bits.
+    /// Returns the size as a `u32`, or an error if the variable is too large.
     pub(crate) fn small_bytes(self, variable: &Variable<'_>) -> Result<u32, LowerError> {
         u32::try_from(self.bytes).map_err(|_| too_large(variable))
     }
@@ -163,7 +163,8 @@ impl<'m> Variables<'m> {
         Ok(place)
     }
 
-    /// The place of a variable in global or constant memory. The kernel can reach it, and those whose addresses it holds.
+    /// Returns the location of a variable in global or constant memory. Marks the variable as reachable from the
+    /// kernel, together with all variables whose addresses its initial value contains.
     fn reach(&mut self, number: u32) -> Result<Location, LowerError> {
         let mut next = vec![number];
         while let Some(number) = next.pop() {

@@ -78,7 +78,7 @@ impl Vectors for Portable {
 
     #[inline(always)]
     fn inside(self, at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
-        // Offsets that are too large, and differences from `last` to them, have their highest bit set.
+        // If an offset is too large, the offset or its difference from `last` has the highest bit set.
         let (mut high, mut low) = (0, 0);
         for at in at {
             let offset = at.wrapping_sub(base);

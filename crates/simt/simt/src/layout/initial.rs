@@ -92,7 +92,8 @@ impl Writer<'_, '_> {
                     let what = format!("the address of `{name}` in an element of {bytes} bytes");
                     return Err(self.unsupported(what));
                 }
-                // Shared variables have no place before a kernel runs (PTX ISA §5.4.4 allows only these two spaces).
+                // Shared variables have no address before a kernel runs (PTX ISA §5.4.4 allows only global and constant
+                // variables).
                 let Some(number) = number else {
                     let what = format!("the address of `{name}` in an initializer");
                     return Err(self.unsupported(what));
@@ -121,12 +122,12 @@ impl Writer<'_, '_> {
         }
     }
 
-    /// A number as the variable's type has it; more bits than it has are cut off.
+    /// Returns a number as encoded by the variable's type; excess bits are dropped.
     fn bytes_of(&self, number: Number) -> u128 {
         let is_single = matches!(self.variable.ty, "f32" | "b32");
         u128::from(match number {
             Number::Integer(value) => value,
-            // `ptxas` takes the bits, whatever the type.
+            // `ptxas` uses the bits, regardless of the type.
             Number::F32(bits) => u64::from(bits),
             Number::F64(bits) if is_single => u64::from((f64::from_bits(bits) as f32).to_bits()),
             Number::F64(bits) => bits,

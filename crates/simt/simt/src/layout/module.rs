@@ -70,7 +70,7 @@ impl<'m> ModuleMemory<'m> {
         memory
     }
 
-    /// The variable of this name, as the initializer of the variable `of` sees it.
+    /// Returns the variable that `name` refers to in the initializer of the variable `of`.
     pub(super) fn named(&self, name: &str, of: &Variable<'_>) -> Option<&'m Variable<'m>> {
         let mut locals = self.locals.iter();
         let local =
@@ -78,13 +78,13 @@ impl<'m> ModuleMemory<'m> {
         local.map(|(_, local)| *local).or_else(|| self.by_name.get(name).copied())
     }
 
-    /// A variable by its number.
+    /// Returns a variable by its number.
     pub(super) fn variable(&self, number: u32) -> Result<&ModuleVariable, LowerError> {
         self.variables[number as usize].as_ref().map_err(Clone::clone)
     }
 }
 
-/// Collects the variables that are declared in a function's body.
+/// Collects the variables declared in a function's body.
 fn variables_in<'m>(statements: &'m [Statement<'m>], function: Span, found: &mut Vec<(Span, &'m Variable<'m>)>) {
     for statement in statements {
         match statement {
@@ -95,11 +95,11 @@ fn variables_in<'m>(statements: &'m [Statement<'m>], function: Span, found: &mut
     }
 }
 
-/// A variable without its initial values, in its place.
-        let what = format!("`{name}`, which is declared here and defined in another module,");
+/// Places a variable, without its initial values.
+fn place(variable: &Variable<'_>, constant_bytes: &mut u32) -> Result<ModuleVariable, LowerError> {
     if variable.linkage == Linkage::Extern {
         let name = variable.name;
-        let what = format!("`{name}`, declared here and defined in another module,");
+        let what = format!("`{name}`, which is declared here and defined in another module,");
         return Err(LowerError::unsupported(what, variable.at));
     }
     let layout = layout(variable)?;

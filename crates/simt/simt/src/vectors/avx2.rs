@@ -9,8 +9,8 @@ use std::arch::x86_64::{
 use super::{Pattern, Steps, Vectors};
 use crate::regs::{HALF, LANES, Lanes64};
 
-/// A witness that the CPU has AVX2: only functions that are compiled for AVX2 make one without `unsafe`, and
-/// `host_simd.rs` calls them only after `is_x86_feature_detected!`.
+/// A proof that the CPU has AVX2. Only functions compiled for AVX2 can create it without `unsafe`, and `host_simd.rs`
+/// calls these functions only after `is_x86_feature_detected!`.
 #[derive(Clone, Copy)]
 pub(crate) struct Avx2(());
 
@@ -90,7 +90,7 @@ fn pattern(at: &[u64; HALF], ramp: &[[u64; 4]]) -> Option<Pattern> {
 fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
     let all = |value: u64| _mm256_set1_epi64x(value.cast_signed());
     let (base, last) = (all(base), all(last));
-    // Offsets that are too large, and differences from `last` to them, have their highest bit set.
+    // If an offset is too large, the offset or its difference from `last` has the highest bit set.
     let (mut high, mut low) = (_mm256_setzero_si256(), _mm256_setzero_si256());
     for at in at.as_chunks::<4>().0 {
         let offset = _mm256_sub_epi64(wide(at), base);
@@ -105,7 +105,7 @@ fn inside(at: &Lanes64, base: u64, last: u64, align: u64) -> bool {
 #[target_feature(enable = "avx2")]
 fn steps(at: &Lanes64, shift: u32) -> Steps {
     let shift = _mm_cvtsi32_si128(shift.cast_signed());
-    // Addresses are less than 2^63, so that a signed comparison tells which is less.
+    // Addresses are less than 2^63, so a signed comparison gives the correct order.
     let step = |now: __m256i, before: __m256i| {
         let same = _mm256_cmpeq_epi64(now, before);
         let (over, under) = (_mm256_srl_epi64(now, shift), _mm256_srl_epi64(before, shift));
