@@ -143,7 +143,7 @@ impl<'d> Decoder<'d, '_, '_> {
         self.words[1..].iter().find_map(|word| lookup(table, word))
     }
 
-    /// Like [`Self::known`], but returns an error if no modifier is in the table.
+    /// Returns the table's value for the first modifier that is in the table, or an error if there is none.
     fn word<T: Copy>(&self, table: &[(&str, T)]) -> Decoded<T> {
         self.known(table).ok_or_else(|| self.unsupported_form())
     }

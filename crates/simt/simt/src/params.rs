@@ -113,7 +113,7 @@ pub fn check_one(param: &Param, argument: &Argument) -> Result<(), String> {
     }
 }
 
-/// Describes the slices of a kernel, each of which takes two arguments.
+/// Describes the slices of a kernel. Each slice takes two arguments.
 fn slices(params: &[Param]) -> String {
     let is_slice = |declared: &&Declared| matches!(declared.role, Role::Slice(_));
     let declared = params.iter().filter_map(|param| param.declared.as_ref());

@@ -130,7 +130,7 @@ impl Warp {
         }
     }
 
-    /// Returns, for each lane of `mask`, the lanes that take part in the operation with it.
+    /// Returns the lanes that take part in the operation with each lane of `mask`.
     fn together(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Lanes32 {
         match self.members() {
             Some(members) if !self.named(regs, mask, alive).is_ignored => {
@@ -140,7 +140,7 @@ impl Warp {
         }
     }
 
-    /// Returns two lanes of `mask` with different `membermask`s, of which the first names the second. Exited lanes may
+    /// Returns two lanes of `mask` that have different `membermask`s. The first lane names the second. Exited lanes may
     /// be missing from a mask.
     pub(crate) fn different_masks(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Option<Mistake> {
         let members = regs.get32(self.members()?);
@@ -324,7 +324,8 @@ fn wide(value: Reg, regs: &Regs<'_>) -> Lanes64 {
     }
 }
 
-/// The pseudocode of PTX ISA §9.7.9.6 for all lanes. Returns the results, and the lanes whose sources are in range.
+/// Computes the pseudocode of PTX ISA §9.7.9.6 for all lanes. Returns the results, and the lanes whose sources are in
+/// range.
 fn shuffle(mode: ShuffleMode, values: &Lanes32, b: &Lanes32, c: &Lanes32) -> (Lanes32, u32) {
     let mut result = [0; LANES];
     let mut in_range = 0;

@@ -58,7 +58,7 @@ fn addresses_in_initial_values() {
     // What no kernel can use is left out, and the kernel that asks for it is refused.
     assert!(module.variables().all(|own| own.name != "elsewhere"));
     let refused = instance.function("refused").unwrap_err().to_string();
-    assert!(refused.contains("`elsewhere`, declared here and defined in another module"), "{refused}");
+    assert!(refused.contains("`elsewhere`, which is declared here and defined in another module"), "{refused}");
 }
 
 #[test]

@@ -46,23 +46,23 @@ fn arguments_that_fit() {
 fn arguments_that_do_not_fit_name_the_parameter() {
     let right = [buffer("f32"), value("usize"), value("f32"), buffer("u32")];
     let cases = [
-        (0, buffer("f64"), "argument 0 is a buffer of `f64`, the parameter is `data: &mut [f32]`"),
-        (0, buffer("u32"), "argument 0 is a buffer of `u32`, the parameter is `data: &mut [f32]`"),
+        (0, buffer("f64"), "argument 0 is a buffer of `f64`, but the parameter is `data: &mut [f32]`"),
+        (0, buffer("u32"), "argument 0 is a buffer of `u32`, but the parameter is `data: &mut [f32]`"),
         (0, buffer("[f32; 4]"), "argument 0 is a buffer of `[f32; 4]`"),
         (0, buffer("u8"), "argument 0 is a buffer of `u8`"),
         (
             0,
             value("usize"),
-            "argument 0 is a number (`usize`), the parameter `data: &mut [f32]` is an address of memory",
+            "argument 0 is a number (`usize`), but the parameter `data: &mut [f32]` is an address",
         ),
-        (1, buffer("f32"), "argument 1 is a buffer of `f32`, the parameter is `data.len(): usize`; a slice takes two"),
-        (1, value("f64"), "argument 1 is `f64`, the parameter is `data.len(): usize`"),
-        (1, value("u32"), "argument 1 has 4 bytes (`u32`), the parameter `data.len(): usize` has 8"),
-        (2, value("u32"), "argument 2 is `u32`, the parameter is `by: f32`"),
-        (2, value("f64"), "argument 2 has 8 bytes (`f64`), the parameter `by: f32` has 4"),
-        (2, buffer("f32"), "argument 2 is the address of a buffer, which has 8 bytes; the parameter `by: f32` has 4"),
-        (3, buffer("f32"), "argument 3 is a buffer of `f32`, the parameter is `out: *mut [u32; 4]`"),
-        (3, value("u64"), "argument 3 is a number (`u64`), the parameter `out: *mut [u32; 4]` is an address of memory"),
+        (1, buffer("f32"), "argument 1 is a buffer of `f32`, but the parameter is `data.len(): usize`; a slice takes two"),
+        (1, value("f64"), "argument 1 is `f64`, but the parameter is `data.len(): usize`"),
+        (1, value("u32"), "argument 1 has 4 bytes (`u32`), but the parameter `data.len(): usize` has 8"),
+        (2, value("u32"), "argument 2 is `u32`, but the parameter is `by: f32`"),
+        (2, value("f64"), "argument 2 has 8 bytes (`f64`), but the parameter `by: f32` has 4"),
+        (2, buffer("f32"), "argument 2 is the address of a buffer, which has 8 bytes, but the parameter `by: f32` has 4"),
+        (3, buffer("f32"), "argument 3 is a buffer of `f32`, but the parameter is `out: *mut [u32; 4]`"),
+        (3, value("u64"), "argument 3 is a number (`u64`), but the parameter `out: *mut [u32; 4]` is an address"),
     ];
     for (index, other, words) in cases {
         let mut arguments = right.clone();
@@ -77,9 +77,9 @@ fn arguments_that_do_not_fit_name_the_parameter() {
 #[test]
 fn ptx_alone_has_sizes_and_kinds_of_numbers() {
     let mut arguments = [buffer("f64"), value("usize"), value("u32"), buffer("u32")];
-    assert_eq!(wrong(false, &arguments), "argument 2 is `u32`, the parameter is `scale_param_2` (.f32)");
+    assert_eq!(wrong(false, &arguments), "argument 2 is `u32`, but the parameter is `scale_param_2` (.f32)");
     arguments[2] = value("f32");
     arguments[1] = value("f64");
-    assert_eq!(wrong(false, &arguments), "argument 1 is `f64`, the parameter is `scale_param_1` (.u64)");
+    assert_eq!(wrong(false, &arguments), "argument 1 is `f64`, but the parameter is `scale_param_1` (.u64)");
     assert_eq!(wrong(false, &arguments[..3]), "3 arguments for 4 parameters");
 }

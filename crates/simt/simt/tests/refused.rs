@@ -41,12 +41,12 @@ fn instructions_of_newer_modules() {
     let text = "st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r1], %r2, [%r3];";
     let (_, _, message) = refused("8.0", "sm_90", text);
     let opcode = text.split(' ').next().unwrap();
-    assert_eq!(message, format!("`{opcode}` needs PTX 8.1 (`.version 8.1`), and this module says 8.0"));
+    assert_eq!(message, format!("`{opcode}` needs PTX 8.1 (`.version 8.1`), but this module has 8.0"));
     let (_, _, message) = refused("8.0", "sm_90", "setmaxnreg.inc.sync.aligned.u32 64;");
-    let missing = "needs sm_90a (`.target sm_90a`), and this module says sm_90";
+    let missing = "needs sm_90a (`.target sm_90a`), but this module has sm_90";
     assert_eq!(message, format!("`setmaxnreg.inc.sync.aligned.u32` {missing}"));
     let (_, _, message) = refused("7.3", "sm_80", "ld.global.L2::cache_hint.f32 %f1, [%rd1], %rd2;");
-    let missing = "needs PTX 7.4 (`.version 7.4`), and this module says 7.3";
+    let missing = "needs PTX 7.4 (`.version 7.4`), but this module has 7.3";
     assert_eq!(message, format!("`ld.global.L2::cache_hint.f32` {missing}"));
 }
 

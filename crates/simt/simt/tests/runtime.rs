@@ -189,7 +189,7 @@ fn what_is_not_there_is_refused_by_name() {
         ("mov.u32 %r1, %pm3;", "special register `%pm3` is not supported"),
         ("mov.u32 %r1, %clusterer;", "no special register of that name"),
         ("mov.u32 %r1, %envreg32;", "no special register of that name"),
-        ("call (w), malloc, (p);", "`w` is not as large as the parameter `r`"),
+        ("call (w), malloc, (p);", "`w` and the parameter `r` differ in size"),
         ("call %rd1, p;", "`p` is no .callprototype"),
         ("alloca.u64 %rd1, %rd2, 24;", "an alignment is a power of two"),
         ("mov.u64 %rd1, k;", "the address of function `k` is not supported"),

@@ -179,12 +179,12 @@ fn arguments_of_another_kind_name_the_parameter() -> Result {
         device.launch("fill", one, args![floats.slice(), 2.5f32, signed.slice()])?;
         device.expect(floats, &[2.5, 0.0, 0.0, 0.0])?;
         for (arguments, words) in [
-            (args![doubles.slice(), 2.5f32, more.slice()], "a buffer of `f64`, the parameter is `data: &mut [f32]`"),
-            (args![more.slice(), 2.5f32, floats.slice()], "a buffer of `u32`, the parameter is `data: &mut [f32]`"),
-            (args![floats.slice(), 2u32, more.slice()], "argument 2 is `u32`, the parameter is `by: f32`"),
+            (args![doubles.slice(), 2.5f32, more.slice()], "a buffer of `f64`, but the parameter is `data: &mut [f32]`"),
+            (args![more.slice(), 2.5f32, floats.slice()], "a buffer of `u32`, but the parameter is `data: &mut [f32]`"),
+            (args![floats.slice(), 2u32, more.slice()], "argument 2 is `u32`, but the parameter is `by: f32`"),
             (
                 args![floats.slice(), 2.5f64, more.slice()],
-                "argument 2 has 8 bytes (`f64`), the parameter `by: f32` has 4",
+                "argument 2 has 8 bytes (`f64`), but the parameter `by: f32` has 4",
             ),
             (
                 args![floats, 2.5f32, more],
@@ -192,7 +192,7 @@ fn arguments_of_another_kind_name_the_parameter() -> Result {
             ),
             (
                 args![floats, 2.5f32, more, 4u64, 2u64],
-                "argument 1 has 4 bytes (`f32`), the parameter `data.len(): usize`",
+                "argument 1 has 4 bytes (`f32`), but the parameter `data.len(): usize`",
             ),
             // The length is that of another buffer.
             (args![floats, 5usize, 2.5f32, more.slice()], "argument 1, the length of `data: &mut [f32]`, is 5"),

@@ -156,7 +156,7 @@ impl<'d> Decoder<'d, '_, '_> {
         }
     }
 
-    /// Like [`Self::elements_of`], and checks that the elements have this type.
+    /// Returns the elements as [`Self::elements_of`] does, and checks that they have this type.
     fn checked_elements<'x, 'y>(&self, operand: &'x Operand<'y>, least: usize, ty: &str) -> Decoded<&'x [Operand<'y>]> {
         let elements = self.elements_of(operand, least)?;
         let check = |element| self.check(Expected::read(Kind::Last), Some(ty), element);

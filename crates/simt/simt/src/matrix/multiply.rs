@@ -13,7 +13,7 @@ pub struct Product {
     pub m: usize,
     /// The number of columns of B and of the sums.
     pub n: usize,
-    /// The number of elements in a row of A. In a column of B it is the same, or twice as many if A is sparse.
+    /// The number of elements in a row of A, and in a column of B. If A is sparse, a column of B has twice this number.
     pub k: usize,
     /// The number of products in one instruction: four for `m8n8k4` with `f16`.
     pub count: usize,

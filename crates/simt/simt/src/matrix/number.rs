@@ -22,7 +22,7 @@ pub enum Element {
 }
 
 impl Element {
-    /// The element of this name.
+    /// Returns the element type of this name.
     pub(crate) fn named(name: &str) -> Option<Self> {
         Some(match name {
             "f16" => Self::F16,

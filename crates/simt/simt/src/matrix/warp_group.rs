@@ -49,7 +49,7 @@ pub struct SharedOperand {
     pub transposed: bool,
 }
 
-/// Bytes per row of an operand; the B of a sparse A has twice as many.
+/// Bytes per row of an operand. Rows of B have twice this size if A is sparse.
 const ROW: usize = 32;
 
 /// The number of bytes that are contiguous in every layout.

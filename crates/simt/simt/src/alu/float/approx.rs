@@ -22,7 +22,7 @@ pub(super) fn run32(op: Approx, ftz: bool, regs: &mut Regs<'_>, mask: u32, to: R
     regs.set32(to, mask, &values);
 }
 
-/// An approximate `rcp` or `rsqrt` of `f64`.
+/// Computes an approximate `rcp` or `rsqrt` of `f64`.
 pub(super) fn one64(op: Approx64, bits: u64) -> u64 {
     match op {
         Approx64::Rcp => special::rcp64(bits),

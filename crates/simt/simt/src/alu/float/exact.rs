@@ -281,7 +281,7 @@ pub(in crate::alu) fn div(a: f64, b: f64, format: Format, rounding: Rounding) ->
     .round(format, rounding)
 }
 
-/// The square root, rounded once.
+/// Returns the square root, rounded once.
 pub(in crate::alu) fn sqrt(a: f64, format: Format, rounding: Rounding) -> u64 {
     if !a.is_finite() || a <= 0.0 {
         return format.round(a.sqrt(), rounding);

@@ -109,8 +109,8 @@ pub(super) fn fns(mask: u32, base: u32, offset: i32) -> u32 {
 pub(super) fn bmsk(a: u32, b: u32, clamp: bool) -> u32 {
     let (a, b) = if clamp { (a, b) } else { (a & 31, b & 31) };
     let from = u32::MAX.checked_shl(a).unwrap_or(0);
-    let behind = u32::MAX.checked_shl(a.saturating_add(b)).unwrap_or(0);
-    from & !behind
+    let tail = u32::MAX.checked_shl(a.saturating_add(b)).unwrap_or(0);
+    from & !tail
 }
 
 /// `szext`: the low `bits` bits of `a`, sign- or zero-extended. `.clamp` returns `a` if `bits` is 32 or more; `.wrap`

@@ -32,7 +32,7 @@ pub(super) fn quotient_s(a: i32, b: i32) -> i32 {
     if b == 0 { -1 } else { quotient }
 }
 
-/// The remainder of `a / b` rounded toward zero; it has the sign of `a`.
+/// Returns the remainder of `a / b` rounded toward zero; it has the sign of `a`.
 #[inline(always)]
 pub(super) fn remainder_s(a: i32, b: i32) -> i32 {
     let remainder = remainder(a.unsigned_abs(), b.unsigned_abs()).cast_signed();
