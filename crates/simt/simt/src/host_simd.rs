@@ -284,7 +284,9 @@ impl HostSimd {
                 observe(&shape.access(region, mask, at, patterns));
                 Ok(())
             }
-            None if outcome == PackedOutcome::FAULT => Err(env.fault.take().expect("the failed access stored its fault")),
+            None if outcome == PackedOutcome::FAULT => {
+                Err(env.fault.take().expect("the failed access stored its fault"))
+            }
             None => op.execute_slow_path(env, mask, at, &mut observe),
         }
     }

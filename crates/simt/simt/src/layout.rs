@@ -144,9 +144,8 @@ impl<'m> Variables<'m> {
                 let (at, end) = layout.place_after(self.shared_bytes, variable)?;
                 if end > MAX_SHARED {
                     let name = variable.name;
-                    let message = format!(
-                        "with `{name}`, static shared memory has {end} bytes, but the maximum is {MAX_SHARED}"
-                    );
+                    let message =
+                        format!("with `{name}`, static shared memory has {end} bytes, but the maximum is {MAX_SHARED}");
                     return Err(LowerError::invalid(message, variable.at));
                 }
                 self.shared_bytes = end;

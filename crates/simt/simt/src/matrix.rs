@@ -1,7 +1,7 @@
 //! Tensor cores: instructions that the lanes of a warp execute together on matrices, in registers and in memory (PTX
 //! ISA §9.7.14, §9.7.15).
 //!
-//! Each instruction is a function of registers and memory, executed when it is issued. In a warpgroup, each warp
+//! Each instruction is a function of registers and memory, executed when it is issued. In a warp group, each warp
 //! computes the rows that it holds.
 
 pub(crate) mod layout;

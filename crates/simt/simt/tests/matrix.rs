@@ -136,7 +136,7 @@ fn what_a_warp_may_not_do_is_a_fault() {
             "matrix descriptor 0x1000100080: out of bounds read of 2 bytes at 0x800, 0 bytes past the end of \
                             the block's shared memory of 2048 bytes",
         ),
-        (group.replace("0x1000100080", "0x1000100000"), "a warpgroup product with only 1 of 4 warps"),
+        (group.replace("0x1000100080", "0x1000100000"), "a warp-group product with only 1 of 4 warps"),
     ];
     for (body, words) in cases {
         let text = fault(&body);

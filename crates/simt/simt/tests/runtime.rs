@@ -187,11 +187,11 @@ fn what_is_not_there_is_refused_by_name() {
     for (statement, words) in [
         ("call (w), cudaLaunchDevice, (p);", "`cudaLaunchDevice`: device-side launches are not supported"),
         ("mov.u32 %r1, %pm3;", "special register `%pm3` is not supported"),
-        ("mov.u32 %r1, %clusterer;", "no special register of that name"),
-        ("mov.u32 %r1, %envreg32;", "no special register of that name"),
+        ("mov.u32 %r1, %clusterer;", "there is no register or special register"),
+        ("mov.u32 %r1, %envreg32;", "there is no register or special register"),
         ("call (w), malloc, (p);", "`w` and the parameter `r` differ in size"),
-        ("call %rd1, p;", "`p` is no .callprototype"),
-        ("alloca.u64 %rd1, %rd2, 24;", "an alignment is a power of two"),
+        ("call %rd1, p;", "`p` is not a .callprototype"),
+        ("alloca.u64 %rd1, %rd2, 24;", "an alignment must be a power of two"),
         ("mov.u64 %rd1, k;", "the address of function `k` is not supported"),
     ] {
         let message = refusal(statement);

@@ -108,7 +108,10 @@ impl<'m> Body<'_, 'm> {
     fn frame_offset(&mut self, variable: &Variable<'_>) -> Result<u32, LowerError> {
         let (at, end) = layout(variable)?.place_after(self.cx.func.frame_bytes, variable)?;
         if end > MAX_FRAME {
-            return Err(LowerError::invalid("the function needs more local memory than a thread can have", variable.at));
+            return Err(LowerError::invalid(
+                "the function needs more local memory than a thread can have",
+                variable.at,
+            ));
         }
         self.cx.func.frame_bytes = end;
         Ok(at)

@@ -1,4 +1,4 @@
-//! `wgmma.mma_async`: products of a warpgroup (four warps), with operands in shared memory (PTX ISA §9.7.15).
+//! `wgmma.mma_async`: products of a warp group (four warps), with operands in shared memory (PTX ISA §9.7.15).
 //!
 //! Each warp computes the 16 rows that it holds.
 
@@ -187,7 +187,7 @@ impl GroupMultiply {
         let (first, warps) = (warp / 4 * 4, env.cluster.block_warps());
         if first + 4 > warps {
             let present = warps - first;
-            let words = format!("a warpgroup product with only {present} of 4 warps");
+            let words = format!("a warp-group product with only {present} of 4 warps");
             return Err(AccessFault::in_words(0, 0, words));
         }
         let signs = [(&mut a, self.product.a), (&mut b, self.product.b)];

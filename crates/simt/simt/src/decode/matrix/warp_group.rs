@@ -1,4 +1,4 @@
-//! Products of warpgroups (four warps).
+//! Products of warp groups (four warps).
 
 use ptx::ast::Operand;
 use simt_isa::{Expected, Kind};
