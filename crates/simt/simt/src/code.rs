@@ -427,11 +427,11 @@ pub struct AnalysisCache(Mutex<Vec<Arc<dyn Any + Send + Sync>>>);
 impl AnalysisCache {
     /// Returns the value of type `T`. The first call computes it with `make`.
     pub fn get<T: Any + Send + Sync>(&self, make: impl FnOnce() -> T) -> Arc<T> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = kept.iter().find_map(|value| value.clone().downcast().ok());
+        let mut values = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = values.iter().find_map(|value| value.clone().downcast().ok());
         known.unwrap_or_else(|| {
             let new = Arc::new(make());
-            kept.push(new.clone());
+            values.push(new.clone());
             new
         })
     }

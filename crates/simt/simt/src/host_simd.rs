@@ -88,7 +88,7 @@ macro_rules! version {
             $(#[$features])?
             #[inline]
             fn one(alu: &Alu, regs: &mut Regs<'_>, mask: u32) {
-                // The most frequent instructions are inlined into the loops, because a call costs as much as they do.
+                // The most frequent instructions are inlined into the loops, because a call would double their cost.
                 match alu {
                     Alu::Int(op) if mask == ALL && op.fast_path(regs) => {}
                     Alu::Logic(op) if mask == ALL && op.fast_path(regs) => {}

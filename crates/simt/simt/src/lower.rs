@@ -34,9 +34,9 @@ pub struct Lowered {
 /// Lowers a module: its variables, and each kernel with all functions that it calls.
 pub fn lower(module: &Module<'_>) -> Lowered {
     let memory = ModuleMemory::new(module);
-    let taken = functions_taken(module);
+    let address_taken = address_taken_functions(module);
     let lowered = |entry: &Function<'_>| {
-        let program = kernel(module, entry, &memory, &taken);
+        let program = kernel(module, entry, &memory, &address_taken);
         (entry.name.to_owned(), program)
     };
     Lowered { kernels: entries(module).map(lowered).collect(), variables: memory.variables }
@@ -46,12 +46,13 @@ fn entries<'m>(module: &'m Module<'m>) -> impl Iterator<Item = &'m Function<'m>>
     module.functions.iter().filter(|function| function.entry && function.body.is_some())
 }
 
-/// Lowers the kernel `entry` and all functions that it calls. `taken` are the functions whose address the module takes.
+/// Lowers the kernel `entry` and all functions that it calls. `address_taken` are the functions whose address the
+/// module takes.
 fn kernel(
     module: &Module<'_>,
     entry: &Function<'_>,
     memory: &ModuleMemory<'_>,
-    taken: &[&Function<'_>],
+    address_taken: &[&Function<'_>],
 ) -> Result<Program, LowerError> {
     let mut lowering = Lowering {
         pointers: Vec::new(),
@@ -71,7 +72,7 @@ fn kernel(
         }
         // An indirect call can reach every function with a matching signature whose address is taken anywhere in the
         // module, because another kernel may have stored the address.
-        for function in taken {
+        for function in address_taken {
             let (slots, _) = function::slots(&function.returns, &function.params)?;
             if lowering.pointers.iter().any(|call| call.fits(&slots)) {
                 lowering.functions.number(function.name, function.at)?;
@@ -90,7 +91,7 @@ fn kernel(
     };
     if !lowering.pointers.is_empty() {
         program.targets = memory.functions.iter().map(target).collect();
-        // Of a function and its aliases, keep the name that has a number.
+        // If a function has aliases, keep the name that has a number.
         fn key(target: &Target) -> (u64, bool, &str) {
             (target.address, target.function.is_none(), &target.name)
         }
@@ -122,7 +123,7 @@ struct Functions<'m> {
 }
 
 /// Returns the functions with a body whose address is an initial value of a variable or is read by a `mov`.
-fn functions_taken<'m>(module: &'m Module<'m>) -> Vec<&'m Function<'m>> {
+fn address_taken_functions<'m>(module: &'m Module<'m>) -> Vec<&'m Function<'m>> {
     let initial = module.variables.iter().filter_map(|variable| variable.init.as_ref());
     let mut names: HashSet<&str> = initial.flat_map(Init::addresses).collect();
     let instructions = module.functions.iter().flat_map(Function::instructions);

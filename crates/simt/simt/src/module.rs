@@ -41,7 +41,7 @@ pub enum LoadError {
         is_valid: bool,
     },
     /// The module has no kernel of this name.
-    #[error("there is no kernel `{name}`; there are {}", names::list(.known))]
+    #[error("there is no kernel `{name}`; the module has {}", names::list(.known))]
     NoSuchKernel {
         /// The requested name.
         name: String,
@@ -241,7 +241,7 @@ impl Module {
     /// assert_eq!(module.function("nothing")?.name(), "nothing");
     ///
     /// let unknown = module.function("reduce").unwrap_err();
-    /// assert_eq!(unknown.to_string(), "there is no kernel `reduce`; there are nothing, copies");
+    /// assert_eq!(unknown.to_string(), "there is no kernel `reduce`; the module has nothing, copies");
     ///
     /// let refused = module.function("copies").unwrap_err();
     /// assert!(refused.to_string().starts_with("kernel `copies`: line 5, column "));

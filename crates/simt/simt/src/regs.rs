@@ -22,7 +22,7 @@ pub enum Reg {
 }
 
 impl Reg {
-    /// Returns the register `by` numbers further in the same file.
+    /// Returns the register of the same file whose number is higher by `by`.
     pub(crate) fn advance(self, by: u32) -> Self {
         match self {
             Reg::R32(R32(first)) => Reg::R32(R32(first + by)),
@@ -102,10 +102,10 @@ pub type Lanes64 = [u64; LANES];
 /// Returns the lanes of a mask, lowest first.
 #[inline(always)]
 pub fn lanes(mask: u32) -> impl Iterator<Item = usize> {
-    let mut left = mask;
+    let mut remaining = mask;
     std::iter::from_fn(move || {
-        let lane = left.trailing_zeros() as usize;
-        left &= left.wrapping_sub(1);
+        let lane = remaining.trailing_zeros() as usize;
+        remaining &= remaining.wrapping_sub(1);
         (lane < LANES).then_some(lane)
     })
 }

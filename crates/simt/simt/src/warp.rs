@@ -131,7 +131,7 @@ impl Warp {
     }
 
     /// Returns the lanes that take part in the operation with each lane of `mask`.
-    fn together(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Lanes32 {
+    fn participants(&self, regs: &Regs<'_>, mask: u32, alive: u32) -> Lanes32 {
         match self.members() {
             Some(members) if !self.named(regs, mask, alive).is_ignored => {
                 regs.get32(members).map(|members| members & alive)
@@ -220,7 +220,7 @@ impl Warp {
                     None => regs.pred(*value) ^ if *negated { ALL } else { 0 },
                     Some(values) => truth(&narrow(values)),
                 };
-                let members = self.together(regs, mask, alive);
+                let members = self.participants(regs, mask, alive);
                 let result = in_lanes(mask, |lane| {
                     let votes = yes & members[lane];
                     match mode {
@@ -238,7 +238,7 @@ impl Warp {
             }
             Warp::Match { value, to, all, .. } => {
                 let values = values.copied().unwrap_or_else(|| wide(*value, regs));
-                let members = self.together(regs, mask, alive);
+                let members = self.participants(regs, mask, alive);
                 let mut result = [0; LANES];
                 let mut same = 0;
                 for lane in lanes(mask) {
@@ -256,7 +256,7 @@ impl Warp {
             }
             Warp::Reduce { op, to, value, .. } => {
                 let values = values.map_or_else(|| *regs.get32(*value), narrow);
-                let members = self.together(regs, mask, alive);
+                let members = self.participants(regs, mask, alive);
                 let result = in_lanes(mask, |lane| {
                     let all = lanes(members[lane]).map(|other| values[other]);
                     all.reduce(|a, b| op.apply(a, b)).unwrap_or(0)
@@ -264,7 +264,7 @@ impl Warp {
                 regs.set32(*to, mask, &result);
             }
             Warp::Elect { to, elected, .. } => {
-                let leaders = self.together(regs, mask, alive).map(u32::trailing_zeros);
+                let leaders = self.participants(regs, mask, alive).map(u32::trailing_zeros);
                 let mut chosen = 0;
                 for lane in lanes(mask) {
                     chosen |= u32::from(leaders[lane] == lane as u32) << lane;

@@ -171,5 +171,5 @@ fn what_a_kernel_cannot_reach_does_not_matter() {
     let error = module.function("other").unwrap_err().to_string();
     assert!(error.contains("kernel `other`: line") && error.contains("tex.1d.v4.s32.s32"), "{error}");
     let error = module.function("third").unwrap_err().to_string();
-    assert_eq!(error, "there is no kernel `third`; there are k, other");
+    assert_eq!(error, "there is no kernel `third`; the module has k, other");
 }

@@ -179,7 +179,10 @@ fn arguments_of_another_kind_name_the_parameter() -> Result {
         device.launch("fill", one, args![floats.slice(), 2.5f32, signed.slice()])?;
         device.expect(floats, &[2.5, 0.0, 0.0, 0.0])?;
         for (arguments, words) in [
-            (args![doubles.slice(), 2.5f32, more.slice()], "a buffer of `f64`, but the parameter is `data: &mut [f32]`"),
+            (
+                args![doubles.slice(), 2.5f32, more.slice()],
+                "a buffer of `f64`, but the parameter is `data: &mut [f32]`",
+            ),
             (args![more.slice(), 2.5f32, floats.slice()], "a buffer of `u32`, but the parameter is `data: &mut [f32]`"),
             (args![floats.slice(), 2u32, more.slice()], "argument 2 is `u32`, but the parameter is `by: f32`"),
             (

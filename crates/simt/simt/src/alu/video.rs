@@ -13,7 +13,7 @@ pub struct Video {
     pub(crate) signed: u8,
     /// Whether the result is clamped to its type.
     pub(crate) saturates: bool,
-    pub(crate) then: ThirdOperand,
+    pub(crate) third: ThirdOperand,
     /// The written part. A scalar instruction encodes it as in [`part`]; a SIMD instruction has one bit per part.
     pub(crate) mask: u8,
     /// For each number of `a`, then of `b`: the source part, four bits each. A scalar instruction encodes it as in
@@ -143,7 +143,7 @@ impl Video {
         // A negative result counts as greater than every unsigned number.
         let is_less = wide < third && (signed || wide >= 0);
         let result = result as u32;
-        match self.then {
+        match self.third {
             ThirdOperand::Add => result.wrapping_add(c),
             ThirdOperand::Min if is_less => result,
             ThirdOperand::Max if !is_less => result,
@@ -170,7 +170,7 @@ impl Video {
         }
     }
 
-    fn several(&self, a: u32, b: u32, c: u32) -> u32 {
+    fn simd(&self, a: u32, b: u32, c: u32) -> u32 {
         let bits = 32 / u32::from(self.parts);
         let sources = u64::from(a) | u64::from(b) << 32;
         let mut merged = c;
@@ -190,7 +190,7 @@ impl Video {
             merged = merged & !ones | result << (index * bits) & ones;
             sum = sum.wrapping_add(result);
         }
-        if self.then == ThirdOperand::Merge { merged } else { sum }
+        if self.third == ThirdOperand::Merge { merged } else { sum }
     }
 
     /// Runs the instruction on the lanes of `mask`.
@@ -199,7 +199,7 @@ impl Video {
         let [a, b, c] = self.from.map(|number| *regs.get32(R32(number.into())));
         let values = match self.parts {
             1 => each(|lane| self.single(a[lane], b[lane], c[lane])),
-            _ => each(|lane| self.several(a[lane], b[lane], c[lane])),
+            _ => each(|lane| self.simd(a[lane], b[lane], c[lane])),
         };
         regs.set32(R32(self.to.into()), mask, &values);
     }

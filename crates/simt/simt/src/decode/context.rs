@@ -104,7 +104,7 @@ pub(crate) struct Context<'l, 'm> {
     pub(crate) found: Found,
     /// The carry flag; allocated on first use.
     carry: Option<Pred>,
-    /// Registers and variables that lowering adds to the text's.
+    /// Registers and variables that lowering adds; they are not in the text.
     hidden: (HashMap<String, Declared<'m>>, HashMap<String, Location>),
 }
 
@@ -161,10 +161,10 @@ impl<'l, 'm> Context<'l, 'm> {
     /// Allocates `count` consecutive registers and returns the first one.
     fn allocate<R: RegisterNumber>(&mut self, count: u32) -> Result<R, LowerError> {
         let at = self.at;
-        let taken = R::count(&mut self.func);
-        let first = *taken;
+        let used = R::count(&mut self.func);
+        let first = *used;
         let sum = first.checked_add(count).filter(|sum| *sum <= MAX_REGISTERS);
-        *taken = sum.ok_or_else(|| {
+        *used = sum.ok_or_else(|| {
             let what = format!("a function with more than {MAX_REGISTERS} registers of a kind");
             LowerError::unsupported(what, at)
         })?;

@@ -48,7 +48,7 @@ pub(super) fn modifiers(words: &[&str]) -> Option<(Option<Rounding>, Modifiers)>
 /// The implementation of a form.
 #[derive(Clone, Copy)]
 enum Implementation {
-    /// Rounds to nearest, computed by the host.
+    /// Rounds to nearest; computed with the host's floating-point operations.
     Fast(Fast),
     /// Supports all rounding modes and saturation.
     Rounded(Fast),

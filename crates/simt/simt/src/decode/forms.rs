@@ -158,8 +158,8 @@ impl<'d> Decoder<'d, '_, '_> {
                 self.check(Expected::written(Kind::Of("pred")), Some("pred"), &Operand::Name(second))
             }
             (Operand::Pair(first, second), _) if expected.predicate != Predicate::None => {
-                let alone = Expected { predicate: Predicate::None, ..expected };
-                self.check(alone, ty, &Operand::Name(first))?;
+                let without_predicate = Expected { predicate: Predicate::None, ..expected };
+                self.check(without_predicate, ty, &Operand::Name(first))?;
                 let predicate = Expected { allows_discard: true, ..Expected::written(Kind::Of("pred")) };
                 self.check(predicate, Some("pred"), &Operand::Name(second))
             }

@@ -17,7 +17,7 @@ const OPERATIONS: [(&str, VideoOp); 6] = [
 /// Comparisons: one bit each for less, equal and greater, from the lowest bit on.
 const ORDERS: [(&str, u8); 6] =
     [("eq", 0b010), ("ne", 0b101), ("lt", 0b001), ("le", 0b011), ("gt", 0b100), ("ge", 0b110)];
-const THEN: [(&str, ThirdOperand); 3] =
+const THIRD_OPERANDS: [(&str, ThirdOperand); 3] =
     [("add", ThirdOperand::Add), ("min", ThirdOperand::Min), ("max", ThirdOperand::Max)];
 /// Selectors of one part, numbered from 1.
 const PARTS: [&str; 6] = ["b0", "b1", "b2", "b3", "h0", "h1"];
@@ -39,7 +39,7 @@ impl Decoder<'_, '_, '_> {
         let signed = types.zip(first..).fold(0, |signed, (ty, at)| signed | u8::from(*ty == "s32") << at);
         // The value compared with the result then has the first operand's type.
         let signed = if first == 1 { signed | signed >> 1 & 1 } else { signed };
-        let then = self.known(&THEN);
+        let third = self.known(&THIRD_OPERANDS);
         let saturates = self.has("sat");
         let ([to, a, b], c) = self.first()?;
         let is_negated = |operand: &Operand<'_>| u8::from(matches!(operand, Operand::Neg(_)));
@@ -64,11 +64,11 @@ impl Decoder<'_, '_, '_> {
             }
         };
         let merges = is_single && to_part.is_some();
-        let wants_c = !is_single || merges || then.is_some() || base == "vmad";
+        let wants_c = !is_single || merges || third.is_some() || base == "vmad";
         if saturates && (matches!(base, "vshl" | "vmad") || base == "vshr" && merges) {
             return Err(self.unsupported("`.sat` of this instruction (code for current GPUs clamps incorrectly)"));
         }
-        if wants_c == c.is_empty() || merges && then.is_some() || base == "vmad" && merges {
+        if wants_c == c.is_empty() || merges && third.is_some() || base == "vmad" && merges {
             return Err(self.invalid(format!(
                 "`{}` needs a third source exactly if it merges or has a second operation, and cannot do both",
                 self.opcode
@@ -87,7 +87,7 @@ impl Decoder<'_, '_, '_> {
             parts,
             signed,
             saturates,
-            then: then.unwrap_or(ThirdOperand::Merge),
+            third: third.unwrap_or(ThirdOperand::Merge),
             mask,
             select,
             to,

@@ -56,13 +56,13 @@ impl Writer<'_, '_> {
     fn write_part(&mut self, init: &Init<'_>, at: u64, strides: &[u64], shift: Option<u32>) -> Result<(), LowerError> {
         match init {
             Init::List(items) => {
-                let (stride, below) = match strides {
+                let (stride, inner) = match strides {
                     [] => (self.element, strides),
-                    [stride, below @ ..] => (*stride, below),
+                    [stride, inner @ ..] => (*stride, inner),
                 };
                 for (index, item) in items.iter().enumerate() {
                     let at = (index as u64).saturating_mul(stride).saturating_add(at);
-                    self.write(item, at, below)?;
+                    self.write(item, at, inner)?;
                 }
                 Ok(())
             }

@@ -258,9 +258,9 @@ fn initial(variable: &Variable<'_>, init: &Init<'_>, dims: &[Option<u64>], vecto
     let lists =
         |items: &[Init<'_>], dims, vector| items.iter().try_for_each(|item| initial(variable, item, dims, vector));
     match (init, dims) {
-        (Init::List(items), [dim, below @ ..]) => match dim {
+        (Init::List(items), [dim, inner_dims @ ..]) => match dim {
             Some(dim) if items.len() as u64 > *dim => invalid(variable, "has more initial values than elements"),
-            _ => lists(items, below, vector),
+            _ => lists(items, inner_dims, vector),
         },
         (Init::List(items), []) if vector => match items.len() == variable.vector as usize {
             true => lists(items, &[], false),

@@ -26,7 +26,7 @@ pub struct Rows {
 type Small = [[u16; 8]; 8];
 
 /// Returns the matrix in a register: each lane holds two elements of a row.
-fn held(words: &Lanes32) -> Small {
+fn small_matrix(words: &Lanes32) -> Small {
     let mut rows = [[0; 8]; 8];
     for (lane, word) in words.iter().enumerate() {
         rows[lane / 4][lane % 4 * 2] = *word as u16;
@@ -57,7 +57,7 @@ impl Rows {
         observe(&shape.access(Region::Shared, mask, &at, None));
         for (register, at) in self.registers.iter().zip(at.chunks(8)) {
             let mut rows = match self.stores {
-                true => held(env.regs.get32(*register)),
+                true => small_matrix(env.regs.get32(*register)),
                 false => std::array::from_fn(|row| {
                     let bytes = &env.shared.bytes_mut()[at[row] as usize..];
                     std::array::from_fn(|at| u16::from_le_bytes([bytes[2 * at], bytes[2 * at + 1]]))
@@ -111,7 +111,7 @@ pub struct Transpose {
 
 impl Transpose {
     pub(super) fn execute(&self, regs: &mut Regs<'_>) {
-        let result = words(&transposed(&held(regs.get32(self.from))));
+        let result = words(&transposed(&small_matrix(regs.get32(self.from))));
         regs.set32(self.to, ALL, &result);
     }
 }
@@ -189,9 +189,9 @@ impl Tile {
     fn access(&self, env: &mut Env<'_, '_>, region: Region, at: &Lanes64, bytes: u32, register: Reg, shift: u32) {
         let mask = u64::MAX >> (64 - 8 * bytes);
         for (lane, at) in at.iter().enumerate() {
-            let held = env.regs.lane(register, lane);
+            let register_bits = env.regs.lane(register, lane);
             if self.stores {
-                let value = held >> shift & mask;
+                let value = register_bits >> shift & mask;
                 match region {
                     Region::Shared => env.shared.set_bytes(lane, *at, bytes, value),
                     _ => AnyAllocation(env.global).set_bytes(lane, *at, bytes, value),
@@ -202,7 +202,7 @@ impl Tile {
                 Region::Shared => env.shared.get_bytes(lane, *at, bytes),
                 _ => AnyAllocation(env.global).get_bytes(lane, *at, bytes),
             };
-            env.regs.set_lane(register, lane, held & !(mask << shift) | value << shift);
+            env.regs.set_lane(register, lane, register_bits & !(mask << shift) | value << shift);
         }
     }
 }

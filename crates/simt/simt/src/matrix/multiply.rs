@@ -209,17 +209,17 @@ impl Product {
         chosen: Option<&[u16]>,
         sum: impl Fn(&[T], &[T], u64) -> u64,
     ) {
-        let mut few = vec![T::default(); if chosen.is_some() { self.k } else { 0 }];
+        let mut gathered = vec![T::default(); if chosen.is_some() { self.k } else { 0 }];
         for (row, (a, c)) in a.chunks(self.k).zip(c.chunks_mut(self.n)).enumerate() {
             for (column, c) in c.iter_mut().enumerate() {
                 *c = match chosen {
                     None => sum(a, &b[column * self.k..][..self.k], *c),
                     Some(chosen) => {
                         let b = &b[column * 2 * self.k..];
-                        for (at, chosen) in few.iter_mut().zip(&chosen[row * self.k..]) {
+                        for (at, chosen) in gathered.iter_mut().zip(&chosen[row * self.k..]) {
                             *at = b[usize::from(*chosen)];
                         }
-                        sum(a, &few, *c)
+                        sum(a, &gathered, *c)
                     }
                 };
             }

@@ -36,7 +36,7 @@ impl Metadata {
     /// Returns the columns of the elements of A, which has `m` rows of `k` stored elements.
     pub(super) fn columns(&self, regs: &Regs<'_>, m: usize, k: usize) -> Vec<u16> {
         let words = regs.get32(self.register);
-        let (present, together) = chunk(self.element);
+        let (present, per_index) = chunk(self.element);
         let column = |row: usize, at: usize| {
             let (chunk, at) = (at / present, at % present);
             let (group, half) = (row % 8 * 4, row / 8);
@@ -45,10 +45,10 @@ impl Metadata {
                 _ => (chunk / 8 * 2 + half, chunk % 8),
             };
             let indices = words[group + self.first + lane] >> (4 * nibble);
-            let index = (indices >> (2 * (at / together)) & 3) as usize;
+            let index = (indices >> (2 * (at / per_index)) & 3) as usize;
             // With one stored element of two, the index is 0 or 2.
             let index = if present == 1 { index / 2 } else { index };
-            (chunk * 2 * present + index * together + at % together) as u16
+            (chunk * 2 * present + index * per_index + at % per_index) as u16
         };
         (0..m * k).map(|at| column(at / k, at % k)).collect()
     }

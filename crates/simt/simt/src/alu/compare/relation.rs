@@ -92,7 +92,7 @@ fn floats<W: Word, F: PartialOrd>(
         Relation::Equal => both(r, regs, |a, b| read(a) == read(b)),
         Relation::Less => both(r, regs, |a, b| read(a) < read(b)),
         Relation::LessOrEqual => both(r, regs, |a, b| read(a) <= read(b)),
-        // The CPU can compute either half of this test with a single comparison.
+        // The CPU has a single comparison instruction for this relation, and one for `Ordered`.
         Relation::Unequal => both(r, regs, |a, b| {
             let (a, b) = (read(a), read(b));
             (a < b) | (a > b)

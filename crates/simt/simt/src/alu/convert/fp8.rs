@@ -29,7 +29,7 @@ pub enum Direction {
     ToF16x2,
 }
 
-/// The magnitude bits of NaN, in both formats.
+/// The result for a NaN of either sign, in both formats.
 const NAN: u8 = 0x7f;
 
 /// Rounds to nearest even; a value that is too large becomes the largest finite number.

@@ -193,7 +193,7 @@ fn one(raw: u64, spec: Conversion) -> u64 {
 #[inline(always)]
 pub(super) fn f32_to_f16(bits: u32) -> u32 {
     let magnitude = bits & 0x7fff_ffff;
-    // Subtract 112 from the exponent's bias, and round the lower 13 bits to even.
+    // The exponent's bias is 112 less than that of an `f32`, and the lower 13 bits are rounded to even.
     let normal = magnitude.wrapping_sub(112 << 23).wrapping_add(0xfff + (magnitude >> 13 & 1)) >> 13;
     // In 1/2 plus a subnormal number, the last bit is 2^-24, the smallest `f16`.
     let subnormal = (f32::from_bits(magnitude) + 0.5).to_bits().wrapping_sub(0.5f32.to_bits());

@@ -17,7 +17,7 @@ fn apply(op: Fast, a: f64, b: f64, c: f64, format: Format, rounding: Rounding) -
         Fast::Fma => exact::fma(a, b, c, format, rounding),
         Fast::Div => exact::div(a, b, format, rounding),
         Fast::Sqrt => exact::sqrt(a, format, rounding),
-        _ => unreachable!("decoding gives the others no rounding mode"),
+        _ => unreachable!("the other operations have no rounding mode"),
     }
 }
 

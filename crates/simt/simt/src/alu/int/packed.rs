@@ -40,7 +40,7 @@ pub(super) fn pair_s(value: u32) -> [i32; 2] {
     [(value as i16).into(), ((value >> 16) as i16).into()]
 }
 
-/// Returns the sum of the products, over the length of the shorter slice.
+/// Returns the sum of the products, over the length of the shorter array.
 #[inline(always)]
 pub(super) fn dot<const N: usize>(a: [i32; N], b: [i32; 4]) -> u32 {
     let mut sum = 0i32;

@@ -2,13 +2,13 @@
 
 /// `shf.l`: the upper half of `b:a` shifted left by at most 32.
 #[inline(always)]
-pub(super) fn left(a: u32, b: u32, by: u32) -> u32 {
+pub(super) fn shift_left(a: u32, b: u32, by: u32) -> u32 {
     b.checked_shl(by).unwrap_or(0) | a.checked_shr(32 - by).unwrap_or(0)
 }
 
 /// `shf.r`: the lower half of `b:a` shifted right by at most 32.
 #[inline(always)]
-pub(super) fn right(a: u32, b: u32, by: u32) -> u32 {
+pub(super) fn shift_right(a: u32, b: u32, by: u32) -> u32 {
     b.checked_shl(32 - by).unwrap_or(0) | a.checked_shr(by).unwrap_or(0)
 }
 

@@ -1,6 +1,6 @@
 //! The instructions that compute one result per lane from registers only.
 
-use super::permute::{B4E, ECL, ECR, F4E, RC8, RC16, four, left, permute, right};
+use super::permute::{B4E, ECL, ECR, F4E, RC8, RC16, four, permute, shift_left, shift_right};
 use crate::alu::lanes::instructions;
 use crate::alu::lanes::named::{b16, b32, b64, s16, s32, s64};
 
@@ -18,10 +18,10 @@ instructions! {
     "shr" MovesOne [ShrS16 s16, ShrS32 s32, ShrS64 s64] => (a: T, by: u32) -> T { a >> by.min(T::BITS - 1) }
 
     single:
-    "shf.l.clamp.b32" MovesTwo => ShfLClamp(a: u32, b: u32, by: u32) -> u32 { left(a, b, by.min(32)) }
-    "shf.l.wrap.b32" MovesTwo => ShfLWrap(a: u32, b: u32, by: u32) -> u32 { left(a, b, by & 31) }
-    "shf.r.clamp.b32" MovesTwo => ShfRClamp(a: u32, b: u32, by: u32) -> u32 { right(a, b, by.min(32)) }
-    "shf.r.wrap.b32" MovesTwo => ShfRWrap(a: u32, b: u32, by: u32) -> u32 { right(a, b, by & 31) }
+    "shf.l.clamp.b32" MovesTwo => ShfLClamp(a: u32, b: u32, by: u32) -> u32 { shift_left(a, b, by.min(32)) }
+    "shf.l.wrap.b32" MovesTwo => ShfLWrap(a: u32, b: u32, by: u32) -> u32 { shift_left(a, b, by & 31) }
+    "shf.r.clamp.b32" MovesTwo => ShfRClamp(a: u32, b: u32, by: u32) -> u32 { shift_right(a, b, by.min(32)) }
+    "shf.r.wrap.b32" MovesTwo => ShfRWrap(a: u32, b: u32, by: u32) -> u32 { shift_right(a, b, by & 31) }
 
     "prmt.b32" MovesTwo => Prmt(a: u32, b: u32, select: u32) -> u32 { permute(a, b, select) }
     "prmt.b32.f4e" MovesTwo => PrmtF4e(a: u32, b: u32, select: u32) -> u32 { permute(a, b, four(select, F4E)) }

@@ -82,12 +82,12 @@ impl<'m> Body<'_, 'm> {
         let place = Operand::Address { base: AddressBase::Name(&parameter.place), offset: 0 };
         if parameter.ty != "pred" {
             let opcode = format!("st.local{}", parameter.type_words());
-            return self.made(&opcode, vec![place, parameter.operand.clone()], guard);
+            return self.generate(&opcode, vec![place, parameter.operand.clone()], guard);
         }
         let number = self.cx.hidden_register("u32")?;
         let [one, zero] = [1, 0].map(|value| Operand::Number(Number::Integer(value)));
-        self.made("selp.u32", vec![Operand::Name(&number), one, zero, parameter.operand.clone()], guard)?;
-        self.made("st.local.u8", vec![place, Operand::Name(&number)], guard)
+        self.generate("selp.u32", vec![Operand::Name(&number), one, zero, parameter.operand.clone()], guard)?;
+        self.generate("st.local.u8", vec![place, Operand::Name(&number)], guard)
     }
 
     /// Loads a parameter from the frame.
@@ -98,12 +98,12 @@ impl<'m> Body<'_, 'm> {
         let place = Operand::Address { base: AddressBase::Name(&parameter.place), offset: 0 };
         if parameter.ty != "pred" {
             let opcode = format!("ld.local{}", parameter.type_words());
-            return self.made(&opcode, vec![parameter.operand.clone(), place], guard);
+            return self.generate(&opcode, vec![parameter.operand.clone(), place], guard);
         }
         let number = self.cx.hidden_register("u32")?;
-        self.made("ld.local.u8", vec![Operand::Name(&number), place], guard)?;
+        self.generate("ld.local.u8", vec![Operand::Name(&number), place], guard)?;
         let zero = Operand::Number(Number::Integer(0));
-        self.made("setp.ne.u32", vec![parameter.operand.clone(), Operand::Name(&number), zero], guard)
+        self.generate("setp.ne.u32", vec![parameter.operand.clone(), Operand::Name(&number), zero], guard)
     }
 
     /// Copies the guard to a predicate that no other instruction writes.
@@ -114,7 +114,7 @@ impl<'m> Body<'_, 'm> {
     ) -> Result<Option<Guard>, LowerError> {
         let (Some(named), Some(guard)) = (named, guard) else { return Ok(None) };
         let copy = self.cx.hidden_register("pred")?;
-        self.made("mov.pred", vec![Operand::Name(&copy), Operand::Name(named.register)], None)?;
+        self.generate("mov.pred", vec![Operand::Name(&copy), Operand::Name(named.register)], None)?;
         let Some((Reg::Pred(pred), _)) = self.cx.register(&copy) else { return Ok(None) };
         Ok(Some(Guard { pred, ..guard }))
     }
@@ -155,7 +155,7 @@ impl<'m> Body<'_, 'm> {
             let sum = self.cx.hidden_register(declared.ty)?;
             let offset = Operand::Number(Number::Integer(offset.cast_unsigned()));
             let operands = vec![Operand::Name(&sum), Operand::Name(name), offset];
-            self.made(&format!("add.u{}", declared.bits), operands, guard)?;
+            self.generate(&format!("add.u{}", declared.bits), operands, guard)?;
             names.push(sum);
         }
         let mut sums = names.iter();
@@ -192,11 +192,11 @@ impl<'m> Body<'_, 'm> {
         let mut values = Vec::new();
         for from in from {
             let value = self.cx.hidden_register(ty)?;
-            self.made(&opcode, vec![Operand::Name(&value), from.clone()], guard)?;
+            self.generate(&opcode, vec![Operand::Name(&value), from.clone()], guard)?;
             values.push(value);
         }
         let mut written = to.iter().zip(&values).filter(|(to, _)| !self.cx.is_sink(to)).collect::<Vec<_>>().into_iter();
-        written.try_for_each(|(to, value)| self.made(&opcode, vec![to.clone(), Operand::Name(value)], guard))
+        written.try_for_each(|(to, value)| self.generate(&opcode, vec![to.clone(), Operand::Name(value)], guard))
     }
 
     /// `shfl` and `vote` without `.sync`: run on the lanes that execute the instruction together.
@@ -207,13 +207,13 @@ impl<'m> Body<'_, 'm> {
         guard: Option<Guard>,
     ) -> Result<(), LowerError> {
         let mask = self.cx.hidden_register("b32")?;
-        self.made("activemask.b32", vec![Operand::Name(&mask)], guard)?;
+        self.generate("activemask.b32", vec![Operand::Name(&mask)], guard)?;
         let operands = inst.operands.iter().cloned().chain([Operand::Name(&mask)]);
-        self.made(opcode, operands.collect(), guard)
+        self.generate(opcode, operands.collect(), guard)
     }
 
     /// Decodes a generated instruction.
-    fn made(&mut self, opcode: &str, operands: Vec<Operand<'_>>, guard: Option<Guard>) -> Result<(), LowerError> {
+    fn generate(&mut self, opcode: &str, operands: Vec<Operand<'_>>, guard: Option<Guard>) -> Result<(), LowerError> {
         let at = self.cx.at;
         let span = Span { start: at, end: at };
         self.decoded(&Instruction { guard: None, opcode, at, span, operands }, guard)

@@ -235,7 +235,7 @@ impl<'m> Body<'_, 'm> {
 
     /// Resolves the jumps with index `from` or higher whose labels are in this scope.
     pub(super) fn resolve(&mut self, from: usize, labels: &HashMap<&'m str, Target<'m>>) -> Result<(), LowerError> {
-        let mut left = Vec::new();
+        let mut unresolved = Vec::new();
         for jump in self.jumps.drain(from..) {
             let mut found = Vec::new();
             for label in &jump.labels {
@@ -248,7 +248,7 @@ impl<'m> Body<'_, 'm> {
                 if jump.depth > 1 {
                     let mut jump = jump;
                     jump.depth -= 1;
-                    left.push(jump);
+                    unresolved.push(jump);
                     continue;
                 }
                 let missing = jump.labels[found.len()];
@@ -260,7 +260,7 @@ impl<'m> Body<'_, 'm> {
                 _ => {}
             }
         }
-        self.jumps.extend(left);
+        self.jumps.extend(unresolved);
         Ok(())
     }
 }
