@@ -2,9 +2,9 @@
 //!
 //! First an instruction is compared with the [forms] that `ptxas` accepts. So a decoder can rely on the number, kinds
 //! and types of the operands, and on the order of the modifiers. The opcode's [class](simt_isa::class) selects the
-//! decoder. A decoder matches the modifiers, usually with a table, and rejects those that the simulator does not
-//! support. It turns the operands into registers with the [`Context`] of the function. Branches and calls are not
-//! decoded here: their operands are labels and functions, which only the lowering of a whole function can resolve.
+//! decoder. A decoder matches the modifiers, usually with a table, and rejects unsupported modifiers. It turns the
+//! operands into registers with the [`Context`] of the function. Branches and calls are not decoded here: their
+//! operands are labels and functions, which only the lowering of a whole function can resolve.
 
 mod address;
 mod asynchronous;

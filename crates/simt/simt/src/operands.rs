@@ -43,8 +43,7 @@ pub(crate) struct Found {
 /// The operands of all instructions of a function.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct FunctionOperands {
-    /// The registers of all instructions in order: for each instruction, those that it writes, then those that it
-    /// reads.
+    /// The registers of all instructions in order: for each instruction, its destinations, then its sources.
     registers: Vec<Reg>,
     variables: Vec<VariableUse>,
     /// For each instruction, the ends of its lists: writes, reads, variables.
