@@ -12,7 +12,7 @@ pub(crate) const HELP: &str = include_str!("help.txt");
 /// The commands of the program `ladder`.
 const LADDER: [&str; 8] = ["list", "run", "check", "why", "ptx", "learn", "report", "devices"];
 
-const OWN: [&str; 13] =
+const TASKS: [&str; 13] =
     ["setup", "doctor", "test", "circles", "new", "run", "ptx", "lab", "sim", "samples", "playground", "book", "site"];
 
 /// A parsed task.
@@ -73,8 +73,8 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         "ptx" => return Ok(Task::Ladder([task.into()].into_iter().chain(forwarded_arguments(rest)).collect())),
         _ => {}
     }
-    if !OWN.contains(&task.as_str()) {
-        let help = match nearest(&task, OWN) {
+    if !TASKS.contains(&task.as_str()) {
+        let help = match nearest(&task, TASKS) {
             _ if LADDER.contains(&task.as_str()) => format!("`cargo xtask run {task}` runs this command of `ladder`"),
             Some(near) => format!("did you mean `cargo xtask {near}`?"),
             None => "`cargo xtask --help` lists the tasks".to_owned(),
@@ -194,7 +194,7 @@ fn ladder(words: Vec<OsString>) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LADDER, OWN, Task, parse};
+    use super::{LADDER, TASKS, Task, parse};
     use crate::console::Result;
     use crate::sim::Run;
 
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn help_names_every_task() {
-        for task in OWN.into_iter().chain(LADDER) {
+        for task in TASKS.into_iter().chain(LADDER) {
             assert!(super::HELP.contains(task), "{task}");
         }
     }

@@ -7,7 +7,7 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::console::{Failure, Result, status};
 use crate::install;
-use crate::process::{cargo, from_root, root, target_folder, run_showing_output};
+use crate::process::{cargo, from_root, root, run_showing_output, target_folder};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 

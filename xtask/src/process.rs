@@ -32,7 +32,7 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Builds a program of this workspace with a profile, runs it with these arguments, and returns its exit code.
-/// The program reports its own errors.
+/// The program reports its errors itself.
 pub(crate) fn run_program(program: &str, profile: &str, arguments: &[OsString]) -> Result<ExitCode> {
     // Without `--package`, cargo compiles every crate with the features that the whole workspace requests. These
     // features are the same for each program, so programs share their builds.

@@ -219,7 +219,7 @@ fn reason(code: Option<i32>, printed: &str) -> String {
         Some(code) => format!("exit code {code}"),
         None => "ended by a signal".to_owned(),
     };
-    format!("{end}: {}", short(driver.or(last).unwrap_or("it says nothing")))
+    format!("{end}: {}", short(driver.or(last).unwrap_or("no output")))
 }
 
 /// Returns the start of a line, short enough for a table.

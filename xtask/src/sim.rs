@@ -7,7 +7,7 @@ use std::process::{Command, ExitCode};
 use std::time::SystemTime;
 
 use crate::console::{Failure, Result};
-use crate::process::{cargo, exit_code, root, target_folder, run_showing_output};
+use crate::process::{cargo, exit_code, root, run_showing_output, target_folder};
 
 /// A program to run, with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,7 +28,9 @@ const LIBRARIES: &str = "LD_LIBRARY_PATH";
 /// Builds the driver's library in release mode, and returns the folder that contains it as `libcuda.so.1`.
 pub(crate) fn folder() -> Result<PathBuf> {
     let manifest = root().join("Cargo.toml");
-    run_showing_output(cargo().args(["build", "--release", "--package", "libcuda-so", "--manifest-path"]).arg(manifest))?;
+    run_showing_output(
+        cargo().args(["build", "--release", "--package", "libcuda-so", "--manifest-path"]).arg(manifest),
+    )?;
     let target = target_folder();
     // The package's build script creates the folder.
     let folder = target.join("release").join("sim");
@@ -83,7 +85,9 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode> {
     let status = command.status().map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
     let is_written = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|at| at >= begin);
     if run.profile.as_ref().is_some_and(|path| !is_written(path)) {
-        eprintln!("warning: no report was written: the program launched no kernel, or the driver reports the reason above");
+        eprintln!(
+            "warning: no report was written: the program launched no kernel, or the driver reports the reason above"
+        );
     }
     Ok(exit_code(status))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use crate::console::{Failure, Result, status};
-use crate::process::{cargo, from_root, root, run_program, target_folder, run_showing_output};
+use crate::process::{cargo, from_root, root, run_program, run_showing_output, target_folder};
 use crate::{install, playground};
 
 /// Builds the site into a folder, by default `site` in the target folder.

@@ -111,7 +111,11 @@ fn new_project_passes_its_tests() {
     let root = root();
     assert_no_path_of_this_machine(&project, root.to_str().unwrap());
     let ci = fs::read_to_string(project.join(".github/workflows/test.yml")).unwrap();
-    assert!(ci.contains("LADDER_URL: \"\" # FILL IN") == printed_text(&made).contains("fill in LADDER_URL"), "{}", printed_text(&made));
+    assert!(
+        ci.contains("LADDER_URL: \"\" # FILL IN") == printed_text(&made).contains("fill in LADDER_URL"),
+        "{}",
+        printed_text(&made)
+    );
     // The versions of this workspace's dependencies, so that cargo downloads nothing.
     fs::copy(root.join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
 

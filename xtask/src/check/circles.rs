@@ -1,6 +1,6 @@
 //! The check for import cycles: no module of a crate may depend on itself through other modules.
 //!
-//! A crate's modules are those that its `lib.rs` or `main.rs` declares, each with its submodules. A module depends on
+//! The modules of a crate are declared in its `lib.rs` or `main.rs`, and include their submodules. A module depends on
 //! another one if it names it: `crate::other`, or `super::other` at its first level. A name that the root re-exports
 //! (`pub use other::Thing`) counts as a name of the module that it comes from. The root may name all modules. The
 //! modules of [`INNER`] are checked in the same way, each like the root of a crate.

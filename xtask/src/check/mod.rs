@@ -81,7 +81,7 @@ fn setup() -> Result<()> {
     install::nvidia::install_if_missing().map(drop)
 }
 
-/// Checks the formatting of all files, including those that no `mod` declares.
+/// Checks the formatting of all files, including files that no `mod` declares.
 fn formatting() -> Result<()> {
     let files = output(Command::new("git").args(["ls-files", "*.rs"]).current_dir(root()))?;
     run_checked(Command::new("rustfmt").arg("--check").args(files.lines()).current_dir(root()))
