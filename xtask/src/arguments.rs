@@ -6,29 +6,29 @@ use std::path::PathBuf;
 use crate::console::{Failure, Result, nearest};
 use crate::sim::Run;
 
-/// What `cargo xtask --help` prints.
+/// The output of `cargo xtask --help`.
 pub(crate) const HELP: &str = include_str!("help.txt");
 
 /// The commands of the program `ladder`.
 const LADDER: [&str; 8] = ["list", "run", "check", "why", "ptx", "learn", "report", "devices"];
 
-const OWN: [&str; 13] =
+const TASKS: [&str; 13] =
     ["setup", "doctor", "test", "circles", "new", "run", "ptx", "lab", "sim", "samples", "playground", "book", "site"];
 
-/// The task to do.
+/// A parsed task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Task {
     /// Print [`HELP`].
     Help,
-    /// Install what is missing, with `nvidia` NVIDIA's tools too.
+    /// Install missing tools; with `nvidia`, also NVIDIA's.
     Setup { nvidia: bool },
-    /// Show what the machine has.
+    /// Report the tools of this machine.
     Doctor,
-    /// Run the checks, with `all` the long tests too.
+    /// Run the checks; with `all`, also the long tests.
     Test { all: bool },
-    /// Run the check for import circles alone.
+    /// Run only the check for import cycles.
     Circles,
-    /// Write a new rung, which comes after another.
+    /// Write a new rung after an existing one.
     NewRung { name: String, after: String },
     /// Write a new ladder.
     NewLadder { name: String },
@@ -40,20 +40,22 @@ pub(crate) enum Task {
     Lab(Vec<OsString>),
     /// Write the finished chapters of the book.
     Book,
-    /// Run a program on the simulated GPU.
+    /// Run a program on `sim`.
     Sim(Run),
-    /// Print the folder of the simulated GPU's library.
+    /// Print the folder of Ladder's `libcuda.so.1`.
     SimPath,
     /// Build the playground into this folder, for users or for tests.
     Playground { folder: Option<String>, is_for_tests: bool },
     /// Build the site into this folder, for users or for tests.
     Site { folder: Option<String>, is_for_tests: bool },
-    /// Run NVIDIA's samples of this checkout on the simulated GPU.
+    /// Run NVIDIA's samples of this checkout on `sim`.
     Samples { checkout: String },
 }
 
 /// Parses the arguments of `cargo xtask`.
-/// Fails with the nearest name when there is no such task, and when a task does not take an argument.
+///
+/// # Errors
+/// Returns a failure with the nearest name when the task does not exist, and when a task does not accept an argument.
 pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Task> {
     let mut arguments = arguments.into_iter();
     let Some(task) = arguments.next() else {
@@ -65,14 +67,14 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
         return Ok(Task::Help);
     }
     match task.as_str() {
-        "lab" => return Ok(Task::Lab(passed_on(rest))),
+        "lab" => return Ok(Task::Lab(forwarded_arguments(rest))),
         "sim" => return sim(rest),
-        "run" => return Ok(Task::Ladder(ladder(passed_on(rest)))),
-        "ptx" => return Ok(Task::Ladder([task.into()].into_iter().chain(passed_on(rest)).collect())),
+        "run" => return Ok(Task::Ladder(ladder(forwarded_arguments(rest)))),
+        "ptx" => return Ok(Task::Ladder([task.into()].into_iter().chain(forwarded_arguments(rest)).collect())),
         _ => {}
     }
-    if !OWN.contains(&task.as_str()) {
-        let help = match nearest(&task, OWN) {
+    if !TASKS.contains(&task.as_str()) {
+        let help = match nearest(&task, TASKS) {
             _ if LADDER.contains(&task.as_str()) => format!("`cargo xtask run {task}` runs this command of `ladder`"),
             Some(near) => format!("did you mean `cargo xtask {near}`?"),
             None => "`cargo xtask --help` lists the tasks".to_owned(),
@@ -116,11 +118,11 @@ pub(crate) fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Tas
             "`new rung NAME --after RUNG` writes a rung, `new ladder NAME` a ladder, `new project PATH` a project",
         )),
         _ => Err(Failure::request(format!("`cargo xtask {task}` does not take `{}`", words.join(" ")))
-            .help("`cargo xtask --help` says what each task takes")),
+            .help("`cargo xtask --help` lists the arguments of each task")),
     }
 }
 
-/// `sim`, whose own options stand before the program: what follows it is the program's.
+/// Parses the arguments of `sim`: its options come before the program, and the program's arguments follow it.
 fn sim(rest: Vec<OsString>) -> Result<Task> {
     let mut run = Run::default();
     let mut words = rest.into_iter().peekable();
@@ -151,7 +153,7 @@ fn sim(rest: Vec<OsString>) -> Result<Task> {
     }
     run.program = words.collect();
     if run.program.is_empty() {
-        return Err(Failure::request("`cargo xtask sim` takes a program").help("`cargo xtask sim -- PROGRAM ...`"));
+        return Err(Failure::request("`cargo xtask sim` needs a program").help("`cargo xtask sim -- PROGRAM ...`"));
     }
     if run.profile.is_none() && run.profile_every.is_some() {
         return Err(Failure::request("`--profile-every` needs `--profile`").help("add `--profile report.html`"));
@@ -169,16 +171,16 @@ fn sim(rest: Vec<OsString>) -> Result<Task> {
     Ok(Task::Sim(run))
 }
 
-/// The arguments of another program, which may follow `--`.
-fn passed_on(mut rest: Vec<OsString>) -> Vec<OsString> {
+/// Returns the arguments for another program, without a leading `--`.
+fn forwarded_arguments(mut rest: Vec<OsString>) -> Vec<OsString> {
     if rest.first().is_some_and(|first| first == "--") {
         rest.remove(0);
     }
     rest
 }
 
-/// The arguments for `ladder`: as they are where they begin with a command. A ladder or a rung alone is run, and so is the
-/// reduction where none is named.
+/// Returns the arguments for `ladder`. Arguments that begin with a command stay unchanged. A ladder or a rung without a
+/// command is run, and so is the reduction if none is named.
 fn ladder(words: Vec<OsString>) -> Vec<OsString> {
     let first = words.first().map(|first| first.to_string_lossy());
     let before: &[&str] = match first.as_deref() {
@@ -192,7 +194,7 @@ fn ladder(words: Vec<OsString>) -> Vec<OsString> {
 
 #[cfg(test)]
 mod tests {
-    use super::{LADDER, OWN, Task, parse};
+    use super::{LADDER, TASKS, Task, parse};
     use crate::console::Result;
     use crate::sim::Run;
 
@@ -205,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn run_takes_a_ladder_and_passes_everything_on() {
+    fn run_forwards_all_arguments() {
         assert_eq!(parsed("run"), ladder("run reduce"));
         assert_eq!(parsed("run -- --n 2^20"), ladder("run reduce --n 2^20"));
         assert_eq!(parsed("run --n 2^20"), ladder("run reduce --n 2^20"));
@@ -214,7 +216,7 @@ mod tests {
     }
 
     #[test]
-    fn run_and_lab_pass_every_command_on() {
+    fn run_and_lab_forward_commands() {
         for words in ["why transpose_smem", "learn hint guard", "run reduce --help", "--help", "list"] {
             assert_eq!(parsed(&format!("run {words}")), ladder(words));
         }
@@ -228,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn sim_passes_on_what_follows_the_program() {
+    fn sim_forwards_program_arguments() {
         let program = |program: &str| Run { program: vec![program.into()], ..Run::default() };
         let run =
             |words: &[&str]| Ok(Task::Sim(Run { program: words.iter().map(Into::into).collect(), ..Run::default() }));
@@ -256,15 +258,15 @@ mod tests {
             "sim --sanitize all --sanitize-exit 256 a",
             "sim --sanitize all --sanitize race a",
         ] {
-            assert_eq!(parsed(line).expect_err("it does not take that").code, 2, "{line}");
+            assert_eq!(parsed(line).expect_err("`sim` does not accept these arguments").code, 2, "{line}");
         }
         let checkout = "../cuda-samples".to_owned();
         assert_eq!(parsed("samples ../cuda-samples"), Ok(Task::Samples { checkout }));
-        assert_eq!(parsed("samples").expect_err("it takes a folder").code, 2);
+        assert_eq!(parsed("samples").expect_err("`samples` needs a folder").code, 2);
     }
 
     #[test]
-    fn own_tasks() {
+    fn repository_tasks() {
         assert_eq!(parsed(""), Ok(Task::Help));
         assert_eq!(parsed("help"), Ok(Task::Help));
         assert_eq!(parsed("test --help"), Ok(Task::Help));
@@ -289,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn wrong_ones_say_what_is_near() {
+    fn unknown_tasks_suggest_the_nearest_name() {
         let error = parsed("rnu").expect_err("there is no such task");
         assert_eq!(error.code, 2);
         assert_eq!(error.help.as_deref(), Some("did you mean `cargo xtask run`?"));
@@ -304,15 +306,15 @@ mod tests {
             "site --for-tests",
             "book pages",
         ] {
-            let error = parsed(line).expect_err("it does not take that");
+            let error = parsed(line).expect_err("the task does not accept these arguments");
             assert_eq!(error.code, 2, "{line}");
             assert!(error.message.contains("does not take"), "{line}");
         }
     }
 
     #[test]
-    fn the_help_names_every_task() {
-        for task in OWN.into_iter().chain(LADDER) {
+    fn help_names_every_task() {
+        for task in TASKS.into_iter().chain(LADDER) {
             assert!(super::HELP.contains(task), "{task}");
         }
     }

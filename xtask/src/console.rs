@@ -1,4 +1,4 @@
-//! Messages on the terminal: status lines, colours, and errors.
+//! Messages on the terminal: status lines, colors, and errors.
 
 use std::ffi::OsStr;
 use std::fmt::{self, Display};
@@ -6,12 +6,12 @@ use std::io::{IsTerminal, stderr, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 
-/// An error: a message, what to do about it, and the exit code.
+/// An error: a message, a hint how to fix it, and the exit code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Failure {
     pub(crate) message: String,
     pub(crate) help: Option<String>,
-    /// 1 for work that failed, 2 for a request that cannot be fulfilled.
+    /// 1 for a task that failed, 2 for an invalid request.
     pub(crate) code: u8,
 }
 
@@ -19,12 +19,12 @@ pub(crate) struct Failure {
 pub(crate) type Result<T, E = Failure> = std::result::Result<T, E>;
 
 impl Failure {
-    /// An error of work that failed: exit code 1.
+    /// Creates the error of a task that failed, with exit code 1.
     pub(crate) fn new(message: impl Into<String>) -> Self {
         Self { message: message.into(), help: None, code: 1 }
     }
 
-    /// An error of a request that cannot be fulfilled: exit code 2.
+    /// Creates the error of an invalid request, with exit code 2.
     pub(crate) fn request(message: impl Into<String>) -> Self {
         Self { code: 2, ..Self::new(message) }
     }
@@ -34,14 +34,14 @@ impl Failure {
         Self { help: Some(help.into()), ..self }
     }
 
-    /// A file operation that failed: `verb` as in "cannot read".
+    /// Creates the error of a file operation that failed: `verb` as in "cannot read".
     pub(crate) fn file(verb: &str, path: &Path, error: &std::io::Error) -> Self {
         Self::new(format!("cannot {verb} {}: {error}", path.display()))
     }
 
-    /// Prints it on standard error, and returns the exit code for `main`.
+    /// Prints the error on standard error, and returns the exit code for `main`.
     pub(crate) fn report(&self) -> ExitCode {
-        let on = coloured(&stderr());
+        let on = colored(&stderr());
         eprintln!("{}: {}", paint(on, BAD, "error"), self.message);
         if let Some(help) = &self.help {
             eprintln!("{}: {help}", paint(on, BOLD, "help"));
@@ -60,37 +60,37 @@ impl Display for Failure {
     }
 }
 
-/// The style of something right, as ANSI codes.
+/// The ANSI codes for success.
 pub(crate) const GOOD: &str = "32";
-/// The style of something wrong.
+/// The ANSI codes for errors.
 pub(crate) const BAD: &str = "1;31";
-/// The style of emphasized text.
+/// The ANSI codes for emphasized text.
 pub(crate) const BOLD: &str = "1";
 const STATUS: &str = "1;32";
 
-/// Whether colours are wanted on standard output.
-pub(crate) fn coloured_output() -> bool {
-    coloured(&stdout())
+/// Returns whether to print colors on standard output.
+pub(crate) fn colored_output() -> bool {
+    colored(&stdout())
 }
 
-fn coloured(stream: &impl IsTerminal) -> bool {
+fn colored(stream: &impl IsTerminal) -> bool {
     let is_set = |name| std::env::var_os(name).is_some_and(|value| !value.is_empty());
     let dumb = std::env::var_os("TERM").as_deref() == Some(OsStr::new("dumb"));
     stream.is_terminal() && !is_set("NO_COLOR") && !dumb
 }
 
-/// The text in a style, if colours are wanted.
+/// Returns the text in a style if `on` is set, and otherwise unchanged.
 pub(crate) fn paint(on: bool, style: &str, text: &str) -> String {
     if on { format!("\x1b[{style}m{text}\x1b[0m") } else { text.to_owned() }
 }
 
-/// A status line on standard error, like cargo's: a word in bold, and its subject.
+/// Prints a status line on standard error, like cargo's: a word in bold, and the details.
 pub(crate) fn status(word: &str, rest: impl Display) {
     let word = format!("{word:>12}");
-    eprintln!("{} {rest}", paint(coloured(&stderr()), STATUS, &word));
+    eprintln!("{} {rest}", paint(colored(&stderr()), STATUS, &word));
 }
 
-/// The known name that is nearest to this one, if it is near enough to be meant.
+/// Returns the known name that is nearest to `name`, if any is similar enough.
 pub(crate) fn nearest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     known
@@ -119,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn colours_only_where_wanted() {
+    fn colors_only_when_on() {
         assert_eq!(paint(false, "1", "text"), "text");
         assert_eq!(paint(true, "1", "text"), "\x1b[1mtext\x1b[0m");
     }

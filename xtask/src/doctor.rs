@@ -1,4 +1,4 @@
-//! `cargo xtask doctor`: what this machine has and lacks, by trying each thing.
+//! `cargo xtask doctor`: reports which tools this machine has and lacks, by trying each of them.
 
 use std::fmt::Write;
 use std::process::Command;
@@ -6,30 +6,30 @@ use std::process::Command;
 use locate::device;
 use locate::nvidia::{self, Tool};
 
-use crate::console::{BAD, GOOD, coloured_output, paint};
+use crate::console::{BAD, GOOD, colored_output, paint};
 use crate::gpu;
 use crate::process::{output, root};
 
-/// One thing that this machine may have: its name, and its version and place; or the reason why it is missing, and how
-/// to get it.
+/// A tool or device that this machine may have: its name, and its version and location. If it is missing, the error
+/// gives the reason and how to install it.
 type Part = (&'static str, Result<String, String>);
 
-/// The things that this machine has, and whether they work, one per line.
+/// Returns the tools and devices of this machine, one per line, and whether they work.
 pub(crate) fn report() -> String {
     let rustc = device::find_rustc();
-    // Which LLVM will do depends on the compiler.
+    // The required version of LLVM depends on the compiler.
     let llvm = match &rustc {
         Ok(rustc) => device::find_llvm(rustc.llvm_major)
             .map(|llvm| format!("{} ({})", llvm.version, llvm.origin))
             .map_err(|_| {
                 let major = rustc.llvm_major;
-                format!("none of version {major} or newer; `cargo xtask setup` installs it")
+                format!("no version {major} or newer; `cargo xtask setup` installs it")
             }),
-        Err(_) => Err("goes with the rustc for the device".to_owned()),
+        Err(_) => Err("needs the rustc for the device".to_owned()),
     };
     let rustc = rustc
         .map(|rustc| format!("{} ({})", rustc.version, rustc.origin))
-        .map_err(|_| "none has library sources; `cargo xtask setup` installs them".to_owned());
+        .map_err(|_| "no rustc has library sources; `cargo xtask setup` installs them".to_owned());
     let mut parts =
         vec![("rustc for the host", host_rustc()), ("rustc for the device", rustc), ("LLVM's opt and llc", llvm)];
     parts.extend(Tool::ALL.map(|tool| {
@@ -45,20 +45,20 @@ pub(crate) fn report() -> String {
         }
         Err(why) => (Err(why), Err("needs a driver".to_owned()), None),
     };
-    // SAFETY: this program has no other thread.
+    // SAFETY: this program has only one thread.
     let nccl = unsafe { nccl::find() }.map(|nccl| format!("{} ({})", nccl.version, nccl.path));
     let chromium = locate::chromium::find().map(|path| path.display().to_string());
     let chromium = chromium.ok_or_else(|| format!("none; {}", locate::chromium::REMEDY));
     parts.extend([("NVIDIA driver", driver), ("GPU", gpus)]);
     parts.extend(links.map(|links| ("links of GPUs", links)));
     parts.extend([("NCCL", nccl), ("Chromium", chromium)]);
-    text(&parts, coloured_output())
+    text(&parts, colored_output())
 }
 
 fn host_rustc() -> Result<String, String> {
     let ask = |arguments: &[&str]| {
         output(Command::new("rustc").args(arguments).current_dir(root()))
-            .map_err(|failure| format!("{}; rustup.rs has it", failure.message))
+            .map_err(|failure| format!("{}; install it from rustup.rs", failure.message))
     };
     let version = ask(&["--version"])?;
     let version = version.split_whitespace().nth(1).unwrap_or_default();
@@ -66,18 +66,18 @@ fn host_rustc() -> Result<String, String> {
     Ok(format!("{version} ({})", sysroot.trim()))
 }
 
-fn text(parts: &[Part], coloured: bool) -> String {
-    let yes = |is| match is {
-        true => paint(coloured, GOOD, "yes"),
-        false => paint(coloured, BAD, "no"),
+fn text(parts: &[Part], colored: bool) -> String {
+    let answer = |is_yes| match is_yes {
+        true => paint(colored, GOOD, "yes"),
+        false => paint(colored, BAD, "no"),
     };
     let width = parts.iter().map(|(name, _)| name.len()).max().unwrap_or(0);
     let mut text = String::new();
     for (name, found) in parts {
-        let is = yes(found.is_ok());
+        let shown = answer(found.is_ok());
         let gap = if found.is_ok() { "  " } else { "   " };
         let (Ok(detail) | Err(detail)) = found;
-        let _ = writeln!(text, "{name:width$}  {is}{gap}{detail}");
+        let _ = writeln!(text, "{name:width$}  {shown}{gap}{detail}");
     }
     text.push('\n');
     let works: [(&str, &[&str]); 5] = [
@@ -87,13 +87,13 @@ fn text(parts: &[Part], coloured: bool) -> String {
         ("Running on several GPUs", &["NVIDIA driver", "GPU", "NCCL"]),
         ("Testing pages", &["Chromium"]),
     ];
-    for (what, needed) in works {
+    for (capability, needed) in works {
         let is_missing = |part: &&Part| needed.contains(&part.0) && part.1.is_err();
         let missing = parts.iter().find(is_missing);
-        let is = yes(missing.is_none());
+        let shown = answer(missing.is_none());
         let _ = match missing {
-            None => writeln!(text, "{what}: {is}"),
-            Some((name, _)) => writeln!(text, "{what}: {is} ({name} is missing)"),
+            None => writeln!(text, "{capability}: {shown}"),
+            Some((name, _)) => writeln!(text, "{capability}: {shown} ({name} is missing)"),
         };
     }
     text
@@ -104,7 +104,7 @@ mod tests {
     use super::text;
 
     #[test]
-    fn what_works_follows_from_what_was_found() {
+    fn capabilities_depend_on_found_parts() {
         let found = |text: &str| Ok(text.to_owned());
         let missing = |text: &str| Err(text.to_owned());
         let parts = [

@@ -1,76 +1,79 @@
-//! Whether this machine has an NVIDIA GPU that runs kernels: by loading the driver and asking it.
+//! Detects an NVIDIA GPU that runs the kernels, by loading and querying the driver.
 
 use std::error::Error;
 use std::ffi::{CStr, c_char, c_int, c_uint};
 
 use libloading::Library;
 
-/// The environment variable that names the driver's library, for `ladder` as for us.
+/// The environment variable that names the driver's library; the program `ladder` reads it too.
 const OVERRIDE: &str = "LADDER_LIBCUDA";
 
-/// The names that a driver's own installation gives the library, the surest first.
+/// The names of the library in a driver's installation, the most reliable first.
 const NAMES: [&str; 2] = ["libcuda.so.1", "libcuda.so"];
 
-/// The oldest compute capability that the kernels are built for.
+/// The oldest compute capability for which the kernels are compiled.
 const OLDEST: (c_int, c_int) = (7, 5);
 
-/// Of a link (`CUdevice_P2PAttribute`).
+/// The attribute of a link (`CUdevice_P2PAttribute`).
 const NATIVE_ATOMICS: c_int = 3;
 
 const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
 const COMPUTE_CAPABILITY_MINOR: c_int = 76;
 
-/// A driver that could be loaded.
+/// A loaded driver.
 #[derive(Debug)]
 pub(crate) struct Driver {
-    /// The library's name as it was opened.
+    /// The name under which the library was opened.
     pub(crate) library: String,
-    /// The CUDA version that it supports, `13.0`.
+    /// The CUDA version that the driver supports, such as `13.0`.
     pub(crate) version: String,
-    /// Its GPUs that run the kernels, in words; or why there are none.
+    /// A description of the GPUs that run the kernels, or the reason why there are none.
     pub(crate) gpus: Result<String, String>,
-    /// How the GPUs reach each other's memory, in words; `None` with less than two.
+    /// A description of how the GPUs access each other's memory; `None` for fewer than two GPUs.
     pub(crate) links: Option<Result<String, String>>,
 }
 
-/// A GPU that the driver knows: its name and its compute capability.
+/// A GPU that the driver reports: its name and its compute capability.
 type Gpu = (String, (c_int, c_int));
 
-/// The GPUs that run the kernels, in words; or why there are none.
+/// Describes the GPUs that run the kernels, or returns the reason why there are none.
 fn usable(gpus: &[Gpu]) -> Result<String, String> {
     let named = |able: bool| -> Vec<String> {
-        let own = gpus.iter().filter(|gpu| (gpu.1 >= OLDEST) == able);
-        own.map(|(name, (major, minor))| format!("{name}, compute capability {major}.{minor}")).collect()
+        let group = gpus.iter().filter(|gpu| (gpu.1 >= OLDEST) == able);
+        group.map(|(name, (major, minor))| format!("{name}, compute capability {major}.{minor}")).collect()
     };
     match (&named(true)[..], &named(false)[..]) {
         ([], []) => Err("the driver finds no GPU".to_owned()),
-        ([], old) => Err(format!("older than the kernels run on (7.5): {}", old.join("; "))),
+        ([], old) => Err(format!("the kernels need compute capability 7.5 or newer: {}", old.join("; "))),
         (able, _) => Ok(able.join("; ")),
     }
 }
 
-/// How so many GPUs reach each other's memory, in words, or which do not: of each pair whether one can access the other's, and
-/// whether with all atomic operations, which NVLink has.
+/// Describes how `count` GPUs access each other's memory, or returns the pairs without access. `links` has two flags
+/// for each pair: whether one GPU can access the other's memory, and whether it can do so with all atomic operations,
+/// which NVLink supports.
 fn linked(count: c_int, links: &[((c_int, c_int), [bool; 2])]) -> Result<String, String> {
-    let pairs = |which: &dyn Fn(&[bool; 2]) -> bool| -> Vec<String> {
-        let found = links.iter().filter(|(_, link)| which(link));
+    let pairs = |is_selected: &dyn Fn(&[bool; 2]) -> bool| -> Vec<String> {
+        let found = links.iter().filter(|(_, link)| is_selected(link));
         found.map(|((one, other), _)| format!("{one}-{other}")).collect()
     };
-    let (none, slow) = (pairs(&|link| !link[0]), pairs(&|link| link[0] && !link[1]));
-    if !none.is_empty() {
-        return Err(format!("no access to each other's memory: {}", none.join(", ")));
+    let (without_access, without_atomics) = (pairs(&|link| !link[0]), pairs(&|link| link[0] && !link[1]));
+    if !without_access.is_empty() {
+        return Err(format!("no access to each other's memory: {}", without_access.join(", ")));
     }
-    Ok(match slow.is_empty() {
+    Ok(match without_atomics.is_empty() {
         true => format!("all {count} GPUs access each other's memory, with atomics, as over NVLink"),
         false => format!(
             "all {count} GPUs access each other's memory, without atomics, as over PCI Express: {}",
-            slow.join(", ")
+            without_atomics.join(", ")
         ),
     })
 }
 
-/// Loads the driver and asks it for its GPUs.
-/// Fails when no library could be loaded, with each name that was tried and the loader's error.
+/// Loads the driver and queries its GPUs.
+///
+/// # Errors
+/// Returns the loader's error for each tried name when no library can be loaded.
 pub(crate) fn driver() -> Result<Driver, String> {
     let named = std::env::var_os(OVERRIDE).filter(|name| !name.is_empty());
     let names = match &named {
@@ -79,17 +82,17 @@ pub(crate) fn driver() -> Result<Driver, String> {
     };
     let mut reasons = Vec::new();
     for name in names {
-        // SAFETY: opening a library runs its initializers. This is the system's own driver, or one that the
-        // user names to be used as such.
+        // SAFETY: opening a library runs its initializers. The library is the system's driver, or one that the user
+        // names as the driver.
         match unsafe { Library::new(&name) } {
-            Ok(library) => return ask(&library, name),
+            Ok(library) => return query(&library, name),
             Err(error) => reasons.push(reason(&error)),
         }
     }
     Err(reasons.join("; "))
 }
 
-/// An error of the loader, without the words around the loader's own.
+/// Returns the loader's message, without the text that `libloading` adds to it.
 fn reason(error: &dyn Error) -> String {
     match error.source() {
         Some(cause) => cause.to_string(),
@@ -97,16 +100,17 @@ fn reason(error: &dyn Error) -> String {
     }
 }
 
-fn ask(library: &Library, name: String) -> Result<Driver, String> {
-    // SAFETY: the signatures are those that NVIDIA's cuda.h documents for these functions.
-    let functions = unsafe { Functions::of(library) };
-    let functions = functions.map_err(|error| format!("{name} is no CUDA driver: {error}"))?;
+fn query(library: &Library, name: String) -> Result<Driver, String> {
+    // SAFETY: the signatures are those of NVIDIA's cuda.h for these functions, and `library` stays open until this
+    // function returns.
+    let functions = unsafe { Functions::load(library) };
+    let functions = functions.map_err(|error| format!("{name} is not a CUDA driver: {error}"))?;
     let mut version = 0;
     // SAFETY: the pointer is to an integer that lives until the call returns.
-    let known = unsafe { (functions.version)(&raw mut version) } == 0;
+    let is_known = unsafe { (functions.version)(&raw mut version) } == 0;
     Ok(Driver {
         library: name,
-        version: match known {
+        version: match is_known {
             true => format!("{}.{}", version / 1000, version % 1000 / 10),
             false => "unknown".to_owned(),
         },
@@ -115,7 +119,7 @@ fn ask(library: &Library, name: String) -> Result<Driver, String> {
     })
 }
 
-/// The driver's functions that are asked, as NVIDIA's cuda.h declares them. Each returns 0 or an error's code.
+/// The required functions of the driver, as NVIDIA's cuda.h declares them. Each returns 0 or an error code.
 struct Functions {
     init: unsafe extern "C" fn(c_uint) -> c_int,
     version: unsafe extern "C" fn(*mut c_int) -> c_int,
@@ -128,11 +132,13 @@ struct Functions {
 }
 
 impl Functions {
+    /// Looks up the functions in a library.
+    ///
     /// # Safety
-    /// The library's functions of these names must have these signatures, and it must stay open for as long
-    /// as they are called.
-    unsafe fn of(library: &Library) -> Result<Self, libloading::Error> {
-        // SAFETY: the caller's promise.
+    /// The caller must ensure that the library's functions of these names have these signatures, and that the library
+    /// stays open while they are called.
+    unsafe fn load(library: &Library) -> Result<Self, libloading::Error> {
+        // SAFETY: the caller ensures that the functions have these signatures.
         unsafe {
             Ok(Self {
                 init: *library.get(b"cuInit\0")?,
@@ -148,28 +154,29 @@ impl Functions {
     }
 
     fn gpus(&self) -> Result<Vec<Gpu>, String> {
-        let done = |function: &str, code: c_int| match code {
+        let check = |function: &str, code: c_int| match code {
             0 => Ok(()),
             // CUDA_ERROR_NO_DEVICE
             100 => Err("the driver finds no GPU".to_owned()),
             code => Err(format!("the driver's {function} fails with error {code}")),
         };
         let mut count = 0;
-        // SAFETY: cuInit takes no pointer.
-        done("cuInit", unsafe { (self.init)(0) })?;
+        // SAFETY: cuInit has no pointer argument.
+        check("cuInit", unsafe { (self.init)(0) })?;
         // SAFETY: the pointer is to an integer that lives until the call returns.
-        done("cuDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
+        check("cuDeviceGetCount", unsafe { (self.count)(&raw mut count) })?;
         (0..count)
             .map(|index| {
                 let mut device = 0;
-                // SAFETY: as above.
+                // SAFETY: the pointer is to an integer that lives until the call returns.
                 let code = unsafe { (self.device)(&raw mut device, index) };
-                done("cuDeviceGet", code)?;
-                let attribute = |which| {
+                check("cuDeviceGet", code)?;
+                let attribute = |id| {
                     let mut value = 0;
-                    // SAFETY: as above, and the device is one that the driver gave.
-                    let code = unsafe { (self.attribute)(&raw mut value, which, device) };
-                    done("cuDeviceGetAttribute", code).map(|()| value)
+                    // SAFETY: the pointer is to an integer that lives until the call returns, and `device` is from
+                    // cuDeviceGet.
+                    let code = unsafe { (self.attribute)(&raw mut value, id, device) };
+                    check("cuDeviceGetAttribute", code).map(|()| value)
                 };
                 let major = attribute(COMPUTE_CAPABILITY_MAJOR)?;
                 let minor = attribute(COMPUTE_CAPABILITY_MINOR)?;
@@ -178,7 +185,7 @@ impl Functions {
             .collect()
     }
 
-    /// How the GPUs reach each other's memory. The driver has been initialized.
+    /// Describes how the GPUs access each other's memory. The driver must be initialized.
     fn links(&self) -> Option<Result<String, String>> {
         let mut count = 0;
         // SAFETY: the pointer is to an integer that lives until the call returns.
@@ -202,12 +209,13 @@ impl Functions {
     fn name_of(&self, device: c_int) -> String {
         const LENGTH: c_int = 256;
         let mut text = [0 as c_char; LENGTH as usize];
-        // SAFETY: the driver writes at most the length that it is told, with a zero at the end.
+        // SAFETY: `text` has `LENGTH` characters, and the driver writes at most `LENGTH` characters with a zero at the
+        // end.
         let code = unsafe { (self.name)(text.as_mut_ptr(), LENGTH, device) };
         if code != 0 {
             return "GPU".to_owned();
         }
-        // SAFETY: the array has a zero in it: it began as zeros, and the driver writes one at the end.
+        // SAFETY: the array contains a zero: it is initialized with zeros, and the driver writes a zero at the end.
         let name = unsafe { CStr::from_ptr(text.as_ptr()) };
         name.to_string_lossy().into_owned()
     }
@@ -216,7 +224,7 @@ impl Functions {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn links_in_words() {
+    fn link_summary() {
         let linked = |links: [[bool; 2]; 2]| super::linked(2, &[((0, 1), links[0]), ((1, 0), links[1])]);
         assert!(linked([[true; 2]; 2]).is_ok_and(|all| all.contains("as over NVLink")));
         assert!(linked([[true; 2], [true, false]]).is_ok_and(|all| all.ends_with("PCI Express: 1-0")));
@@ -224,9 +232,9 @@ mod tests {
     }
 
     #[test]
-    fn only_a_gpu_that_is_new_enough_runs_kernels() {
+    fn old_gpus_are_refused() {
         let usable = |capabilities: &[(i32, i32)]| {
-            let gpus = capabilities.iter().map(|own| ("NVIDIA".to_owned(), *own));
+            let gpus = capabilities.iter().map(|capability| ("NVIDIA".to_owned(), *capability));
             super::usable(&gpus.collect::<Vec<_>>())
         };
         assert!(usable(&[]).is_err());

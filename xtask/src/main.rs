@@ -1,12 +1,12 @@
-//! `cargo xtask`: the tasks that a developer of this repository needs besides cargo.
+//! `cargo xtask`: tasks for developers of this repository that cargo does not provide.
 //!
-//! It sets a machine up ([`install`]), reports what is installed on it ([`doctor`]), runs all checks ([`check`]), and
-//! writes the files of a new rung, ladder or project ([`new`]). Its other tasks start the workspace's own programs: `cargo
-//! xtask run` is `ladder`, and a ladder's or a rung's name alone means `ladder run`.
+//! It sets a machine up ([`install`]), reports the installed tools ([`doctor`]), runs all checks ([`check`]), and
+//! writes the files of a new rung, ladder or project ([`new`]). Its other tasks start the workspace's programs: `cargo
+//! xtask run` is `ladder`, and the name of a ladder or rung alone means `ladder run`.
 //!
-//! The input is the command line and this repository's files; the output are runs of other programs. It has to build
-//! from scratch in seconds, so it uses hardly any crate and, of the workspace's, only `locate`; no crate uses it. It
-//! knows rungs and ladders only as text to write; running or showing them is a command of `ladder`.
+//! The input is the command line and this repository's files; the output is the output of other programs. It must build
+//! from scratch in seconds, so it has few dependencies, and of the workspace's crates only `locate` and `nccl`. No
+//! crate depends on it. It treats rungs and ladders as text to write; to run or show them is a command of `ladder`.
 
 mod arguments;
 mod check;
@@ -38,13 +38,13 @@ fn main() -> ExitCode {
     code
 }
 
-/// Does a task. The exit code is 0, or that of the program that the task started last.
+/// Performs a task. The exit code is 0, or that of the last program that the task started.
 fn perform(task: &Task) -> Result<ExitCode> {
     match task {
         Task::Help => print!("{}", arguments::HELP),
         Task::Setup { nvidia } => install::setup(*nvidia)?,
         Task::Doctor => print!("{}", doctor::report()),
-        Task::Test { all } => check::everything(*all)?,
+        Task::Test { all } => check::run_all(*all)?,
         Task::Circles => check::circles()?,
         Task::NewRung { name, after } => new::rung(name, after)?,
         Task::NewLadder { name } => new::ladder(name)?,
@@ -70,7 +70,7 @@ fn perform(task: &Task) -> Result<ExitCode> {
 
 fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
     install::device()?;
-    // Machine code and the list's registers take NVIDIA's assembler; `ladder` says what it cannot show without.
+    // Machine code and the list's registers need NVIDIA's assembler; without it, `ladder` reports what it cannot show.
     let assembles = |rest: &[OsString]| rest.is_empty() || rest.iter().any(|word| word == "--sass" || word == "--json");
     if let Some((command, rest)) = arguments.split_first()
         && command == "ptx"
@@ -85,12 +85,12 @@ fn ladder(arguments: &[OsString]) -> Result<ExitCode> {
 fn lab(arguments: &[OsString]) -> Result<ExitCode> {
     let is_versus = arguments.first().is_some_and(|first| first == "versus");
     let only_help = arguments.iter().any(|word| word == "--help" || word == "-h");
-    // Reported now, before minutes of building.
+    // This is reported before a build that takes minutes.
     if is_versus
         && !only_help
         && let Err(why) = gpu::driver().and_then(|driver| driver.gpus)
     {
-        return Err(Failure::request(format!("`lab versus` measures on a GPU, and there is none here: {why}"))
+        return Err(Failure::request(format!("`lab versus` needs a GPU: {why}"))
             .help("`cargo xtask run` runs the kernels on this CPU, counted instead of timed"));
     }
     install::device()?;

@@ -1,4 +1,4 @@
-//! `cargo xtask playground`: simt in the browser, as a folder of static files.
+//! `cargo xtask playground`: builds simt for the browser, as a folder of static files.
 
 use std::path::{Path, PathBuf};
 
@@ -7,17 +7,20 @@ use base64::prelude::BASE64_STANDARD;
 
 use crate::console::{Failure, Result, status};
 use crate::install;
-use crate::process::{cargo, from_root, root, target_folder, visibly};
+use crate::process::{cargo, from_root, root, run_showing_output, target_folder};
 
 const TARGET: &str = "wasm32-unknown-unknown";
 
-/// Small code, as a release has it. A profile of its own would compile all build scripts and macros once more, which are
-/// there already from other builds.
+/// Flags for small code, as in a release. A separate profile would recompile all build scripts and macros, which other
+/// builds have already compiled.
 const FLAGS: &str = "-C codegen-units=1 -C debuginfo=0 -C debug-assertions=off -C overflow-checks=off -C strip=symbols";
 
-/// Builds the page into a folder; into `playground` in the target folder, if none is given. For tests it is not optimized:
-/// that takes a third of the time.
-/// Fails when the folder holds anything but an earlier playground: nobody's files are overwritten.
+/// Builds the page into a folder, by default `playground` in the target folder. The page for tests is not optimized,
+/// which takes a third of the time.
+///
+/// # Errors
+/// Returns a failure when the folder contains anything but an earlier playground, because no other files are
+/// overwritten.
 pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<()> {
     let target = target_folder();
     let folder = folder.map_or_else(|| target.join("playground"), Path::to_owned);
@@ -25,7 +28,7 @@ pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<()> {
     install::device()?;
     install::target_library(TARGET)?;
     let level = if is_for_tests { "0" } else { "s" };
-    visibly(
+    run_showing_output(
         cargo()
             .args(["build", "--package", "playground", "--lib", "--target", TARGET, "--manifest-path"])
             .arg(root().join("Cargo.toml"))
@@ -43,29 +46,29 @@ pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<()> {
         write(&name, &std::fs::read(&path).map_err(|error| Failure::file("read", &path, &error))?)?;
     }
     write("playground.wasm", &bytes)?;
-    // A page that is opened from a disk may not fetch the module, but it may load a script.
+    // A page opened as a file may not fetch the module, but it may load a script.
     write(SCRIPT, format!("globalThis.PLAYGROUND_WASM = \"{}\";\n", BASE64_STANDARD.encode(&bytes)).as_bytes())?;
     status(
         "Ready",
-        format_args!("{}, opened in a browser as a file or from any server", from_root(&folder.join("index.html"))),
+        format_args!("{}: open it in a browser, as a file or from any server", from_root(&folder.join("index.html"))),
     );
     Ok(())
 }
 
-/// The file that says that a folder is a playground's.
+/// The file that identifies a folder as a playground.
 const SCRIPT: &str = "playground.wasm.js";
 
 fn check_empty(folder: &Path) -> Result<()> {
-    let is_own = folder.join(SCRIPT).is_file();
+    let is_playground = folder.join(SCRIPT).is_file();
     let is_empty = std::fs::read_dir(folder).map_or(!folder.exists(), |mut entries| entries.next().is_none());
-    if is_own || is_empty {
+    if is_playground || is_empty {
         return Ok(());
     }
-    Err(Failure::request(format!("{} is there already, and is no playground", folder.display()))
-        .help("`cargo xtask playground FOLDER` takes a folder that is empty or does not exist"))
+    Err(Failure::request(format!("{} exists and is not a playground", folder.display()))
+        .help("choose a folder that is empty or does not exist: `cargo xtask playground FOLDER`"))
 }
 
-/// The page's own files.
+/// Returns the files of the page.
 fn files() -> Result<Vec<PathBuf>> {
     let folder = root().join("crates/ladder/playground/www");
     let entries = std::fs::read_dir(&folder).map_err(|error| Failure::file("read", &folder, &error))?;
@@ -82,8 +85,8 @@ mod tests {
         assert!(check_empty(folder.path()).is_ok());
         assert!(check_empty(&folder.path().join("new")).is_ok());
         std::fs::write(folder.path().join("index.html"), "mine").expect("a file");
-        assert_eq!(check_empty(folder.path()).expect_err("it holds a file").code, 2);
-        assert_eq!(check_empty(&folder.path().join("index.html")).expect_err("it is a file").code, 2);
+        assert_eq!(check_empty(folder.path()).expect_err("the folder has a file").code, 2);
+        assert_eq!(check_empty(&folder.path().join("index.html")).expect_err("the path is a file").code, 2);
         std::fs::write(folder.path().join(SCRIPT), "").expect("a file");
         assert!(check_empty(folder.path()).is_ok());
     }

@@ -1,4 +1,4 @@
-//! Other programs: cargo, package managers, and what they print.
+//! Runs other programs: cargo, package managers and others.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -6,25 +6,25 @@ use std::process::{Command, ExitCode, ExitStatus, Stdio};
 
 use crate::console::{Failure, Result};
 
-/// This repository's root: the folder above this package's.
+/// Returns this repository's root: the parent folder of this package.
 pub(crate) fn root() -> PathBuf {
-    // Cargo says where the package is when it runs the program; a program that is started by hand knows
-    // where it was compiled.
+    // Cargo sets the package's path when it runs the program. A program that is started by hand uses the path where it
+    // was compiled.
     let package =
         std::env::var_os("CARGO_MANIFEST_DIR").map_or_else(|| env!("CARGO_MANIFEST_DIR").into(), PathBuf::from);
     package.parent().unwrap_or(&package).to_owned()
 }
 
-/// Cargo's target folder, where built and installed files go.
+/// Returns cargo's target folder, which contains built and installed files.
 pub(crate) fn target_folder() -> PathBuf {
     locate::target_dir().unwrap_or_else(|| root().join("target"))
 }
 
-/// `cargo`, without what the outer cargo told this program about its own package.
+/// Returns a `cargo` command without the variables that the outer cargo set for this package.
 pub(crate) fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     for (name, _) in std::env::vars_os() {
-        if name.to_str().is_some_and(of_the_outer_package) {
+        if name.to_str().is_some_and(describes_outer_package) {
             command.env_remove(&name);
         }
     }
@@ -32,10 +32,10 @@ pub(crate) fn cargo() -> Command {
 }
 
 /// Builds a program of this workspace with a profile, runs it with these arguments, and returns its exit code.
-/// The program reports its own errors.
+/// The program reports its errors itself.
 pub(crate) fn run_program(program: &str, profile: &str, arguments: &[OsString]) -> Result<ExitCode> {
-    // `--package` is not used: without it, cargo gives every crate the features that the whole workspace asks for.
-    // They are the same for each program, so programs share their builds.
+    // Without `--package`, cargo compiles every crate with the features that the whole workspace requests. These
+    // features are the same for each program, so programs share their builds.
     let status = cargo()
         .args(["run", "--profile", profile, "--bin", program])
         .arg("--manifest-path")
@@ -47,14 +47,16 @@ pub(crate) fn run_program(program: &str, profile: &str, arguments: &[OsString]) 
     Ok(exit_code(status))
 }
 
-/// The exit code of a program that has run; that of a failure where it has none, because a signal ended it.
+/// Returns the exit code of a program that has run, or a failure's if a signal ended the program.
 pub(crate) fn exit_code(status: ExitStatus) -> ExitCode {
     let code = status.code().and_then(|code| u8::try_from(code).ok());
     code.map_or(ExitCode::FAILURE, ExitCode::from)
 }
 
 /// Runs a program and returns its standard output.
-/// An error has the program's output.
+///
+/// # Errors
+/// Returns a failure with the program's standard error when the program cannot run or fails.
 pub(crate) fn output(command: &mut Command) -> Result<String> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output =
@@ -62,26 +64,25 @@ pub(crate) fn output(command: &mut Command) -> Result<String> {
     if output.status.success() {
         return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
     }
-    let (status, said) = (output.status, String::from_utf8_lossy(&output.stderr));
-    let said = said.trim_end();
-    Err(Failure::new(format!("{name} failed ({status}):\n{said}")))
+    let (status, errors) = (output.status, String::from_utf8_lossy(&output.stderr));
+    let errors = errors.trim_end();
+    Err(Failure::new(format!("{name} failed ({status}):\n{errors}")))
 }
 
-/// Runs a program whose output the user should see. It is written to standard error, because standard output is for
-/// the results of the task.
-pub(crate) fn visibly(command: &mut Command) -> Result<()> {
-    succeed(command.stdout(std::io::stderr()))
+/// Runs a program and shows its output on standard error, because standard output is for the results of the task.
+pub(crate) fn run_showing_output(command: &mut Command) -> Result<()> {
+    run_checked(command.stdout(std::io::stderr()))
 }
 
 /// Runs a program whose output is the result of the task.
-pub(crate) fn succeed(command: &mut Command) -> Result<()> {
+pub(crate) fn run_checked(command: &mut Command) -> Result<()> {
     let name = command.get_program().to_string_lossy().into_owned();
     let status =
         command.stdin(Stdio::null()).status().map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
     if status.success() { Ok(()) } else { Err(Failure::new(format!("{name} failed ({status})"))) }
 }
 
-/// Prints what to do if the disk of the target folder is full: programs report that among many other lines, if at all.
+/// Reports a full disk of the target folder with a hint, because programs report it among many other lines, if at all.
 pub(crate) fn report_full_disk() {
     const FULL: u64 = 256;
     let target = target_folder();
@@ -90,18 +91,18 @@ pub(crate) fn report_full_disk() {
     if let Some(free) = free.filter(|free: &u64| *free < FULL) {
         let target = target.display();
         eprintln!("note: the disk of {target} has {free} MB left, and a first build needs 3 GB");
-        eprintln!("help: make room there, or name a folder on another disk: `CARGO_TARGET_DIR=FOLDER cargo xtask ...`");
+        eprintln!("help: free some space, or use a folder on another disk: `CARGO_TARGET_DIR=FOLDER cargo xtask ...`");
     }
 }
 
-/// The path as seen from the repository's root, for messages.
+/// Returns the path relative to the repository's root, for messages.
 pub(crate) fn from_root(path: &Path) -> String {
     let path = path.strip_prefix(root()).unwrap_or(path);
     path.display().to_string()
 }
 
-/// Whether a variable describes the package that is being run, and not how the user set cargo up.
-fn of_the_outer_package(variable: &str) -> bool {
+/// Returns whether a variable describes the package that cargo runs, as opposed to the user's settings of cargo.
+fn describes_outer_package(variable: &str) -> bool {
     let exact = ["CARGO_MANIFEST_DIR", "CARGO_MANIFEST_PATH", "CARGO_CRATE_NAME", "CARGO_BIN_NAME", "OUT_DIR"];
     let prefixes = ["CARGO_PKG_", "CARGO_BIN_EXE_", "CARGO_CFG_", "CARGO_FEATURE_"];
     exact.contains(&variable) || prefixes.iter().any(|prefix| variable.starts_with(prefix))
@@ -109,13 +110,13 @@ fn of_the_outer_package(variable: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::of_the_outer_package;
+    use super::describes_outer_package;
 
     #[test]
-    fn settings_stay() {
+    fn user_settings_stay() {
         let kept = "CARGO_HOME CARGO_TARGET_DIR CARGO_NET_OFFLINE CARGO_TERM_COLOR RUSTUP_TOOLCHAIN";
-        assert!(!kept.split(' ').any(of_the_outer_package));
+        assert!(!kept.split(' ').any(describes_outer_package));
         let removed = ["CARGO_MANIFEST_DIR", "CARGO_PKG_NAME", "OUT_DIR"];
-        assert!(removed.into_iter().all(of_the_outer_package));
+        assert!(removed.into_iter().all(describes_outer_package));
     }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask samples`: which of NVIDIA's cuda-samples run on the simulated GPU. They stay where they are: a checkout
-//! beside this one. The table goes to docs/cuda-samples.md.
+//! `cargo xtask samples`: runs NVIDIA's cuda-samples on `sim`. The samples are in a separate checkout. The results are
+//! written to docs/cuda-samples.md.
 
 use std::fs;
 use std::fs::File;
@@ -15,17 +15,18 @@ use crate::install::nvidia;
 use crate::process::{output, root, target_folder};
 use crate::sim;
 
-/// The longest that a sample may run.
+/// The time limit of a sample.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// What samples are compiled for: nothing but PTX.
+/// The options of nvcc that compile samples to PTX alone.
 const PTX: [&str; 2] = ["-arch=compute_80", "-code=compute_80"];
 
-/// A header of a package that is not installed with the others, for two functions of the runtime.
+/// A header with two functions of the runtime, whose package is not installed.
 const PROFILER: &str = "#include <cuda_runtime_api.h>\nextern \"C\" cudaError_t cudaProfilerStart(void);\n\
                         extern \"C\" cudaError_t cudaProfilerStop(void);\n";
 
-/// What a sample needs that is not tried, as its CMakeLists.txt or an error of the compiler has it, and in words.
+/// The dependencies of samples that are not tried: a word in CMakeLists.txt or in an error of the compiler, and the
+/// name of the dependency.
 const NEEDS: [(&str, &str); 19] = [
     ("find_package(OpenGL", "OpenGL"),
     ("find_package(Vulkan", "Vulkan"),
@@ -48,7 +49,7 @@ const NEEDS: [(&str, &str); 19] = [
     ("boost/", "Boost"),
 ];
 
-/// Where samples are built and run.
+/// The folders and programs with which samples are built and run.
 struct Place {
     checkout: PathBuf,
     build: PathBuf,
@@ -87,7 +88,7 @@ pub(crate) fn run(checkout: &Path) -> Result<()> {
     fs::write(&path, text).map_err(|error| Failure::file("write", &path, &error))
 }
 
-/// The samples of a checkout: the folders that build a program.
+/// Returns the samples of a checkout: the folders that build a program.
 fn samples(checkout: &Path) -> Result<Vec<String>> {
     let mut samples = Vec::new();
     let mut folders = vec![checkout.join("Samples")];
@@ -106,7 +107,7 @@ fn samples(checkout: &Path) -> Result<Vec<String>> {
 }
 
 impl Place {
-    /// Builds and runs a sample; or why it does not run, in a few words.
+    /// Builds and runs a sample, or returns a short reason why it does not run.
     fn try_sample(&self, name: &str) -> Result<(), String> {
         let source = self.checkout.join("Samples").join(name);
         let cmake = fs::read_to_string(source.join("CMakeLists.txt")).map_err(|error| error.to_string())?;
@@ -116,19 +117,19 @@ impl Place {
         fs::create_dir_all(&build).map_err(|error| error.to_string())?;
         fs::write(build.join("cuda_profiler_api.h"), PROFILER).map_err(|error| error.to_string())?;
         self.compile(&source, &cmake, &build)?;
-        // Samples look for their data in the folder that they are started in.
+        // Samples look for their data in the current folder.
         #[cfg(unix)]
         for entry in source.read_dir().into_iter().flatten().flatten() {
             let _ = std::os::unix::fs::symlink(entry.path(), build.join(entry.file_name()));
         }
-        let (code, said) = self.execute(&build)?;
+        let (code, printed) = self.execute(&build)?;
         let sources = fs::read_dir(&source).into_iter().flatten().flatten();
         let mut texts = sources.filter_map(|entry| fs::read_to_string(entry.path()).ok());
         let says_passed = |text: &str| text.to_lowercase().contains("test passed");
-        let passed = says_passed(&said) || !texts.any(|text| says_passed(&text));
+        let passed = says_passed(&printed) || !texts.any(|text| says_passed(&text));
         match code {
             Some(0) if passed => Ok(()),
-            _ => Err(reason(code, &said)),
+            _ => Err(reason(code, &printed)),
         }
     }
 
@@ -151,14 +152,14 @@ impl Place {
             }
         }
         for mut call in calls {
-            let mut said = call.output().map_err(|error| format!("nvcc: {error}"))?;
-            if !said.status.success() {
-                // Kernels that start kernels, and functions of other files, take relocatable code.
-                said = call.arg("-rdc=true").output().map_err(|error| format!("nvcc: {error}"))?;
+            let mut output = call.output().map_err(|error| format!("nvcc: {error}"))?;
+            if !output.status.success() {
+                // Kernels that launch kernels, and functions of other files, need relocatable code.
+                output = call.arg("-rdc=true").output().map_err(|error| format!("nvcc: {error}"))?;
             }
-            if !said.status.success() {
-                let said = String::from_utf8_lossy(&said.stderr) + String::from_utf8_lossy(&said.stdout);
-                let line = said.lines().find(|line| line.contains("error") || line.contains("undefined"));
+            if !output.status.success() {
+                let errors = String::from_utf8_lossy(&output.stderr) + String::from_utf8_lossy(&output.stdout);
+                let line = errors.lines().find(|line| line.contains("error") || line.contains("undefined"));
                 let line = line.unwrap_or("nvcc does not say why");
                 return Err(untried(line).unwrap_or_else(|| format!("does not compile: {}", short(line))));
             }
@@ -168,17 +169,17 @@ impl Place {
 
     fn nvcc(&self, output: PathBuf, source: &Path) -> Command {
         let mut nvcc = Command::new(&self.nvcc);
-        let own = output.parent().expect("it is built into a folder");
+        let build_folder = output.parent().expect("the output is in a folder");
         nvcc.args(PTX)
             .args(["-std=c++17", "-w", "-I", "inc", "-I"])
             .arg(self.checkout.join("Common"))
             .arg("-I")
-            .arg(own);
+            .arg(build_folder);
         nvcc.arg("-o").arg(&output).current_dir(source).stdin(Stdio::null());
         nvcc
     }
 
-    /// Runs a sample: its exit code, if it has one, and what it printed.
+    /// Runs a sample and returns its exit code, if it has one, and its output.
     fn execute(&self, build: &Path) -> Result<(Option<i32>, String), String> {
         let log = build.join("output.txt");
         let file = File::create(&log).map_err(|error| error.to_string())?;
@@ -198,48 +199,48 @@ impl Place {
                 None => std::thread::sleep(Duration::from_millis(10)),
             }
         };
-        let said = fs::read(&log).map_err(|error| error.to_string())?;
-        Ok((code, String::from_utf8_lossy(&said).into_owned()))
+        let printed = fs::read(&log).map_err(|error| error.to_string())?;
+        Ok((code, String::from_utf8_lossy(&printed).into_owned()))
     }
 }
 
-/// Why a sample is not tried, if that is so.
+/// Returns the reason why a sample is not tried, if there is one.
 fn untried(text: &str) -> Option<String> {
     let needs: Vec<&str> = NEEDS.iter().filter(|(word, _)| text.contains(word)).map(|(_, need)| *need).collect();
     (!needs.is_empty()).then(|| format!("not tried: needs {}", needs.join(", ")))
 }
 
-/// Why a sample failed: what the driver says of it, else the last of what it says itself.
-fn reason(code: Option<i32>, said: &str) -> String {
-    let driver = said.lines().find_map(|line| line.strip_prefix("simulated CUDA driver: "));
-    let last = said.lines().rfind(|line| !line.trim().is_empty());
+/// Returns the reason why a sample failed: the driver's message, or else the last line of the sample's output.
+fn reason(code: Option<i32>, printed: &str) -> String {
+    let driver = printed.lines().find_map(|line| line.strip_prefix("simulated CUDA driver: "));
+    let last = printed.lines().rfind(|line| !line.trim().is_empty());
     let end = match code {
         Some(2) => "waived".to_owned(),
         Some(code) => format!("exit code {code}"),
         None => "ended by a signal".to_owned(),
     };
-    format!("{end}: {}", short(driver.or(last).unwrap_or("it says nothing")))
+    format!("{end}: {}", short(driver.or(last).unwrap_or("no output")))
 }
 
-/// A line's beginning, fit for a table.
+/// Returns the start of a line, short enough for a table.
 fn short(line: &str) -> String {
     let line = line.trim().replace('|', "/");
     let end = line.char_indices().nth(160).map(|(at, _)| at);
     end.map_or(line.clone(), |end| format!("{}…", &line[..end]))
 }
 
-/// The document.
+/// Returns the text of docs/cuda-samples.md.
 fn document(results: &[(&str, Result<(), String>)], date: &str, nvcc: &str, commit: &str) -> String {
     let runs = results.iter().filter(|(_, result)| result.is_ok()).count();
     let untried =
         results.iter().filter(|(_, result)| matches!(result, Err(why) if why.starts_with("not tried"))).count();
     let mut text = format!(
-        "# NVIDIA's cuda-samples on the simulated GPU\n\n\
-         `cargo xtask samples CHECKOUT` builds each sample with `nvcc {}`, runs it with this repository's libcuda.so.1 \
-         without arguments for at most {} s, and writes this document. A sample runs when its exit code is 0 and, if it \
-         can say so, it says that its test passed. Those that need a library beyond the runtime and the driver are not \
+        "# NVIDIA's cuda-samples on `sim`\n\n\
+         `cargo xtask samples CHECKOUT` builds each sample with `nvcc {}`, runs it without arguments on Ladder's \
+         `libcuda.so.1` for at most {} s, and writes this document. A sample runs if its exit code is 0 and, if it can \
+         print that its test passed, it does. Samples that need a library other than the runtime and the driver are not \
          tried.\n\n\
-         {date}, nvcc {nvcc}, cuda-samples {commit}: {runs} of the {} that were tried run, of {} in all.\n\n\
+         {date}, nvcc {nvcc}, cuda-samples {commit}: {runs} of {} tried samples run; there are {} samples.\n\n\
          | Sample | Result |\n|---|---|\n",
         PTX.join(" "),
         LIMIT.as_secs(),

@@ -1,4 +1,4 @@
-//! `cargo xtask sim`: programs that use CUDA run unmodified on a simulated GPU.
+//! `cargo xtask sim`: runs CUDA programs on `sim`, unmodified.
 
 use std::ffi::{OsStr, OsString};
 use std::fs;
@@ -7,39 +7,41 @@ use std::process::{Command, ExitCode};
 use std::time::SystemTime;
 
 use crate::console::{Failure, Result};
-use crate::process::{cargo, exit_code, root, target_folder, visibly};
+use crate::process::{cargo, exit_code, root, run_showing_output, target_folder};
 
 /// A program to run, with its arguments.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Run {
     pub(crate) program: Vec<OsString>,
-    /// The file to explain its launches in, and how many launches of a kernel lie between two that are explained.
+    /// The report file, and N if every Nth launch of a kernel is explained.
     pub(crate) profile: Option<PathBuf>,
     pub(crate) profile_every: Option<OsString>,
-    /// What to check its kernels for, and the exit code of a program with findings.
+    /// The sanitizers, and the exit code of a program with findings.
     pub(crate) sanitize: Option<OsString>,
     pub(crate) sanitize_exit: Option<OsString>,
     pub(crate) schedules: Option<OsString>,
 }
 
-/// The variable that lists the folders in which programs look for libraries first.
+/// The variable that lists the folders in which programs first look for libraries.
 const LIBRARIES: &str = "LD_LIBRARY_PATH";
 
-/// Builds the driver's library for release, and returns the folder that holds it as `libcuda.so.1`.
+/// Builds the driver's library in release mode, and returns the folder that contains it as `libcuda.so.1`.
 pub(crate) fn folder() -> Result<PathBuf> {
     let manifest = root().join("Cargo.toml");
-    visibly(cargo().args(["build", "--release", "--package", "libcuda-so", "--manifest-path"]).arg(manifest))?;
+    run_showing_output(
+        cargo().args(["build", "--release", "--package", "libcuda-so", "--manifest-path"]).arg(manifest),
+    )?;
     let target = target_folder();
-    // The package's build script makes it.
+    // The package's build script creates the folder.
     let folder = target.join("release").join("sim");
     match folder.join("libcuda.so.1").is_file() {
         true => Ok(folder),
         false => Err(Failure::new(format!("there is no libcuda.so.1 in {}", folder.display()))
-            .help("`cargo clean --package libcuda-so` makes the next run build it afresh")),
+            .help("`cargo clean --package libcuda-so` makes the next run build the library again")),
     }
 }
 
-/// A program's command, with the simulated GPU for a driver.
+/// Returns a program's command, with Ladder's `libcuda.so.1` as its driver.
 pub(crate) fn command(program: impl AsRef<OsStr>, folder: &Path) -> Command {
     let others = std::env::var_os(LIBRARIES).filter(|others| !others.is_empty());
     let folders: Vec<PathBuf> = others.map(|others| std::env::split_paths(&others).collect()).unwrap_or_default();
@@ -55,14 +57,14 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode> {
     let is_report =
         |path: &PathBuf| ["html", "json", "csv"].iter().any(|form| path.extension() == Some(OsStr::new(form)));
     if let Some(path) = run.profile.as_ref().filter(|path| !is_report(path)) {
-        return Err(Failure::request(format!("{} is not a report's name", path.display()))
+        return Err(Failure::request(format!("{} is not a valid report name", path.display()))
             .help("name a file that ends in .html, .json or .csv"));
     }
-    let (program, arguments) = run.program.split_first().expect("the program is named");
+    let (program, arguments) = run.program.split_first().expect("the arguments name a program");
     let mut command = command(program, &folder()?);
     command.args(arguments);
     if let Some(path) = &run.profile {
-        // The library reads them.
+        // The library reads these variables.
         let unknown = |error| Failure::file("find", path, &error);
         command.env("LADDER_PROFILE", std::path::absolute(path).map_err(unknown)?);
         command.env("LADDER_PROFILE_RUN", std::process::id().to_string());
@@ -71,7 +73,7 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode> {
         command.env("LADDER_PROFILE_EVERY", every);
     }
     if let Some(checks) = &run.sanitize {
-        // The library reads them, and knows which checks there are.
+        // The library reads these variables, and validates the names of sanitizers.
         command.env("LADDER_SANITIZE", checks);
         command.env("LADDER_SANITIZE_EXIT", run.sanitize_exit.as_deref().unwrap_or(OsStr::new("1")));
     }
@@ -83,7 +85,9 @@ pub(crate) fn run(run: &Run) -> Result<ExitCode> {
     let status = command.status().map_err(|error| Failure::new(format!("cannot run {name}: {error}")))?;
     let is_written = |path: &PathBuf| fs::metadata(path).and_then(|file| file.modified()).is_ok_and(|at| at >= begin);
     if run.profile.as_ref().is_some_and(|path| !is_written(path)) {
-        eprintln!("warning: no report was written: the program launched no kernel, or the driver says why above");
+        eprintln!(
+            "warning: no report was written: the program launched no kernel, or the driver reports the reason above"
+        );
     }
     Ok(exit_code(status))
 }

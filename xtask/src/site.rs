@@ -1,15 +1,17 @@
-//! `cargo xtask site`: the book's pages, the playground and a first page, as a folder of static files.
+//! `cargo xtask site`: builds the book's pages, the playground and a first page, as a folder of static files.
 
 use std::ffi::OsString;
 use std::path::Path;
 use std::process::ExitCode;
 
 use crate::console::{Failure, Result, status};
-use crate::process::{cargo, from_root, root, run_program, target_folder, visibly};
+use crate::process::{cargo, from_root, root, run_program, run_showing_output, target_folder};
 use crate::{install, playground};
 
-/// Builds the site into a folder; into `site` in the target folder, if none is given.
-/// Fails when the folder holds anything but an earlier site: other files are not overwritten.
+/// Builds the site into a folder, by default `site` in the target folder.
+///
+/// # Errors
+/// Returns a failure when the folder contains anything but an earlier site, because no other files are overwritten.
 pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<ExitCode> {
     install::device()?;
     let target = target_folder();
@@ -18,7 +20,7 @@ pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<ExitCod
     let is_other = std::fs::read_dir(&folder).is_ok_and(|mut entries| entries.next().is_some());
     if is_other && !folder.join("playground").is_dir() {
         return Err(Failure::request(format!("{} has other files, which the site would replace", folder.display()))
-            .help("`cargo xtask site FOLDER` takes a folder that is empty or does not exist"));
+            .help("choose a folder that is empty or does not exist: `cargo xtask site FOLDER`"));
     }
     create(&folder)?;
     playground::build(Some(&folder.join("playground")), is_for_tests)?;
@@ -28,9 +30,9 @@ pub(crate) fn build(folder: Option<&Path>, is_for_tests: bool) -> Result<ExitCod
     if written != ExitCode::SUCCESS {
         return Ok(written);
     }
-    // mdBook is compiled in a separate run: it asks for features of shared crates, which would be compiled again.
+    // mdBook is compiled in a separate run, because its features of shared crates would recompile those crates.
     let pages: [OsString; 2] = [text, folder.join("book").into()];
-    visibly(
+    run_showing_output(
         cargo()
             .args(["run", "--package", "book-pages", "--features", "mdbook", "--manifest-path"])
             .arg(root().join("Cargo.toml"))

@@ -1,4 +1,4 @@
-//! Installations on machines that lack something: `PATH` has fake programs only.
+//! Tests installations on machines without some tools: `PATH` has only fake programs.
 
 #![cfg(unix)]
 #![allow(clippy::unwrap_used)]
@@ -12,7 +12,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// What a failed task prints when `rustc` has no library sources.
+/// The error of a task when `rustc` has no library sources.
 const MISSING: &str = "\
 error: no device compiler (rustc with library sources, and LLVM's opt and llc) on this machine
 note: the active toolchain: 1.95.0 has no library sources
@@ -21,10 +21,11 @@ note: the active toolchain: 1.95.0 has no library sources
 struct Machine(TempDir);
 
 impl Machine {
-    /// A machine that has rustc without library sources, and LLVM's tools.
+    /// Creates a machine that has rustc without library sources, and LLVM's tools.
     fn new() -> Self {
         let machine = Self(tempfile::tempdir().unwrap());
-        // It looks for NVIDIA's tools next to its own file too. Another process writes the copy; see `script::write`.
+        // xtask also looks for NVIDIA's tools next to its executable. Another process writes the copy; see
+        // `script::write`.
         let copied = Command::new("cp").arg(env!("CARGO_BIN_EXE_xtask")).arg(machine.path("xtask")).status();
         assert!(copied.unwrap().success());
         let sysroot = machine.path("sysroot");
@@ -41,13 +42,13 @@ impl Machine {
         self.0.path().join(name)
     }
 
-    /// Adds a program that is a script for the shell.
+    /// Adds a program that is a shell script.
     fn add(&self, name: &str, script: &str) {
         fs::create_dir_all(self.path("bin")).unwrap();
         script::write(&self.path("bin").join(name), &format!("#!/bin/sh\n{script}\n"));
     }
 
-    /// Runs a task: the exit code, and what it printed on standard error.
+    /// Runs a task and returns its exit code and its standard error.
     fn xtask(&self, arguments: &[&str]) -> (Option<i32>, String) {
         let output = Command::new(self.path("xtask"))
             .args(arguments)
@@ -63,25 +64,25 @@ impl Machine {
 }
 
 #[test]
-fn without_rustup_the_help_is_to_install_it() {
-    let (code, said) = Machine::new().xtask(&["run"]);
+fn help_suggests_missing_rustup() {
+    let (code, printed) = Machine::new().xtask(&["run"]);
     assert_eq!(code, Some(2));
-    let help = said.strip_prefix(MISSING).unwrap();
-    assert!(help.starts_with("help: install rustup (https://rustup.rs)") && help.lines().count() == 1, "{said}");
+    let help = printed.strip_prefix(MISSING).unwrap();
+    assert!(help.starts_with("help: install rustup (https://rustup.rs)") && help.lines().count() == 1, "{printed}");
 }
 
 #[test]
-fn the_errors_of_rustup_are_shown() {
+fn rustup_errors_are_shown() {
     let machine = Machine::new();
     machine.add("rustup", "echo 'error: the toolchain is custom' >&2; exit 1");
-    let (code, said) = machine.xtask(&["run"]);
+    let (code, printed) = machine.xtask(&["run"]);
     assert_eq!(code, Some(2));
     let shown = "  Installing with rustup: rust-src llvm-tools\nerror: the toolchain is custom\n";
-    assert_eq!(said, format!("{shown}{MISSING}help: `rustup component add rust-src llvm-tools`\n"));
+    assert_eq!(printed, format!("{shown}{MISSING}help: `rustup component add rust-src llvm-tools`\n"));
 }
 
 #[test]
-fn rustup_installs_what_is_missing() {
+fn rustup_installs_missing_components() {
     let machine = Machine::new();
     let core = machine.path("sysroot/lib/rustlib/src/rust/library/core");
     let install = format!(
@@ -89,8 +90,8 @@ fn rustup_installs_what_is_missing() {
         core.display()
     );
     machine.add("rustup", &install);
-    let (code, said) = machine.xtask(&["setup"]);
-    assert!(code == Some(0) && said.contains("Ready rustc 1.95.0"), "{said}");
+    let (code, printed) = machine.xtask(&["setup"]);
+    assert!(code == Some(0) && printed.contains("Ready rustc 1.95.0"), "{printed}");
 }
 
 #[test]
@@ -98,14 +99,14 @@ fn an_interrupted_installation_is_repeated() {
     let machine = Machine::new();
     fs::create_dir_all(machine.path("sysroot/lib/rustlib/src/rust/library/core")).unwrap();
     fs::write(machine.path("sysroot/lib/rustlib/src/rust/library/core/Cargo.toml"), "").unwrap();
-    // `--target FOLDER` are the eighth and ninth arguments of pip.
+    // `--target FOLDER` are pip's eighth and ninth arguments.
     let pip =
         |install: &str| format!("[ $3 = --version ] && exit\nbin=$8/nvidia/cu13/bin\n/bin/mkdir -p $bin\n{install}");
     let setup = || machine.xtask(&["setup", "--nvidia"]);
 
     machine.add("python3", &pip("echo 'ERROR: No space left on device' >&2; exit 1"));
-    let (code, said) = setup();
-    assert!(code == Some(1) && said.contains("ERROR: No space left on device\nerror: pip could not"), "{said}");
+    let (code, printed) = setup();
+    assert!(code == Some(1) && printed.contains("ERROR: No space left on device\nerror: pip could not"), "{printed}");
 
     machine.add("python3", &pip("kill -9 $PPID"));
     assert_eq!(setup().0, None);
@@ -114,8 +115,8 @@ fn an_interrupted_installation_is_repeated() {
     let tools = "for tool in ptxas nvcc cuobjdump nvdisasm; do\n\
                  echo '#!/bin/sh\necho release 13.5, V13.5.0' > $bin/$tool; /bin/chmod +x $bin/$tool\ndone";
     machine.add("python3", &pip(tools));
-    let (code, said) = setup();
-    assert!(code == Some(0) && said.contains("Ready"), "{said}");
+    let (code, printed) = setup();
+    assert!(code == Some(0) && printed.contains("Ready"), "{printed}");
     assert!(!machine.path("target/nvidia/partial").exists());
     assert!(!setup().1.contains("Installing"));
 }

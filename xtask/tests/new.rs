@@ -1,8 +1,8 @@
-//! Additions in a copy of this workspace: a rung and a ladder by `cargo xtask new`, and by hand what the table in
-//! docs/CONTRIBUTING.md has for an instruction, a sanitizer and a metric. The new rung and ladder are found wrong by
-//! `ladder check`, filled in, and then listed, checked, run, profiled and shown.
+//! Makes additions to a copy of this workspace: a rung and a ladder with `cargo xtask new`, and by hand an instruction,
+//! a sanitizer and a metric as in the table of docs/CONTRIBUTING.md. `ladder check` first reports the new ladder as
+//! wrong. Then the kernel is filled in, and the rung and the ladder are listed, checked, run, profiled and shown.
 //!
-//! The copy keeps one ladder, and is built with the crates that these tests were built with, which takes seconds where
+//! The copy keeps one ladder, and reuses the crates that these tests were built with. So it builds in seconds, whereas
 //! a whole build takes minutes.
 
 #![allow(clippy::unwrap_used)]
@@ -11,19 +11,19 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The new ladder's first rung, filled in.
+/// The body of the new ladder's first rung.
 const PLUS_ONE: &str = "    \
     let i = cuda_std::thread::index_1d();
     if i < n {
-        // SAFETY: it is less than `n`.
+        // SAFETY: `i < n`, so element `i` exists in both arrays, and only this thread writes `output[i]`.
         unsafe { *output.add(i as usize) = (*input.add(i as usize)).wrapping_add(1) };
     }
 ";
 
-/// The ladders that the copy does without.
+/// The ladders that are removed from the copy.
 const LEFT_OUT: [&str; 7] = ["attention", "gemm", "histogram", "matmul", "shuffle", "softmax", "transpose"];
 
-/// The crates that are changed in the copy.
+/// The packages that differ in the copy.
 const CHANGED: [&str; 6] = ["host", "kernels-gpu", "ladder-profile", "simt-check", "simt-isa", "simt-ptx"];
 
 /// A sanitizer that reports every reduction.
@@ -71,7 +71,7 @@ impl Checker for Reductions {
 }
 "#;
 
-/// Every thread of a warp adds `!(6 & 3)`, which is -3.
+/// A kernel in which every thread of a warp adds `!(6 & 3)`, which is -3.
 const NAND: &str = ".version 8.0
 .target sm_80
 .address_size 64
@@ -87,7 +87,7 @@ const NAND: &str = ".version 8.0
 }
 ";
 
-/// A metric.
+/// The entry of a metric.
 const METRIC: &str = r#"
 [[metric]]
 name = "ptx_sectors_per_barrier.ratio"
@@ -105,20 +105,20 @@ struct Workspace {
 }
 
 impl Workspace {
-    /// A copy of this workspace, in the same place each time, so that a second build finds the first one's.
+    /// Creates a copy of this workspace, always in the same folder, so that a second build reuses the first one.
     fn copy() -> Self {
         let original = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("new");
         let copy = Self { root: folder.join("ladder"), target: folder.join("target") };
         synchronize(original, &copy.root);
-        // The device's `core` and the macros' dependencies are the original's too.
+        // The device's `core` and the macros' dependencies are reused from the original.
         let (from, to) = (copy.shared().join("cuda-builder"), copy.target.join("cuda-builder"));
         if !to.exists() {
             take_over(&from, &to);
         }
         copy.edit("kernels-gpu/src/lib.rs", |text| without(text, &LEFT_OUT));
         copy.edit("host/src/ladders/mod.rs", |text| without(text, &LEFT_OUT));
-        // One architecture is enough: the kernels are compiled twice here.
+        // One architecture is enough, because the kernels are compiled twice here.
         copy.edit("host/build.rs", |text| {
             let all = "3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a]";
             text.replace(all, "1] = [NvvmArch::Compute75]")
@@ -130,7 +130,7 @@ impl Workspace {
         let path = self.root.join(file);
         let text = fs::read_to_string(&path).unwrap();
         let changed = change(&text);
-        assert_ne!(changed, text, "{file} is as it was");
+        assert_ne!(changed, text, "{file} did not change");
         fs::write(path, changed).unwrap();
     }
 
@@ -142,21 +142,21 @@ impl Workspace {
             .unwrap()
     }
 
-    /// The target folder of the original.
+    /// Returns the target folder of the original.
     fn shared(&self) -> &Path {
         Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap()
     }
 
-    /// Builds `ladder`, with the crates that were compiled for the original. Those that differ are compiled with
-    /// another number of codegen units, because cargo would otherwise take them for the original's, which have the same names
-    /// and places in their workspace, and write over those.
+    /// Builds `ladder` with the crates that were compiled for the original. The packages that differ are compiled with
+    /// another number of codegen units. Otherwise cargo would overwrite the original's packages, which have the same
+    /// names and paths in their workspace.
     fn build(&self) -> Output {
-        let own = CHANGED.map(|krate| format!("--config=profile.dev.package.{krate}.codegen-units=31"));
+        let config = CHANGED.map(|krate| format!("--config=profile.dev.package.{krate}.codegen-units=31"));
         let mut cargo = Command::new(env!("CARGO"));
         cargo
-            // An example too, as the tests have examples and cargo chooses the features of all that is built.
+            // An example is built too: the tests have examples, and cargo unifies features over all built targets.
             .args(["build", "--quiet", "--bin", "ladder", "--bin", "simt", "--example", "build"])
-            .args(own)
+            .args(config)
             .current_dir(&self.root)
             .env("CARGO_TARGET_DIR", &self.target)
             .env("CARGO_BUILD_BUILD_DIR", self.shared());
@@ -177,9 +177,9 @@ impl Workspace {
 }
 
 fn succeeded(output: Output) -> String {
-    let (said, complained) = (text(&output.stdout), text(&output.stderr));
-    assert!(output.status.success(), "{said}\n{complained}");
-    said
+    let (printed, complained) = (text(&output.stdout), text(&output.stderr));
+    assert!(output.status.success(), "{printed}\n{complained}");
+    printed
 }
 
 fn failed(output: &Output, code: i32) -> String {
@@ -192,7 +192,8 @@ fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).into_owned()
 }
 
-/// Makes `copy` what `original` is. The files have the originals' times, by which cargo knows what is compiled already.
+/// Makes `copy` equal to `original`. The files keep the original's times, by which cargo knows what is already
+/// compiled.
 fn synchronize(original: &Path, copy: &Path) {
     fs::create_dir_all(copy).unwrap();
     let names = |folder: &Path| -> Vec<_> {
@@ -208,7 +209,7 @@ fn synchronize(original: &Path, copy: &Path) {
     }
     for name in names(original) {
         let (from, to) = (original.join(&name), copy.join(&name));
-        // Built, or nothing that a program is built from.
+        // Skips build outputs, and files that no program is built from.
         if ["target", ".git", "docs", "fixtures", "snapshots"].iter().any(|left_out| name == *left_out) {
             continue;
         }
@@ -220,21 +221,21 @@ fn synchronize(original: &Path, copy: &Path) {
     }
 }
 
-/// Copies a file and its time.
+/// Copies a file with its modification time.
 fn copy_file(from: &Path, to: &Path) {
     fs::copy(from, to).unwrap();
     let time = from.metadata().unwrap().modified().unwrap();
     fs::File::options().write(true).open(to).unwrap().set_modified(time).unwrap();
 }
 
-/// Copies what cargo has compiled of other people's crates for the device.
+/// Copies third-party crates that cargo has compiled for the device.
 fn take_over(from: &Path, to: &Path) {
     fs::create_dir_all(to).unwrap();
     for entry in fs::read_dir(from).into_iter().flatten() {
         let entry = entry.unwrap();
         let name = entry.file_name().into_string().unwrap();
         let to = to.join(&name);
-        // This workspace's own, and other architectures and profiles.
+        // Skips this workspace's crates, and other architectures and profiles.
         let left_out = ["kernels", "cuda_std", "device", "debug", "sm_80", "sm_90", "sm_100"];
         if left_out.iter().any(|part| name.contains(part)) {
             continue;
@@ -247,7 +248,7 @@ fn take_over(from: &Path, to: &Path) {
     }
 }
 
-/// The text without the lines that name one of these modules.
+/// Returns the text without the lines that name one of these modules.
 fn without(text: &str, modules: &[&str]) -> String {
     let names = |line: &str| {
         let words = line.split(|c: char| !c.is_alphanumeric() && c != '_');
@@ -290,27 +291,27 @@ fn additions() {
     assert!(list.contains("reduce_new_in_test") && list.contains("ladder_in_test_naive"), "{list}");
     fs::write(copy.root.join("nand.ptx"), NAND).unwrap();
     let run = "run nand.ptx --grid 1 --block 32 --arg i32[1] --print 0 --sanitize";
-    let said = succeeded(copy.program("simt", &format!("{run} race")));
-    assert!(said.contains("-96"), "{said}");
-    let said = failed(&copy.program("simt", &format!("{run} reductions")), 1);
-    assert!(said.contains("error[reductions]: reduction of memory"), "{said}");
+    let printed = succeeded(copy.program("simt", &format!("{run} race")));
+    assert!(printed.contains("-96"), "{printed}");
+    let printed = failed(&copy.program("simt", &format!("{run} reductions")), 1);
+    assert!(printed.contains("error[reductions]: reduction of memory"), "{printed}");
     let metric = "ptx_sectors_per_barrier.ratio";
-    let said = succeeded(copy.ladder(&format!("why reduce_smem --n 1000 --device sim --counters={metric}")));
-    assert!(said.contains("sectors / barrier"), "{said}");
+    let printed = succeeded(copy.ladder(&format!("why reduce_smem --n 1000 --device sim --counters={metric}")));
+    assert!(printed.contains("sectors / barrier"), "{printed}");
 
-    // A new rung is a copy of one that is right; the kernel of a new ladder does nothing yet.
+    // A new rung is a copy of a correct one; the kernel of a new ladder is empty.
     succeeded(copy.ladder("check reduce_new_in_test --n 1000 --device sim"));
-    let said = failed(&copy.ladder("check ladder_in_test_naive --n 1000 --device sim"), 1);
-    assert!(said.contains("ladder_in_test_naive") && said.contains("wrong"), "{said}");
+    let printed = failed(&copy.ladder("check ladder_in_test_naive --n 1000 --device sim"), 1);
+    assert!(printed.contains("ladder_in_test_naive") && printed.contains("wrong"), "{printed}");
 
-    // A compile error is shown once, whether the host's compiler sees it too or not.
+    // A compile error is shown once, whether or not the host's compiler also reports it.
     let kernel = "kernels-gpu/src/reduce/new_in_test.rs";
     let line = "    let i = block_idx * BLOCK + tid;\n";
     for cfg in ["", "#[cfg(target_arch = \"nvptx64\")]\n"] {
         let wrong = format!("{line}{cfg}    let _: u8 = n;\n");
         copy.edit(kernel, |text| text.replace(line, &wrong));
-        let said = failed(&copy.build(), 101);
-        assert_eq!(said.matches("mismatched types").count(), 1, "{said}");
+        let printed = failed(&copy.build(), 101);
+        assert_eq!(printed.matches("mismatched types").count(), 1, "{printed}");
         copy.edit(kernel, |text| text.replace(&wrong, line));
     }
 
@@ -328,14 +329,14 @@ fn additions() {
         "ptx reduce_new_in_test",
         "ptx ladder_in_test_naive",
     ] {
-        let said = succeeded(copy.ladder(command));
-        // A check that finds nothing wrong names only the ladder.
+        let printed = succeeded(copy.ladder(command));
+        // A check without errors names only the ladder.
         let name = match (command.starts_with("check"), command.contains("ladder_in_test")) {
             (true, true) => "of ladder_in_test: all right",
             (true, false) => "of reduce: all right",
             (false, true) => "ladder_in_test_naive",
             (false, false) => "reduce_new_in_test",
         };
-        assert!(said.contains(name), "{command}: {said}");
+        assert!(printed.contains(name), "{command}: {printed}");
     }
 }

@@ -1,6 +1,6 @@
-//! `cargo xtask new project`, as a person uses it: outside this workspace a project is written, and its tests pass without
-//! a GPU and fail for a kernel that is wrong, with the test's own line. A test follows the book's first chapter in such a
-//! project, command by command.
+//! Tests `cargo xtask new project` as a user runs it. It writes a project outside this workspace. The project's tests
+//! pass without a GPU, and fail for a wrong kernel with the line of the test. Another test runs the book's first
+//! chapter in such a project, command by command.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::{Command, Output};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The project's folder, empty, for one test at a time: so what is compiled for one test serves the other.
+/// Returns the project's empty folder, for one test at a time, so that the tests share compiled code.
 fn project() -> (std::path::PathBuf, MutexGuard<'static, ()>) {
-    static ALONE: Mutex<()> = Mutex::new(());
-    let alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
+    static LOCK: Mutex<()> = Mutex::new(());
+    let lock = LOCK.lock().unwrap_or_else(PoisonError::into_inner);
     let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("project/vectors");
     let _ = fs::remove_dir_all(&project);
-    (project, alone)
+    (project, lock)
 }
 
 fn root() -> &'static Path {
@@ -26,11 +26,11 @@ fn new_project(folder: &Path) -> Output {
     Command::new(env!("CARGO_BIN_EXE_xtask")).args(["new", "project"]).arg(folder).output().unwrap()
 }
 
-fn said(output: &Output) -> String {
+fn printed_text(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr)
 }
 
-/// The options of cargo for a project, with which it uses what is compiled of other people's crates for this workspace.
+/// The options of cargo for a project, with which it reuses the third-party crates compiled for this workspace.
 /// Optimizing the simulator takes much longer than these tests.
 const OPTIONS: [&str; 10] = [
     "--config",
@@ -45,7 +45,7 @@ const OPTIONS: [&str; 10] = [
     "profile.dev.package.ladder-ptx.opt-level=0",
 ];
 
-/// Runs a program in the environment of a person who has no GPU.
+/// Runs a program in the environment of a user without a GPU.
 fn run(command: &mut Command, folder: &Path) -> Output {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     command
@@ -53,7 +53,7 @@ fn run(command: &mut Command, folder: &Path) -> Output {
         .env("CARGO_TARGET_DIR", target)
         .env("SIMT_TEST_DEVICE", "sim")
         .env("LADDER_DRIVER", "sim");
-    // This test's own variables are not those of a person.
+    // A user does not have the variables of this test.
     for name in ["CARGO_MANIFEST_DIR", "RUSTUP_TOOLCHAIN"] {
         command.env_remove(name);
     }
@@ -68,29 +68,29 @@ fn test(project: &Path) -> Output {
     cargo(project, &["test", "--quiet", "--workspace"])
 }
 
-/// The blocks of code with this language in a document, in order.
+/// Returns a document's code blocks of this language, in order.
 fn blocks(text: &'static str, language: &str) -> Vec<&'static str> {
     let begin = format!("```{language}\n");
     text.split(&*begin).skip(1).map(|rest| rest.split_once("```").unwrap().0).collect()
 }
 
-/// Returns the kernel and the test of docs/own-kernels.md, and the lines that import what they use.
+/// Returns the kernel and the test of docs/own-kernels.md, and their imports.
 fn documented() -> [&'static str; 3] {
     let blocks = blocks(include_str!("../../docs/own-kernels.md"), "rust,ignore");
     ["pub unsafe fn smooth", "use core::", "#[test]"]
         .map(|part| *blocks.iter().find(|block| block.contains(part)).unwrap())
 }
 
-/// Asserts that a command printed what the book shows, in which `…` stands for what varies or is left out.
+/// Asserts that a command printed what the book shows, in which `…` matches any text.
 fn assert_shown(output: &Output, block: &str) {
-    let printed = said(output);
+    let printed = printed_text(output);
     let mut rest = &*printed;
     for part in block.trim_end().split('…').map(|part| part.trim_matches('\n')) {
         rest = rest.split_once(part).unwrap_or_else(|| panic!("`{part}` is not printed:\n{printed}")).1;
     }
 }
 
-/// Asserts that what is published has no path of this machine. `ladder` is a link, which Git ignores.
+/// Asserts that no published file has a path of this machine. `ladder` is a link, which Git ignores.
 fn assert_no_path_of_this_machine(folder: &Path, root: &str) {
     for entry in fs::read_dir(folder).unwrap() {
         let entry = entry.unwrap();
@@ -104,20 +104,24 @@ fn assert_no_path_of_this_machine(folder: &Path, root: &str) {
 }
 
 #[test]
-fn a_project_of_ones_own() {
-    let (project, _alone) = project();
+fn new_project_passes_its_tests() {
+    let (project, _lock) = project();
     let made = new_project(&project);
-    assert!(made.status.success(), "{}", said(&made));
+    assert!(made.status.success(), "{}", printed_text(&made));
     let root = root();
     assert_no_path_of_this_machine(&project, root.to_str().unwrap());
     let ci = fs::read_to_string(project.join(".github/workflows/test.yml")).unwrap();
-    assert!(ci.contains("LADDER_URL: \"\" # FILL IN") == said(&made).contains("fill in LADDER_URL"), "{}", said(&made));
-    // The versions that this workspace was built with, so that nothing has to be loaded.
+    assert!(
+        ci.contains("LADDER_URL: \"\" # FILL IN") == printed_text(&made).contains("fill in LADDER_URL"),
+        "{}",
+        printed_text(&made)
+    );
+    // The versions of this workspace's dependencies, so that cargo downloads nothing.
     fs::copy(root.join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
 
     let again = new_project(&project);
     assert_eq!(again.status.code(), Some(2));
-    assert!(said(&again).contains("is not empty"), "{}", said(&again));
+    assert!(printed_text(&again).contains("is not empty"), "{}", printed_text(&again));
 
     let kernels = project.join("kernels/src/lib.rs");
     let written = fs::read_to_string(&kernels).unwrap();
@@ -127,14 +131,14 @@ fn a_project_of_ones_own() {
     let right = format!("{before}{imports}\n{kernel}\n#[cfg(test)]{tests}\n{test_of_kernel}}}\n");
     fs::write(&kernels, &right).unwrap();
     let passed = test(&project);
-    assert!(passed.status.success(), "{}", said(&passed));
-    assert!(said(&passed).contains("2 passed"), "{}", said(&passed));
+    assert!(passed.status.success(), "{}", printed_text(&passed));
+    assert!(printed_text(&passed).contains("2 passed"), "{}", printed_text(&passed));
     let ptx = fs::read_to_string(project.join("target/kernels.ptx")).unwrap();
     assert!(ptx.contains(".entry add(") && ptx.contains(".entry smooth("), "{ptx}");
 
-    // Other commands compile nothing but the project's own packages.
+    // Other commands compile only the project's packages.
     for arguments in [["test", "--no-run", "--package=vectors-kernels"], ["build", "--bin", "vectors"]] {
-        let built = said(&cargo(&project, &arguments));
+        let built = printed_text(&cargo(&project, &arguments));
         let others: Vec<_> =
             built.lines().filter(|line| line.contains("Compiling ") && !line.contains(" vectors")).collect();
         assert!(built.contains("Finished") && others.is_empty(), "{arguments:?}: {built}");
@@ -142,18 +146,19 @@ fn a_project_of_ones_own() {
 
     fs::write(&kernels, right.replace("a[i] + b[i]", "a[i] - b[i]")).unwrap();
     let failed = test(&project);
-    let found = said(&failed);
+    let found = printed_text(&failed);
     assert!(!failed.status.success(), "{found}");
     assert!(found.contains("Error: kernels/src/lib.rs:"), "{found}");
     assert!(found.contains("sim, size 31: element 1 is 0.5, expected is 1.5; 30 of 31 differ"), "{found}");
 }
 
-/// Runs each command of the book's first chapter, and compiles each block of its code, at the places that it names.
+/// Runs each command of the book's first chapter, and compiles each of its code blocks in the files that the chapter
+/// names.
 #[test]
-fn the_first_chapter_of_the_book() {
+fn first_chapter_commands_work() {
     const CHAPTER: &str = include_str!("../../docs/book/src/getting-started.md");
     let consoles = blocks(CHAPTER, "console tested=xtask/tests/project.rs");
-    // A command goes on after a backslash at the end of its line.
+    // A backslash at the end of a line continues a command.
     let consoles = consoles.concat().replace("\\\n    ", "");
     let commands: Vec<&str> = consoles.lines().map(|line| &line[2..]).collect();
     let [install, new, first_test, broken_test, build, figure, counters, run_host] = commands[..] else {
@@ -166,21 +171,21 @@ fn the_first_chapter_of_the_book() {
         panic!("the chapter has other outputs")
     };
 
-    // Installed, the program would be compiled once more: cargo says what it would install.
+    // `cargo install` would compile the program again, so cargo only prints what it would install.
     let arguments: Vec<&str> = install.strip_prefix("cargo ").unwrap().split(' ').collect();
     let mut dry = Command::new(env!("CARGO"));
     dry.args(&arguments).args(["-Zunstable-options", "--dry-run", "--offline"]).env("RUSTC_BOOTSTRAP", "1");
     assert_shown(&run(&mut dry, root()), "bin/ladder\n…");
     let built = run(Command::new(env!("CARGO")).args(["build", "--quiet", "--bin", "ladder"]), root());
-    assert!(built.status.success(), "{}", said(&built));
+    assert!(built.status.success(), "{}", printed_text(&built));
 
-    let (project, _alone) = project();
+    let (project, _lock) = project();
     assert_eq!(new, "cargo xtask new project ../vectors");
     assert!(new_project(&project).status.success());
     fs::copy(root().join("Cargo.lock"), project.join("Cargo.lock")).unwrap();
     let lib = project.join("kernels/src/lib.rs");
     let template = fs::read_to_string(&lib).unwrap();
-    let with = |kernel: &str, test: &str| {
+    let write_kernels = |kernel: &str, test: &str| {
         let (before, tests) = template.split_once("#[cfg(test)]").unwrap();
         let tests = tests.trim_end().strip_suffix('}').unwrap();
         fs::write(&lib, format!("{before}{kernel}\n#[cfg(test)]{tests}\n{test}}}\n")).unwrap();
@@ -193,28 +198,28 @@ fn the_first_chapter_of_the_book() {
         }
     };
 
-    with(kernel, test);
+    write_kernels(kernel, test);
     assert_shown(&typed(first_test.strip_prefix("cd ../vectors && ").unwrap()), passed);
-    with(broken, test);
+    write_kernels(broken, test);
     assert_shown(&typed(broken_test), finding);
     let launch = test.lines().find(|line| line.contains("device.launch")).unwrap();
-    with(kernel, &test.replace(launch, expect));
+    write_kernels(kernel, &test.replace(launch, expect));
     assert_shown(&typed(broken_test), passed);
     fs::write(project.join("host/src/main.rs"), main).unwrap();
     let built = typed(build);
-    assert!(built.status.success(), "{}", said(&built));
+    assert!(built.status.success(), "{}", printed_text(&built));
     assert_shown(&typed(figure), drawn);
     assert_shown(&typed(counters), counted);
     assert_shown(&typed(run_host), launched);
 }
 
 #[test]
-fn names_that_cannot_be_a_package_are_refused() {
+fn invalid_package_names_are_refused() {
     for name in ["2fast", "größe", "a b"] {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("project").join(name);
         let refused = new_project(&folder);
         assert_eq!(refused.status.code(), Some(2), "{name}");
-        assert!(said(&refused).contains("is not a name for a project"), "{}", said(&refused));
+        assert!(printed_text(&refused).contains("is not a name for a project"), "{}", printed_text(&refused));
         assert!(!folder.exists());
     }
 }

@@ -1,7 +1,7 @@
 //! Checks the text of the repository for constructions that have a plainer form.
 //!
-//! It reads each line of each tracked text file: comments, messages and identifiers alike. An underscore counts as a
-//! space. A line that is right English is listed in `words/allowed.txt`.
+//! The test reads each line of each tracked text file: comments, messages and identifiers. It reads an underscore as a
+//! space. A line in correct English is listed in `words/allowed.txt`.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -1,9 +1,9 @@
-//! The check for import circles: no module of a crate may come to need itself by way of another one.
+//! The check for import cycles: no module of a crate may depend on itself through other modules.
 //!
-//! A crate's modules are those that its `lib.rs` or `main.rs` declares, each with everything below it. A module
-//! needs another one where it names it: `crate::other`, or `super::other` from its own first level. A name
-//! that the root re-exports (`pub use other::Thing`) counts as one of the module it comes from. The root may
-//! name all modules. The modules of [`INNER`] are checked in the same way, each as if it were the root of a crate.
+//! The modules of a crate are declared in its `lib.rs` or `main.rs`, and include their submodules. A module depends on
+//! another one if it names it: `crate::other`, or `super::other` at its first level. A name that the root re-exports
+//! (`pub use other::Thing`) counts as a name of the module that it comes from. The root may name all modules. The
+//! modules of [`INNER`] are checked in the same way, each like the root of a crate.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::{Path, PathBuf};
@@ -12,10 +12,10 @@ use super::source::{Token, Tokens};
 use crate::console::{Failure, Result};
 use crate::process::from_root;
 
-/// Modules whose own modules must not need themselves either: the member of the workspace and the module's name.
+/// Modules whose submodules are also checked: the folder of the package, and the name of the module.
 const INNER: [(&str, &str); 1] = [("crates/simt/driver", "gpu")];
 
-/// A source file: its path as messages show it, the modules from the root down to it, and its text.
+/// A source file: its path in messages, the modules from the root down to the file, and its text.
 #[derive(Debug)]
 struct File {
     shown: String,
@@ -23,20 +23,20 @@ struct File {
     text: String,
 }
 
-/// For each module the modules that it names, each with the first place where it does.
+/// For each module the modules that it names, each with the location of the first mention.
 type Graph = BTreeMap<String, BTreeMap<String, String>>;
 
-/// The circles in each crate of the workspace, each as the text of an error.
+/// Returns the cycles in each crate of the workspace, each as the text of an error.
 pub(super) fn in_workspace(root: &Path) -> Result<Vec<String>> {
     let manifest = read(&root.join("Cargo.toml"))?;
     let mut errors = Vec::new();
     for member in members(&manifest) {
         let source = root.join(&member).join("src");
         if !source.is_dir() {
-            // A package of tests.
+            // This is a package of tests.
             continue;
         }
-        let inner = INNER.iter().filter(|(of, _)| *of == member).map(|(_, module)| *module);
+        let inner = INNER.iter().filter(|(package, _)| *package == member).map(|(_, module)| *module);
         for module in std::iter::once("").chain(inner) {
             let mut files = Vec::new();
             collect(&source.join(module), &mut Vec::new(), &mut files)?;
@@ -47,7 +47,7 @@ pub(super) fn in_workspace(root: &Path) -> Result<Vec<String>> {
     Ok(errors)
 }
 
-/// The folders of a workspace's members.
+/// Returns the folders of a workspace's members.
 fn members(manifest: &str) -> Vec<String> {
     let list =
         manifest.split_once("members = [").and_then(|(_, rest)| rest.split_once(']')).map_or("", |(list, _)| list);
@@ -59,7 +59,7 @@ fn read(path: &Path) -> Result<String> {
     std::fs::read_to_string(path).map_err(|error| Failure::file("read", path, &error))
 }
 
-/// The source files in a folder and below it. `bin` at the root has programs, which are crates of their own.
+/// Collects the source files in a folder and its subfolders. `bin` at the root has programs, which are separate crates.
 fn collect(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<File>) -> Result<()> {
     let entries = std::fs::read_dir(folder).map_err(|error| Failure::file("read", folder, &error))?;
     let mut paths: Vec<PathBuf> = entries.flatten().map(|entry| entry.path()).collect();
@@ -76,21 +76,22 @@ fn collect(folder: &Path, modules: &mut Vec<String>, files: &mut Vec<File>) -> R
                 modules.pop();
             }
         } else if is_source {
-            let mut own = modules.clone();
-            own.extend((!is_root && stem != "mod").then_some(stem));
-            files.push(File { shown: from_root(&path), modules: own, text: read(&path)? });
+            let mut module_path = modules.clone();
+            module_path.extend((!is_root && stem != "mod").then_some(stem));
+            files.push(File { shown: from_root(&path), modules: module_path, text: read(&path)? });
         }
     }
     Ok(())
 }
 
-/// The imports between the modules of a root: of the crate where `inner` is empty, and else of its module of this name.
+/// Returns the imports between the modules of a root: the crate if `inner` is empty, and otherwise its module of this
+/// name.
 fn graph(files: &[File], inner: &str) -> Graph {
     let modules = files.iter().filter_map(|file| file.modules.first());
     let known: BTreeSet<&str> = modules.map(String::as_str).collect();
-    let scanned = files.iter().map(|file| (file, Tokens::of(&file.text)));
+    let scanned = files.iter().map(|file| (file, Tokens::parse(&file.text)));
     let scanned: Vec<_> = scanned.collect();
-    // The files of modules that are declared for tests only.
+    // The files of modules that are declared only for tests.
     let for_tests = scanned.iter().flat_map(|(file, tokens)| {
         let modules = tokens.test_modules.iter();
         modules.map(|module| [&file.modules[..], std::slice::from_ref(module)].concat())
@@ -103,13 +104,13 @@ fn graph(files: &[File], inner: &str) -> Graph {
     }
     let mut graph = Graph::new();
     for (file, tokens) in scanned.iter().filter(|(file, _)| !is_test(file)) {
-        let Some(own) = file.modules.first() else {
+        let Some(importer) = file.modules.first() else {
             continue;
         };
         for (name, line) in root_names(&tokens.all, file.modules.len(), inner) {
             let module = known.get(name).or_else(|| exported.get(name)).copied();
-            if let Some(module) = module.filter(|module| module != own) {
-                let needed = graph.entry(own.clone()).or_default();
+            if let Some(module) = module.filter(|module| module != importer) {
+                let needed = graph.entry(importer.clone()).or_default();
                 let place = || format!("{}:{line}", file.shown);
                 needed.entry(module.to_owned()).or_insert_with(place);
             }
@@ -118,21 +119,21 @@ fn graph(files: &[File], inner: &str) -> Graph {
     graph
 }
 
-/// The names at the root that a file `depth` modules below it refers to, with their lines.
+/// Returns the root's names to which a file `depth` modules below the root refers, with their lines.
 fn root_names<'a>(tokens: &'a [Token], depth: usize, inner: &str) -> Vec<(&'a str, usize)> {
     let mut names = Vec::new();
     let mut at = 0;
-    // The braces of modules inside the file: each is one more `super` from the root.
+    // Modules inside the file: each needs one more `super` to reach the root.
     let mut braces = 0;
-    let mut inside: Vec<usize> = Vec::new();
+    let mut module_depths: Vec<usize> = Vec::new();
     let text = |at: usize| tokens.get(at).map_or("", |token| token.text.as_str());
     while at < tokens.len() {
         match text(at) {
-            "mod" if text(at + 2) == "{" => inside.push(braces),
+            "mod" if text(at + 2) == "{" => module_depths.push(braces),
             "{" => braces += 1,
             "}" => {
                 braces -= 1_usize.min(braces);
-                inside.pop_if(|outer| *outer == braces);
+                module_depths.pop_if(|outer| *outer == braces);
             }
             "crate" if text(at + 1) == "::" => match inner {
                 "" => heads(&tokens[at + 2..], &mut names),
@@ -142,7 +143,7 @@ fn root_names<'a>(tokens: &'a [Token], depth: usize, inner: &str) -> Vec<(&'a st
             "super" if at == 0 || text(at - 1) != "::" => {
                 let is_up = |at| text(at) == "super" && text(at + 1) == "::";
                 let ups = (0..).take_while(|step| is_up(at + 2 * step)).count();
-                if ups > 0 && ups == depth + inside.len() {
+                if ups > 0 && ups == depth + module_depths.len() {
                     heads(&tokens[at + 2 * ups..], &mut names);
                 }
                 at += (2 * ups).max(1);
@@ -155,7 +156,7 @@ fn root_names<'a>(tokens: &'a [Token], depth: usize, inner: &str) -> Vec<(&'a st
     names
 }
 
-/// The first names of a path, or of each path in a group `{a::b, c}`.
+/// Adds the first name of a path, or of each path in a group `{a::b, c}`.
 fn heads<'a>(tokens: &'a [Token], names: &mut Vec<(&'a str, usize)>) {
     let (mut depth, mut is_head) = (0, true);
     for token in tokens {
@@ -172,7 +173,7 @@ fn heads<'a>(tokens: &'a [Token], names: &mut Vec<(&'a str, usize)>) {
     }
 }
 
-/// The names that a root's `use` declarations bring in from its modules.
+/// Adds the names that a root's `use` declarations import from its modules.
 fn re_exports<'a>(tokens: &'a [Token], known: &BTreeSet<&'a str>, exported: &mut BTreeMap<&'a str, &'a str>) {
     for declaration in tokens.split(|token| token.text == ";") {
         let of_use = declaration.iter().position(|token| token.text == "use");
@@ -194,20 +195,20 @@ fn re_exports<'a>(tokens: &'a [Token], known: &BTreeSet<&'a str>, exported: &mut
     }
 }
 
-/// The circles of a graph, as the text of an error: for each strongly connected component, the shortest circle through
-/// its first module.
+/// Returns the cycles of a graph, as the text of an error: for each strongly connected component, the shortest cycle
+/// through its first module.
 fn circles(graph: &Graph) -> Vec<String> {
-    let mut told: BTreeSet<&str> = BTreeSet::new();
+    let mut reported_modules: BTreeSet<&str> = BTreeSet::new();
     let mut circles = Vec::new();
     for start in graph.keys() {
         let Some(circle) = shortest(graph, start) else {
             continue;
         };
-        if circle.iter().any(|module| told.contains(module)) {
+        if circle.iter().any(|module| reported_modules.contains(module)) {
             continue;
         }
-        told.extend(&circle);
-        let mut text = format!("the modules {} import each other in a circle", circle.join(", "));
+        reported_modules.extend(&circle);
+        let mut text = format!("the modules {} import each other in a cycle", circle.join(", "));
         for (from, to) in circle.iter().zip(circle.iter().cycle().skip(1)) {
             text.push_str(&format!("\n  {from} -> {to}  {}", graph[*from][*to]));
         }
@@ -216,22 +217,22 @@ fn circles(graph: &Graph) -> Vec<String> {
     circles
 }
 
-/// The shortest way from a module back to itself.
+/// Returns the shortest cycle through a module.
 fn shortest<'a>(graph: &'a Graph, start: &'a str) -> Option<Vec<&'a str>> {
-    let mut came_from: BTreeMap<&str, &str> = BTreeMap::new();
+    let mut predecessors: BTreeMap<&str, &str> = BTreeMap::new();
     let mut queue = VecDeque::from([start]);
     while let Some(module) = queue.pop_front() {
         for next in graph.get(module).into_iter().flat_map(BTreeMap::keys) {
             if next == start {
-                let mut way = vec![module];
-                while let Some(before) = came_from.get(way[way.len() - 1]) {
-                    way.push(before);
+                let mut cycle = vec![module];
+                while let Some(predecessor) = predecessors.get(cycle[cycle.len() - 1]) {
+                    cycle.push(predecessor);
                 }
-                way.reverse();
-                return Some(way);
+                cycle.reverse();
+                return Some(cycle);
             }
-            if !came_from.contains_key(next.as_str()) {
-                came_from.insert(next, module);
+            if !predecessors.contains_key(next.as_str()) {
+                predecessors.insert(next, module);
                 queue.push_back(next);
             }
         }

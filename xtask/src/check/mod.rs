@@ -1,5 +1,5 @@
-//! `cargo xtask test`: the checks of the repository, each a run of an ordinary tool. When a step fails, the others still
-//! run. A summary at the end names the failed steps.
+//! `cargo xtask test`: the checks of the repository, each a run of an ordinary tool. When a step fails, the others
+//! still run. A summary at the end names the failed steps.
 
 mod circles;
 mod dependencies;
@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 use crate::console::{Failure, Result, status};
 use crate::install;
-use crate::process::{cargo, output, root, succeed};
+use crate::process::{cargo, output, root, run_checked};
 
 /// The tests with `test = false` in their manifests: they build whole projects or assemble all kernels.
 const LONG_TESTS: &str = "--test assembled --test device_builds --test new --test page --test predict --test project --test site --test upstream";
@@ -21,7 +21,7 @@ const LONG_TESTS: &str = "--test assembled --test device_builds --test new --tes
 ///
 /// # Errors
 /// Returns a failure that names each failed step.
-pub(crate) fn everything(all: bool) -> Result<()> {
+pub(crate) fn run_all(all: bool) -> Result<()> {
     let mut steps = Steps::default();
     steps.run("setup", setup);
     steps.run("formatting", formatting);
@@ -42,7 +42,7 @@ pub(crate) fn everything(all: bool) -> Result<()> {
     steps.summary()
 }
 
-/// The finished steps: the time and the result of each.
+/// The finished steps, each with its time and its result.
 #[derive(Default)]
 struct Steps(Vec<(&'static str, Duration, Result<()>)>);
 
@@ -59,7 +59,7 @@ impl Steps {
             status("Running", format_args!("cargo {arguments}"));
             let mut cargo = cargo();
             cargo.args(arguments.split_whitespace()).env("RUSTDOCFLAGS", "-Dwarnings");
-            succeed(cargo.current_dir(root()))
+            run_checked(cargo.current_dir(root()))
         });
     }
 
@@ -72,7 +72,7 @@ impl Steps {
     }
 }
 
-/// Installs what the tests need. Without Chromium, the tests of pages are skipped.
+/// Installs the tools that the tests need. Without Chromium, the tests of pages are skipped.
 fn setup() -> Result<()> {
     install::device()?;
     if let Err(failure) = install::chromium::install_if_missing() {
@@ -81,22 +81,24 @@ fn setup() -> Result<()> {
     install::nvidia::install_if_missing().map(drop)
 }
 
-/// Checks the formatting of all files, also of those that no `mod` declares.
+/// Checks the formatting of all files, including files that no `mod` declares.
 fn formatting() -> Result<()> {
     let files = output(Command::new("git").args(["ls-files", "*.rs"]).current_dir(root()))?;
-    succeed(Command::new("rustfmt").arg("--check").args(files.lines()).current_dir(root()))
-        .map_err(|failure| failure.help("this formats all files: `git ls-files '*.rs' | xargs rustfmt`"))
+    run_checked(Command::new("rustfmt").arg("--check").args(files.lines()).current_dir(root()))
+        .map_err(|failure| failure.help("to format all files, run `git ls-files '*.rs' | xargs rustfmt`"))
 }
 
-/// Runs the check for import circles over each crate of the workspace.
-/// Fails when there are circles, with a source line for each of their imports.
+/// Checks each crate of the workspace for import cycles.
+///
+/// # Errors
+/// Returns a failure with a source line for each import of a cycle.
 pub(crate) fn circles() -> Result<()> {
     let found = circles::in_workspace(&root())?;
     if found.is_empty() {
         return Ok(());
     }
     Err(Failure::new(found.join("\n"))
-        .help("move what both modules need into a module that neither imports, or pass it as an argument"))
+        .help("move the shared code into a module that imports neither of them, or pass it as an argument"))
 }
 
 #[cfg(test)]
@@ -104,7 +106,7 @@ mod tests {
     use super::{Failure, Steps};
 
     #[test]
-    fn the_steps_after_a_failure_run_too() {
+    fn steps_after_a_failure_still_run() {
         let mut steps = Steps::default();
         steps.run("formatting", || Err(Failure::new("a").help("b")));
         let mut ran = false;

@@ -1,21 +1,21 @@
-//! The crates that projects outside this repository use, as crates.io and docs.rs build them.
+//! Checks the crates that projects outside this repository use, as crates.io and docs.rs build them.
 
 use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::{env, fs};
 
 use crate::console::{Failure, Result};
-use crate::process::{cargo, root, succeed, target_folder};
+use crate::process::{cargo, root, run_checked, target_folder};
 
 const PACKAGES: &str = "cuda_std cuda_std_macros cuda_builder ladder-locate ladder-devices ladder-driver ladder-libcuda ladder-profile \
                         ladder-report cust_core find_cuda_helper ladder-ptx simt-check simt-cli simt-isa simt-ptx simt-timing simt_test";
 
-/// Has cargo package the crates and build each from its package, then builds the documents of the packages.
+/// Packages the crates with cargo, builds each from its package, and then builds the documentation of the packages.
 ///
 /// # Errors
-/// If cargo would not publish a crate, if a package does not build, or if rustdoc warns.
+/// Returns a failure when cargo would not publish a crate, when a package does not build, or when rustdoc warns.
 pub(super) fn check() -> Result<()> {
-    // Cargo builds what a package holds once for each version, so nothing is left here of an earlier run.
+    // Cargo builds the content of a package only once per version, so the output of an earlier run is removed.
     let target = target_folder().join("publish");
     let packages = target.join("package");
     if target.is_dir() {
@@ -23,7 +23,7 @@ pub(super) fn check() -> Result<()> {
     }
     forget_unpacked()?;
     let selection = PACKAGES.split(' ').map(|package| format!("--package={package}"));
-    succeed(
+    run_checked(
         cargo()
             .args(["publish", "--dry-run", "--allow-dirty", "--target-dir"])
             .arg(&target)
@@ -31,7 +31,7 @@ pub(super) fn check() -> Result<()> {
             .current_dir(root()),
     )?;
 
-    // The packages depend on each other by version, so they are patches of the registry in a workspace of their own.
+    // The packages depend on each other by version, so a separate workspace patches the registry with them.
     let mut manifest = "[workspace]\nresolver = \"3\"\nmembers = [\"*-[0-9]*\"]\n\n[patch.crates-io]\n".to_owned();
     let entries = fs::read_dir(&packages).map_err(|error| Failure::file("read", &packages, &error))?;
     for folder in entries.flatten().map(|entry| entry.file_name().to_string_lossy().into_owned()) {
@@ -45,11 +45,11 @@ pub(super) fn check() -> Result<()> {
     fs::write(&path, manifest).map_err(|error| Failure::file("write", &path, &error))?;
     let mut doc = cargo();
     doc.args(["doc", "--workspace", "--no-deps", "--manifest-path"]).arg(path).arg("--target-dir").arg(target_folder());
-    succeed(doc.env("DOCS_RS", "1").env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings"))
+    run_checked(doc.env("DOCS_RS", "1").env("RUSTDOCFLAGS", "--cfg docsrs -Dwarnings"))
 }
 
-/// Removes the packages that cargo has unpacked from the folders of earlier dry runs, for the same reason. These
-/// registries are folders, whose names have no host before the dash.
+/// Removes the packages that cargo unpacked in earlier dry runs, for the same reason. The registries of dry runs are
+/// folders, whose names have no host before the dash.
 fn forget_unpacked() -> Result<()> {
     let home = env::var_os("CARGO_HOME").map(PathBuf::from);
     let Some(home) = home.or_else(|| Some(env::home_dir()?.join(".cargo"))) else { return Ok(()) };

@@ -1,9 +1,9 @@
-//! Rust source as a list of names and signs, enough to see which modules a file refers to. Comments and literals are
-//! left out, and so is whatever stands behind `#[cfg(test)]`.
+//! Reads Rust source as a list of identifiers and punctuation, to find the modules to which a file refers. It leaves
+//! out comments, literals, and items under `#[cfg(test)]`.
 
 use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
 
-/// A name or sign, with its line.
+/// An identifier or punctuation, with its line.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     /// An identifier, `::`, or one other character.
@@ -15,15 +15,15 @@ pub(super) struct Token {
 /// The tokens of a source file.
 #[derive(Debug, Default)]
 pub(super) struct Tokens {
-    /// Those that are not compiled for tests only.
+    /// The tokens outside of test code.
     pub(super) all: Vec<Token>,
-    /// The names of the modules that it declares for tests only, whose files are to be left out too.
+    /// The names of the modules that the file declares only for tests; their files are left out too.
     pub(super) test_modules: Vec<String>,
 }
 
 impl Tokens {
-    /// Reads a file. One that is not Rust has no tokens; the compiler reports it.
-    pub(super) fn of(source: &str) -> Self {
+    /// Parses a file. A file that is not valid Rust has no tokens; the compiler reports it.
+    pub(super) fn parse(source: &str) -> Self {
         let mut tokens = Self::default();
         if let Ok(stream) = source.parse() {
             tokens.read(stream);
@@ -70,7 +70,7 @@ impl Tokens {
         self.all.push(Token { text, line });
     }
 
-    /// What comes behind an item, which ends with its `;` or with its block. A list of imports ends in `};`.
+    /// Skips an item and returns the rest. An item ends with its `;` or with its block; a list of imports ends in `};`.
     fn skip_item<'t>(&mut self, trees: &'t [TokenTree]) -> &'t [TokenTree] {
         let is_end = |tree: &TokenTree| is_semicolon(tree) || is_block(tree);
         let end = trees.iter().position(is_end).unwrap_or(trees.len());
@@ -88,7 +88,7 @@ impl Tokens {
     }
 }
 
-/// Whether what stands behind a `#` is `[cfg(test)]`.
+/// Returns whether the tokens after a `#` are `[cfg(test)]`.
 fn is_for_tests(rest: &[TokenTree]) -> bool {
     matches!(rest, [TokenTree::Group(attribute), ..]
         if attribute.stream().to_string().replace(' ', "") == "cfg(test)")
@@ -107,13 +107,13 @@ mod tests {
     use super::Tokens;
 
     fn texts(source: &str) -> Vec<String> {
-        let tokens = Tokens::of(source).all.into_iter();
+        let tokens = Tokens::parse(source).all.into_iter();
         tokens.map(|token| token.text).collect()
     }
 
     #[test]
     fn names_and_signs_with_their_lines() {
-        let tokens = Tokens::of("use crate::a;\n\nfn f() {}").all;
+        let tokens = Tokens::parse("use crate::a;\n\nfn f() {}").all;
         let found: Vec<_> = tokens.iter().map(|token| (token.text.as_str(), token.line)).collect();
         assert_eq!(found[..4], [("use", 1), ("crate", 1), ("::", 1), ("a", 1)]);
         assert_eq!(found[5..7], [("fn", 3), ("f", 3)]);
@@ -128,10 +128,10 @@ mod tests {
     }
 
     #[test]
-    fn tests_are_left_out() {
+    fn test_code_is_left_out() {
         let source = "a\n#[cfg(test)]\nmod tests;\n#[cfg(test)]\nmod more { use crate::b; fn f() { } }\n\
                       #[cfg(test)]\nuse crate::c::{d, e};\nb";
-        let found = Tokens::of(source);
+        let found = Tokens::parse(source);
         assert_eq!(found.all.len(), 2);
         assert_eq!(found.all[1].line, 8);
         assert_eq!(found.test_modules, ["tests"]);

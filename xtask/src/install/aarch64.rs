@@ -1,17 +1,17 @@
-//! What programs for Linux on aarch64 are linked and run with.
+//! Installs the linker and the emulator for programs for Linux on aarch64.
 
 use super::apt;
 use crate::console::Result;
 
 /// The emulator.
 pub(crate) const EMULATOR: &str = "qemu-aarch64";
-/// The linker, by way of the C compiler.
+/// The linker, invoked through the C compiler.
 pub(crate) const LINKER: &str = "aarch64-linux-gnu-gcc";
 
 /// Installs Debian's emulator and linker, unless both are in `PATH`.
 ///
 /// # Errors
-/// If they cannot be installed from here.
+/// Returns a failure when they cannot be installed.
 pub(crate) fn install_if_missing() -> Result<()> {
     if [EMULATOR, LINKER].iter().all(|program| !locate::on_path(program).is_empty()) {
         return Ok(());

@@ -1,4 +1,4 @@
-//! Packages of Debian and its relatives.
+//! Installs packages of Debian and its derivatives.
 
 use std::process::Command;
 
@@ -8,7 +8,7 @@ use crate::process::output;
 /// Installs packages. The messages name their purpose.
 ///
 /// # Errors
-/// If there is no apt-get or the user is not root (exit code 2), and if apt-get fails.
+/// Returns a failure when there is no apt-get or the user is not root (exit code 2), and when apt-get fails.
 pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
     let names = packages.join(" ");
     if locate::on_path("apt-get").is_empty() {
@@ -25,12 +25,12 @@ pub(super) fn install(packages: &[&str], purpose: &str) -> Result<()> {
         output(Command::new("apt-get").env("DEBIAN_FRONTEND", "noninteractive").args(arguments)).map_err(|failure| {
             let reason = failure.message.lines().find(|line| line.starts_with("E: "));
             Failure::new(reason.unwrap_or(&failure.message))
-                .help(format!("when that is fixed, this command again, or `apt-get install {names}`"))
+                .help(format!("fix the error, then repeat this command or run `apt-get install {names}`"))
         })
     };
-    // A fresh container has no lists of packages at all.
+    // A fresh container has no package lists.
     apt_get(&["update"])?;
-    // Removing a package for the sake of ours is for the user to decide.
+    // Only the user may decide to remove an installed package.
     apt_get(&[&["install", "--yes", "--no-install-recommends", "--no-remove"], packages].concat())?;
     Ok(())
 }

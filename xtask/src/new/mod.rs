@@ -1,5 +1,5 @@
-//! `cargo xtask new`: writes the files of a new rung, a new ladder or a new project, and the lines that name them. A new
-//! rung is a copy of the rung that it changes; the kernel of a new ladder does nothing yet. The templates are in
+//! `cargo xtask new`: writes the files of a new rung, a new ladder or a new project, and the lines that name them. A
+//! new rung is a copy of the rung before it; the kernel of a new ladder is empty. The templates are in
 //! `xtask/templates`.
 
 mod ladder;
@@ -32,7 +32,7 @@ impl Changes {
     fn create(&mut self, path: PathBuf, template: &str, values: &[(&str, &str)]) -> Result<()> {
         if path.exists() {
             let shown = from_root(&path);
-            return Err(Failure::request(format!("there is a file {shown} already"))
+            return Err(Failure::request(format!("the file {shown} already exists"))
                 .help("choose another name; nothing was written"));
         }
         let mut text = template.to_owned();
@@ -60,7 +60,7 @@ impl Changes {
             status(if *is_new { "Wrote" } else { "Changed" }, from_root(path));
         }
         let mut rustfmt = Command::new("rustfmt");
-        // The lengths of names change the lengths of lines, so the files are formatted.
+        // Lines of a template change their length with the names, so the files are formatted.
         let paths = self
             .0
             .iter()
@@ -73,7 +73,7 @@ impl Changes {
     }
 }
 
-/// Checks that a name can be the name of a module and a kernel.
+/// Checks that a name is valid for a module and a kernel.
 fn check_name(name: &str) -> Result<()> {
     const KEYWORDS: [&str; 39] = [
         "as", "async", "await", "break", "const", "continue", "crate", "dyn", "else", "enum", "extern", "false", "fn",
@@ -86,7 +86,7 @@ fn check_name(name: &str) -> Result<()> {
         return Ok(());
     }
     Err(Failure::request(format!("`{name}` is not a name for a kernel"))
-        .help("lower-case letters, digits and underscores, a letter first, and no keyword of Rust"))
+        .help("use lower-case letters, digits and underscores, with a letter first, and no keyword of Rust"))
 }
 
 fn read(path: &Path) -> Result<String> {

@@ -1,7 +1,7 @@
 //! `cargo xtask new project`: writes a project of kernels outside this repository, which uses this checkout's crates.
 //!
-//! The project's files name the crates by relative paths below its folder `ladder`. On this machine that is a link to this
-//! checkout; the CI file clones Ladder there. So no published file has a path of this machine.
+//! The project's files name the crates by relative paths in the project's folder `ladder`. On this machine, that folder
+//! is a link to this checkout; the CI file clones Ladder there. So no published file has a path of this machine.
 
 use std::path::{Path, absolute};
 use std::process::Command;
@@ -10,7 +10,7 @@ use super::{Changes, read};
 use crate::console::{Failure, Result, status};
 use crate::process::{output, root};
 
-/// The files, each with its template.
+/// The files of a project, each with its template.
 const FILES: [(&str, &str); 11] = [
     ("Cargo.toml", include_str!("../../templates/project/Cargo.toml")),
     ("rust-toolchain.toml", include_str!("../../templates/project/rust-toolchain.toml")),
@@ -25,7 +25,7 @@ const FILES: [(&str, &str); 11] = [
     ("host/src/main.rs", include_str!("../../templates/project/main.rs.tmpl")),
 ];
 
-/// Writes a project into a folder that is empty or not there. The folder's name is the project's.
+/// Writes a project into a folder that is empty or does not exist. The project has the folder's name.
 pub(crate) fn new(folder: &str) -> Result<()> {
     let folder = absolute(folder).map_err(|error| Failure::file("find", Path::new(folder), &error))?;
     let name = folder.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -33,12 +33,12 @@ pub(crate) fn new(folder: &str) -> Result<()> {
         && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '-' || c == '_');
     if !is_name {
         return Err(Failure::request(format!("`{name}` is not a name for a project"))
-            .help("the folder's name is the project's: letters, digits, `-` and `_`, a letter first"));
+            .help("the project has the folder's name: use letters, digits, `-` and `_`, with a letter first"));
     }
     match folder.read_dir().map(|mut entries| entries.next().is_some()) {
         Ok(true) => {
             return Err(Failure::request(format!("{} is not empty", folder.display()))
-                .help("choose a folder that is not there yet; nothing was written"));
+                .help("choose a folder that does not exist; nothing was written"));
         }
         Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
             return Err(Failure::file("read", &folder, &error));
@@ -75,7 +75,7 @@ pub(crate) fn new(folder: &str) -> Result<()> {
     changes.write()?;
     let link = folder.join("ladder");
     link_folder(&root(), &link).map_err(|error| {
-        Failure::file("make the link", &link, &error).help(format!("make it by hand; it leads to {}", root().display()))
+        Failure::file("create the link", &link, &error).help(format!("create a link to {} by hand", root().display()))
     })?;
     status("Linked", link.display());
     if url.is_none() {
@@ -117,7 +117,7 @@ fn link_folder(target: &Path, link: &Path) -> std::io::Result<()> {
     std::os::unix::fs::symlink(target, link)
 }
 
-/// A junction, which needs no privilege, as a symbolic link does on Windows.
+/// Creates a junction, which needs no privilege, whereas a symbolic link does on Windows.
 #[cfg(windows)]
 fn link_folder(target: &Path, link: &Path) -> std::io::Result<()> {
     let made = Command::new("cmd").args(["/C", "mklink", "/J"]).args([link, target]).output()?;
@@ -132,7 +132,7 @@ mod tests {
     use super::clone_url;
 
     #[test]
-    fn a_url_for_everyone() {
+    fn clone_urls_need_no_credentials() {
         for (remote, expected) in [
             ("https://example.org/a/ladder.git", Some("https://example.org/a/ladder.git")),
             ("https://me:token@example.org:8443/ladder", Some("https://example.org:8443/ladder")),

@@ -1,7 +1,8 @@
 //! `cargo xtask new rung`: copies the file of a rung under a new name and lists it in its ladder.
 //!
-//! A new rung begins as the rung that it changes, so it is right from the start, and `diff` of the two files shows the one
-//! idea. Only what the text says about the old rung is replaced: the head, the lesson and the published speedup.
+//! A new rung begins as a copy of the rung before it, so it is correct from the start, and `diff` of the two files
+//! shows the one idea. Only the text about the old rung is replaced: the file's first lines, the lesson and the
+//! published speedup.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +11,7 @@ use super::{Changes, check_name, read};
 use crate::console::{Failure, Result, nearest, status};
 use crate::process::{from_root, root};
 
-/// A rung that exists: its name, its ladder, its file and the text of the file.
+/// An existing rung: its name, its ladder, its file and the text of the file.
 struct Rung {
     name: String,
     ladder: String,
@@ -18,16 +19,18 @@ struct Rung {
     text: String,
 }
 
-/// Writes a rung that comes after another rung of the same ladder, as a copy of that rung.
-/// Fails when the name is taken or is not a valid name, when the other rung does not exist, and when a file cannot be read
-/// or written. Nothing is overwritten.
+/// Writes a rung that follows another rung of the same ladder, as a copy of that rung. No file is overwritten.
+///
+/// # Errors
+/// Returns a failure when the name is taken or invalid, when the other rung does not exist, and when a file cannot be
+/// read or written.
 pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     check_name(name)?;
     let sources = root().join("kernels-gpu").join("src");
     let rungs = rungs(&sources)?;
     if let Some(taken) = rungs.iter().find(|rung| rung.name == name) {
         let place = from_root(&taken.path);
-        return Err(Failure::request(format!("there is a rung `{name}` already, in {place}")));
+        return Err(Failure::request(format!("there is already a rung `{name}`, in {place}")));
     }
     let names = || rungs.iter().map(|rung| rung.name.as_str());
     let before = rungs.iter().find(|rung| rung.name == after);
@@ -48,8 +51,8 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     let after_module = before.path.file_stem().unwrap_or_default().to_string_lossy();
     let listed = with_rung(&read(&list)?, module, name, &after_module, after);
     let (text, listed) = copy(&before.text, name, after).zip(listed).ok_or_else(|| {
-        Failure::new(format!("`{after}` is not written in the usual form, in {}", from_root(&before.path)))
-            .help("choose another rung to come after, and move the new one in the ladder's list")
+        Failure::new(format!("`{after}` does not have the usual form, in {}", from_root(&before.path)))
+            .help("name another rung with `--after`, and move the new rung in the ladder's list")
     })?;
     let path = sources.join(ladder).join(format!("{module}.rs"));
     let mut changes = Changes::default();
@@ -61,7 +64,7 @@ pub(crate) fn new(name: &str, after: &str) -> Result<()> {
     Ok(())
 }
 
-/// The rungs of all ladders: each file in a ladder's folder with a function under `#[rung(…)]`.
+/// Returns the rungs of all ladders: each file in a ladder's folder with a function under `#[rung(…)]`.
 fn rungs(sources: &Path) -> Result<Vec<Rung>> {
     let mut rungs = Vec::new();
     for folder in entries(sources)?.into_iter().filter(|path| path.is_dir()) {
@@ -84,7 +87,8 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
     Ok(entries.flatten().map(|entry| entry.path()).collect())
 }
 
-/// The text of a rung's file for a rung `name` that changes `after`. `None` when the text has no rung `after`.
+/// Returns the text of a rung's file for a rung `name` that changes `after`, or `None` when the text has no rung
+/// `after`.
 fn copy(text: &str, name: &str, after: &str) -> Option<String> {
     let function = format!("pub unsafe fn {after}");
     let (before, rest) = text.split_once("\n#[rung(\n")?;
@@ -92,7 +96,7 @@ fn copy(text: &str, name: &str, after: &str) -> Option<String> {
     if !kernel.contains(&function) {
         return None;
     }
-    // The head of the file and the description above the attribute speak of the old rung; its safety contract stays.
+    // The file's first lines and the description above the attribute concern the old rung; the safety contract stays.
     let code = before.lines().skip_while(|line| line.starts_with("//!")).collect::<Vec<_>>();
     let described = code.iter().rposition(|line| !line.starts_with("///")).map_or(0, |index| index + 1);
     let (code, description) = code.split_at(described);
@@ -103,8 +107,8 @@ fn copy(text: &str, name: &str, after: &str) -> Option<String> {
     let arguments = arguments.lines().filter(|line| !describes(line));
     let head = format!("//! In one line: what `{name}` changes.");
     let idea =
-        format!("/// What changes against `{after}`, which counters should change by how much, and why that helps.");
-    let lesson = format!("    lesson = \"what it changes against {after}, in one line\",");
+        format!("/// What changes from `{after}`, which counters should change by how much, and why that helps.");
+    let lesson = format!("    lesson = \"what changes from {after}, in one line\",");
     let mut lines = vec![head.as_str()];
     lines.extend(code);
     lines.extend([idea.as_str(), "///"]);
@@ -116,7 +120,8 @@ fn copy(text: &str, name: &str, after: &str) -> Option<String> {
     Some(format!("{}\n)]\n{kernel}", lines.join("\n")))
 }
 
-/// The text of a ladder's file with one more module and one more rung, after another one. `None` when that is not listed.
+/// Returns the text of a ladder's file with one more module and one more rung after another rung, or `None` when that
+/// rung is not listed.
 fn with_rung(text: &str, module: &str, name: &str, after_module: &str, after: &str) -> Option<String> {
     let text = with_module(text, module)?;
     let (_, list) = text.split_once("pub const RUNGS")?;
@@ -132,13 +137,13 @@ mod tests {
     use super::{copy, with_rung};
 
     #[test]
-    fn a_copy_under_a_new_name() {
+    fn copy_replaces_name_and_lesson() {
         let text = "//! Old head.\n//! More.\n\nuse rung::rung;\n\n/// Old idea.\n///\n/// # Safety\n/// Contract.\n\
                     #[rung(\n    after = sum_a,\n    lesson = \"old\",\n    blocks = [64],\n    published = 2 over sum_a,\n    \
                     in_place\n)]\npub unsafe fn sum_b<const BLOCK: u32>(n: u32) {}\n";
-        let expected = "//! In one line: what `sum_c` changes.\n\nuse rung::rung;\n\n/// What changes against `sum_b`, which \
-                        counters should change by how much, and why that helps.\n///\n/// # Safety\n/// Contract.\n\
-                        #[rung(\n    after = sum_b,\n    lesson = \"what it changes against sum_b, in one line\",\n    \
+        let expected = "//! In one line: what `sum_c` changes.\n\nuse rung::rung;\n\n/// What changes from `sum_b`, which \
+                         counters should change by how much, and why that helps.\n///\n/// # Safety\n/// Contract.\n\
+                         #[rung(\n    after = sum_b,\n    lesson = \"what changes from sum_b, in one line\",\n    \
                         blocks = [64],\n    in_place\n)]\npub unsafe fn sum_c<const BLOCK: u32>(n: u32) {}\n";
         assert_eq!(copy(text, "sum_c", "sum_b").as_deref(), Some(expected));
         assert_eq!(copy(text, "sum_c", "sum_x"), None);

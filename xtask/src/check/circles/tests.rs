@@ -1,12 +1,12 @@
 use super::{File, circles, graph, in_workspace, members};
 use crate::process::root;
 
-/// What is found in a crate of these files, each a path below `src` and its text.
+/// Returns the cycles in a crate of these files, each a path below `src` and its text.
 fn found(files: &[(&str, &str)]) -> Vec<String> {
     found_in("", files)
 }
 
-/// What is found in a module of this name, whose files these are.
+/// Returns the cycles in a module of this name that consists of these files.
 fn found_in(inner: &str, files: &[(&str, &str)]) -> Vec<String> {
     let file = |(path, text): &(&str, &str)| {
         let modules = path.trim_end_matches(".rs").split('/');
@@ -19,7 +19,7 @@ fn found_in(inner: &str, files: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn a_circle_is_told_with_a_place_for_each_arrow() {
+fn each_import_of_a_cycle_has_a_location() {
     let files = [
         ("lib.rs", "mod a;\nmod b;\nmod c;\nuse a::A; use b::B;"),
         ("a.rs", "//! crate::c\n\nuse crate::b::B;"),
@@ -29,13 +29,13 @@ fn a_circle_is_told_with_a_place_for_each_arrow() {
     ];
     assert_eq!(
         found(&files),
-        ["the modules a, b, c import each other in a circle\n  \
+        ["the modules a, b, c import each other in a cycle\n  \
           a -> b  a.rs:3\n  b -> c  b/deep.rs:1\n  c -> a  c.rs:3"]
     );
 }
 
 #[test]
-fn modules_in_order_are_no_circle() {
+fn ordered_modules_have_no_cycle() {
     let files = [
         ("lib.rs", "mod a;\nmod b;\npub use a::A;"),
         ("a.rs", "use crate::b::{c, a};\nuse self::inner::x;\nmod inner { use super::y; }"),
@@ -46,7 +46,7 @@ fn modules_in_order_are_no_circle() {
 }
 
 #[test]
-fn a_name_of_the_root_is_one_of_its_module() {
+fn re_exported_names_belong_to_their_module() {
     let files = [
         ("lib.rs", "mod a;\nmod b;\npub use a::{A, deep::{B as C, D}};"),
         ("a.rs", "use super::b::B;"),
@@ -58,7 +58,7 @@ fn a_name_of_the_root_is_one_of_its_module() {
 }
 
 #[test]
-fn files_for_tests_may_name_anything() {
+fn test_files_are_ignored() {
     let files = [
         ("lib.rs", "mod a;\nmod b;"),
         ("a.rs", "use crate::b;"),
@@ -70,7 +70,7 @@ fn files_for_tests_may_name_anything() {
 }
 
 #[test]
-fn super_counts_from_where_it_stands() {
+fn super_is_relative_to_its_module() {
     let inline = "mod inner { use super::super::b; }\nuse super::b;";
     let files = [("lib.rs", ""), ("a.rs", inline), ("b.rs", "mod inner { use super::a; }")];
     assert_eq!(found(&files).len(), 0, "b's inner module names b::a");
@@ -79,7 +79,7 @@ fn super_counts_from_where_it_stands() {
 }
 
 #[test]
-fn an_inner_module_is_a_root() {
+fn inner_module_is_checked_as_a_root() {
     let files = [
         ("mod.rs", "mod a;\nmod b;"),
         ("a.rs", "use crate::inner::{b, c};"),
@@ -92,7 +92,7 @@ fn an_inner_module_is_a_root() {
 }
 
 #[test]
-fn this_workspace_has_members_and_their_sources() {
+fn workspace_members_have_sources() {
     let manifest = std::fs::read_to_string(root().join("Cargo.toml")).expect("it is there");
     let members = members(&manifest);
     assert!(members.contains(&"xtask".to_owned()), "{members:?}");
