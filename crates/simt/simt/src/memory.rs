@@ -185,7 +185,11 @@ impl fmt::Display for AccessFault {
             AccessProblem::OutOfBounds => "out of bounds",
             AccessProblem::ReadOnly => "read-only memory:",
             AccessProblem::NotAtomic => {
-                return write!(f, "atomic operation of {} bytes on local memory, which does not support atomics,", self.bytes);
+                return write!(
+                    f,
+                    "atomic operation of {} bytes on local memory, which does not support atomics,",
+                    self.bytes
+                );
             }
         };
         let verb = if self.write { "write" } else { "read" };

@@ -11,11 +11,11 @@ fn the_document_is_what_the_decoder_says() {
     let now = document(&all);
     let differs = now.lines().zip(written.lines()).find(|(now, then)| now != then);
     let how = "cargo run -p simt-tests --example ptx_support > docs/ptx-support.md";
-    assert!(now == written, "{differs:?}: write it again with `{how}`");
+    assert!(now == written, "{differs:?}: update it with `{how}`");
     the_corpus_is_of_forms_that_are_run(&all);
 }
 
-/// No instruction of the programs whose results were recorded on a GPU stands as refused.
+/// Checks that no instruction of the programs whose results were recorded on a GPU is listed as refused.
 fn the_corpus_is_of_forms_that_are_run(all: &Support) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
@@ -37,7 +37,7 @@ fn the_corpus_is_of_forms_that_are_run(all: &Support) {
                     && row.operands.len() == instruction.operands.len()
             };
             let refused = all.refused_rows.iter().find(is_of);
-            assert!(refused.is_none(), "{path:?}: {} stands as refused", instruction.opcode);
+            assert!(refused.is_none(), "{path:?}: {} is listed as refused", instruction.opcode);
         }
     }
 }

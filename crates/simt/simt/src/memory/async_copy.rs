@@ -45,7 +45,7 @@ impl AsyncCopy {
                 true => {
                     check(Portable, env, Region::Global, &lanes_of(&from, reads), shape(false))?;
                 }
-                // The bytes after those that are read need not be allocated.
+                // Only the bytes that are read must be allocated.
                 false => lanes(reads).try_for_each(|lane| {
                     let (place, bytes) = (Place::Global(from[lane]), lengths[lane].into());
                     let checked = env.cluster.check(env.global, place, bytes, self.bytes.into());

@@ -148,7 +148,9 @@ impl Cluster {
                 let end = at.checked_add(bytes);
                 end.is_some_and(|end| end <= self.shared[rank as usize].len())
             }
-            Place::Global(at) => bytes == 0 || global.find(at).is_some_and(|allocation| at - allocation.base + bytes <= allocation.bytes),
+            Place::Global(at) => {
+                bytes == 0 || global.find(at).is_some_and(|allocation| at - allocation.base + bytes <= allocation.bytes)
+            }
         };
         match (place.at() % align, inside) {
             (1.., _) => Err(AccessProblem::Misaligned),

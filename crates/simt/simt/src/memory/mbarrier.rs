@@ -132,8 +132,9 @@ impl State {
     fn arrive(&mut self, count: u32) -> Result<(), String> {
         if count == 0 || count > self.pending {
             let Self { pending, expected, .. } = self;
-            let words = "initialize the mbarrier with the number of arrivals per phase, or let threads wait for the phase";
-            return Err(format!("{count} arrivals, when its phase waits for {pending} more of {expected}; {words}"));
+            let words =
+                "initialize the mbarrier with the number of arrivals per phase, or let threads wait for the phase";
+            return Err(format!("{count} arrivals, but its phase waits for {pending} more of {expected}; {words}"));
         }
         self.pending -= count;
         self.end_phase();
@@ -155,8 +156,9 @@ impl Cluster {
     ) -> Result<T, String> {
         let whose = |words: String| format!("mbarrier at {at:#x} of shared memory: {words}");
         let state = State::of(self.shared[rank as usize].get(0, at));
-        let mut state =
-            state.ok_or_else(|| whose("it is not initialized; let all threads wait until mbarrier.init is done".to_owned()))?;
+        let mut state = state.ok_or_else(|| {
+            whose("it is not initialized; let all threads wait until mbarrier.init is done".to_owned())
+        })?;
         let before = state;
         let result = change(&mut state).map_err(whose)?;
         if state.parity != before.parity {

@@ -380,7 +380,7 @@ impl fmt::Display for FaultKind {
                 write!(f, "call of the address {address:#x}, {problem},")
             }
             FaultKind::StackOverflow => f.write_str(
-                "calls nested too deeply: no local memory for another call (Config::max_local_bytes, or the host's own memory)",
+                "calls nested too deeply: no local memory for another call (see Config::max_local_bytes), or the host is out of memory",
             ),
         }
     }

@@ -378,7 +378,7 @@ impl Simulator {
     /// assert_eq!(simulator.read(to)?, [7; 64]);
     ///
     /// // One thread too many.
-/// let fault = simulator
+    /// let fault = simulator
     ///     .launch(&simt::Launch::new(&fill, [1, 1, 1], [65, 1, 1], &[to.into(), 7u32.into()]))
     ///     .unwrap_err();
     /// assert!(fault.to_string().starts_with("out of bounds write of 4 bytes at "));

@@ -27,7 +27,8 @@ impl Simulator {
         if self.global.used() > available / 2 {
             return None;
         }
-        let words = |allocation: &Allocation| allocation.words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        let words =
+            |allocation: &Allocation| allocation.words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
         Some(SavedState {
             memory: self.global.all().iter().map(|allocation| (allocation.base, words(allocation))).collect(),
             unwritten: self.global.unwritten().clone(),

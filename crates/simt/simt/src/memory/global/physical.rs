@@ -76,7 +76,8 @@ impl GlobalMemory {
     pub fn object(&self, address: u64) -> Option<Range<u64>> {
         let found = self.find(address).map_or_else(
             || {
-                let before = self.allocations.partition_point(|allocation| allocation.base + allocation.bytes < address);
+                let before =
+                    self.allocations.partition_point(|allocation| allocation.base + allocation.bytes < address);
                 let allocation = self.allocations.get(before)?;
                 (allocation.base + allocation.bytes == address).then_some(before)
             },

@@ -88,7 +88,10 @@ impl Unwritten {
     /// count.
     pub fn has_any(&self, address: u64, bytes: u64) -> bool {
         let found = self.allocations.range(..=address).next_back();
-        let Some((at, allocation)) = found.map(|(base, allocation)| (address - base, allocation)).filter(|(at, allocation)| *at < allocation.bytes) else {
+        let Some((at, allocation)) = found
+            .map(|(base, allocation)| (address - base, allocation))
+            .filter(|(at, allocation)| *at < allocation.bytes)
+        else {
             return false;
         };
         let bytes = bytes.min(allocation.bytes - at);

@@ -158,9 +158,14 @@ impl TensorMap {
             )
         } else if !self.sizes.iter().all(|size| (1..=1 << 32).contains(size)) {
             "a tensor map's sizes must be 1 to 2^32".to_owned()
-        } else if !self.address.is_multiple_of(16) || !self.strides.iter().all(|stride| stride % 16 == 0 && *stride < 1 << 40) {
-            "a tensor map's address and strides must be multiples of 16 bytes, and strides must be below 2^40".to_owned()
-        } else if im2col.is_some_and(|im2col| rank < 3 || im2col.lower.len() != rank - 2 || im2col.upper.len() != rank - 2) {
+        } else if !self.address.is_multiple_of(16)
+            || !self.strides.iter().all(|stride| stride % 16 == 0 && *stride < 1 << 40)
+        {
+            "a tensor map's address and strides must be multiples of 16 bytes, and strides must be below 2^40"
+                .to_owned()
+        } else if im2col
+            .is_some_and(|im2col| rank < 3 || im2col.lower.len() != rank - 2 || im2col.upper.len() != rank - 2)
+        {
             format!("im2col of {rank} dimensions; 3 to 5 are supported, and corners exclude the first and the last")
         } else if im2col.is_some_and(|im2col| {
             let mut corners = im2col.lower.iter().chain(&im2col.upper);
@@ -170,7 +175,8 @@ impl TensorMap {
         } else if !self.tile.iter().zip([256, most_pixels, 256, 256, 256]).all(|(side, most)| (1..=most).contains(side))
             || !self.steps.iter().all(|step| (1..=8).contains(step))
         {
-            "a tensor map's tile must have 1 to 256 elements in each dimension, and traversal strides of 1 to 8".to_owned()
+            "a tensor map's tile must have 1 to 256 elements in each dimension, and traversal strides of 1 to 8"
+                .to_owned()
         } else if row % 16 != 0 {
             format!("a tensor map's tile has rows of {row} bytes, which is not a multiple of 16")
         } else if self.swizzle != Swizzle::None && row > self.swizzle.span() {
@@ -252,8 +258,9 @@ impl TensorMap {
             swizzle,
             nan: bytes[11] != 0,
         };
-        let corner =
-            |at: usize| (0..rank.saturating_sub(2)).map(|dimension| i32::from(number(at + 2 * dimension, 2) as i16)).collect();
+        let corner = |at: usize| {
+            (0..rank.saturating_sub(2)).map(|dimension| i32::from(number(at + 2 * dimension, 2) as i16)).collect()
+        };
         let im2col = (number(axis(MOST), 1) != 0).then(|| Im2col {
             lower: corner(axis(MOST) + 1),
             upper: corner(axis(MOST) + 7),

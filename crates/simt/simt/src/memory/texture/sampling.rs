@@ -77,6 +77,10 @@ pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
 
 /// Returns the weights of the eight corners in 256ths, given the shares of the far corners in x, y and z. The index of
 /// a corner has a bit for each side.
+///
+/// The formula is fitted to the results of an H200. The weight of the square's far corner, in x and y or in x and z, is
+/// rounded, and the other weights are the remainders. With three sides, y then splits each weight of the square in x and
+/// z. So a filter with three sides is rounded differently from one with two sides, where z is 0.
 fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
     let square = |a: u32, b: u32| {
         let both = (a * b + 128) >> 8;

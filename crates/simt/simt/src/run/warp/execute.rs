@@ -457,7 +457,13 @@ fn calls(frames: &[Frame], innermost: u32) -> impl Iterator<Item = Site> {
 
 /// Reports an access to an observer.
 #[inline(always)]
-fn report_access<O: Observer>(observer: &mut O, launch: &LaunchState<'_>, site: Site, warp_id: WarpId, access: &Access<'_>) {
+fn report_access<O: Observer>(
+    observer: &mut O,
+    launch: &LaunchState<'_>,
+    site: Site,
+    warp_id: WarpId,
+    access: &Access<'_>,
+) {
     observer.access(site, warp_id, access);
     if O::REQUESTS.has(Requests::PLACES) {
         let find = |space, address| launch.place(space, address);

@@ -113,8 +113,11 @@ impl WarpState {
         }
         let (r32, r64, preds) = self.rows(launch);
         let all = self.local.all();
-        let mut local: Vec<u32> =
-            all.chunks(LANES).zip(snapshot.local.chunks(LANES)).map(|(current, noted)| lanes_of(current, noted)).collect();
+        let mut local: Vec<u32> = all
+            .chunks(LANES)
+            .zip(snapshot.local.chunks(LANES))
+            .map(|(current, noted)| lanes_of(current, noted))
+            .collect();
         // Local memory that the snapshot does not contain.
         local.resize(all.len() / LANES, ALL);
         Varying {
@@ -170,7 +173,8 @@ impl WarpState {
                         None => varying.reads = true,
                         Some(at) => {
                             let mut words = varying.words(at, op.bytes);
-                            let is_same = |word: usize| varying.local.get(word).is_some_and(|lanes| lanes >> lane & 1 == 0);
+                            let is_same =
+                                |word: usize| varying.local.get(word).is_some_and(|lanes| lanes >> lane & 1 == 0);
                             varies |= u32::from(!words.all(is_same)) << lane;
                         }
                     }
