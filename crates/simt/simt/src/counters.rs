@@ -167,7 +167,7 @@ impl Counters {
         }
     }
 
-    /// Creates counters for each implementation of counting with an instruction set of the host, for tests.
+    /// Creates counters for each supported instruction set of the host, for tests.
     #[doc(hidden)]
     pub fn of_each_instruction_set(function: &Function) -> Vec<Self> {
         host_simd::versions().iter().map(|simd| Self { simd, ..Self::new(function) }).collect()

@@ -368,7 +368,7 @@ pub enum Mistake {
     /// name them.
     AbsentSource,
     /// A block ended before a thread waited for an asynchronous operation on its shared memory. The site, the warp and
-    /// the lanes are those that issued the operation.
+    /// the lanes identify the instruction that issued the operation.
     UnderWay {
         /// The number of the block with the shared memory.
         block: u64,

@@ -19,7 +19,7 @@ pub struct Frame {
     ///
     /// The file decides this. Library files are those of Rust's library, of crates from a registry or repository, and
     /// of `cuda_std`. A file below a directory `include` is also a library file, unless the kernel's file is next to
-    /// that directory. So is a file of which the PTX contains only the end of the path.
+    /// that directory. If the PTX contains only the end of a path, the file is library code too.
     pub library: bool,
 }
 

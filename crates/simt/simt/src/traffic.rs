@@ -268,7 +268,7 @@ fn shared_by_words(store: bool, bytes: u32, mask: u32, addresses: &[u64; LANES],
     if bytes <= 4 && within_a_row(mask, addresses) {
         return Shared { wavefronts: 1, ideal: 1 };
     }
-    let group = with_neighbours(store, group, mask, addresses);
+    let group = with_neighbors(store, group, mask, addresses);
     by_groups(group, mask, |part| banks.most_words(bytes, part, addresses))
 }
 
@@ -278,13 +278,13 @@ fn lanes_of_a_wavefront(bytes: u32) -> usize {
 }
 
 /// Returns the number of lanes that are served at a time if two adjacent groups of a load may be served together.
-fn with_neighbours(store: bool, group: usize, mask: u32, addresses: &[u64; LANES]) -> usize {
+fn with_neighbors(store: bool, group: usize, mask: u32, addresses: &[u64; LANES]) -> usize {
     let together = !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
     if together { group * 2 } else { group }
 }
 
-/// Returns the cost of an access whose lanes are served in groups of `group` lanes. `wavefronts` returns the wavefronts of a
-/// group.
+/// Returns the cost of an access whose lanes are served in groups of `group` lanes. `wavefronts` returns the wavefronts
+/// of a group.
 fn by_groups(group: usize, mask: u32, mut wavefronts: impl FnMut(u32) -> u64) -> Shared {
     let mut all = Shared { wavefronts: 0, ideal: 0 };
     for part in groups(group, mask) {

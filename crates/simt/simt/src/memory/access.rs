@@ -263,8 +263,8 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
     let mut faults = Vec::new();
     for (region, rank, mask, at) in &parts {
         let lanes = Lanes::new(Portable, at, *mask, shape.bytes);
-        let closed = if *region == Region::Shared { env.cluster.closed(*rank) } else { None };
-        let found = match closed.filter(|_| *rank != env.cluster.rank) {
+        let inaccessible = if *region == Region::Shared { env.cluster.inaccessible(*rank) } else { None };
+        let found = match inaccessible.filter(|_| *rank != env.cluster.rank) {
             Some(what) => {
                 let lane = mask.trailing_zeros() as usize;
                 Err(shape.fault(lane, at[lane], what, (region.space(), env.shared.len())))

@@ -105,8 +105,8 @@ impl Reach<'_, '_, '_> {
         }
         for (rank, at) in &objects {
             self.check(lane, Place::Shared(*rank, *at), 8, 8, true)?;
-            let known = self.cluster.known((*rank, *at));
-            known.map_err(|words| AccessFault::of_synchronization(lane, words))?;
+            let checked = self.cluster.check_initialized((*rank, *at));
+            checked.map_err(|words| AccessFault::of_synchronization(lane, words))?;
         }
         if self.cluster.watched {
             self.cluster.issued.extend(pieces.iter().map(|piece| {

@@ -117,7 +117,7 @@ impl Cluster {
     }
 
     /// Returns the reason that a block's shared memory cannot be accessed, if there is one.
-    pub(super) fn closed(&self, rank: u32) -> Option<AccessProblem> {
+    pub(super) fn inaccessible(&self, rank: u32) -> Option<AccessProblem> {
         let blocks = self.shared.len();
         if rank as usize >= blocks {
             return Some(AccessProblem::Other(format!(
@@ -142,7 +142,7 @@ impl Cluster {
     ) -> Result<(), AccessProblem> {
         let inside = match place {
             Place::Shared(rank, at) => {
-                if let Some(problem) = self.closed(rank) {
+                if let Some(problem) = self.inaccessible(rank) {
                     return Err(problem);
                 }
                 let end = at.checked_add(bytes);

@@ -97,7 +97,7 @@ impl Deref for Words {
 
     #[inline(always)]
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: `Words` that own their memory free it only in `drop`. The caller of `GlobalMemory::map` has promised
+        // SAFETY: `drop` is the only place that frees allocated words. The caller of `GlobalMemory::map` has promised
         // that mapped memory stays valid until it is unmapped.
         unsafe { self.words.as_ref() }
     }

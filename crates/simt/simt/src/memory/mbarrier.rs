@@ -180,7 +180,7 @@ impl Cluster {
     }
 
     /// Checks that a word is an object.
-    pub(super) fn known(&mut self, object: (u32, u64)) -> Result<(), String> {
+    pub(super) fn check_initialized(&mut self, object: (u32, u64)) -> Result<(), String> {
         self.change(object, |_| Ok(()))
     }
 
@@ -214,7 +214,7 @@ impl Mbarrier {
         for lane in lanes(mask) {
             let (rank, at) = reach.object(&self.address, lane)?;
             reach.check(lane, Place::Shared(rank, at), 8, 8, true)?;
-            let over = self.one(reach, lane, (rank, at))?;
+            let over = self.execute_lane(reach, lane, (rank, at))?;
             done |= u32::from(over) << lane;
             if reach.cluster.watched
                 && let Some(what) = self.observed_use(over)
@@ -249,7 +249,7 @@ impl Mbarrier {
     }
 
     /// Executes the instruction for one lane. Returns whether the requested phase is over.
-    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, object: (u32, u64)) -> Accessed<bool> {
+    fn execute_lane(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, object: (u32, u64)) -> Accessed<bool> {
         let value = |reg: R32| reach.regs.get32(reg)[lane];
         let (rank, at) = object;
         let cluster = &mut *reach.cluster;
@@ -265,9 +265,9 @@ impl Mbarrier {
                 count => Err(format!("mbarrier of {count} arrivals; the number must be 1 to {MOST}")),
             },
             MbarrierOp::Inval => {
-                let known = cluster.known(object);
+                let checked = cluster.check_initialized(object);
                 cluster.shared[rank as usize].set(lane, at, 0u64);
-                known
+                checked
             }
             MbarrierOp::ExpectTx { bytes } => {
                 let bytes = value(*bytes);

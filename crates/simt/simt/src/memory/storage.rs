@@ -109,8 +109,8 @@ pub(crate) trait Storage {
         *values = [self.get(first, at); HALF];
     }
 
-    /// Reads for the active lanes at `offset` from their addresses; values of inactive lanes keep their value. `step`
-    /// is the total number of bytes that a lane accesses.
+    /// Reads for the active lanes at `offset` from their addresses, and leaves the values of inactive lanes unchanged.
+    /// `step` is the total number of bytes that a lane accesses.
     #[inline(always)]
     fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64, step: u64, values: &mut [W; LANES]) {
         let at = lanes.at;

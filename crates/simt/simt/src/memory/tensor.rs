@@ -35,10 +35,10 @@ pub struct Tensor {
 
 impl Tensor {
     pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Accessed {
-        lanes(mask).try_for_each(|lane| self.one(reach, lane))
+        lanes(mask).try_for_each(|lane| self.execute_lane(reach, lane))
     }
 
-    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize) -> Accessed {
+    fn execute_lane(&self, reach: &mut Reach<'_, '_, '_>, lane: usize) -> Accessed {
         let address = reach.regs.get64(self.map)[lane];
         let map = read_map(reach, address);
         let map = map.map_err(|why| reach.refuse(lane, format!("no tensor map at {address:#x}: {why}")));

@@ -27,12 +27,12 @@ impl Heap {
             return 0;
         };
         let mut free = self.free.iter();
-        let Some((&at, &room)) = free.find(|(_, room)| **room >= bytes) else {
+        let Some((&at, &size)) = free.find(|(_, size)| **size >= bytes) else {
             return 0;
         };
         self.free.remove(&at);
-        if room > bytes {
-            self.free.insert(at + bytes, room - bytes);
+        if size > bytes {
+            self.free.insert(at + bytes, size - bytes);
         }
         self.used.insert(at, bytes);
         at
@@ -61,7 +61,7 @@ impl Heap {
             bytes += following_bytes;
         }
         match self.free.range_mut(..at).next_back() {
-            Some((before, room)) if before + *room == at => *room += bytes,
+            Some((before, size)) if before + *size == at => *size += bytes,
             _ => drop(self.free.insert(at, bytes)),
         }
         true

@@ -293,9 +293,9 @@ impl Simulator {
             printed: &self.printed,
             skipped: Mutex::default(),
         };
-        let room = state.resident_blocks();
-        if cooperative && all > room {
-            let problem = format!("a cooperative launch of {all} blocks; at most {room} run at a time");
+        let resident_limit = state.resident_blocks();
+        if cooperative && all > resident_limit {
+            let problem = format!("a cooperative launch of {all} blocks; at most {resident_limit} run at a time");
             if function.placed.is_none() {
                 self.free_all(variables);
             }
@@ -314,7 +314,8 @@ impl Simulator {
             Schedule::Fixed if !O::REQUESTS.has(Requests::ONE_THREAD) && clusters > 1 => self.threads(),
             Schedule::Fixed | Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
-        let blocks = Blocks::new(chosen.as_deref(), all / each, (room / each).max(1), threads, self.config.schedule);
+        let blocks =
+            Blocks::new(chosen.as_deref(), all / each, (resident_limit / each).max(1), threads, self.config.schedule);
         let thread = || HostThread::new(&state, &blocks, || merged.lock().expect("no observer panics").fork());
         let merge = |seen: &mut dyn Iterator<Item = O>| {
             for observer in seen {

@@ -200,9 +200,9 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         let mut long = 0;
         loop {
             let patient = long == 0 || long < self.begun.len();
-            let room =
+            let may_start =
                 self.begun.len() < schedule.blocks_at_a_time() || still > 0 && !self.has_enough_blocks() || !patient;
-            let began = room && (self.begin_next() || !patient && self.begin_last());
+            let began = may_start && (self.begin_next() || !patient && self.begin_last());
             long = if patient { long } else { 0 };
             let Some(mut block) = self.choose(began, still) else {
                 match began {
@@ -253,8 +253,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         self.run()
     }
 
-    /// Starts the launch's last block. Returns `false` if no slot is free, the block has already started, or it is no
-    /// longer needed.
+    /// Starts the launch's last block. Returns `false` if no slot is free, or if the block has already started or need
+    /// not run anymore.
     fn begin_last(&mut self) -> bool {
         let last = self.blocks.take_last();
         last.is_some_and(|last| self.begin(last))

@@ -401,7 +401,7 @@ impl Simulator {
     /// Returns an error when the format does not exist, when the image is not inside one allocation, or when the
     /// texture does not support this way of reading its format.
     pub fn texture(&mut self, description: TextureDescription) -> Result<u64, TextureError> {
-        self.global.make(Object::Texture(description))
+        self.global.create_object(Object::Texture(description))
     }
 
     /// Creates a surface of memory in this simulator, and returns its handle: the kernel's argument for a
@@ -411,12 +411,12 @@ impl Simulator {
     /// Returns an error when the format does not exist, when the image is not inside one allocation, or when the image
     /// is linear memory.
     pub fn surface(&mut self, image: Image) -> Result<u64, TextureError> {
-        self.global.make(Object::Surface(image))
+        self.global.create_object(Object::Surface(image))
     }
 
     /// Destroys the texture or surface of a handle, and returns whether it existed.
     pub fn destroy_object(&mut self, handle: u64) -> bool {
-        self.global.unmake(handle)
+        self.global.destroy_object(handle)
     }
 
     /// Returns the address of a buffer, if the buffer belongs to this simulator.

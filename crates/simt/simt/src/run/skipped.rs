@@ -1,5 +1,5 @@
 //! Accesses that a launch skips instead of faulting, for observers that request it
-//! ([`Observer::SKIPS`](crate::observe::Observer::SKIPS)).
+//! ([`Requests::SKIPS`](crate::observe::Requests::SKIPS)).
 
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};

@@ -1,7 +1,7 @@
 //! The words that each wavefront of an access to shared memory transfers, by the rules of [`shared`](super::shared) and
 //! [`shared_atomic`](super::shared_atomic).
 
-use super::{BANKS, groups, lanes_of_a_wavefront, with_neighbours};
+use super::{BANKS, groups, lanes_of_a_wavefront, with_neighbors};
 use crate::observe::{Access, AccessKind};
 use crate::regs::lanes;
 
@@ -21,7 +21,7 @@ pub(crate) fn wavefronts(access: &Access<'_>, only_counts: bool) -> Vec<Vec<Bank
     let is_atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
     let group = match is_atomic {
         true => lanes_of_a_wavefront(bytes),
-        false => with_neighbours(access.kind != AccessKind::Load, lanes_of_a_wavefront(bytes), mask, addresses),
+        false => with_neighbors(access.kind != AccessKind::Load, lanes_of_a_wavefront(bytes), mask, addresses),
     };
     let words_of_a_lane = if is_atomic { 1 } else { u64::from(bytes.div_ceil(4)) };
     let mut all = Vec::new();

@@ -258,7 +258,7 @@ impl Objects {
 
 impl GlobalMemory {
     /// Creates a texture or surface and returns its handle.
-    pub(crate) fn make(&mut self, object: Object) -> Result<u64, TextureError> {
+    pub(crate) fn create_object(&mut self, object: Object) -> Result<u64, TextureError> {
         let problem = match &object {
             Object::Texture(texture) => texture.problem(self),
             Object::Surface(image) => match image.sides {
@@ -276,7 +276,7 @@ impl GlobalMemory {
     }
 
     /// Destroys a texture or surface, and returns whether the handle was valid. Handles are not reused.
-    pub(crate) fn unmake(&mut self, handle: u64) -> bool {
+    pub(crate) fn destroy_object(&mut self, handle: u64) -> bool {
         let number = handle.checked_sub(FIRST_HANDLE).and_then(|number| usize::try_from(number).ok());
         let object = number.and_then(|number| self.objects.0.get_mut(number));
         object.is_some_and(|object| object.take().is_some())

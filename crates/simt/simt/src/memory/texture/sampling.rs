@@ -79,8 +79,8 @@ pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
 /// a corner has a bit for each side.
 ///
 /// The formula is fitted to the results of an H200. The weight of the square's far corner, in x and y or in x and z, is
-/// rounded, and the other weights are the remainders. With three sides, y then splits each weight of the square in x and
-/// z. So a filter with three sides is rounded differently from one with two sides, where z is 0.
+/// rounded, and the other weights are the remainders. With three sides, y then splits each weight of the square in x
+/// and z. So a filter with three sides is rounded differently from one with two sides, where z is 0.
 fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
     let square = |a: u32, b: u32| {
         let both = (a * b + 128) >> 8;
@@ -196,9 +196,8 @@ impl TextureDescription {
         }
     }
 
-    /// Rounds a filter's sum to the precision of the filter; ties go to the larger number. `one` is the number that
-    /// represents
-    /// 1. Integers have a precision of 16 bits.
+    /// Rounds a filter's sum to the filter's precision, which is 16 bits for integers; ties go to the larger number.
+    /// `one` is the number that represents 1.0.
     fn rounded(&self, sum: f64, one: f64) -> f32 {
         match self.image.format.channels {
             Channels::Float if self.image.format.bits == 16 => half::f16::from_f64(sum).to_f32(),

@@ -82,13 +82,13 @@ impl WarpState {
             return false;
         }
         let local = frame.local + func.frame_bytes;
-        let has_room = grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES])
+        let has_memory = grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES])
             && grow(&mut self.r64, frame.r64 + func.r64 as usize, [0; LANES])
             && grow(&mut self.preds, frame.preds + func.preds as usize, 0)
             && self.frames.try_reserve(1).is_ok()
             && self.stack.try_reserve(1).is_ok()
             && (self.local.len() >= local || self.local.grow(local));
-        if !has_room {
+        if !has_memory {
             return false;
         }
         self.push(frame, mask);
@@ -241,9 +241,9 @@ pub(super) fn change(caller: &Frame, pc: u32, callee: Option<&Frame>, returns: b
 /// Extends `values` to a length of at least `len`. Returns `false` if the host has no memory for them.
 fn grow<T: Clone>(values: &mut Vec<T>, len: usize, value: T) -> bool {
     let more = len.saturating_sub(values.len());
-    let has_room = values.try_reserve(more).is_ok();
-    if has_room && more > 0 {
+    let has_memory = values.try_reserve(more).is_ok();
+    if has_memory && more > 0 {
         values.resize(len, value);
     }
-    has_room
+    has_memory
 }

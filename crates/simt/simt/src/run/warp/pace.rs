@@ -132,11 +132,11 @@ impl WarpState {
     pub(in crate::run) fn note(&self, launch: &LaunchState<'_>, snapshot: &mut Snapshot) -> bool {
         fn note<T: Copy>(values: &[T], noted: &mut Vec<T>) -> bool {
             noted.clear();
-            let has_room = noted.try_reserve(values.len()).is_ok();
-            if has_room {
+            let has_memory = noted.try_reserve(values.len()).is_ok();
+            if has_memory {
                 noted.extend_from_slice(values);
             }
-            has_room
+            has_memory
         }
         let (r32, r64, preds) = self.rows(launch);
         note(&self.stack, &mut snapshot.stack)
