@@ -1,8 +1,8 @@
-//! How many times as long ordinary kernels take on the simulator, with counters, as native loops do that compute the same.
+//! The time that ordinary kernels take on the simulator, with counters, relative to equivalent native loops.
 //!
-//! `cargo bench -p simt-tests --bench native` compiles the loops with `cc -O3 -march=native -fopenmp -ffast-math`, compares the
-//! results, and then runs each kernel and its loop alternately. It prints medians, ratios and their geometric mean. Names of
-//! kernels as arguments choose some. Without `--bench`, it runs small problems once, as a test.
+//! `cargo bench -p simt-tests --bench native` compiles the loops with `cc -O3 -march=native -fopenmp -ffast-math`,
+//! compares the results, and then runs each kernel and its loop alternately. It prints medians, ratios and their
+//! geometric mean. Kernel names as arguments select kernels. Without `--bench`, it runs small problems once, as a test.
 
 use std::process::Command;
 use std::time::{Duration, Instant};
@@ -19,14 +19,14 @@ type Loop = unsafe extern "C" fn(*const f32, *mut f32, u32);
 /// A kernel with an input, an output and a size `n`.
 struct Kernel {
     name: &'static str,
-    /// The size that is measured, and the one of the test.
+    /// The problem size for the benchmark, and the size for the test.
     sizes: [u32; 2],
-    /// For a size, the elements of the input and of the output.
+    /// Returns the number of elements of the input and of the output for a size.
     elements: fn(usize) -> [usize; 2],
-    /// For a size, the blocks.
+    /// Returns the grid for a size.
     grid: fn(u32) -> [u32; 3],
     block: [u32; 3],
-    /// The largest difference of a result from the native one, as a part of the largest result.
+    /// The largest difference of a result from the native result, relative to the largest result.
     tolerance: f32,
 }
 
@@ -38,7 +38,7 @@ const fn square(n: u32) -> [u32; 3] {
     [n.div_ceil(16), n.div_ceil(16), 1]
 }
 
-/// A kernel with the fields of [`Kernel`], in their order.
+/// Creates a kernel from the fields of [`Kernel`], in order.
 const fn kernel(
     name: &'static str,
     sizes: [u32; 2],
@@ -83,19 +83,20 @@ fn main() {
         println!("not tested: `cc` with OpenMP is needed for the native loops");
         return;
     }
-    // By default, OpenMP's threads spin after a loop, which takes the cores from the simulator.
-    // SAFETY: no other thread runs yet.
+    // By default, OpenMP's threads spin after a loop and take the cores from the simulator.
+    // SAFETY: no other thread is running yet.
     unsafe { std::env::set_var("OMP_WAIT_POLICY", "passive") };
-    // SAFETY: the library was just compiled from `loops.c`, and loading it runs nothing but OpenMP's initialization.
+    // SAFETY: the library was just compiled from `loops.c`, and loading it only runs OpenMP's initialization.
     let loops = unsafe { Library::new(&library) }.expect("it was just compiled");
-    // It stays loaded: OpenMP's threads still run in it when `main` returns.
+    // The library stays loaded because OpenMP's threads still run in it when `main` returns.
     let loops = Box::leak(Box::new(loops));
     let module = Module::from_ptx(PTX).expect("the kernels are PTX");
     println!("{:<14} {:>8} {:>12} {:>12} {:>8}", "kernel", "n", "native", "simt", "ratio");
     let mut ratios = Vec::new();
-    for kernel in KERNELS.iter().filter(|own| names.is_empty() || names.iter().any(|name| *name == own.name)) {
+    for kernel in KERNELS.iter().filter(|kernel| names.is_empty() || names.iter().any(|name| *name == kernel.name)) {
         // SAFETY: each loop of `loops.c` has this signature.
-        let native: Symbol<'_, Loop> = unsafe { loops.get(kernel.name) }.expect("each kernel has a loop of its name");
+        let native: Symbol<'_, Loop> =
+            unsafe { loops.get(kernel.name) }.expect("each kernel has a loop of the same name");
         let n = kernel.sizes[usize::from(!is_measured)];
         let [native, simt] = kernel.run(&module, *native, n, if is_measured { 7 } else { 1 });
         let ratio = simt.as_secs_f64() / native.as_secs_f64();
@@ -111,7 +112,7 @@ fn shown(time: Duration) -> String {
 }
 
 impl Kernel {
-    /// The median times of the native loop and of the kernel on the simulator, of `runs` runs each.
+    /// Returns the median times of the native loop and of the kernel on the simulator, for `runs` runs each.
     fn run(&self, module: &Module, native: Loop, n: u32, runs: usize) -> [Duration; 2] {
         let [inputs, outputs] = (self.elements)(n as usize);
         let input: Vec<f32> =
@@ -126,13 +127,14 @@ impl Kernel {
         let mut times = [Vec::new(), Vec::new()];
         for run in 0..=runs {
             let start = Instant::now();
-            // SAFETY: `input` and `expected` have the elements that the kernel's `elements` says, which the loop accesses.
+            // SAFETY: `elements` gives the number of elements that the loop accesses, and `input` and `expected` have
+            // these sizes.
             unsafe { native(input.as_ptr(), expected.as_mut_ptr(), n) };
             let native_ends = Instant::now();
             simulator.launch_counted(&launch).expect("the kernel runs");
             let simt = native_ends.elapsed();
             if run == 0 {
-                // The first run only warms up, and its result is compared: some kernels add to their output.
+                // The first run is a warmup. Its result is compared because some kernels add to their output.
                 self.compare(&simulator.read(to).expect("it was allocated"), &expected);
                 continue;
             }
@@ -154,10 +156,10 @@ impl Kernel {
             false => (*found - *expected).abs() > self.tolerance * largest.max(1.0),
         };
         let mut wrong = found.iter().zip(expected).filter(is_wrong);
-        // Points at the border of the set take other steps where a sum is rounded differently.
+        // Points at the border of the set take other steps if a sum is rounded differently.
         let allowed = if self.name == "mandelbrot" { found.len() / 50 } else { 0 };
         if let Some((found, expected)) = wrong.nth(allowed) {
-            panic!("{}: an element is {found}, and natively {expected}", self.name);
+            panic!("{}: an element is {found}, but natively {expected}", self.name);
         }
     }
 }

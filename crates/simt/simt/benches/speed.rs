@@ -1,5 +1,6 @@
-//! How many instructions of threads the machine runs a second: of four kernels, with counters and without, on one host
-//! thread and on one for each core. `cargo bench -p simt-tests` measures it; criterion shows the rates as `thrpt`.
+//! The number of thread instructions that the simulator runs per second: for four kernels, with and without counters,
+//! on one host thread and on one per core. `cargo bench -p simt-tests` runs the benchmark; criterion shows the rates as
+//! `thrpt`.
 
 use std::time::Duration;
 
@@ -8,7 +9,7 @@ use simt::counters::Value;
 use simt::{Arg, Buffer, Config, Counters, Function, Launch, Module, Simulator};
 
 fn main() {
-    // Without `--bench`, criterion runs everything once: a test that the benchmarks work.
+    // Without `--bench`, criterion runs everything once, as a test of the benchmarks.
     let [transpose, product] = if std::env::args().any(|arg| arg == "--bench") { [1024, 128] } else { [64, 16] };
     let mut criterion = Criterion::default()
         .sample_size(10)
@@ -18,7 +19,7 @@ fn main() {
     for kernel in [
         Kernel::transpose(transpose),
         Kernel::product("matmul", include_str!("kernels/matmul.ptx"), product, [16, 16], [16, 16]),
-        // A tile of 16 × 16, or of 8 × 16, each warp.
+        // Each warp computes a tile of 16 × 16 or of 8 × 16.
         Kernel::product("wmma_gemm", include_str!("kernels/wmma.ptx"), product, [16, 16], [32, 1]),
         Kernel::product("mma_gemm", include_str!("kernels/mma.ptx"), product, [8, 16], [32, 1]),
     ] {
@@ -27,7 +28,7 @@ fn main() {
     criterion.final_summary();
 }
 
-/// A kernel of square matrices of `n` × `n` floats: some inputs, then the output, then `n`.
+/// A kernel on square matrices of `n` × `n` floats. Its parameters are some inputs, the output, and `n`.
 struct Kernel {
     name: &'static str,
     ptx: &'static str,
@@ -40,7 +41,7 @@ struct Kernel {
 }
 
 impl Kernel {
-    /// A transpose through tiles in shared memory.
+    /// Creates a transpose through tiles in shared memory.
     fn transpose(n: u32) -> Self {
         let (input, side) = (matrix(n, 1), n as usize);
         let expected = (0..side * side).map(|at| input[at % side * side + at / side]).collect();
@@ -48,7 +49,7 @@ impl Kernel {
         Self { name: "transpose", ptx, n, tile: [32, 32], block: [32, 8], inputs: vec![input], expected }
     }
 
-    /// A matrix product.
+    /// Creates a matrix product.
     fn product(name: &'static str, ptx: &'static str, n: u32, tile: [u32; 2], block: [u32; 2]) -> Self {
         let (a, b, side) = (matrix(n, 1), matrix(n, 2), n as usize);
         let element = |at| (0..side).map(|k| a[at / side * side + k] * b[k * side + at % side]).sum();
@@ -56,7 +57,7 @@ impl Kernel {
         Self { name, ptx, n, tile, block, inputs: vec![a, b], expected }
     }
 
-    /// Measures it, after its output was seen to be right.
+    /// Checks the output and measures the kernel.
     fn bench(&self, criterion: &mut Criterion) {
         let mut group = criterion.benchmark_group(format!("{} {}", self.name, self.n));
         group.sampling_mode(SamplingMode::Flat);
@@ -77,12 +78,12 @@ impl Kernel {
     }
 }
 
-/// Small whole numbers, of which products and sums are exact in any order.
+/// Returns small whole numbers, whose products and sums are exact in any order.
 fn matrix(n: u32, seed: u32) -> Vec<f32> {
     (0..n * n).map(|at| (at.wrapping_mul(2_654_435_761).wrapping_add(seed) >> 28) as f32).collect()
 }
 
-/// The machine with a kernel and its buffers.
+/// A simulator with a kernel and its buffers.
 struct Simt {
     simulator: Simulator,
     function: Function,
@@ -93,7 +94,7 @@ struct Simt {
 }
 
 impl Simt {
-    /// On `threads` host threads, 0 for one each core.
+    /// Creates a simulator with `threads` host threads; 0 stands for one per core.
     fn new(kernel: &Kernel, threads: usize) -> Self {
         let config = Config { threads, ..Config::default() };
         let mut simulator = Simulator::new(config).expect("the host has threads");

@@ -1,4 +1,4 @@
-//! Programs made of any bytes.
+//! Programs generated from arbitrary bytes.
 
 use std::fmt::Write as _;
 
@@ -75,7 +75,7 @@ const SHAPES: &[(&str, &str)] = &[
     ("mov.b64", "d%"),
 ];
 
-/// A kernel `k(a, b, n)` of the instructions that these bytes choose.
+/// Returns a kernel `k(a, b, n)` with the instructions that these bytes choose.
 pub(crate) fn program(data: &[u8]) -> String {
     let mut bytes = data.iter().copied();
     let mut next = move || bytes.next().unwrap_or(0);

@@ -1,10 +1,10 @@
-//! Counters: the metrics that Nsight Compute would show of a launch, and the instructions that the PTX itself
+//! Counters: the metrics that Nsight Compute would show for a launch, and the PTX instructions that the launch
 //! executed.
 //!
 //! Metrics of memory traffic follow the hardware's rules and have Nsight Compute's names. They count the accesses in
-//! the PTX: where `ptxas` keeps a kernel's loads and stores as they are, requests, sectors and bytes agree to the
-//! last digit, and wavefronts are those of a machine on which warps never contend. Instructions and branches are
-//! those of the PTX, which `ptxas` translates into others.
+//! the PTX. If `ptxas` keeps a kernel's loads and stores unchanged, requests, sectors and bytes agree exactly.
+//! Wavefronts are those of a GPU on which warps never contend. Instructions and branches are those of the PTX, which
+//! `ptxas` translates into different instructions.
 //!
 //! ```
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -29,7 +29,7 @@
 //! let buffer = simulator.zeroed::<u64>(64)?;
 //! let counters = simulator.launch_counted(&simt::Launch::new(&kernel, [1, 1, 1], [64, 1, 1], &[buffer.into()]))?;
 //! let get = |name| counters.get(name).and_then(simt::counters::Value::number);
-//! // Two warps, each one store to 32 words over 256 bytes: half of every sector is written.
+//! // Two warps, each with one store to 32 words over 256 bytes: half of every sector is written.
 //! assert_eq!(get("l1tex__t_requests_pipe_lsu_mem_global_op_st.sum"), Some(2.0));
 //! assert_eq!(get("l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio"), Some(8.0));
 //! assert_eq!(get("smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct"), Some(50.0));
@@ -57,23 +57,23 @@ pub use crate::traffic::{BankWord, Banks, SECTOR};
 pub use metrics::{Definition, METRICS, Metric, Value};
 pub use sites::SiteCounters;
 
-/// An [`Observer`] that counts. Its numbers come as [`Metric`]s, by [`Counters::metrics`] or by name.
+/// An [`Observer`] that counts. Its results are [`Metric`]s, from [`Counters::metrics`] or by name.
 #[derive(Debug, Clone)]
 pub struct Counters {
     program: Arc<Program>,
-    /// Where each function's instructions begin in `executed`.
+    /// The index in `executed` of each function's first instruction.
     bases: Arc<[usize]>,
-    /// By instruction, as differences to the instruction before: a row of instructions costs two
-    /// additions, however long it is. Each function has one more, where its last row ends.
+    /// For each instruction, the difference from the previous instruction: a run of instructions costs two additions,
+    /// regardless of its length. Each function has one more entry, for the end of its last run.
     executed: Vec<Executed>,
-    /// By instruction: executions of branches whose lanes diverged.
+    /// For each instruction, the number of executions as a divergent branch.
     divergent: Vec<u64>,
     events: Events,
     banks: Banks,
     simd: &'static HostSimd,
 }
 
-/// Differences to the instruction before: the sum of those up to an instruction is its count.
+/// Differences from the previous instruction: the sum up to an instruction is its count.
 #[derive(Debug, Clone, Copy, Default)]
 struct Executed {
     warps: u64,
@@ -104,20 +104,20 @@ struct Traffic {
 #[derive(Debug, Clone, Copy, Default)]
 struct SharedTraffic {
     wavefronts: u64,
-    /// Those of `ldmatrix` and `stmatrix` among them.
+    /// The wavefronts of `ldmatrix` and `stmatrix` among these.
     of_matrices: u64,
     ideal: u64,
 }
 
-/// The sums that metrics are computed from.
+/// The sums from which metrics are computed.
 #[derive(Debug, Clone, Default)]
 struct Totals {
     events: Events,
     warp_instructions: u64,
     thread_instructions: u64,
-    /// By class, the instructions of warps.
+    /// The number of warp instructions of each class.
     classes: HashMap<Class, u64>,
-    /// Executions of branches that have more than one target.
+    /// The number of executed branches with more than one target.
     branches: u64,
     divergent: u64,
 }
@@ -140,13 +140,14 @@ impl Totals {
     }
 }
 
-/// The wavefronts of an access to shared memory by the instruction at `site`. `banks` is room for the words.
+/// Returns the wavefronts of an access to shared memory by the instruction at `site`. `banks` is a buffer for the
+/// words.
 pub fn shared_wavefronts(program: &Program, site: Site, access: &Access<'_>, banks: &mut Banks) -> u64 {
     host_simd::best().shared_access(program, site, access, banks).wavefronts
 }
 
 impl Counters {
-    /// Counters for launches of `function`. All are zero.
+    /// Creates counters for launches of `function`, all zero.
     pub fn new(function: &Function) -> Self {
         let program = function.program.clone();
         let mut bases = Vec::with_capacity(program.functions.len());
@@ -166,26 +167,26 @@ impl Counters {
         }
     }
 
-    /// The same by each of the host's instruction sets that count on their own, for tests.
+    /// Creates counters for each supported instruction set of the host, for tests.
     #[doc(hidden)]
     pub fn of_each_instruction_set(function: &Function) -> Vec<Self> {
         host_simd::versions().iter().map(|simd| Self { simd, ..Self::new(function) }).collect()
     }
 
-    /// Every metric, in the order of [`METRICS`].
+    /// Returns every metric, in the order of [`METRICS`].
     pub fn metrics(&self) -> Vec<Metric> {
         let totals = self.totals();
         METRICS.iter().map(|definition| definition.of(&totals)).collect()
     }
 
-    /// A metric by name; `None` if no metric has that name.
+    /// Returns a metric by name; `None` if no metric has that name.
     pub fn get(&self, name: &str) -> Option<Value> {
         let definition = METRICS.iter().find(|definition| definition.name == name)?;
         Some(definition.of(&self.totals()).value)
     }
 
-    /// How often an instruction was executed, by warps and by threads: the active threads, whether or not the guard
-    /// let them through. `None` where the program has no such instruction.
+    /// Returns how often an instruction was executed by warps and by threads. Active threads count even if the guard
+    /// disables them. Returns `None` if the program has no such instruction.
     pub fn executed_at(&self, site: Site) -> Option<(u64, u64)> {
         let function = site.function as usize;
         let func = self.program.functions.get(function)?;
@@ -200,9 +201,9 @@ impl Counters {
         })
     }
 
-    /// The words that each wavefront of an access to shared memory moves, one wavefront after the other: as many
-    /// wavefronts as this access adds to the metrics. The order in which a bank serves its words is that of the lanes,
-    /// for that of the hardware is not known.
+    /// Returns the words that each wavefront of an access to shared memory transfers, in order. Their number is the
+    /// number of wavefronts that this access adds to the metrics. A bank serves its words in the order of the lanes,
+    /// because the hardware's order is not known.
     pub fn wavefronts(&self, site: Site, access: &Access<'_>) -> Vec<Vec<BankWord>> {
         traffic::wavefronts(access, self.program.is_counting_atomic(site))
     }
@@ -215,7 +216,7 @@ impl Counters {
         self.totals_of(self.events, |_| true)
     }
 
-    /// The sums over the instructions that are counted, of which `events` are known already.
+    /// Returns the sums over the counted instructions. `events` are the sums that are already known.
     fn totals_of(&self, events: Events, is_counted: impl Fn(Site) -> bool) -> Totals {
         let mut totals = Totals { events, ..Totals::default() };
         for (function, (func, base)) in self.program.functions.iter().zip(self.bases.iter()).enumerate() {
@@ -244,13 +245,14 @@ impl Counters {
 }
 
 impl Simulator {
-    /// Runs a kernel to its end and counts what it does: [`Simulator::launch_observed`] by [`Counters`].
+    /// Runs a kernel to completion and counts its work: [`Simulator::launch_observed`] with [`Counters`].
     ///
     /// # Errors
-    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
-    /// variable of the module, or when the kernel faults: see [`Simulator::launch`].
+    /// Returns a [`LaunchError`] when the geometry or the arguments do not match the kernel, when there is no memory
+    /// for a variable of the module, or when the kernel faults: see [`Simulator::launch`].
     pub fn launch_counted(&mut self, launch: &Launch<'_>) -> Result<Counters, LaunchError> {
-        // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
+        // This function is not generic, so it is compiled with the optimization level of this crate instead of the
+        // caller's.
         self.launch_observed(launch, Counters::new(launch.function))
     }
 }
@@ -264,19 +266,19 @@ impl Executed {
 
 impl Observer for Counters {
     fn fork(&self) -> Self {
-        let mut own = self.clone();
-        own.executed.fill(Executed::default());
-        own.divergent.fill(0);
-        own.events = Events::default();
-        own
+        let mut counters = self.clone();
+        counters.executed.fill(Executed::default());
+        counters.divergent.fill(0);
+        counters.events = Events::default();
+        counters
     }
 
     fn merge(&mut self, other: Self) {
-        for (own, more) in self.executed.iter_mut().zip(&other.executed) {
-            own.add(more);
+        for (sum, added) in self.executed.iter_mut().zip(&other.executed) {
+            sum.add(added);
         }
-        for (own, more) in self.divergent.iter_mut().zip(&other.divergent) {
-            *own += more;
+        for (sum, added) in self.divergent.iter_mut().zip(&other.divergent) {
+            *sum += added;
         }
         self.events.add(&other.events);
     }
@@ -357,15 +359,15 @@ impl Events {
         self.warps += other.warps;
         self.barriers += other.barriers;
         let traffic = self.global.iter_mut().chain(&mut self.local);
-        for (own, more) in traffic.zip(other.global.iter().chain(&other.local)) {
-            own.requests += more.requests;
-            own.sectors += more.sectors;
-            own.bytes += more.bytes;
+        for (sum, added) in traffic.zip(other.global.iter().chain(&other.local)) {
+            sum.requests += added.requests;
+            sum.sectors += added.sectors;
+            sum.bytes += added.bytes;
         }
-        for (own, more) in self.shared.iter_mut().zip(&other.shared) {
-            own.wavefronts += more.wavefronts;
-            own.of_matrices += more.of_matrices;
-            own.ideal += more.ideal;
+        for (sum, added) in self.shared.iter_mut().zip(&other.shared) {
+            sum.wavefronts += added.wavefronts;
+            sum.of_matrices += added.of_matrices;
+            sum.ideal += added.ideal;
         }
     }
 }

@@ -1,8 +1,8 @@
 //! State spaces, and the instructions that access memory.
 //!
-//! Addresses of the shared, local, constant and parameter spaces are offsets from 0. In the generic
-//! space (PTX ISA §5.1, "Generic Addressing") each has a window, at [`SHARED_WINDOW`] and so on; every
-//! other generic address is global.
+//! Addresses in shared, local, constant and parameter memory are offsets from 0. In the generic address space (PTX ISA
+//! §5.1, "Generic Addressing") each of these spaces has a window that starts at [`SHARED_WINDOW`], [`LOCAL_WINDOW`],
+//! [`CONST_WINDOW`] or [`PARAM_WINDOW`]; every other generic address is global.
 
 pub mod access;
 pub mod address;
@@ -45,22 +45,22 @@ pub use storage::SharedMemory;
 use tensor::{MapEdit, Tensor};
 use texture::Texture;
 
-/// Where the window of shared memory begins among generic addresses.
+/// The generic address at which the window of shared memory starts.
 pub const SHARED_WINDOW: u64 = 0x0000_7100_0000_0000;
-/// Where the window of local memory begins.
+/// The start of the window of local memory.
 pub const LOCAL_WINDOW: u64 = 0x0000_7200_0000_0000;
-/// Where the window of constant memory begins.
+/// The start of the window of constant memory.
 pub const CONST_WINDOW: u64 = 0x0000_7300_0000_0000;
-/// Where the window of a kernel's parameters begins.
+/// The start of the window of a kernel's parameters.
 pub const PARAM_WINDOW: u64 = 0x0000_7400_0000_0000;
 /// The size of each window.
 pub const WINDOW_BYTES: u64 = 0x0000_0100_0000_0000;
 
-/// The registers and memories that a memory instruction can reach.
+/// The registers and memories that a memory instruction can access.
 pub struct Env<'a, 'm> {
     /// The warp's registers.
     pub regs: Regs<'a>,
-    /// The block's shared memory, static then dynamic.
+    /// The block's shared memory: static, then dynamic.
     pub shared: &'a mut SharedMemory,
     /// The warp's local memory.
     pub local: &'a mut LocalMemory,
@@ -70,24 +70,24 @@ pub struct Env<'a, 'm> {
     pub constants: &'a [u8],
     /// Device memory.
     pub global: &'m GlobalMemory,
-    /// The parts of device memory that were accessed last.
+    /// The parts of device memory that were accessed recently.
     pub recent: &'a mut Recent<'m>,
-    /// The other blocks of the cluster, and what is under way.
+    /// The other blocks of the cluster, and its operations in flight.
     pub cluster: &'a mut Cluster,
     /// The fault of the last access that faulted.
     pub(crate) fault: Option<AccessFault>,
 }
 
-/// The parts of device memory that were accessed last.
+/// The parts of device memory that were accessed recently.
 #[derive(Debug)]
 pub struct Recent<'m> {
-    /// The two allocations that were found last, so that they need not be looked for.
+    /// The two most recently found allocations, to avoid a search.
     found: [Option<&'m Allocation>; 2],
-    /// Where instructions accessed device memory last, each in a place that its own address picks.
+    /// The addresses that instructions accessed last. The address of an instruction selects its slot.
     at: [u64; PLACES],
 }
 
-/// Places for instructions; two that share one ask for memory that is not needed.
+/// The number of slots for instructions. Two instructions that share a slot only cause useless prefetches.
 const PLACES: usize = 64;
 
 impl Default for Recent<'_> {
@@ -99,44 +99,44 @@ impl Default for Recent<'_> {
 /// The result of an access.
 pub(crate) type Accessed<T = ()> = Result<T, AccessFault>;
 
-/// What is told of each access.
+/// A callback that receives each access.
 pub(crate) type Observe<'o> = dyn FnMut(&Access<'_>) + 'o;
 
-/// A lane's access that cannot be done.
+/// An invalid access of a lane.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccessFault {
     /// The lane.
     pub lane: u32,
-    /// The address, as the instruction has it.
+    /// The address, as in the instruction.
     pub address: u64,
-    /// How many bytes.
+    /// The size of the access in bytes.
     pub bytes: u32,
-    /// What the address has to be a multiple of.
+    /// The required alignment of the address.
     pub align: u32,
-    /// Whether it writes.
+    /// Whether the access is a write.
     pub write: bool,
     /// The reason.
     pub what: AccessProblem,
-    /// The space that the address lies in.
+    /// The space that contains the address.
     pub space: Space,
-    /// The address in that space: another one if the instruction has generic addresses.
+    /// The address in that space, which differs from `address` if the instruction has generic addresses.
     pub offset: u64,
-    /// How large that space is, except for global memory.
+    /// The size of that space in bytes, except for global memory.
     pub space_bytes: u64,
 }
 
 impl AccessFault {
-    /// The fault of a lane in words; for a texture or surface `address` is the handle.
+    /// Creates the fault of a lane with a description; for a texture or surface, `address` is the handle.
     pub(crate) fn in_words(lane: usize, address: u64, words: String) -> Self {
         Self::new(lane, address, (0, false), AccessProblem::Other(words), (Space::Global, 0))
     }
 
-    /// The fault of a lane that others have not waited for, or that has not waited for others, in words.
+    /// Creates the fault of a lane that violates synchronization with other threads, with a description.
     pub(crate) fn of_synchronization(lane: usize, words: String) -> Self {
         Self::new(lane, 0, (0, false), AccessProblem::Synchronization(words), (Space::Global, 0))
     }
 
-    /// The fault of a lane that accesses so many bytes, and writes or does not, in a space of so many bytes.
+    /// Creates the fault of a lane that reads or writes `bytes` bytes in a space of `space_bytes` bytes.
     pub(crate) fn new(
         lane: usize,
         address: u64,
@@ -148,14 +148,14 @@ impl AccessFault {
         Self { lane, address, bytes, align: bytes, write, what, space, offset: address, space_bytes }
     }
 
-    /// The same fault for an instruction whose addresses lie `window` bytes behind those of the space.
+    /// Returns the fault for an instruction whose addresses are `window` bytes above the offsets in the space.
     pub(crate) fn shifted(mut self, window: u64) -> Self {
         self.address = self.address.wrapping_add(window);
         self
     }
 
-    /// The place of the access in its space, in words: `16 bytes past the end of the block's shared memory of 4096
-    /// bytes`. `None` for global memory, of which the allocations have to be asked.
+    /// Describes the place of the access in its space, for example `16 bytes past the end of the block's shared memory
+    /// of 4096 bytes`. Returns `None` for global memory, where the place depends on the allocations.
     pub fn near(&self) -> Option<String> {
         if self.what.words().is_some() {
             return Some(String::new());
@@ -177,7 +177,7 @@ impl AccessFault {
 }
 
 impl fmt::Display for AccessFault {
-    /// What is wrong with it, without its address: `out of bounds write of 4 bytes`.
+    /// Writes the kind of the fault without its address: `out of bounds write of 4 bytes`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let what = match &self.what {
             AccessProblem::Synchronization(words) | AccessProblem::Other(words) => return f.write_str(words),
@@ -185,7 +185,11 @@ impl fmt::Display for AccessFault {
             AccessProblem::OutOfBounds => "out of bounds",
             AccessProblem::ReadOnly => "read-only memory:",
             AccessProblem::NotAtomic => {
-                return write!(f, "atomic operation of {} bytes on local memory, which has none,", self.bytes);
+                return write!(
+                    f,
+                    "atomic operation of {} bytes on local memory, which does not support atomics,",
+                    self.bytes
+                );
             }
         };
         let verb = if self.write { "write" } else { "read" };
@@ -193,7 +197,7 @@ impl fmt::Display for AccessFault {
     }
 }
 
-/// The reason why an access cannot be done.
+/// The reason that an access is invalid.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AccessProblem {
     /// The address is not a multiple of the access's size.
@@ -202,17 +206,17 @@ pub enum AccessProblem {
     OutOfBounds,
     /// The access writes, but the space is read-only.
     ReadOnly,
-    /// The access is atomic, but only global and shared memory have atomic operations (PTX ISA §9.7.13.5).
+    /// The access is atomic, but only global and shared memory support atomic operations (PTX ISA §9.7.13.5).
     NotAtomic,
-    /// Threads do not wait for each other as the operation needs it: what an mbarrier does not allow, or memory of a block that
-    /// has exited, in words.
+    /// Threads violate the synchronization that the operation requires: a violation of an mbarrier's rules, or an
+    /// access to memory of a block that has exited. The text describes it.
     Synchronization(String),
-    /// Something else, in words. For a texture or surface the address is the handle.
+    /// Any other problem, in words. For a texture or surface, the address is the handle.
     Other(String),
 }
 
 impl AccessProblem {
-    /// The reason in words, if it has its own.
+    /// Returns the description of the problem, if the problem carries one.
     pub fn words(&self) -> Option<&str> {
         match self {
             Self::Synchronization(words) | Self::Other(words) => Some(words),
@@ -221,23 +225,23 @@ impl AccessProblem {
     }
 }
 
-/// The places that lanes store to.
+/// The locations that lanes store to.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Stored {
-    /// Bytes of each.
+    /// The size of each store in bytes.
     bytes: u32,
-    /// Whether the registers tell of it: an atomic operation does by the old value.
-    pub(crate) tells: bool,
+    /// Whether a register receives the old value, as in an atomic operation.
+    pub(crate) returns_old: bool,
     places: Vec<(Region, u64)>,
 }
 
 impl Stored {
-    /// Whether other threads can find any of it.
+    /// Returns whether other threads can access any of the locations.
     pub(crate) fn is_shared(&self) -> bool {
         self.places.iter().any(|(region, _)| matches!(region, Region::Shared | Region::Global))
     }
 
-    /// What lies there now, in shared and device memory.
+    /// Returns the current contents of the locations in shared and device memory.
     pub(crate) fn content(&self, cluster: &Cluster, global: &GlobalMemory) -> Vec<u8> {
         let mut content = Vec::new();
         for (region, at) in &self.places {
@@ -246,7 +250,7 @@ impl Stored {
                 Region::Shared => {
                     let (rank, at) = cluster.find(*at);
                     let shared = cluster.shared.get(rank as usize);
-                    shared.into_iter().for_each(|own| own.read(at, &mut bytes));
+                    shared.into_iter().for_each(|memory| memory.read(at, &mut bytes));
                 }
                 Region::Global => global.read(*at, &mut bytes),
                 _ => {}
@@ -268,7 +272,8 @@ pub enum Memory {
     Atomic(Box<Atomic>),
     /// `cp.async`
     AsyncCopy(Box<AsyncCopy>),
-    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`, and the same of `cp.async.bulk`; whether it is `.read`.
+    /// `cp.async.commit_group`, `.wait_group`, `.wait_all`, and the same for `cp.async.bulk`; and whether it has
+    /// `.read`.
     AsyncGroup(Group, AsyncGroup, bool),
     /// `mbarrier`
     Mbarrier(Box<Mbarrier>),
@@ -287,19 +292,19 @@ pub enum Memory {
     MapEdit(Box<MapEdit>),
     /// `membar`, `fence`
     Fence(Scope, FenceKind),
-    /// `cvta`, `isspacep` and others that compute with addresses and access nothing.
+    /// `cvta`, `isspacep` and other computations with addresses, which access no memory.
     Address(AddressOp),
-    /// `tex`, `suld` and others of textures and surfaces.
+    /// `tex`, `suld` and other accesses to textures and surfaces.
     Texture(Box<Texture>),
 }
 
-/// What a lane finds in the destination of a load that was skipped, byte by byte: as a number of 16, 32 or 64 bits it is a NaN,
-/// and as a signed integer it is negative.
+/// The bytes of the destination of a skipped load. As a 16-, 32- or 64-bit floating-point number, the value is a NaN;
+/// as a signed integer, it is negative.
 pub const POISON: u64 = 0xfff4_fff4_fff4_fff4;
 
 impl Memory {
-    /// Whether the lanes whose access cannot be done may be left out. A thread that waits for an asynchronous operation
-    /// would wait forever for one that was left out, except for `cp.async`.
+    /// Returns whether lanes with an invalid access may be skipped. A thread that waits for a skipped asynchronous
+    /// operation would wait forever, except for `cp.async`.
     pub(crate) fn may_be_skipped(&self) -> bool {
         matches!(self, Memory::Load(_) | Memory::Store(_) | Memory::Atomic(_) | Memory::AsyncCopy(_))
     }
@@ -322,7 +327,7 @@ impl Memory {
         }
     }
 
-    /// The registers that hold the addresses of what it accesses.
+    /// Returns the registers that hold the addresses of the accessed memory.
     pub fn address_registers(&self) -> Vec<Reg> {
         match self {
             Memory::Load(op) => vec![op.address.base],
@@ -341,9 +346,9 @@ impl Memory {
         }
     }
 
-    /// Where it may change shared or device memory.
+    /// Returns the locations in shared or device memory that the instruction may change.
     pub(crate) fn stores(&self, regs: &Regs<'_>, mask: u32) -> Stored {
-        let (address, bytes, tells) = match self {
+        let (address, bytes, returns_old) = match self {
             Memory::Store(op) => (&op.address, op.bytes, false),
             Memory::Atomic(op) => (&op.address, op.shape().bytes, !op.to.is_empty()),
             _ => return Stored::default(),
@@ -356,15 +361,15 @@ impl Memory {
             }
             region => (region, at[lane]),
         });
-        Stored { bytes, tells, places: places.collect() }
+        Stored { bytes, returns_old, places: places.collect() }
     }
 
-    /// Runs any memory instruction on the lanes of `mask`, of which there is at least one, and tells `observe`
-    /// what it accesses. `at` is room for addresses. Compiled once for all observers.
+    /// Runs any memory instruction on the lanes of `mask`, which is not empty, and reports its accesses to `observe`.
+    /// `at` is a buffer for addresses. This function is compiled once for all observers.
     ///
     /// # Errors
-    /// An [`AccessFault`] when a lane's address is misaligned, out of bounds, or written although its space is
-    /// read-only. It is that of the lowest such lane, and then no lane has accessed memory.
+    /// Returns an [`AccessFault`] when a lane's address is misaligned or out of bounds, or is written although its
+    /// space is read-only. The fault is that of the lowest such lane, and no lane has accessed memory.
     #[inline(never)]
     pub(crate) fn execute_slow_path(
         &self,

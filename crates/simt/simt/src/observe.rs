@@ -1,82 +1,85 @@
-//! Observers of a launch: counters, checks and traces.
+//! Observers of a launch: counters, sanitizers and traces.
 //!
-//! The machine is generic over the observer of a launch. The plain one, `()`, asks for nothing, and the
-//! compiler removes the calls. Where speed does not matter, a [`DynObserver`] is an observer too, as a [`Boxed`].
+//! The simulator is generic over the observer of a launch. The default observer, `()`, requests no calls, so the
+//! compiler removes the calls. Where speed does not matter, a [`DynObserver`] can be used as an observer in a
+//! [`Boxed`].
 //!
-//! The crate `simt-coalescing` is an example: a check of about a hundred lines in a separate crate.
+//! For an example, see the crate `simt-coalescing`, which implements a check in about a hundred lines.
 
 /// Calls a macro with the list of all events, which are the methods of [`Observer`].
 #[macro_export]
 macro_rules! every_event {
     ($make:ident) => {
         $make! {
-            /// A warp begins its turn: the calls that follow are about this warp, up to the next turn.
+            /// A warp starts its turn: the following calls concern this warp, until the next turn.
             turn(warp_id: WarpId);
-            /// `count` instructions from `first` on were executed in a row, with these lanes active. Lanes that
-            /// an instruction's guard turns off count as active. The calls of [`access`](Observer::access) for these instructions
-            /// may come before this call.
+            /// `count` consecutive instructions from `first` on were executed with these lanes active. Lanes that an
+            /// instruction's guard disables count as active. The calls of [`access`](Observer::access) for these
+            /// instructions may precede this call.
             executed(first: Site, count: u32, active: u32);
-            /// A branch was executed by `active`; `taken` of them jump. Of an indexed branch, `taken` is one of
-            /// the groups that jump to the same target: all, if there is one only.
+            /// The lanes of `active` executed a branch; those of `taken` jump. For an indexed branch, `taken` is one of
+            /// the groups that jump to the same target; if there is only one group, `taken` is all lanes.
             branch(site: Site, active: u32, taken: u32);
             /// A memory instruction was executed.
             access(site: Site, warp_id: WarpId, access: &Access<'_>);
-            /// A memory instruction was executed, and `places` tells whose memory it accessed; only with
+            /// A memory instruction was executed, and `places` returns the memory that it accessed; only with
             /// [`Requests::PLACES`].
             located(site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>);
-            /// An instruction is going to be executed; only with [`Requests::STEPS`].
+            /// An instruction is about to be executed; only with [`Requests::STEPS`].
             step(step: &Step<'_>);
             /// Lanes of a warp arrived at a barrier.
             barrier(arrival: &BarrierArrival);
-            /// All threads have arrived that barrier `id` of the block waits for, and those that wait go on.
+            /// All threads that barrier `id` of the block waits for have arrived, and the waiting threads continue.
             released(block: u64, id: u32);
-            /// Lanes of a warp met at an instruction with a `membermask`: `bar.warp.sync`, `shfl.sync` and the like.
+            /// Lanes of a warp met at an instruction with a `membermask`, such as `bar.warp.sync` or `shfl.sync`.
             synchronized(site: Site, warp_id: WarpId, lanes: u32);
-            /// Lanes of a warp waited for each other at `bar.warp.sync`, which orders memory too. If they came to different
-            /// instructions, it is told of each of these with the same lanes, one right after the other.
+            /// Lanes of a warp waited for each other at `bar.warp.sync`, which also orders memory. If they reached
+            /// different instructions, there is a call for each of these instructions, in direct succession and with
+            /// the same lanes.
             warp_barrier(site: Site, warp_id: WarpId, lanes: u32);
             /// Lanes of a warp arrived at the cluster's barrier, or wait for it.
             cluster_barrier(site: Site, warp_id: WarpId, lanes: u32, waits: bool);
             /// All threads have arrived at the barrier of a block's cluster.
             cluster_released(block: u64);
-            /// The blocks with these numbers begin as a cluster, by their ranks.
+            /// The blocks with these numbers, ordered by rank, start as a cluster.
             cluster(blocks: &[u64]);
             /// Lanes of a warp executed a fence.
             fence(site: Site, warp_id: WarpId, lanes: u32, scope: Scope);
-            /// A lane of a warp issued an asynchronous operation other than `cp.async`, which is an access; only with
-            /// [`Requests::ASYNCHRONOUS`].
+            /// A lane of a warp issued an asynchronous operation; only with [`Requests::ASYNCHRONOUS`]. `cp.async` is
+            /// excluded because it is an access.
             issued(site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>);
-            /// Lanes of a warp grouped the asynchronous copies that they had issued, or waited for groups.
+            /// Lanes of a warp committed their asynchronous copies as a group, or waited for groups.
             async_group(site: Site, warp_id: WarpId, lanes: u32, group: AsyncGroup);
             /// Lanes of a warp called a function or returned from one; only with [`Requests::STEPS`].
             frames(site: Site, warp_id: WarpId, lanes: u32, change: &FrameChange);
             /// Threads of a warp ended.
             exited(site: Site, warp_id: WarpId, lanes: u32);
-            /// Threads did what the PTX ISA leaves undefined, although the machine goes on; only with
-            /// [`Requests::MISTAKES`].
+            /// Threads relied on behavior that the PTX ISA leaves undefined, although the simulator continues; only
+            /// with [`Requests::MISTAKES`].
             mistake(site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake);
-            /// Something happened to an mbarrier; only with [`Requests::ASYNCHRONOUS`]. What an asynchronous operation did
-            /// is told with the next instruction that does something to one.
+            /// The state of an mbarrier changed, or a thread used it; only with [`Requests::ASYNCHRONOUS`]. The effect
+            /// of an asynchronous operation is reported with the next instruction that uses an mbarrier.
             mbarrier(site: Site, warp_id: WarpId, event: &MbarrierEvent);
             /// All threads of a block have ended.
             block_ended(block: u64);
-            /// A block begins on this host thread, with this many warps and threads.
+            /// A block starts on this host thread, with this number of warps and threads.
             block(block: u64, warps: u32, threads: u32);
-            /// `malloc` has given a thread so many bytes of device memory, which may have been another one's before.
+            /// `malloc` returned this device memory to a thread. The memory may have belonged to another thread before.
             given(address: u64, bytes: u64);
-            /// Device memory was allocated, and is zero: by the host through [`Observed`](crate::run::Observed), or for a variable.
+            /// Zeroed device memory was allocated, by the host through [`Observed`](crate::run::Observed) or for a
+            /// variable.
             allocated(address: u64, bytes: u64);
-            /// The host wrote device memory: it copied to it or filled it, or a variable got its initial value.
+            /// The host copied to or filled device memory, or a variable received its initial value.
             written(address: u64, bytes: u64);
             /// The host read device memory.
             read(address: u64, bytes: u64);
-            /// The device memory that begins at an address was freed.
+            /// The device memory that starts at an address was freed.
             freed(address: u64);
         }
     };
 }
 
-/// Makes each event of [`every_event`](crate::every_event) a method that does nothing: the defaults of a trait.
+/// Defines each event of [`every_event`](crate::every_event) as a method that does nothing: the defaults of a trait.
 #[macro_export]
 macro_rules! nothing {
     ($($(#[$doc:meta])* $method:ident($($arg:ident: $ty:ty),+);)*) => {$(
@@ -110,99 +113,100 @@ pub use requests::Requests;
 /// An instruction of a program.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Site {
-    /// Index into the functions of a program (`code::Program::functions`).
+    /// The index of the function in the program (`code::Program::functions`).
     pub function: u32,
-    /// Index into the instructions of a function (`code::Func::code`).
+    /// The index of the instruction in the function (`code::Func::code`).
     pub pc: u32,
 }
 
-/// The kind of access that a memory instruction does.
+/// The kind of access of a memory instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the kinds")]
 pub enum AccessKind {
     Load,
     Store,
-    /// `atom`: reads, changes and returns.
+    /// `atom`: reads, changes and returns the old value.
     Atomic,
-    /// `red`: changes and returns nothing.
+    /// `red`: changes the value and returns nothing.
     Reduction,
-    /// `cp.async`: from global to shared memory; there are two accesses, the read and the write.
+    /// `cp.async`: from global to shared memory, reported as two accesses, the read and the write.
     AsyncCopy,
 }
 
-/// One memory instruction of one warp.
+/// A memory instruction of a warp.
 #[derive(Debug, Clone, Copy)]
 pub struct Access<'a> {
-    /// Where the addresses lie. An instruction with generic addresses shows as one access for each space
-    /// that its lanes address.
+    /// The space that contains the addresses. An instruction with generic addresses is reported as one access for each
+    /// space that its lanes address.
     pub space: Space,
     /// The kind of access.
     pub kind: AccessKind,
-    /// Bytes for each lane, all elements of a vector together.
+    /// The number of bytes of each lane, for all elements of a vector.
     pub bytes: u32,
-    /// The lanes that take part.
+    /// The active lanes.
     pub mask: u32,
-    /// The rank in the cluster of the block whose shared memory it is; `None` for the own.
+    /// The rank of the block whose shared memory is accessed; `None` for that of the executing block.
     pub rank: Option<u32>,
-    /// How the values of a store compare, for an observer that asks ([`values`](Observer::values)).
+    /// The comparison of the stored values, if the observer requests it ([`values`](Observer::values)).
     pub stored: StoredValues,
-    /// Addresses of those lanes: of the generic space for global memory, offsets for the others.
+    /// The addresses of the active lanes: generic addresses for global memory, offsets for other spaces.
     pub addresses: &'a [u64; 32],
-    /// The patterns of the addresses in the two halves of a warp, if all lanes take part and the machine knows them.
+    /// The patterns of the addresses in the two halves of a warp, if all lanes are active and the simulator knows the
+    /// patterns.
     pub patterns: Option<[Pattern; 2]>,
 }
 
-/// How the values that a store writes compare with each other and with what was there.
+/// A comparison of the stored values with each other and with the previous contents of memory.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct StoredValues {
-    /// The lanes that wrote what was there before.
+    /// The lanes that stored the value that memory already held.
     pub unchanged: u32,
-    /// Whether all lanes wrote the same.
+    /// Whether all lanes stored the same value.
     pub alike: bool,
 }
 
-/// One instruction of one warp, before it is executed.
+/// An instruction of a warp, before it is executed.
 #[derive(Debug)]
 pub struct Step<'a> {
     /// The instruction.
     pub site: Site,
     /// The warp.
     pub warp_id: WarpId,
-    /// The lanes that come to it.
+    /// The active lanes.
     pub active: u32,
-    /// Those of them that execute it, its guard being true for them.
+    /// The active lanes for which the guard is true, and which execute the instruction.
     pub lanes: u32,
-    /// The registers of its function, with the values that it reads.
+    /// The registers of the function, with the values that the instruction reads.
     pub registers: Registers<'a>,
     pub(crate) operands: Operands<'a>,
-    /// The registers whose values are the addresses that a load, a store, an atomic or an mbarrier operation accesses;
-    /// those of destination and source for `cp.async`. [`Registers::name`] has none for one that holds the address of a
+    /// The registers that hold the addresses of a load, a store, an atomic or an mbarrier operation; for `cp.async`,
+    /// the destination and the source. [`Registers::name`] returns `None` for a register that holds the address of a
     /// variable.
     pub addresses: Vec<Reg>,
-    /// Where the frame of its function lies among what the warp has.
+    /// The place of the function's frame in the warp's registers and local memory.
     pub frame: FramePlace,
     /// The bytes of the block's shared memory.
     pub shared: &'a [u8],
     pub(crate) paths: Paths<'a>,
 }
 
-/// Which registers the instruction reads and writes. With them an observer can carry along what it knows of each value,
-/// such as the allocation that a pointer was made for, and compare it with the [`Access`] that follows.
+/// The registers that the instruction reads and writes. With them, an observer can track metadata of each value, such
+/// as the allocation that a pointer belongs to, and compare it with the [`Access`] that follows.
 impl<'a> Step<'a> {
-    /// The registers that the instruction reads: its guard, the carry flag, and those with the value of a number or special
-    /// register among them.
+    /// Returns the registers that the instruction reads, including its guard, the carry flag, and registers that hold
+    /// an immediate or a special register.
     #[must_use]
     pub fn reads(&self) -> &'a [Reg] {
         self.operands.reads
     }
 
-    /// The registers that it writes, in the order of its operands.
+    /// Returns the registers that the instruction writes, in the order of its operands.
     #[must_use]
     pub fn writes(&self) -> &'a [Reg] {
         self.operands.writes
     }
 
-    /// Appends the entries of the warp's reconvergence stack, the lowest first. The last one is executed.
+    /// Appends the entries of the warp's reconvergence stack, the lowest first. The last entry is executed.
     pub fn stack(&self, entries: &mut Vec<Path>) {
         (self.paths.0)(entries);
     }
@@ -215,13 +219,13 @@ pub struct BarrierArrival {
     pub site: Site,
     /// The warp.
     pub warp_id: WarpId,
-    /// Which of the block's 16 barriers.
+    /// The number of the barrier, one of 16 in the block.
     pub id: u32,
-    /// The number of threads that it waits for; all of the block's if `None`.
+    /// The number of threads that the barrier waits for; `None` for all threads of the block.
     pub count: Option<u32>,
     /// The lanes that arrive.
     pub lanes: u32,
-    /// Whether they wait: those that `bar.arrive` do not.
+    /// Whether the lanes wait: `bar.arrive` does not.
     pub waits: bool,
 }
 
@@ -235,7 +239,7 @@ pub enum Scope {
     Sys,
 }
 
-/// How an access or a fence orders other accesses of its thread (PTX ISA, "Operation types").
+/// The ordering of other accesses of the thread by an access or a fence (PTX ISA, "Operation types").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum Semantics {
@@ -243,7 +247,7 @@ pub enum Semantics {
     /// As `Relaxed`, among all threads of the system.
     Volatile,
     Relaxed,
-    // `Order::releases` and `Order::acquires` each ask for two that follow each other: one comparison for each access.
+    // `Order::releases` and `Order::acquires` each check two adjacent variants, so that one comparison suffices.
     Release,
     AcqRel,
     Acquire,
@@ -252,31 +256,31 @@ pub enum Semantics {
 /// The memory order of an access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Order {
-    /// What it orders.
+    /// The ordering semantics.
     pub semantics: Semantics,
-    /// The threads that it is meant for; nothing for weak accesses.
+    /// The threads for which the ordering holds; meaningless for weak accesses.
     pub scope: Scope,
 }
 
 impl Order {
-    /// That of plain accesses.
+    /// The order of plain accesses.
     pub const WEAK: Self = Self { semantics: Semantics::Weak, scope: Scope::Cta };
 
-    /// Whether each value is accessed by itself: whether it is not weak.
+    /// Returns whether each value is accessed individually, because the access is not weak.
     #[must_use]
     #[inline(always)]
     pub fn is_strong(self) -> bool {
         self.semantics != Semantics::Weak
     }
 
-    /// Whether it is `.acquire` or `.acq_rel`.
+    /// Returns whether the order is `.acquire` or `.acq_rel`.
     #[must_use]
     #[inline(always)]
     pub fn acquires(self) -> bool {
         matches!(self.semantics, Semantics::Acquire | Semantics::AcqRel)
     }
 
-    /// Whether it is `.release` or `.acq_rel`.
+    /// Returns whether the order is `.release` or `.acq_rel`.
     #[must_use]
     #[inline(always)]
     pub fn releases(self) -> bool {
@@ -299,98 +303,98 @@ pub enum FenceKind {
     Proxy,
 }
 
-/// A place that an asynchronous operation reads or writes.
+/// A location that an asynchronous operation reads or writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Location {
-    /// The block's rank, and an offset in its shared memory.
+    /// A block's rank, and an offset in its shared memory.
     Shared(u32, u64),
     /// An address.
     Global(u64),
 }
 
-/// An asynchronous operation that a lane has issued, or a part of it: bytes that are read and written, except those in
-/// registers. What `wgmma.mma_async` reads is lane 0's.
+/// An asynchronous operation of a lane, or a part of it: bytes that are read and written, except bytes in registers.
+/// Reads of `wgmma.mma_async` are attributed to lane 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Issue {
     /// The lane.
     pub lane: u32,
-    /// Where they are read.
+    /// The location that is read.
     pub from: Option<Location>,
-    /// Where they are written.
+    /// The location that is written.
     pub to: Option<Location>,
-    /// How many.
+    /// The number of bytes.
     pub bytes: u32,
-    /// The mbarrier that is told, by the rank of its block in the cluster and its place in shared memory; if there is none,
-    /// the operation belongs to a group.
+    /// The mbarrier that is signaled, as the rank of its block in the cluster and its offset in shared memory. Without
+    /// an mbarrier, the operation belongs to a group.
     pub mbarrier: Option<(u32, u64)>,
-    /// For a copy of a tensor's tile where the tensor map lies, a generic address, and where the map says that the tensor
-    /// begins.
+    /// For a copy of a tensor's tile: the generic address of the tensor map, and the address of the tensor in the map.
     pub tensor: Option<(u64, u64)>,
 }
 
-/// An instruction that groups asynchronous copies, or waits for groups.
+/// An instruction that commits asynchronous copies as a group, or waits for groups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AsyncGroup {
     /// `cp.async.commit_group`
     Commit,
-    /// `cp.async.wait_group`: until only so many of the last groups are under way.
+    /// `cp.async.wait_group`: waits until at most this number of the most recent groups are in flight.
     Wait(u64),
     /// `cp.async.wait_all`
     WaitAll,
 }
 
-/// Something that the PTX ISA leaves undefined, where the machine goes on as a GPU may.
+/// Behavior that the PTX ISA leaves undefined, where the simulator continues like a GPU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Mistake {
-    /// A lane's `membermask` names another lane that executes the instruction too, but with another mask.
+    /// A lane's `membermask` names another lane that also executes the instruction, but with another mask.
     DifferentMasks {
-        /// The lane, and its mask.
+        /// The lane and its mask.
         own: (u32, u32),
-        /// The lane that it names, and that one's mask.
+        /// The lane that this mask names, and the mask of that lane.
         other: (u32, u32),
     },
-    /// The lanes' `membermask` does not name them.
+    /// The `membermask` of the lanes does not name the lanes themselves.
     UnnamedLanes,
-    /// The lanes' `membermask` names lanes that have ended without executing the instruction, after they ran past the
-    /// place where they would have reconverged with these lanes.
+    /// The `membermask` of the lanes names lanes that ended without executing the instruction, after they had passed
+    /// the point where they would have reconverged with these lanes.
     EndedLanes {
         /// The lanes that have ended.
         lanes: u32,
-        /// Where a lane of the warp has ended last.
+        /// The place where a lane of the warp ended last.
         at: Site,
-        /// That lane.
+        /// The lane that ended there.
         lane: u32,
     },
-    /// The lanes' shuffle reads from lanes that take no part in it: that have ended, or that the mask does not name.
+    /// The shuffle of the lanes reads from lanes that do not participate, because they have ended or the mask does not
+    /// name them.
     AbsentSource,
-    /// A block has ended before an asynchronous operation on its shared memory was waited for. The site, the warp and the
-    /// lanes are those that issued the operation.
+    /// A block ended before a thread waited for an asynchronous operation on its shared memory. The site, the warp and
+    /// the lanes identify the instruction that issued the operation.
     UnderWay {
-        /// The block whose shared memory it is.
+        /// The number of the block with the shared memory.
         block: u64,
-        /// Where in it.
+        /// The offset in the shared memory.
         at: u64,
-        /// The bytes of one lane's operation, in one piece.
+        /// The size in bytes of one contiguous piece of a lane's operation.
         bytes: u32,
-        /// Whether the operation writes there.
+        /// Whether the operation writes the shared memory.
         write: bool,
     },
 }
 
-/// Something that happened to an mbarrier.
+/// An event of an mbarrier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct MbarrierEvent {
-    /// The rank in the cluster of the block whose shared memory it is in.
+    /// The rank of the block whose shared memory contains the mbarrier.
     pub rank: u32,
-    /// Where it is in that memory.
+    /// The offset in that memory.
     pub at: u64,
-    /// What happened.
+    /// The kind of event.
     pub what: MbarrierUse,
-    /// The lanes that did it; none where its phase ended.
+    /// The lanes that caused the event; 0 for the end of a phase.
     pub lanes: u32,
 }
 
-/// What happened to an mbarrier.
+/// The kind of an mbarrier event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the instructions")]
 pub enum MbarrierUse {
@@ -399,76 +403,76 @@ pub enum MbarrierUse {
     Arrive,
     /// `expect_tx`, `complete_tx`
     Bytes,
-    /// `cp.async.mbarrier.arrive`: the `cp.async` of the lanes arrive when they are done.
+    /// `cp.async.mbarrier.arrive`: the `cp.async` operations of the lanes arrive when they complete.
     CopiesArrive,
     /// `test_wait`, `try_wait`
     Wait {
         /// Whether the phase is over.
         over: bool,
-        /// Whether the phase was named by its parity, and not by the state that an arrival gave.
+        /// Whether the instruction identifies the phase by its parity instead of by the state from an arrival.
         by_parity: bool,
     },
-    /// The current phase has ended, and the next one begins.
+    /// The current phase ended, and the next phase starts.
     PhaseEnds,
 }
 
-/// The memory that an address belongs to.
+/// The memory that contains an address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place<'a> {
-    /// The variable's name, as the PTX has it; `None` for memory that the host allocated and for dynamic shared memory.
+    /// The name of the variable in the PTX; `None` for memory that the host allocated and for dynamic shared memory.
     pub variable: Option<&'a str>,
-    /// The address at which the variable or allocation begins.
+    /// The start address of the variable or allocation.
     pub base: u64,
-    /// Its size.
+    /// The size in bytes.
     pub bytes: u64,
 }
 
-/// Finds the memory that an address belongs to.
+/// Finds the memory that contains an address.
 pub struct Places<'a>(pub(crate) &'a dyn Fn(Space, u64) -> Option<Place<'a>>);
 
 impl<'a> Places<'a> {
-    /// Finds nothing.
+    /// Finds no memory.
     pub const NONE: Self = Self(&|_, _| None);
 
-    /// The memory that an address of the global, constant or shared space belongs to, as [`Access::addresses`] has it.
-    /// `None` for other spaces, and where nothing is.
+    /// Returns the memory that contains an address in global, constant or shared memory, given as in
+    /// [`Access::addresses`]. Returns `None` for other spaces, and if there is no memory at the address.
     pub fn find(&self, space: Space, address: u64) -> Option<Place<'a>> {
         (self.0)(space, address)
     }
 }
 
-/// Where a warp is in its grid.
+/// The position of a warp in its grid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct WarpId {
-    /// The block's number, x fastest.
+    /// The block's number, with x fastest.
     pub block: u64,
     /// The warp's number in its block.
     pub warp: u32,
 }
 
-/// Watches a launch. Each host thread has one of its own; they are merged at the end, in no particular
+/// An observer of a launch. Each host thread has a separate observer; the observers are merged at the end in arbitrary
 /// order.
 pub trait Observer: Send + Sized {
     /// What the observer requests of a launch.
     const REQUESTS: Requests = Requests::CALLS;
 
-    /// Whether [`Access::stored`] is to be filled in.
+    /// Returns whether [`Access::stored`] must be filled in.
     fn values(&self) -> bool {
         false
     }
 
-    /// Whether [`step`](Self::step) is to be called for the next instruction; only with [`Requests::STEPS`].
+    /// Returns whether [`step`](Self::step) must be called for the next instruction; only with [`Requests::STEPS`].
     fn steps(&self) -> bool {
         true
     }
 
-    /// Whether the observer records which bytes of device memory the launch writes. After a launch without such an observer,
-    /// all device memory counts as written.
+    /// Returns whether the observer records which bytes of device memory the launch writes. After a launch without such
+    /// an observer, all device memory counts as written.
     fn records_writes(&self) -> bool {
         false
     }
 
-    /// An observer for one more host thread.
+    /// Creates an observer for another host thread.
     fn fork(&self) -> Self;
 
     /// Adds the observations of another observer to this one.
@@ -495,7 +499,7 @@ macro_rules! both {
     )*};
 }
 
-/// Two observers of one launch.
+/// A pair of observers of one launch.
 impl<A: Observer, B: Observer> Observer for (A, B) {
     const REQUESTS: Requests = A::REQUESTS.and(B::REQUESTS);
 

@@ -1,4 +1,4 @@
-//! Running kernels: the machine, its buffers, and launches.
+//! Running kernels: the simulator, its buffers, and launches.
 
 mod arg;
 mod available;

@@ -1,8 +1,8 @@
-//! The cost of one access of a warp: sectors of global and local memory, wavefronts of shared memory.
+//! The cost of an access of a warp: sectors of global and local memory, wavefronts of shared memory.
 //!
 //! NVIDIA documents the terms (sector, request, wavefront, bank) but not all of the rules. The rules here were fitted
-//! to Nsight Compute's counts on an H100 for 663 patterns of addresses and lanes, and reproduce each of them exactly.
-//! The patterns and counts are in the crate's fixture `ncu/patterns.txt`.
+//! to Nsight Compute's counts on an H100 for 663 patterns of addresses and lanes, and reproduce each count exactly. The
+//! patterns and counts are in the crate's fixture `ncu/patterns.txt`.
 
 mod wavefronts;
 
@@ -11,32 +11,32 @@ use crate::vectors::{Pattern, Steps, Vectors};
 pub use wavefronts::BankWord;
 pub(crate) use wavefronts::wavefronts;
 
-/// Bytes of a sector, the unit that global memory moves in.
+/// The size in bytes of a sector, the unit of transfers of global memory.
 pub const SECTOR: u64 = 32;
-/// Banks of shared memory, each a word of 4 bytes wide.
+/// The number of banks of shared memory, each 4 bytes wide.
 const BANKS: usize = 32;
-/// Bytes that shared memory moves in a wavefront.
+/// The number of bytes that a wavefront of shared memory transfers.
 const WAVEFRONT: u32 = 4 * BANKS as u32;
 
-/// A warp's load or store of global memory.
+/// The cost of a warp's load or store of global memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Global {
-    /// Sectors that it touches.
+    /// The number of distinct sectors.
     pub(crate) sectors: u64,
-    /// Bytes that it touches, those of several lanes once.
+    /// The number of distinct bytes.
     pub(crate) bytes: u64,
 }
 
-/// A warp's access of shared memory.
+/// The cost of a warp's access to shared memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Shared {
-    /// Passes through the banks.
+    /// The number of passes through the banks.
     pub(crate) wavefronts: u64,
-    /// Passes that it would take if no two words lay in one bank.
+    /// The number of passes without bank conflicts.
     pub(crate) ideal: u64,
 }
 
-/// Whether all lanes take part and their elements follow each other.
+/// Returns whether all lanes are active and access consecutive elements.
 #[inline(always)]
 fn consecutive(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> bool {
     let mut differs = 0;
@@ -46,11 +46,11 @@ fn consecutive(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> bool {
     mask == ALL && differs == 0
 }
 
-/// A load or store of `bytes` bytes by each lane of `mask`.
+/// Computes the cost of a load or store of `bytes` bytes by each lane of `mask`.
 #[inline(always)]
 pub(crate) fn global(vectors: impl Vectors, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
-    // An access is aligned to its size, so that two either touch the same bytes or none in common, and
-    // none of at most 32 bytes crosses a sector's border.
+    // Accesses are aligned to their size. So two of them access either the same bytes or disjoint bytes, and an access
+    // of at most 32 bytes does not cross a sector boundary.
     if mask == ALL
         && let Some((steps, lanes)) = ascent(vectors, addresses, SECTOR.trailing_zeros())
     {
@@ -62,16 +62,16 @@ pub(crate) fn global(vectors: impl Vectors, bytes: u32, mask: u32, addresses: &[
     scattered(bytes, mask, addresses)
 }
 
-/// The addresses of half a warp, of a known pattern.
+/// The addresses of half a warp with a known pattern.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Span {
-    /// The first address, and the last.
+    /// The first and the last address.
     ends: [u64; 2],
     elements: u64,
 }
 
 impl Span {
-    /// The spans of the two halves of a warp, the lower one first; one span, if both have the same addresses.
+    /// Returns the spans of the two halves of a warp, the lower first, or one span if both have the same addresses.
     #[inline(always)]
     fn of(patterns: [Pattern; 2], addresses: &[u64; LANES]) -> (Self, Option<Self>) {
         let span = |half: usize| match patterns[half] {
@@ -88,12 +88,12 @@ impl Span {
     }
 }
 
-/// Computes [`global`] for two halves of known patterns; `None` if it is not simple.
+/// Computes [`global`] for two halves with known patterns; `None` for the more complex cases.
 #[inline(always)]
 pub(crate) fn global_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LANES]) -> Option<Global> {
     let bytes = u64::from(bytes);
     let sector = |address: u64| address / SECTOR;
-    let sectors = |own: Span| sector(own.ends[1]) - sector(own.ends[0]) + 1;
+    let sectors = |span: Span| sector(span.ends[1]) - sector(span.ends[0]) + 1;
     match Span::of(patterns, addresses) {
         (span, None) => Some(Global { sectors: sectors(span), bytes: span.elements * bytes }),
         (low, Some(high)) if low.ends[1] < high.ends[0] => {
@@ -105,14 +105,14 @@ pub(crate) fn global_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LA
     }
 }
 
-/// Computes [`shared`] for two halves of known patterns; `None` if it is not simple.
+/// Computes [`shared`] for two halves with known patterns; `None` for the more complex cases.
 #[inline(always)]
 pub(crate) fn shared_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LANES]) -> Option<Shared> {
     const ONE: Shared = Shared { wavefronts: 1, ideal: 1 };
     let word = |address: u64| address / 4;
     match Span::of(patterns, addresses) {
         _ if bytes > 4 => None,
-        // At most 16 words in a row, or 32.
+        // Both halves access the same row of at most 16 words.
         (_, None) => Some(ONE),
         (one, Some(other)) => {
             let (least, most) = (one.ends[0].min(other.ends[0]), one.ends[1].max(other.ends[1]));
@@ -121,8 +121,8 @@ pub(crate) fn shared_of(patterns: [Pattern; 2], bytes: u32, addresses: &[u64; LA
     }
 }
 
-/// How the addresses of a full warp go on, if they ascend from lane to lane, and for which lanes: half of
-/// the warp, if the other half has the same addresses.
+/// Returns the steps between the addresses of a full warp if they ascend from lane to lane, and the lanes that count.
+/// These are half of the warp if the other half has the same addresses.
 #[inline(always)]
 fn ascent(vectors: impl Vectors, addresses: &[u64; LANES], shift: u32) -> Option<(Steps, u32)> {
     const LOWER: u32 = (1 << HALF) - 1;
@@ -155,15 +155,15 @@ fn scattered(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> Global {
         sectors[slot % SLOTS] = sector;
         elements[slot % SLOTS] |= 1 << (within / u64::from(bytes.max(1)));
     }
-    let elements: u32 = elements.iter().map(|own| own.count_ones()).sum();
+    let elements: u32 = elements.iter().map(|bits| bits.count_ones()).sum();
     Global {
         sectors: sectors.iter().filter(|sector| **sector != NONE).count() as u64,
         bytes: u64::from(elements) * u64::from(bytes),
     }
 }
 
-/// Distinct sectors and addresses, if the addresses ascend from lane to lane: each that differs from the one
-/// before is new then.
+/// Returns the number of distinct sectors and addresses if the addresses ascend from lane to lane. In that case, an
+/// address is new if it differs from the previous one.
 fn ascending(mask: u32, addresses: &[u64; LANES]) -> Option<(u64, u64)> {
     let mut before = *addresses.get(mask.trailing_zeros() as usize)?;
     let mut left = mask & (mask - 1);
@@ -180,8 +180,8 @@ fn ascending(mask: u32, addresses: &[u64; LANES]) -> Option<(u64, u64)> {
     (!descends).then_some((sectors, elements))
 }
 
-/// The sectors of an `atom` or `red` of global memory: lanes that change the same word need a pass each
-/// through its sector, others of that sector go along.
+/// Returns the number of sectors of an `atom` or `red` on global memory. Lanes that change the same word each need a
+/// separate pass through its sector; lanes with other words of the sector share these passes.
 pub(crate) fn atomic_sectors(mask: u32, addresses: &[u64; LANES]) -> u64 {
     let mut elements = Distinct::new();
     let mut uses = [0u64; LANES];
@@ -197,14 +197,14 @@ pub(crate) fn atomic_sectors(mask: u32, addresses: &[u64; LANES]) -> u64 {
     passes.iter().sum()
 }
 
-/// Requests and sectors of a load or store of local memory. Word w of the warp's 32 threads lies in 128
-/// consecutive bytes, and each word of a wider access is a request of its own.
+/// Returns the requests and sectors of a load or store of local memory. Word w of the warp's 32 threads occupies 128
+/// consecutive bytes, and each word of a wider access is a separate request.
 pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u64) {
     let words = u64::from(bytes.div_ceil(4));
     let first = addresses[mask.trailing_zeros() as usize % LANES] / 4;
     let same = lanes(mask).all(|lane| addresses[lane] / 4 == first);
     let sectors = if same {
-        // Eight lanes' words to a sector.
+        // A sector contains the words of eight lanes.
         (0..4).filter(|part| mask >> (part * 8) & 0xff != 0).count()
     } else {
         let mut sectors = Distinct::new();
@@ -213,17 +213,17 @@ pub(crate) fn local(bytes: u32, mask: u32, addresses: &[u64; LANES]) -> (u64, u6
         }
         sectors.count
     };
-    // The second word of every lane lies in the row behind its first, and so on.
+    // The second word of every lane is in the row after that of the first word, and so on.
     (words, sectors as u64 * words)
 }
 
-/// A load (`store` is false) or store of shared memory.
+/// Computes the cost of a load (`store` is false) or store of shared memory.
 ///
-/// A wavefront moves at most 128 bytes, one word from each bank; a word goes to all lanes that ask for it.
-/// So lanes go through in groups of 32, of 16 where each takes 8 bytes, of 8 where it takes 16. Of a load,
-/// two neighbouring groups go together if throughout the warp every active lane's neighbour, the one whose
-/// number differs in bit 0, or throughout the one that differs in bit 1, is inactive or has the same
-/// address. Groups of a store never go together.
+/// A wavefront transfers at most 128 bytes, one word from each bank; all lanes that request a word receive it. So lanes
+/// are served in groups of 32, in groups of 16 if each lane accesses 8 bytes, or in groups of 8 if each accesses 16
+/// bytes. For a load, two adjacent groups are served together under this condition: every active lane's neighbor across
+/// bit 0 of the lane number is inactive or has the same address, for the whole warp. The same neighbor relation across
+/// bit 1 also suffices. Groups of a store are never served together.
 #[inline(always)]
 pub(crate) fn shared(
     vectors: impl Vectors,
@@ -248,7 +248,7 @@ pub(crate) fn shared(
     shared_by_words(store, bytes, mask, addresses, banks)
 }
 
-/// The most lanes of `mask`, each of which has a word of its own, whose words lie in one bank.
+/// Returns the largest number of lanes of `mask` whose words are in one bank, where each lane has a separate word.
 fn most_in_a_bank(mask: u32, addresses: &[u64; LANES]) -> u64 {
     let mut counts = [0u8; BANKS];
     for lane in lanes(mask) {
@@ -268,23 +268,23 @@ fn shared_by_words(store: bool, bytes: u32, mask: u32, addresses: &[u64; LANES],
     if bytes <= 4 && within_a_row(mask, addresses) {
         return Shared { wavefronts: 1, ideal: 1 };
     }
-    let group = with_neighbours(store, group, mask, addresses);
+    let group = with_neighbors(store, group, mask, addresses);
     by_groups(group, mask, |part| banks.most_words(bytes, part, addresses))
 }
 
-/// How many lanes go through the banks at a time, each of which takes so many bytes.
+/// Returns the number of lanes that are served at a time if each lane accesses `bytes` bytes.
 fn lanes_of_a_wavefront(bytes: u32) -> usize {
     (WAVEFRONT / bytes.max(4)).clamp(1, LANES as u32) as usize
 }
 
-/// How many lanes do, where two neighbouring groups of a load may go together.
-fn with_neighbours(store: bool, group: usize, mask: u32, addresses: &[u64; LANES]) -> usize {
+/// Returns the number of lanes that are served at a time if two adjacent groups of a load may be served together.
+fn with_neighbors(store: bool, group: usize, mask: u32, addresses: &[u64; LANES]) -> usize {
     let together = !store && group < LANES && (paired(1, mask, addresses) || paired(2, mask, addresses));
     if together { group * 2 } else { group }
 }
 
-/// The wavefronts of an access whose lanes go through the banks in groups of so many, each of which takes
-/// `wavefronts`.
+/// Returns the cost of an access whose lanes are served in groups of `group` lanes. `wavefronts` returns the wavefronts
+/// of a group.
 fn by_groups(group: usize, mask: u32, mut wavefronts: impl FnMut(u32) -> u64) -> Shared {
     let mut all = Shared { wavefronts: 0, ideal: 0 };
     for part in groups(group, mask) {
@@ -294,14 +294,14 @@ fn by_groups(group: usize, mask: u32, mut wavefronts: impl FnMut(u32) -> u64) ->
     all
 }
 
-/// The lanes of a mask in groups of so many, without those that are empty.
+/// Returns the lanes of a mask in groups of `group` lanes, without empty groups.
 fn groups(group: usize, mask: u32) -> impl Iterator<Item = u32> {
     let starts = (0..LANES).step_by(group);
     let parts = starts.map(move |start| mask & ((1u64 << (start + group)) - (1u64 << start)) as u32);
     parts.filter(|part| *part != 0)
 }
 
-/// Whether all words lie in a window of 32, where no two share a bank.
+/// Returns whether all words are in a window of 32 words, where no two share a bank.
 fn within_a_row(mask: u32, addresses: &[u64; LANES]) -> bool {
     let (mut least, mut most) = (u64::MAX, 0);
     let mut left = mask;
@@ -314,7 +314,7 @@ fn within_a_row(mask: u32, addresses: &[u64; LANES]) -> bool {
     most.saturating_sub(least) < BANKS as u64
 }
 
-/// Whether each active lane's neighbour across `bit` is inactive or has the same address.
+/// Returns whether each active lane's neighbor across `bit` is inactive or has the same address.
 fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
     lanes(mask).all(|lane| {
         let other = lane ^ bit;
@@ -322,9 +322,9 @@ fn paired(bit: usize, mask: u32, addresses: &[u64; LANES]) -> bool {
     })
 }
 
-/// An `atom` or `red` of shared memory: each bank serves one lane in a wavefront, also where several
-/// change the same word. If the atomic only `counts`, each bank serves one word in a wavefront, for all lanes that
-/// add to it.
+/// Computes the cost of an `atom` or `red` on shared memory: each bank serves one lane per wavefront, even if several
+/// lanes change the same word. If the atomic only `counts`, each bank serves one word per wavefront, for all lanes that
+/// add to the word.
 pub(crate) fn shared_atomic(
     counts: bool,
     bytes: u32,
@@ -338,10 +338,10 @@ pub(crate) fn shared_atomic(
     })
 }
 
-/// Room to sort a group's words by bank.
+/// A buffer for sorting a group's words by bank.
 #[derive(Debug, Clone)]
 pub struct Banks {
-    /// For each bank, the words that were asked of it; how many of them are valid is kept apart.
+    /// The requested words of each bank. The number of valid words is stored elsewhere.
     words: Box<[[u64; LANES]; BANKS]>,
 }
 
@@ -352,7 +352,7 @@ impl Default for Banks {
 }
 
 impl Banks {
-    /// The most distinct words that lie in one bank.
+    /// Returns the largest number of distinct words in one bank.
     fn most_words(&mut self, bytes: u32, mask: u32, addresses: &[u64; LANES]) -> u64 {
         let simple = if bytes <= 4 { most_in_64_rows(mask, addresses) } else { None };
         simple.unwrap_or_else(|| self.most_words_anywhere(bytes, mask, addresses))
@@ -366,7 +366,7 @@ impl Banks {
                 let bank = word as usize % BANKS;
                 let known = &mut self.words[bank];
                 let count = counts[bank];
-                // A lane has at most one word in a bank, and so a bank at most 32.
+                // A lane has at most one word in a bank, so a bank has at most 32 words.
                 if count < LANES && !known[..count].contains(&word) {
                     known[count] = word;
                     counts[bank] = count + 1;
@@ -377,7 +377,7 @@ impl Banks {
     }
 }
 
-/// Computes [`Banks::most_words`] of words of up to 4 bytes that lie in 64 rows, each a word of every bank.
+/// Computes [`Banks::most_words`] for words of up to 4 bytes in 64 rows. A row contains one word of every bank.
 fn most_in_64_rows(mask: u32, addresses: &[u64; LANES]) -> Option<u64> {
     const ROW: u64 = WAVEFRONT as u64;
     let least = lanes(mask).map(|lane| addresses[lane]).min()? / ROW;
@@ -403,10 +403,10 @@ impl Distinct {
         Self { values: [0; LANES], count: 0 }
     }
 
-    /// The index of a number, which is added if it is new.
+    /// Returns the index of a number, and adds the number if it is new.
     #[inline]
     fn insert(&mut self, value: u64) -> usize {
-        // Neighbouring lanes are the likeliest to agree.
+        // Adjacent lanes are the most likely to have the same number.
         let known = self.values[..self.count].iter().rposition(|known| *known == value);
         known.unwrap_or_else(|| {
             self.values[self.count] = value;

@@ -53,7 +53,7 @@ fn barriers_that_cannot_be() {
     let (here, elsewhere) = (0x1f, 0xffff_ffe0);
     assert_eq!(kind, FaultKind::DivergentBarrier { here, elsewhere });
     for words in [
-        "reached by some threads of a warp only (5 lanes are there, 27 are not)",
+        "reached by only some threads of a warp (5 lanes are there, 27 are not)",
         "kernel `k`, block (0, 0, 0), thread (0, 0, 0)",
         "bar.sync 0;",
     ] {

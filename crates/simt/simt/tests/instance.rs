@@ -114,8 +114,8 @@ fn misuse_is_told_with_what_to_do() {
         assert_eq!(
             text(error),
             format!(
-                "variable `pad` has 12 bytes, which are no whole number of elements of {bytes}; take u8 or the type \
-                 that the kernel has"
+                "variable `pad` has 12 bytes, which is not a multiple of the element size of {bytes}; use u8 or the \
+                 kernel's type"
             )
         );
     }

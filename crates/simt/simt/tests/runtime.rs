@@ -152,9 +152,9 @@ fn calls_of_addresses() {
     assert_eq!(words.unwrap()[0], 8);
     for (address, what) in [
         ("wide", "that of function `wide`, which has other parameters or results"),
-        ("0", "where no function is"),
-        ("word", "where no function is"),
-        ("5000000000", "where no function is"),
+        ("0", "at which there is no function"),
+        ("word", "at which there is no function"),
+        ("5000000000", "at which there is no function"),
     ] {
         let text = fault(&call(address, "one")).to_string();
         assert!(text.starts_with("call of the address 0x") && text.contains(what), "{text}");

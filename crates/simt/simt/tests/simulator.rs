@@ -23,7 +23,7 @@ fn more_bytes_than_can_be_counted() {
     assert_eq!(error, MemoryError::TooLarge { len, element_bytes });
     assert_eq!(
         error.to_string(),
-        "18446744073709551615 elements of 8 bytes are more bytes than 64 bits can count; ask for fewer"
+        "the size of 18446744073709551615 elements of 8 bytes does not fit into 64 bits; request fewer elements"
     );
 }
 
@@ -36,8 +36,8 @@ fn more_than_the_limit() {
     assert_eq!(error, MemoryError::Limit { bytes, used, limit });
     assert_eq!(
         error.to_string(),
-        "12 bytes of device memory asked for, and 990 of the 1000 that this machine may have \
-         (Config::max_memory_bytes) are in use; ask for less, free buffers or raise the limit"
+        "requested 12 bytes of device memory, but 990 of the 1000 bytes that the device may have \
+         (Config::max_memory_bytes) are in use; request less, free buffers or raise the limit"
     );
     assert!(simulator.upload(&[0u32; 3]).is_err());
     assert!(simulator.zeroed::<u8>(10).is_ok());
@@ -56,7 +56,7 @@ fn more_than_there_are_addresses() {
             matches!(error, MemoryError::Addresses { bytes, left } if bytes == len as u64 && left < bytes),
             "{error}"
         );
-        assert!(error.to_string().contains("make a new machine"), "{error}");
+        assert!(error.to_string().contains("create a new simulator"), "{error}");
     }
     assert!(simulator.zeroed::<u8>(1).is_ok());
 }
@@ -125,7 +125,7 @@ fn another_machines_buffers() {
     assert_eq!(other.read(buffer), Err(foreign.clone()));
     assert_eq!(other.write(buffer, &[3]), Err(foreign.clone()));
     assert_eq!(other.free(buffer), Err(foreign.clone()));
-    assert!(foreign.to_string().contains("another machine's"));
+    assert!(foreign.to_string().contains("another simulator"));
     assert_eq!(other.read(alike).unwrap(), [2]);
 }
 

@@ -260,7 +260,7 @@ fn mbarriers() {
     found(
         &once("mbarrier.arrive.shared.b64 _, [bar], 2; // two\n"),
         32,
-        "2 arrivals, when its phase waits for 1 more of 1",
+        "2 arrivals, but its phase waits for 1 more of 1",
         "// two",
         None,
     );

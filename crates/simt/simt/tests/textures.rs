@@ -219,7 +219,7 @@ fn what_does_not_fit_is_a_fault() {
         (
             0,
             &flat,
-            "0x0 is the handle of no texture in kernel `k`, block (0, 0, 0), thread (0, 0, 0), PTX line 14: tex.2d",
+            "0x0 is not the handle of a texture in kernel `k`, block (0, 0, 0), thread (0, 0, 0), PTX line 14: tex.2d",
         ),
         (surface, &flat, "is not one of a texture"),
         (texture, &load, "is not one of a surface"),

@@ -1,4 +1,4 @@
-// A matrix product, one element a thread, for comparing interpreters.
+// A matrix product, one element per thread, for comparing interpreters.
 // nvcc -ptx -arch=sm_75 matmul.cu
 extern "C" __global__ void matmul(const float *a, const float *b, float *c, unsigned int n) {
     unsigned int row = blockIdx.y * blockDim.y + threadIdx.y;

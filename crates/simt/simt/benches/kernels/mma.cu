@@ -1,4 +1,4 @@
-// A warp computes a tile of 16 by 8: each lane loads its own elements of the fragments.
+// A warp computes a tile of 16 by 8: each lane loads its elements of the fragments.
 extern "C" __global__ void mma_gemm(const float *a, const float *b, float *c, unsigned n) {
     unsigned group = threadIdx.x / 4, member = threadIdx.x % 4;
     unsigned row = blockIdx.y * 16 + group, column = blockIdx.x * 8;

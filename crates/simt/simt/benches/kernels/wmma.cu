@@ -2,7 +2,7 @@
 
 using namespace nvcuda::wmma;
 
-// A warp computes a tile of 16 by 16 with the fragments of C++.
+// A warp computes a tile of 16 by 16 with the fragments of C++ (`wmma`).
 extern "C" __global__ void wmma_gemm(const float *a, const float *b, float *c, unsigned n) {
     unsigned row = blockIdx.y * 16, column = blockIdx.x * 16;
     fragment<accumulator, 16, 16, 8, float> sum;

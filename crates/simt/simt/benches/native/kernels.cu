@@ -1,5 +1,4 @@
-// Ordinary kernels, as people write them, for the comparison with native loops. Compiled with
-// `nvcc -ptx -arch=compute_80 kernels.cu`.
+// Ordinary kernels for the comparison with native loops. Compiled with `nvcc -ptx -arch=compute_80 kernels.cu`.
 #include <cuda_fp16.h>
 
 extern "C" {
@@ -115,7 +114,7 @@ __global__ void stencil(const float *in, float *out, unsigned n) {
     out[at] = 0.2f * (in[at] + in[at - 1] + in[at + 1] + in[at - n] + in[at + n]);
 }
 
-// A warp for each row.
+// One warp per row.
 __global__ void softmax(const float *in, float *out, unsigned n) {
     unsigned row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (row >= n) return;
@@ -128,7 +127,7 @@ __global__ void softmax(const float *in, float *out, unsigned n) {
     for (unsigned i = lane; i < n; i += 32) out[row * n + i] = __expf(from[i] - most) / sum;
 }
 
-// A warp for each row.
+// One warp per row.
 __global__ void rmsnorm(const float *in, float *out, unsigned n) {
     unsigned row = (blockIdx.x * blockDim.x + threadIdx.x) / 32, lane = threadIdx.x % 32;
     if (row >= n) return;
@@ -140,7 +139,7 @@ __global__ void rmsnorm(const float *in, float *out, unsigned n) {
     for (unsigned i = lane; i < n; i += 32) out[row * n + i] = from[i] * factor;
 }
 
-// Queries, keys and values of 32 elements each, one thread for each query, with the softmax computed in one pass.
+// Queries, keys and values of 32 elements each, one thread per query, with the softmax computed in one pass.
 __global__ void attention(const float *in, float *out, unsigned n) {
     __shared__ float keys[64][32], values[64][32];
     unsigned query = blockIdx.x * 64 + threadIdx.x;
@@ -168,7 +167,7 @@ __global__ void attention(const float *in, float *out, unsigned n) {
     for (int d = 0; d < 32; d++) out[query * 32 + d] = sums[d] / weights;
 }
 
-// A matrix product by tensor cores: a warp for a tile of 16 by 8.
+// A matrix product on tensor cores: one warp per tile of 16 by 8.
 __global__ void tensor_matmul(const float *in, float *out, unsigned n) {
     const float *a = in, *b = in + n * n;
     unsigned group = threadIdx.x / 4, member = threadIdx.x % 4, row = blockIdx.y * 16 + group, column = blockIdx.x * 8;

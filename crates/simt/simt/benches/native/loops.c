@@ -1,4 +1,5 @@
-// The kernels of kernels.cu as native loops: `cc -O3 -march=native -fopenmp -ffast-math` makes vectors and threads of them.
+// The kernels of kernels.cu as native loops: `cc -O3 -march=native -fopenmp -ffast-math` vectorizes and parallelizes
+// them.
 #include <math.h>
 #include <stdint.h>
 #include <string.h>

@@ -1,8 +1,8 @@
-//! Writes docs/ptx-support.md: for each instruction of the PTX ISA, the forms that are run.
+//! Writes docs/ptx-support.md: the supported forms of each instruction of the PTX ISA.
 //!
 //! `cargo run -p simt-tests --example ptx_support > docs/ptx-support.md`
 //!
-//! Nothing is decided here: samples of each form go through the decoder.
+//! The decoder decides which forms are supported, by decoding samples of each form.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -14,14 +14,14 @@ use simt_isa::{Row, Slot, rows, sets};
 const ISA: &str = include_str!("isa.txt");
 const DECLARATIONS: &str = ".reg .pred %p<2>; .reg .b8 %c<2>; .reg .b16 %h<2>; .reg .b32 %r<2>; .reg .b64 %rd<2>; \
      .reg .b128 %q<2>; .param .align 16 .b8 param[128];";
-/// Behind the last instruction of a sample.
+/// The label after the last instruction of a sample.
 const LABEL: &str = " DONE:";
-/// Samples that are decoded at once.
+/// The number of samples that are decoded at once.
 const AT_ONCE: usize = 400;
-/// Targets that have instructions which those before do not have.
+/// Targets that have instructions which earlier targets do not have.
 const TARGETS: [&str; 3] = ["sm_90", "sm_90a", "sm_100"];
 
-/// A section of the ISA: its title, the kind of types it is about, and its instructions.
+/// A section of the ISA: its title, the kind of types that it covers, and its instructions.
 struct Section {
     title: &'static str,
     kind: &'static str,
@@ -39,7 +39,7 @@ fn sections() -> Vec<Section> {
 }
 
 impl Section {
-    /// Whether it is about an instruction, by its types.
+    /// Returns whether the section covers an instruction, by its types.
     fn has(&self, words: &[&str]) -> bool {
         let types = words.iter().filter(|word| ptx::opcode::type_bytes(word).is_some() || ptx::opcode::is_float(word));
         let types: Vec<&str> = types.copied().collect();
@@ -54,21 +54,21 @@ impl Section {
         self.kind.is_empty() || self.kind == of || (self.kind == "half" && is_mixed)
     }
 
-    /// The most specific of its instructions that these words are, and how many words it has.
+    /// Returns the most specific instruction of the section that matches these words, and its number of words.
     fn instruction(&self, words: &[&str]) -> Option<(usize, &'static str)> {
         let place = |part| words.iter().position(|word| word.split("::").next() == Some(part));
         let names = self.instructions.iter().filter(|_| self.has(words));
         let found = names.filter_map(|name| {
             let places: Option<Vec<usize>> = name.split('.').map(place).collect();
             let places = places.filter(|places| places[0] == 0)?;
-            // Of `mbarrier.arrive` and `mbarrier.expect_tx` that whose words come first.
+            // Between `mbarrier.arrive` and `mbarrier.expect_tx`, the instruction whose words come first wins.
             Some((places.len(), Reverse(places), *name))
         });
         found.max().map(|(count, _, name)| (count, name))
     }
 }
 
-/// The sections that are about an instruction with these words, and its name in each.
+/// Returns the sections that cover an instruction with these words, and its name in each.
 fn places(sections: &[Section], words: &[&str]) -> Vec<Place> {
     let found = sections.iter().enumerate();
     let found: Vec<_> = found.filter_map(|(at, section)| Some((at, section.instruction(words)?))).collect();
@@ -77,16 +77,16 @@ fn places(sections: &[Section], words: &[&str]) -> Vec<Place> {
     best.map(|(section, (_, name))| (section, name)).collect()
 }
 
-/// A form in one section: for each slot the words with which it is run, and without which it may be.
+/// A form in one section: the supported words of each slot, where an absent word is also a choice.
 type Running = Vec<BTreeSet<usize>>;
 
-/// A section by its number, and an instruction.
+/// The number of a section, and an instruction.
 type Place = (usize, &'static str);
 
-/// For each instruction: a row's forms by the number of the target that has them. Of one that no target has there is none.
+/// The forms of a row for each instruction, by the number of the oldest target. Forms without a target are absent.
 type Found = HashMap<Place, BTreeMap<usize, Running>>;
 
-/// The number of the first target that has a sample, for each of those that any has.
+/// Returns for each sample the number of the first target that supports it, if any does.
 fn oldest_targets(samples: &[String]) -> Vec<Option<usize>> {
     let mut targets = vec![None; samples.len()];
     let of_any = are_run_for(&TARGETS.join(", "), DECLARATIONS, samples);
@@ -103,15 +103,15 @@ fn oldest_targets(samples: &[String]) -> Vec<Option<usize>> {
 
 fn explore(row: &Row, sections: &[Section]) -> Found {
     let mut found = Found::new();
-    // All sections, so that their numbers stay, but with the row's own instructions only: most are of other names.
-    let is_own = |name: &&str| name.split('.').next() == Some(row.name);
-    let own = |section: &Section| Section {
-        instructions: section.instructions.iter().copied().filter(is_own).collect(),
+    // All sections are kept so that their numbers stay the same, but only with instructions that have the row's name.
+    let has_row_name = |name: &&str| name.split('.').next() == Some(row.name);
+    let with_names_of_row = |section: &Section| Section {
+        instructions: section.instructions.iter().copied().filter(has_row_name).collect(),
         ..*section
     };
-    let sections: Vec<_> = sections.iter().map(own).collect();
+    let sections: Vec<_> = sections.iter().map(with_names_of_row).collect();
     let count = row.opcodes();
-    // In an order that meets each word early: those whose words are all known to be run need no decoding.
+    // This order reaches each word early. Forms whose words are all known to be supported need no decoding.
     let stride = [7919, 104_729, 1_299_709].into_iter().find(|prime| !count.is_multiple_of(*prime)).unwrap_or(1);
     let numbers = (0..count).map(|at| at * stride % count);
     let mut waiting = Vec::new();
@@ -122,7 +122,7 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
             let known = found.entry(place).or_default();
             let choice = row.choices(number);
             let is_known = |running: &Running| {
-                choice.iter().zip(running).all(|(own, known): (_, &BTreeSet<_>)| known.contains(own))
+                choice.iter().zip(running).all(|(slot, known): (_, &BTreeSet<_>)| known.contains(slot))
             };
             if !known.values().any(is_known) {
                 waiting.push((place, choice, modifiers.clone()));
@@ -130,7 +130,7 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
         }
         if waiting.len() >= AT_ONCE || at + 1 == count {
             let samples = |all_operands| -> Vec<String> {
-                waiting.iter().map(|own| sample(row, &own.2, all_operands) + LABEL).collect()
+                waiting.iter().map(|entry| sample(row, &entry.2, all_operands) + LABEL).collect()
             };
             let mut targets = oldest_targets(&samples(false));
             if row.least() < row.operands.len() {
@@ -141,8 +141,8 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
                 let Some(target) = target else { continue };
                 let known = found.entry(place).or_default().entry(target).or_default();
                 known.resize(choice.len(), BTreeSet::new());
-                for (known, own) in known.iter_mut().zip(choice) {
-                    known.insert(own);
+                for (known, chosen) in known.iter_mut().zip(choice) {
+                    known.insert(chosen);
                 }
             }
         }
@@ -150,13 +150,13 @@ fn explore(row: &Row, sections: &[Section]) -> Found {
     found
 }
 
-/// The sets of words that the document names instead of writing them out.
+/// The sets of words that the document names instead of listing.
 static SETS: LazyLock<BTreeMap<&str, Vec<&str>>> = LazyLock::new(|| {
     let is_long = |(_, words): &(&str, Vec<&str>)| words.len() > 4 && !words[0].starts_with("m64n");
     sets().clone().into_iter().filter(is_long).collect()
 });
 
-/// The words with `/` between them, or the name of the set that they are; `.m64n8k16`, `.m64n16k16` and so on as
+/// Joins the words with `/`, or returns the name of their set. `.m64n8k16`, `.m64n16k16` and so on become
 /// `.m64n8k16/.m64n16k16/…/.m64n256k16`.
 fn joined(words: &[&str]) -> String {
     if let Some((name, _)) = SETS.iter().find(|(_, set)| *set == words) {
@@ -168,7 +168,7 @@ fn joined(words: &[&str]) -> String {
         let numbers = numbers.as_ref()?;
         Some(numbers.get(at)? - numbers.get(at.checked_sub(1)?)?)
     };
-    // Those between two like steps are left out.
+    // Words between two equal steps are omitted.
     let is_between = |at: usize| at > 1 && is_step(at).is_some() && is_step(at) == is_step(at + 1);
     let mut parts: Vec<String> = Vec::new();
     for (at, word) in words.iter().enumerate() {
@@ -181,7 +181,7 @@ fn joined(words: &[&str]) -> String {
     parts.join("/")
 }
 
-/// The form with these words: `add[.rn/.rz].f32`.
+/// Returns the form with these words: `add[.rn/.rz].f32`.
 fn written(row: &Row, running: &Running) -> String {
     let mut text = row.name.to_owned();
     for (slot, running) in row.slots.iter().map(Slot::choices).zip(running) {
@@ -196,7 +196,7 @@ fn written(row: &Row, running: &Running) -> String {
     text
 }
 
-/// What is run and what is refused: for each instruction the forms, and the rows of those that are refused.
+/// The supported and the refused forms of each instruction, and the rows that are completely refused.
 #[derive(Default)]
 struct Support {
     sections: Vec<Section>,
@@ -221,7 +221,7 @@ fn support() -> Support {
                     list.push(text);
                 }
             }
-            // Another section may be about the types of a form that is run.
+            // Another section may cover the types of a supported form.
             if !is_run {
                 let every = row.slots.iter().map(|slot| (0..slot.choices().len()).collect()).collect();
                 all.refused.entry(place).or_default().push(format!("`{}`", written(&row, &every)));
@@ -251,7 +251,7 @@ fn document(all: &Support) -> String {
         text += &format!("\n## {}\n\n| Instruction | Runs | Refused |\n|---|---|---|\n", section.title);
         for name in &section.instructions {
             let cell = |list: &HashMap<Place, Vec<String>>| {
-                list.get(&(number, *name)).map_or(String::new(), |own| own.join("<br>"))
+                list.get(&(number, *name)).map_or(String::new(), |forms| forms.join("<br>"))
             };
             let (runs, mut not) = (cell(&all.forms), cell(&all.refused));
             if runs.is_empty() && not.is_empty() {

@@ -5,18 +5,18 @@ use std::path::Path;
 use super::*;
 
 #[test]
-fn the_document_is_what_the_decoder_says() {
+fn the_document_matches_the_decoder() {
     let written = include_str!("../../../../../docs/ptx-support.md");
     let all = support();
     let now = document(&all);
     let differs = now.lines().zip(written.lines()).find(|(now, then)| now != then);
     let how = "cargo run -p simt-tests --example ptx_support > docs/ptx-support.md";
-    assert!(now == written, "{differs:?}: write it again with `{how}`");
-    the_corpus_is_of_forms_that_are_run(&all);
+    assert!(now == written, "{differs:?}: update it with `{how}`");
+    the_corpus_uses_supported_forms(&all);
 }
 
-/// No instruction of the programs whose results were recorded on a GPU stands as refused.
-fn the_corpus_is_of_forms_that_are_run(all: &Support) {
+/// Checks that no instruction of the programs whose results were recorded on a GPU is listed as refused.
+fn the_corpus_uses_supported_forms(all: &Support) {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("programs");
     let files = std::fs::read_dir(folder).unwrap().map(|file| file.unwrap().path());
     let files: Vec<_> = files.filter(|path| path.extension().is_some_and(|end| end == "ptx")).collect();
@@ -37,13 +37,13 @@ fn the_corpus_is_of_forms_that_are_run(all: &Support) {
                     && row.operands.len() == instruction.operands.len()
             };
             let refused = all.refused_rows.iter().find(is_of);
-            assert!(refused.is_none(), "{path:?}: {} stands as refused", instruction.opcode);
+            assert!(refused.is_none(), "{path:?}: {} is listed as refused", instruction.opcode);
         }
     }
 }
 
 #[test]
-fn every_form_is_of_an_instruction_in_the_list() {
+fn every_form_belongs_to_a_listed_instruction() {
     let sections = sections();
     for row in rows() {
         let all = 0..row.opcodes().min(50);

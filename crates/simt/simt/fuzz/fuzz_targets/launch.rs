@@ -1,5 +1,5 @@
-//! Programs made of the instructions that the machine has, with any operands, launched with a small
-//! budget. Bytes that begin with `.` are taken as PTX themselves.
+//! Fuzzes launches of programs made of supported instructions with arbitrary operands, with a small instruction budget.
+//! Input that starts with `.` is used as PTX text.
 #![no_main]
 
 #[path = "../program.rs"]
@@ -12,7 +12,7 @@ use program::program;
 use simt::{Arg, Config, Launch, Module, Simulator};
 
 thread_local! {
-    static MACHINE: RefCell<Simulator> = RefCell::new(
+    static SIMULATOR: RefCell<Simulator> = RefCell::new(
         Simulator::new(Config {
             threads: 1,
             max_instructions: 20_000,
@@ -30,8 +30,8 @@ fuzz_target!(|data: &[u8]| {
         Some(_) => program(data),
     };
     let Ok(module) = Module::from_ptx(text) else { return };
-    MACHINE.with_borrow_mut(|simulator| {
-        let buffers = [64, 1024].map(|len| simulator.zeroed::<u32>(len).expect("all others are free"));
+    SIMULATOR.with_borrow_mut(|simulator| {
+        let buffers = [64, 1024].map(|len| simulator.zeroed::<u32>(len).expect("all other buffers are freed"));
         if let Ok(instance) = simulator.load(&module) {
             for name in module.kernels() {
                 let Ok(kernel) = instance.function(name) else { continue };

@@ -1,4 +1,4 @@
-//! Any text: parsed and lowered, or refused with a place in it.
+//! Fuzzes parsing and lowering of arbitrary text, which may be rejected.
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;

@@ -1,4 +1,4 @@
-//! The metrics by name, with what each counts and how it is computed from the sums.
+//! The metrics by name, with a description of each and its computation from the sums.
 
 use crate::observe::AccessKind::{AsyncCopy, Atomic, Load, Reduction, Store};
 
@@ -12,15 +12,15 @@ use simt_isa::Class;
 pub enum Value {
     /// A count.
     Count(u64),
-    /// A quotient of counts; `None` where nothing was counted to divide by.
+    /// A quotient of counts; `None` if the divisor is zero.
     Ratio(Option<f64>),
 }
 
 impl Value {
-    /// The value as a number, if there is one.
+    /// Returns the value as a number, if there is one.
     pub fn number(self) -> Option<f64> {
         match self {
-            // Exact up to 2^53, beyond any launch that ends.
+            // Exact up to 2^53, which exceeds the counts of any launch that ends.
             Self::Count(count) => Some(count as f64),
             Self::Ratio(ratio) => ratio,
         }
@@ -30,11 +30,11 @@ impl Value {
 /// The definition of a metric.
 #[derive(Debug, Clone, Copy)]
 pub struct Definition {
-    /// Its name: Nsight Compute's where it means the same.
+    /// The name: Nsight Compute's name if the metric has the same meaning.
     pub name: &'static str,
-    /// Its unit, in the plural: `requests`, `%`.
+    /// The unit, in the plural: `requests`, `%`.
     pub unit: &'static str,
-    /// One line that says what the metric counts.
+    /// A one-line description.
     pub text: &'static str,
     value: fn(&Totals) -> Value,
 }
@@ -52,9 +52,9 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit: see [`Definition::unit`].
     pub unit: &'static str,
-    /// The explanation: see [`Definition::text`].
+    /// The description: see [`Definition::text`].
     pub text: &'static str,
-    /// The value that was counted.
+    /// The value.
     pub value: Value,
 }
 
@@ -87,16 +87,16 @@ metrics! {
         t => Value::Count(t.events.warps);
 
     "ptx_inst_executed.sum", "instructions",
-        "PTX instructions, each counted once for a warp that executes it, also where its guard holds back all threads",
+        "PTX instructions, counted once per warp that executes them, even if the guard disables all threads",
         t => Value::Count(t.warp_instructions);
     "ptx_thread_inst_executed.sum", "instructions",
-        "PTX instructions, each counted once for a thread that executes it, also where its guard holds the thread back",
+        "PTX instructions, counted once per thread that executes them, even if the guard disables the thread",
         t => Value::Count(t.thread_instructions);
     "ptx_inst_executed_per_warp.ratio", "instructions/warp",
         "ptx_inst_executed.sum divided by smsp__warps_launched.sum",
         t => ratio(t.warp_instructions, t.events.warps);
     "ptx_thread_inst_executed_per_inst_executed.ratio", "threads/instruction",
-        "threads that take part in an instruction of a warp, on average, of 32",
+        "average number of active threads in an instruction of a warp, out of 32",
         t => ratio(t.thread_instructions, t.warp_instructions);
 
     "ptx_inst_executed_integer.sum", "instructions",
@@ -112,7 +112,7 @@ metrics! {
         "of these: comparison and selection (9.7.6)",
         t => Value::Count(t.class(Class::Compare));
     "ptx_inst_executed_convert.sum", "instructions",
-        "of these: mov, cvt, cvta, isspacep and others that bring a value into another register or form",
+        "of these: mov, cvt, cvta, isspacep and others that move or convert a value",
         t => Value::Count(t.class(Class::Convert));
     "ptx_inst_executed_memory_global.sum", "instructions",
         "of these: ld, st, atom, red with .global, and cp.async",
@@ -139,107 +139,107 @@ metrics! {
         "of these: branches, calls, ret, exit, trap",
         t => Value::Count(t.class(Class::Control));
     "ptx_inst_executed_barrier.sum", "instructions",
-        "of these: bar and barrier, also where the guard holds back all threads",
+        "of these: bar and barrier, even if the guard disables all threads",
         t => Value::Count(t.class(Class::Barrier));
     "ptx_inst_executed_warp.sum", "instructions",
         "of these: shfl, vote, match, redux, activemask, elect, bar.warp.sync",
         t => Value::Count(t.class(Class::Warp));
     "ptx_inst_executed_other.sum", "instructions",
-        "of these: what does nothing here (prefetch, nanosleep, pmevent)",
+        "of these: instructions without effect in the simulator (prefetch, nanosleep, pmevent)",
         t => Value::Count(t.class(Class::Hint));
 
     "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum", "requests",
-        "loads of global memory by a warp, cp.async among them; one whatever its width",
+        "loads of global memory by a warp, including cp.async; one request for any width",
         t => Value::Count(t.global(Load).requests + t.global(AsyncCopy).requests);
     "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum", "sectors",
-        "distinct sectors of 32 bytes that those requests touch, each counted once a request",
+        "distinct 32-byte sectors that these requests access, counted once per request",
         t => Value::Count(t.global(Load).sectors + t.global(AsyncCopy).sectors);
     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio", "sectors/request",
-        "the two divided",
+        "sectors divided by requests",
         t => ratio(
             t.global(Load).sectors + t.global(AsyncCopy).sectors,
             t.global(Load).requests + t.global(AsyncCopy).requests,
         );
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_ld.pct", "%",
-        "bytes of those sectors that a thread asks for, cp.async left out; what several ask for counts once",
+        "share of the bytes in these sectors that threads request, without cp.async; bytes requested by several threads count once",
         t => percent(t.global(Load).bytes, t.global(Load).sectors * SECTOR);
     "l1tex__t_requests_pipe_lsu_mem_global_op_st.sum", "requests",
-        "stores to global memory by a warp; one whatever its width",
+        "stores to global memory by a warp; one request for any width",
         t => Value::Count(t.global(Store).requests);
     "l1tex__t_sectors_pipe_lsu_mem_global_op_st.sum", "sectors",
-        "distinct sectors of 32 bytes that those requests touch, each counted once a request",
+        "distinct 32-byte sectors that these requests access, counted once per request",
         t => Value::Count(t.global(Store).sectors);
     "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_st.ratio", "sectors/request",
-        "the two divided",
+        "sectors divided by requests",
         t => ratio(t.global(Store).sectors, t.global(Store).requests);
     "smsp__sass_average_data_bytes_per_sector_mem_global_op_st.pct", "%",
-        "bytes of those sectors that a thread writes; what several write counts once",
+        "share of the bytes in these sectors that threads write; bytes written by several threads count once",
         t => percent(t.global(Store).bytes, t.global(Store).sectors * SECTOR);
     "smsp__sass_l1tex_t_requests_pipe_lsu_mem_global_op_ldgsts.sum", "requests",
-        "cp.async by a warp",
+        "cp.async instructions of a warp",
         t => Value::Count(t.global(AsyncCopy).requests);
     "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum", "sectors",
-        "distinct sectors that those read",
+        "distinct sectors that these instructions read",
         t => Value::Count(t.global(AsyncCopy).sectors);
     "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum", "requests",
         "atomics on global memory that return a value (atom), by a warp",
         t => Value::Count(t.global(Atomic).requests);
     "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum", "sectors",
-        "sectors that those change, each once for every thread on its most wanted word",
+        "sectors that these atomics change; each counts once per thread on its most contended word",
         t => Value::Count(t.global(Atomic).sectors);
     "l1tex__t_requests_pipe_lsu_mem_global_op_red.sum", "requests",
-        "atomics on global memory that return none (red), by a warp",
+        "atomics on global memory without a return value (red), by a warp",
         t => Value::Count(t.global(Reduction).requests);
     "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum", "sectors",
-        "sectors that those change, each once for every thread on its most wanted word",
+        "sectors that these atomics change; each counts once per thread on its most contended word",
         t => Value::Count(t.global(Reduction).sectors);
 
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "wavefronts",
-        "passes through the 32 banks of shared memory that loads take; a word that several threads want counts once",
+        "passes through the 32 banks of shared memory for loads; a word that several threads read counts once",
         t => Value::Count(t.shared(Load).wavefronts);
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum", "wavefronts",
-        "those of them that different words in one bank cost",
+        "of these: extra passes because of different words in one bank",
         t => Value::Count(t.shared(Load).wavefronts - t.shared(Load).ideal);
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_ld.sum", "wavefronts",
-        "passes through the banks that loads take, those of ldmatrix left out",
+        "passes through the banks for loads, without ldmatrix",
         t => Value::Count(t.shared(Load).wavefronts - t.shared(Load).of_matrices);
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "wavefronts",
-        "passes through the banks that stores take",
+        "passes through the banks for stores",
         t => Value::Count(t.shared(Store).wavefronts);
     "l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_st.sum", "wavefronts",
-        "those of them that different words in one bank cost",
+        "of these: extra passes because of different words in one bank",
         t => Value::Count(t.shared(Store).wavefronts - t.shared(Store).ideal);
     "smsp__sass_l1tex_data_pipe_lsu_wavefronts_mem_shared_op_st.sum", "wavefronts",
-        "passes through the banks that stores take, those of stmatrix left out",
+        "passes through the banks for stores, without stmatrix",
         t => Value::Count(t.shared(Store).wavefronts - t.shared(Store).of_matrices);
     "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum", "wavefronts",
-        "passes through the banks that atom and red take; each thread that changes a word needs its own, but threads that only add 1 to a word are counted and need one together (ATOMS.POPC.INC, compute capability 8.0 and newer)",
+        "passes through the banks for atom and red; each thread that changes a word needs a separate pass, but threads that only add 1 to a word share one (ATOMS.POPC.INC, compute capability 8.0 and newer)",
         t => Value::Count(t.shared(Atomic).wavefronts + t.shared(Reduction).wavefronts);
 
     "l1tex__t_requests_pipe_lsu_mem_local_op_ld.sum", "requests",
-        "loads of local memory by a warp, one for each 4 bytes of their width",
+        "loads of local memory by a warp, one request for each 4 bytes of width",
         t => Value::Count(t.local(Load).requests);
     "l1tex__t_sectors_pipe_lsu_mem_local_op_ld.sum", "sectors",
-        "sectors that those touch; a word of 32 threads lies in 4 sectors",
+        "sectors that these loads access; a word of 32 threads occupies 4 sectors",
         t => Value::Count(t.local(Load).sectors);
     "l1tex__t_requests_pipe_lsu_mem_local_op_st.sum", "requests",
-        "stores to local memory by a warp, one for each 4 bytes of their width",
+        "stores to local memory by a warp, one request for each 4 bytes of width",
         t => Value::Count(t.local(Store).requests);
     "l1tex__t_sectors_pipe_lsu_mem_local_op_st.sum", "sectors",
-        "sectors that those touch",
+        "sectors that these stores access",
         t => Value::Count(t.local(Store).sectors);
 
     "smsp__sass_branch_targets.sum", "branches",
-        "branches executed by a warp that can go two ways: bra with a guard, brx.idx. SASS has fewer than the PTX: ptxas predicates short ones away",
+        "branches of a warp with more than one target: bra with a guard, brx.idx; SASS has fewer because ptxas predicates short branches",
         t => Value::Count(t.branches);
     "smsp__sass_branch_targets_threads_uniform.sum", "branches",
-        "those of them where all active threads go one way",
+        "of these: branches at which all active threads continue at the same target",
         t => Value::Count(t.branches - t.divergent);
     "smsp__sass_branch_targets_threads_divergent.sum", "branches",
-        "those of them where they part",
+        "of these: branches at which active threads diverge",
         t => Value::Count(t.divergent);
     "smsp__sass_average_branch_targets_threads_uniform.pct", "%",
-        "the share of the branches where all active threads go one way",
+        "share of the branches at which active threads do not diverge",
         t => percent(t.branches - t.divergent, t.branches);
 
     "ptx_barriers.sum", "arrivals",

@@ -5,32 +5,31 @@ use crate::observe::{Access, BarrierArrival, Observer, Site, WarpId};
 
 use super::{Counters, Events, METRICS, Metric};
 
-/// [`Counters`] that also know which instruction each number comes from.
+/// [`Counters`] that also record the instruction of each number.
 ///
-/// What is counted of a launch is the sum over its instructions, so that the metrics of all sites together are those of the
-/// launch.
+/// The counts of a launch are sums over its instructions, so the metrics of all sites together are those of the launch.
 #[derive(Debug, Clone)]
 pub struct SiteCounters {
     all: Counters,
-    /// By instruction, as [`Counters`] numbers them: what is not known from how often it was executed.
+    /// For each instruction, as numbered by [`Counters`]: the events that do not follow from its number of executions.
     events: Vec<Events>,
 }
 
 impl SiteCounters {
-    /// Counters for launches of `function`. All are zero.
+    /// Creates counters for launches of `function`, all zero.
     pub fn new(function: &Function) -> Self {
         let all = Counters::new(function);
         let events = vec![Events::default(); all.executed.len()];
         Self { all, events }
     }
 
-    /// The counters of the whole launch.
+    /// Returns the counters of the whole launch.
     pub fn all(&self) -> &Counters {
         &self.all
     }
 
-    /// Every metric of some instructions, in the order of [`METRICS`]: what the launch would count if it had no others.
-    /// Blocks and warps are the launch's.
+    /// Returns every metric of some instructions, in the order of [`METRICS`], as if the launch had only these
+    /// instructions. Blocks and warps are those of the launch.
     pub fn metrics_of(&self, sites: &[Site]) -> Vec<Metric> {
         let Events { blocks, warps, .. } = self.all.events;
         let mut events = Events { blocks, warps, ..Events::default() };
@@ -39,7 +38,7 @@ impl SiteCounters {
         METRICS.iter().map(|definition| definition.of(&totals)).collect()
     }
 
-    /// The instructions of the program that warps have executed, function after function.
+    /// Returns the instructions of the program that warps have executed, ordered by function.
     pub fn executed(&self) -> impl Iterator<Item = Site> {
         let functions = self.all.program.functions.iter().enumerate();
         let sites = functions.flat_map(|(function, func)| {
@@ -48,7 +47,7 @@ impl SiteCounters {
         sites.filter(|site| self.all.executed_at(*site).is_some_and(|(warps, _)| warps > 0))
     }
 
-    /// Counts with the whole launch's counters, and adds what they have counted to an instruction.
+    /// Counts with the whole launch's counters, and adds the counted events to an instruction.
     fn count(&mut self, site: Site, count: impl FnOnce(&mut Counters)) {
         let before = std::mem::take(&mut self.all.events);
         count(&mut self.all);
@@ -65,7 +64,7 @@ impl Observer for SiteCounters {
 
     fn merge(&mut self, other: Self) {
         self.all.merge(other.all);
-        self.events.iter_mut().zip(&other.events).for_each(|(own, more)| own.add(more));
+        self.events.iter_mut().zip(&other.events).for_each(|(sum, added)| sum.add(added));
     }
 
     fn executed(&mut self, first: Site, count: u32, active: u32) {

@@ -1,5 +1,5 @@
-//! From an instruction's addresses to the memory behind them: which space they lie in, whether the instruction may
-//! access them, and which access the observer sees.
+//! The path from an instruction's addresses to memory: the space that contains them, whether the instruction may access
+//! the memory, and the access that the observer receives.
 
 use super::address::{Address, Region};
 use super::cluster::RANK_UNIT;
@@ -15,18 +15,18 @@ use ptx::ast::Space;
 /// The properties of an instruction's access to memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
-    /// Bytes for each lane, a power of two; the addresses are multiples of it.
+    /// The bytes of each lane, a power of two and the required alignment.
     pub(crate) bytes: u32,
-    /// The kind that the observer sees.
+    /// The kind that the observer receives.
     pub(crate) kind: AccessKind,
-    /// Whether it writes.
+    /// Whether the access is a write.
     pub(crate) write: bool,
-    /// Whether each value is accessed by itself.
+    /// Whether each value is accessed individually.
     pub(crate) strong: bool,
 }
 
 impl Shape {
-    /// The access that an observer sees.
+    /// Returns the access that an observer receives.
     #[inline(always)]
     pub(crate) fn access(self, region: Region, mask: u32, at: &Lanes64, patterns: Option<[Pattern; 2]>) -> Access<'_> {
         Access {
@@ -41,7 +41,7 @@ impl Shape {
         }
     }
 
-    /// The reason why no address of a space can be accessed so.
+    /// Returns the reason that no address of a space supports this access, if there is one.
     #[inline(always)]
     fn refusal(self, region: Region) -> Option<AccessProblem> {
         let is_atomic = matches!(self.kind, AccessKind::Atomic | AccessKind::Reduction);
@@ -52,27 +52,28 @@ impl Shape {
         }
     }
 
-    /// The fault of a lane, at an address of a space of so many bytes.
+    /// Creates the fault of a lane at an address. `space` is the space and its size in bytes.
     pub(super) fn fault(self, lane: usize, address: u64, what: AccessProblem, space: (Space, u64)) -> AccessFault {
         AccessFault::new(lane, address, (self.bytes, self.write), what, space)
     }
 }
 
-/// The state of an instruction that accesses memory.
+/// The result of an instruction that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AccessOutcome {
-    /// The access is done. All addresses lie in this one space, and are kept for the observer, with their patterns.
+    /// The access is complete. All addresses are in this space and are kept for the observer, with their patterns.
     Done(Region, Option<[Pattern; 2]>),
-    /// The addresses lie in several spaces, and nothing has been done yet: [`split`] performs the access.
+    /// The addresses are in several spaces and nothing has been accessed yet: [`split`] performs the access.
     SeveralSpaces,
 }
 
-/// The outcome of an access in one register: a larger type would be returned in memory, which makes the caller wait.
+/// The outcome of an access, packed in one register. A larger type would be returned in memory, and the caller would
+/// stall.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct PackedOutcome(u32);
 
 impl PackedOutcome {
-    /// The access faults, and nothing has been done.
+    /// The access faults, and nothing has been accessed.
     pub(crate) const FAULT: Self = Self(0);
     /// [`AccessOutcome::SeveralSpaces`]
     pub(crate) const SEVERAL_SPACES: Self = Self(1);
@@ -88,7 +89,7 @@ impl PackedOutcome {
         Region::Generic,
     ];
 
-    /// Packs an outcome. The patterns are two bits, after one that says whether there are any.
+    /// Packs an outcome. The patterns are two bits, preceded by a bit that says whether there are patterns.
     #[inline(always)]
     pub(crate) fn of(outcome: AccessOutcome) -> Self {
         let AccessOutcome::Done(region, patterns) = outcome else { return Self::SEVERAL_SPACES };
@@ -96,7 +97,7 @@ impl PackedOutcome {
         Self(Self::DONE | (region as u32) << 2 | patterns << 5)
     }
 
-    /// The space and the patterns of an access that is done.
+    /// Returns the space and the patterns of a completed access.
     #[inline(always)]
     pub(crate) fn done(self) -> Option<(Region, Option<[Pattern; 2]>)> {
         let pattern = |bit: u32| if self.0 >> bit & 1 == 0 { Pattern::Row } else { Pattern::Same };
@@ -107,18 +108,17 @@ impl PackedOutcome {
 
 /// An instruction that accesses memory.
 pub(crate) trait MemoryOp {
-    /// Where.
+    /// Returns the address.
     fn address(&self) -> &Address;
 
-    /// The access that it does there.
+    /// Returns the properties of the access.
     fn shape(&self) -> Shape;
 
     /// Performs the access at addresses that have been checked.
     fn perform<S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>);
 }
 
-/// Runs an instruction on the lanes of `mask`, of which there is at least one, and leaves their addresses
-/// in `at`.
+/// Runs an instruction on the lanes of `mask`, which is not empty, and leaves their addresses in `at`.
 #[inline(always)]
 pub(super) fn run<V: Vectors, P: MemoryOp>(
     vectors: V,
@@ -216,15 +216,15 @@ fn in_region_portably<P: MemoryOp>(
     in_region(Portable, op, env, region, at, mask)
 }
 
-/// Accesses device memory where the lanes address more than one allocation, which is seldom: a function of its own, so
-/// that it is compiled once.
+/// Accesses device memory when the lanes address more than one allocation, which is rare. This is a separate function
+/// so that it is compiled only once.
 #[inline(never)]
 fn in_any_allocation<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, lanes: &Lanes<'_>) {
     op.perform(&mut env.regs, &mut AnyAllocation(env.global), lanes);
 }
 
-/// The space that an address of an instruction lies in, whose addresses lie in several. Those of constants can be read
-/// by `ld.global` too: on a GPU, their window lies in global memory (seen on an H200).
+/// Returns the space of one address of an instruction whose addresses are in several spaces. `ld.global` can also read
+/// constants, because their window is in global memory on a GPU (seen on an H200).
 fn region_of(address: &Address, at: u64) -> Region {
     match (address.region, Region::of(at)) {
         (Region::Global, Region::Const) | (Region::Generic, _) => Region::of(at),
@@ -232,12 +232,12 @@ fn region_of(address: &Address, at: u64) -> Region {
     }
 }
 
-/// Runs an instruction whose generic addresses lie in several spaces, one after the other.
+/// Runs an instruction whose generic addresses are in several spaces, one space after the other.
 #[cold]
 pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, observe: &mut Observe<'_>) -> Accessed {
     let at = op.address().of_lanes(&env.regs);
     let window = |region: Region| if op.address().region == Region::Shared { 0 } else { region.window() };
-    // The space, the block whose shared memory it is, the lanes and their addresses.
+    // The space, the rank of the block whose shared memory it is, the lanes, and their addresses.
     let mut parts: Vec<(Region, u32, u32, Lanes64)> = Vec::new();
     for lane in lanes_of(mask) {
         let region = region_of(op.address(), at[lane]);
@@ -259,12 +259,12 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
     let order = [Region::Global, Region::Shared, Region::Local, Region::Const, Region::Param];
     parts.sort_by_key(|part| (order.iter().position(|region| *region == part.0), part.1));
     let shape = op.shape();
-    // All are checked before the first is done.
+    // All accesses are checked before the first is performed.
     let mut faults = Vec::new();
     for (region, rank, mask, at) in &parts {
         let lanes = Lanes::new(Portable, at, *mask, shape.bytes);
-        let closed = if *region == Region::Shared { env.cluster.closed(*rank) } else { None };
-        let found = match closed.filter(|_| *rank != env.cluster.rank) {
+        let inaccessible = if *region == Region::Shared { env.cluster.inaccessible(*rank) } else { None };
+        let found = match inaccessible.filter(|_| *rank != env.cluster.rank) {
             Some(what) => {
                 let lane = mask.trailing_zeros() as usize;
                 Err(shape.fault(lane, at[lane], what, (region.space(), env.shared.len())))
@@ -284,7 +284,7 @@ pub(super) fn split<P: MemoryOp>(op: &P, env: &mut Env<'_, '_>, mask: u32, obser
     Ok(())
 }
 
-/// Does something with the shared memory of the cluster's block `rank` in place of the own.
+/// Runs `act` with the shared memory of the cluster's block `rank` in place of the executing block's.
 fn in_block<'a, 'm, T>(env: &mut Env<'a, 'm>, rank: u32, act: impl FnOnce(&mut Env<'a, 'm>) -> T) -> T {
     if rank == env.cluster.rank {
         return act(env);
@@ -296,7 +296,7 @@ fn in_block<'a, 'm, T>(env: &mut Env<'a, 'm>, rank: u32, act: impl FnOnce(&mut E
 }
 
 impl<'m> Recent<'m> {
-    /// The allocation that an address lies in.
+    /// Returns the allocation that contains an address.
     #[inline(always)]
     fn find(&mut self, global: &'m GlobalMemory, address: u64) -> Option<&'m Allocation> {
         let has = |allocation: &Allocation| address.wrapping_sub(allocation.base) < allocation.bytes;
@@ -314,9 +314,9 @@ impl<'m> Recent<'m> {
         Some(found)
     }
 
-    /// Prefetches the memory that the next warp will access by this instruction, if its address lies as far
-    /// behind as those of the last warps did. The CPU's own prefetcher cannot: to it, all simulated loads are one
-    /// instruction, and their addresses follow no pattern.
+    /// Prefetches the memory that the next warp will access with this instruction, if its address advances by the same
+    /// distance as for the last warps. The CPU's prefetcher cannot do so: to the CPU, all simulated loads are one
+    /// instruction, and their addresses have no pattern.
     #[inline(always)]
     fn prefetch<P>(&mut self, op: &P, allocation: &Allocation, address: u64) {
         let place = &mut self.at[std::ptr::from_ref(op).addr() / align_of::<u64>() % PLACES];
@@ -331,8 +331,7 @@ impl<'m> Recent<'m> {
     }
 }
 
-/// Checks the lanes' addresses. For device memory, returns the allocation that all of them lie in, if they
-/// lie in one.
+/// Checks the lanes' addresses. For device memory, returns the allocation that contains all of them, if there is one.
 #[inline(always)]
 pub(crate) fn check<'m>(
     vectors: impl Vectors,
@@ -359,8 +358,8 @@ pub(crate) fn check<'m>(
         let last = size - bytes;
         let good = |lane: usize| at[lane].wrapping_sub(base) <= last && at[lane] & (bytes - 1) == 0;
         let good = match patterns {
-            // In a run of consecutive elements, those between the first and the last are in bounds too, and aligned
-            // if the first is.
+            // In a run of consecutive elements, the elements between the first and the last are in bounds too, and
+            // aligned if the first is.
             Some([Pattern::Row, Pattern::Row]) if at[LANES - 1].wrapping_sub(at[0]) == bytes * (LANES as u64 - 1) => {
                 good(0) && at[LANES - 1].wrapping_sub(base) <= last
             }
@@ -376,11 +375,11 @@ pub(crate) fn check<'m>(
         }
     }
     check_each(env, region, at, mask, shape, size)?;
-    // Otherwise the lanes access different allocations.
+    // The lanes access different allocations.
     Ok(None)
 }
 
-/// Checks lane by lane, once the checks of all lanes together have failed.
+/// Checks each lane after the combined check of all lanes has failed.
 #[cold]
 fn check_each(env: &Env<'_, '_>, region: Region, at: &Lanes64, mask: u32, shape: Shape, size: u64) -> Accessed {
     let bytes = u64::from(shape.bytes);

@@ -1,14 +1,14 @@
-//! The state spaces of addresses, and the windows of the spaces among generic addresses.
+//! The state spaces of addresses, and the windows of the spaces in the generic address space.
 
 use ptx::ast::Space;
 
 use super::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 use crate::regs::{LANES, Lanes64, Reg, Regs};
 
-/// Where an instruction's addresses lie.
+/// The memory that contains an instruction's addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Region {
-    /// Anywhere: each lane's address says where.
+    /// Any memory: the address of each lane determines its space.
     Generic,
     /// Device memory.
     Global,
@@ -20,13 +20,13 @@ pub enum Region {
     Const,
     /// The kernel's parameters.
     Param,
-    /// `.param` variables of a function's body or head: they lie in the frame's local memory.
+    /// `.param` variables of a function's body or signature, which are in the frame's local memory.
     FrameParam,
 }
 
 impl Region {
-    /// Where the space's window begins among generic addresses; 0 for device memory, which has all addresses outside
-    /// the windows.
+    /// Returns the generic address at which the space's window starts; 0 for device memory, which has all addresses
+    /// outside the windows.
     pub fn window(self) -> u64 {
         match self {
             Region::Generic | Region::Global => 0,
@@ -37,7 +37,7 @@ impl Region {
         }
     }
 
-    /// The space that a generic address lies in.
+    /// Returns the space that contains a generic address.
     pub fn of(address: u64) -> Self {
         match address / WINDOW_BYTES * WINDOW_BYTES {
             SHARED_WINDOW => Region::Shared,
@@ -48,7 +48,7 @@ impl Region {
         }
     }
 
-    /// The state space of its addresses; `Global` if it is generic.
+    /// Returns the state space of the addresses; `Global` if they are generic.
     pub fn space(self) -> Space {
         match self {
             Region::Generic | Region::Global => Space::Global,
@@ -65,17 +65,17 @@ impl Region {
 pub struct Address {
     /// The register that holds the base.
     pub base: Reg,
-    /// Bytes behind it.
+    /// The offset from the base in bytes.
     pub offset: i32,
-    /// The space that it lies in.
+    /// The space that contains the address.
     pub region: Region,
-    /// Whether the base is known before the kernel runs, because it is a variable's address and the same for all
+    /// Whether the base is known before the kernel runs, because it is the address of a variable and the same for all
     /// lanes.
     pub fixed: bool,
 }
 
 impl Address {
-    /// A lane's address.
+    /// Returns a lane's address.
     #[inline(always)]
     pub(super) fn lane(&self, regs: &Regs<'_>, lane: usize) -> u64 {
         match self.base {
@@ -85,7 +85,7 @@ impl Address {
         }
     }
 
-    /// The addresses of all lanes.
+    /// Returns the addresses of all lanes.
     pub(crate) fn of_lanes(&self, regs: &Regs<'_>) -> Lanes64 {
         let mut at = [0; LANES];
         self.lanes(regs, &mut at);
@@ -94,7 +94,7 @@ impl Address {
 
     #[inline(always)]
     pub(crate) fn lanes(&self, regs: &Regs<'_>, at: &mut Lanes64) {
-        // Loops, because `map` of an array of this size stays a call for each element.
+        // These are loops because `map` on an array of this size remains a call for each element.
         match self.base {
             Reg::R64(base) => {
                 let offset = i64::from(self.offset) as u64;
@@ -104,7 +104,7 @@ impl Address {
                 }
                 hide(at);
             }
-            // Addresses of 32 bits are added up in 32 bits.
+            // 32-bit addresses are added in 32 bits.
             Reg::R32(base) => {
                 let offset = self.offset as u32;
                 let base = regs.get32(base);
@@ -118,8 +118,8 @@ impl Address {
     }
 }
 
-/// Makes the compiler read addresses from memory where they are used. It would otherwise keep each in a scalar
-/// register, where vectors of them are wanted.
+/// Makes the compiler read addresses from memory where they are used. Otherwise it would keep each address in a scalar
+/// register, although vectors of addresses are needed.
 #[inline(always)]
 fn hide(at: &mut Lanes64) {
     std::hint::black_box(at);

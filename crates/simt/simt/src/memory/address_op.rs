@@ -1,21 +1,21 @@
-//! Addresses as values: `cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy` (PTX ISA §9.7.9.17 to
-//! §9.7.9.24).
+//! Instructions with addresses as values: `cvta`, `isspacep`, `mapa`, `getctarank`, `createpolicy` (PTX ISA §9.7.9.17
+//! to §9.7.9.24).
 
 use super::WINDOW_BYTES;
 use super::address::Region;
 use super::cluster::{Cluster, RANK_UNIT};
 use crate::regs::{LANES, Pred, R32, R64, Reg, Regs};
 
-/// One instruction.
+/// An instruction that computes with addresses.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum AddressOp {
-    /// `cvta`: moves an address into its space's window, or out of it.
+    /// `cvta`: converts an address to or from a generic address.
     Shift {
         /// The destination register.
         to: R64,
         /// The address.
         from: R64,
-        /// The distance that is added, wrapping.
+        /// The offset to add, wrapping.
         by: u64,
     },
     /// `isspacep`
@@ -43,7 +43,7 @@ pub enum AddressOp {
         /// The address.
         from: Reg,
     },
-    /// `createpolicy`, whose result is a hint to caches, which this machine does not have.
+    /// `createpolicy`, whose result is a hint to caches, which the simulator ignores.
     Zero {
         /// The destination register.
         to: R64,
@@ -71,7 +71,7 @@ impl AddressOp {
                     if cluster.shared.len() == 1 && rank[lane] == 0 {
                         return from[lane];
                     }
-                    // The address in whichever block, generic or not.
+                    // The offset within a block's shared memory, from a generic or a shared address.
                     let window = from[lane] & !(WINDOW_BYTES - 1);
                     let at = from[lane] % RANK_UNIT;
                     window | ((u64::from(rank[lane]) + 1) * RANK_UNIT + at)

@@ -1,6 +1,6 @@
-//! `cp.async`: from global to shared memory without a register between (PTX ISA §9.7.9.25.3).
+//! `cp.async`: copies from global to shared memory that bypass the registers (PTX ISA §9.7.9.25.3).
 //!
-//! An instruction checks its addresses and is counted when it is issued; the copy is done later.
+//! The addresses are checked and the instruction is counted when it is issued; the copy is performed later.
 
 use super::access::{Shape, check};
 use super::address::{Address, Region};
@@ -13,18 +13,18 @@ use crate::regs::{LANES, Pred, R32, lanes};
 use crate::vectors::Portable;
 use ptx::ast::Space;
 
-/// One instruction.
+/// A `cp.async` instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AsyncCopy {
     /// The destination, in shared memory.
     pub to: Address,
     /// The source, in global memory.
     pub from: Address,
-    /// How many bytes are written: 4, 8 or 16.
+    /// The number of bytes written: 4, 8 or 16.
     pub bytes: u32,
-    /// How many of them are read, all if `None`; the others become zero.
+    /// The number of bytes read, or `None` for all; the remaining bytes become zero.
     pub read: Option<R32>,
-    /// The predicate `ignore-src`, which turns the reading off, and whether it is negated.
+    /// The predicate `ignore-src`, which disables reading, and whether it is negated.
     pub ignore: Option<(Pred, bool)>,
 }
 
@@ -45,7 +45,7 @@ impl AsyncCopy {
                 true => {
                     check(Portable, env, Region::Global, &lanes_of(&from, reads), shape(false))?;
                 }
-                // The bytes behind those that are read need not be allocated.
+                // Only the bytes that are read must be allocated.
                 false => lanes(reads).try_for_each(|lane| {
                     let (place, bytes) = (Place::Global(from[lane]), lengths[lane].into());
                     let checked = env.cluster.check(env.global, place, bytes, self.bytes.into());

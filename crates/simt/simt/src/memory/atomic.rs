@@ -1,8 +1,8 @@
 //! `atom` and `red` (PTX ISA §9.7.13.5, §9.7.13.6).
 //!
-//! On global memory each lane's operation is one atomic step for all host threads; shared memory is
-//! accessed by one host thread only. The lanes of a warp come one after the other, the lowest first. All
-//! operations are ordered as `.acq_rel`, which is more than any of them asks for; scopes say nothing.
+//! On global memory, each lane's operation is one atomic step for all host threads; only one host thread accesses a
+//! block's shared memory. The lanes of a warp execute one after the other, the lowest first. All operations have
+//! `.acq_rel` ordering, which is at least as strong as each instruction requires; scopes are ignored.
 
 use std::sync::Mutex;
 
@@ -17,7 +17,7 @@ use crate::alu::modifiers::Modifiers;
 use crate::observe::{AccessKind, Order};
 use crate::regs::{LANES, Reg, Regs};
 
-/// The operation of an atomic on the value in memory. The suffixes are the types that it depends on.
+/// The operation of an atomic on the value in memory. A suffix is the type that the operation depends on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the operations")]
 pub enum AtomicOp {
@@ -27,9 +27,9 @@ pub enum AtomicOp {
     Exchange,
     CompareExchange,
     Add,
-    /// 0 where the old value is at or above the operand.
+    /// 0 if the old value is greater than or equal to the operand, otherwise the old value plus 1.
     Increment,
-    /// The operand where the old value is 0 or above it.
+    /// The operand if the old value is 0 or greater than the operand, otherwise the old value minus 1.
     Decrement,
     MinUnsigned,
     MaxUnsigned,
@@ -37,13 +37,13 @@ pub enum AtomicOp {
     MaxSigned,
     AddF32,
     AddF64,
-    /// `add`, `min` or `max` of one or two numbers of 16 bits.
+    /// `add`, `min` or `max` of one or two 16-bit numbers.
     Half(Half, Modifiers),
-    /// One of 16 bytes, which the host has no atomic for.
+    /// A 16-byte operation, for which the host has no atomic instruction.
     WideOp(WideOp),
 }
 
-/// Operations on 16 bytes at a time: those of all host threads come one after the other.
+/// A 16-byte operation. The operations of all host threads are serialized.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the operations")]
 pub enum WideOp {
@@ -62,29 +62,29 @@ pub struct Atomic {
     pub width: Width,
     /// The operation.
     pub op: AtomicOp,
-    /// What it orders, for whom.
+    /// The memory ordering and its scope.
     pub order: Order,
-    /// The destination registers of the old values, one for each element; none for `red`.
+    /// The destination registers of the old values, one for each element; empty for `red`.
     pub to: Box<[Destination]>,
     /// The operand, one for each element.
     pub operand: Box<[Reg]>,
-    /// Whether it only counts: an addition of 1 to a word of shared memory, whose old value no instruction
-    /// reads.
+    /// Whether the instruction only counts: it adds 1 to a word of shared memory, and no instruction reads the old
+    /// value.
     ///
-    /// For compute capability 8.0 and newer `ptxas` makes `ATOMS.POPC.INC` of it (seen with 13.5, up to
-    /// sm_120), which counts the lanes that add to a word and adds their number at once.
+    /// For compute capability 8.0 and newer, `ptxas` compiles the instruction to `ATOMS.POPC.INC` (seen with 13.5, up
+    /// to sm_120), which counts the lanes that add to a word and adds their number at once.
     pub only_counts: bool,
-    /// The value that `cas` writes; its operand is what it compares with.
+    /// The value that `cas` writes; `operand` is the value that it compares with.
     pub new: Option<Reg>,
 }
 
 impl Atomic {
-    /// The bytes that each lane accesses.
+    /// Returns the number of bytes that each lane accesses.
     pub fn bytes(&self) -> u32 {
         self.width.bytes() * self.operand.len().max(self.to.len()) as u32
     }
 
-    /// The kind of its accesses.
+    /// Returns the kind of the accesses.
     pub fn kind(&self) -> AccessKind {
         match self.op {
             AtomicOp::WideOp(WideOp::Load) => AccessKind::Load,
@@ -94,7 +94,7 @@ impl Atomic {
         }
     }
 
-    /// Each lane's `change` of the old value, the operand and `cas`'s new value.
+    /// Applies `change` in each lane to the old value, the operand, and the new value of `cas`.
     #[inline(always)]
     fn each<W: Word, S: Storage>(
         &self,
@@ -117,10 +117,10 @@ impl Atomic {
         }
     }
 
-    /// The operations that are defined for integers of any size.
+    /// Executes the operations that are defined for integers of any size.
     #[inline(always)]
     fn integers<W: Word, S: Storage>(&self, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
-        // The new value from the old one and the operand, zero-extended to 64 bits.
+        // Computes the new value from the old value and the operand, both zero-extended to 64 bits.
         macro_rules! each {
             (|$a:ident, $b:ident| $new:expr) => {
                 self.each(regs, memory, lanes, |old: W, operand: W, _| {
@@ -129,7 +129,7 @@ impl Atomic {
                 })
             };
         }
-        // The new value, computed from sign-extended values.
+        // Computes the new value from sign-extended values.
         macro_rules! each_signed {
             ($choose:ident) => {
                 self.each(regs, memory, lanes, |old: W, operand: W, _| {
@@ -160,7 +160,7 @@ impl Atomic {
         }
     }
 
-    /// Two words at a time, under a lock that all such operations take.
+    /// Executes an operation on two words under a lock that all such operations take.
     fn whole<S: Storage>(&self, op: WideOp, regs: &mut Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
         static ONE_AT_A_TIME: Mutex<()> = Mutex::new(());
         let given = |index: usize| {
@@ -173,7 +173,7 @@ impl Atomic {
             _ => given,
         };
         let mut old = [[0u64; LANES]; 2];
-        // A thread that panicked under it left nothing undone that matters.
+        // A thread that panicked while it held the lock cannot have left inconsistent state that matters.
         let one = ONE_AT_A_TIME.lock();
         lanes.each(|lane| {
             let at = lanes.at[lane];
@@ -196,7 +196,7 @@ impl Atomic {
         }
     }
 
-    /// One or two numbers of 16 bits.
+    /// Applies `change` to one or two 16-bit numbers.
     #[inline(always)]
     fn halves<S: Storage>(
         &self,
@@ -247,12 +247,13 @@ impl MemoryOp for Atomic {
     }
 }
 
-/// Rounds to nearest; a NaN is the canonical one.
+/// Adds with rounding to nearest; a NaN result is the canonical NaN.
 fn add32(a: u32, b: u32) -> u32 {
     canonical32(f32::from_bits(a) + f32::from_bits(b))
 }
 
-/// Rounds to nearest; if an operand is NaN, the result is the first such operand made quiet, as `add.f64` does it.
+/// Adds with rounding to nearest. If an operand is a NaN, the result is the first such operand made quiet, as in
+/// `add.f64`.
 fn add64(a: u64, b: u64) -> u64 {
     let (a, b) = (f64::from_bits(a), f64::from_bits(b));
     nan64(a + b, a, b, 0.0)

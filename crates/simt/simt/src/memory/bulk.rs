@@ -1,5 +1,5 @@
-//! `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async` and `red.async` (PTX ISA §9.7.9.27): each lane's copy is checked
-//! when it is issued, and done later.
+//! `cp.async.bulk`, `cp.reduce.async.bulk`, `st.async` and `red.async` (PTX ISA §9.7.9.27). Each lane's copy is checked
+//! when it is issued, and performed later.
 
 use super::address::Address;
 use super::atomic::Atomic;
@@ -9,34 +9,34 @@ use super::{AccessFault, Accessed, Region};
 use crate::observe::Issue;
 use crate::regs::{R32, Reg, lanes};
 
-/// One instruction.
+/// A bulk copy, bulk reduction, or asynchronous store.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Bulk {
     /// The destination.
     pub to: Address,
     /// The source.
     pub from: BulkSource,
-    /// How the destination is changed, if it is not replaced.
+    /// The reduction with the old value of the destination; `None` if the copy replaces the old value.
     pub reduce: Option<Atomic>,
-    /// The blocks that it is for, and the mbarrier that is told.
+    /// The destination blocks and the mbarrier that signals completion.
     pub recipients: Recipients,
 }
 
-/// The blocks that a copy is for, and the mbarrier that is told when it is done.
+/// The destination blocks of a copy, and the mbarrier that signals its completion.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Recipients {
-    /// The mbarrier that is told of the bytes; without one, the copy belongs to a group.
+    /// The mbarrier that counts the completed bytes; without an mbarrier, the copy belongs to a group.
     pub mbarrier: Option<Address>,
-    /// `.multicast::cluster`: the ranks of the blocks to which it goes.
+    /// `.multicast::cluster`: the ranks of the destination blocks.
     pub multicast: Option<R32>,
 }
 
 /// The source of a copy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum BulkSource {
-    /// Memory, and how many bytes of it.
+    /// Memory, and the register with the number of bytes.
     Memory(Address, R32),
-    /// Registers, each with this many bytes of its own.
+    /// Registers, each with this number of bytes.
     Registers(Box<[Reg]>, u32),
 }
 
@@ -49,7 +49,7 @@ impl Bulk {
                 BulkSource::Memory(from, bytes) => {
                     let bytes = reach.regs.get32(*bytes)[lane];
                     if !bytes.is_multiple_of(16) {
-                        let words = format!("bulk copy of {bytes} bytes; the size is a multiple of 16");
+                        let words = format!("bulk copy of {bytes} bytes; the size must be a multiple of 16");
                         return Err(reach.refuse(lane, words));
                     }
                     let from = reach.place(from, lane);
@@ -78,7 +78,7 @@ impl Bulk {
 }
 
 impl Reach<'_, '_, '_> {
-    /// Issues a lane's copy of pieces that belong together, whose sources have been checked.
+    /// Issues a lane's copy, which consists of several pieces whose sources have been checked.
     pub(super) fn issue(
         &mut self,
         lane: usize,
@@ -90,7 +90,7 @@ impl Reach<'_, '_, '_> {
         let mut objects = Vec::from_iter(mbarrier.as_ref().map(|mbarrier| self.object(mbarrier, lane)).transpose()?);
         let bytes = pieces.iter().map(|piece| piece.bytes).sum();
         if let Some(ranks) = multicast.map(|ranks| self.regs.get32(ranks)[lane]) {
-            // The same place in each of the blocks, and the mbarrier there.
+            // The same offset in each of the blocks, and the mbarrier at the same offset.
             let all = || (0..32).filter(|rank| ranks >> rank & 1 != 0);
             let copies = all().flat_map(|rank| {
                 pieces.iter().map(move |piece| Piece { to: Place::Shared(rank, piece.to.at()), ..*piece })
@@ -105,8 +105,8 @@ impl Reach<'_, '_, '_> {
         }
         for (rank, at) in &objects {
             self.check(lane, Place::Shared(*rank, *at), 8, 8, true)?;
-            let known = self.cluster.known((*rank, *at));
-            known.map_err(|words| AccessFault::of_synchronization(lane, words))?;
+            let checked = self.cluster.check_initialized((*rank, *at));
+            checked.map_err(|words| AccessFault::of_synchronization(lane, words))?;
         }
         if self.cluster.watched {
             self.cluster.issued.extend(pieces.iter().map(|piece| {
@@ -134,7 +134,7 @@ impl Reach<'_, '_, '_> {
     }
 }
 
-/// The address that [`reductions`](Atomic) of pieces have: it is in a register, and in the space of the destination.
+/// Returns the address of the [reductions](Atomic) of pieces: it is in a register, and in the space of the destination.
 pub(crate) fn reduced_address(region: Region) -> Address {
     Address { base: Reg::R64(crate::regs::R64(1)), offset: 0, region, fixed: false }
 }

@@ -1,7 +1,8 @@
-//! The blocks of a cluster as memory sees them: the shared memory of each, and what is under way between them.
+//! The memory of a cluster: the shared memory of each block, and the asynchronous operations in flight between blocks.
 //!
-//! An address of shared memory below `RANK_UNIT` is the block's own. That of the block with rank `r` is
-//! `(r + 1) * RANK_UNIT` more, which `mapa` adds, unless the block is the only one. A cluster runs on one host thread.
+//! A shared address below `RANK_UNIT` refers to the executing block's shared memory. For the block with rank `r`,
+//! `mapa` adds `(r + 1) * RANK_UNIT` to the address, unless the cluster has only one block. A cluster runs on one host
+//! thread.
 
 use super::address::{Address, Region};
 use super::in_flight::InFlight;
@@ -12,36 +13,36 @@ use crate::observe::{Issue, MbarrierEvent, Site};
 use crate::regs::Regs;
 use ptx::ast::Space;
 
-/// The distance of the blocks' shared memories among the addresses of a cluster.
+/// The distance between the shared memories of successive blocks in the addresses of a cluster.
 pub(crate) const RANK_UNIT: u64 = 1 << 24;
 
-/// The shared memory of a cluster's blocks, and the asynchronous operations that they have begun.
+/// The shared memory of a cluster's blocks, and the asynchronous operations that they have issued.
 #[derive(Debug, Default)]
 pub struct Cluster {
-    /// By rank. That of the block that is executing is in [`Env::shared`] instead, except while an asynchronous
-    /// operation is executed.
+    /// The shared memory of each block, by rank. That of the executing block is in [`Env::shared`] instead, except
+    /// while an asynchronous operation is executed.
     pub(crate) shared: Vec<SharedMemory>,
-    /// A bit for each block that has exited.
+    /// A mask of the blocks that have exited.
     pub(crate) exited: u32,
-    /// The block that is executing.
+    /// The rank of the executing block.
     pub(crate) rank: u32,
-    /// The warp that is executing, among all of the cluster.
+    /// The number of the executing warp in the cluster.
     pub(crate) warp: u32,
-    /// The instruction that is executed, where somebody watches.
+    /// The executing instruction, if there is an observer.
     pub(crate) site: Site,
-    /// Whether somebody watches what happens to mbarriers, and what has happened since it was last told.
+    /// Whether an observer requests mbarrier events, and the events since the last report.
     pub(crate) watched: bool,
-    pub(crate) told: Vec<MbarrierEvent>,
-    /// The asynchronous operations that were issued since.
+    pub(crate) mbarrier_events: Vec<MbarrierEvent>,
+    /// The asynchronous operations issued since the last report.
     pub(crate) issued: Vec<Issue>,
     pub(crate) in_flight: InFlight,
-    /// The instructions that its warps will have executed when the turn of the one that is executing ends: the kernel's
-    /// clock is as many as that, less those that are left of the turn.
+    /// The number of instructions that the cluster's warps will have executed at the end of the current turn. The
+    /// kernel's clock is this number minus the remaining instructions of the turn.
     pub(crate) clock: u64,
 }
 
 impl Place {
-    /// The place so many bytes behind.
+    /// Returns the place `bytes` bytes further on.
     pub fn offset_by(self, bytes: u64) -> Self {
         match self {
             Place::Shared(rank, at) => Place::Shared(rank, at.wrapping_add(bytes)),
@@ -49,7 +50,7 @@ impl Place {
         }
     }
 
-    /// Where it is in its own memory.
+    /// Returns the address within its memory.
     pub(super) fn at(self) -> u64 {
         match self {
             Place::Shared(_, at) | Place::Global(at) => at,
@@ -58,7 +59,7 @@ impl Place {
 }
 
 impl Cluster {
-    /// A cluster of so many blocks and warps, each block with so many bytes of shared memory.
+    /// Creates a cluster with the given number of blocks, warps, and bytes of shared memory per block.
     pub fn new(blocks: u32, warps: u32, shared_bytes: u64) -> Self {
         Self {
             shared: (0..blocks).map(|_| SharedMemory::new(shared_bytes)).collect(),
@@ -67,36 +68,36 @@ impl Cluster {
         }
     }
 
-    /// The number of warps that each block has.
+    /// Returns the number of warps of each block.
     pub(crate) fn block_warps(&self) -> u32 {
         self.in_flight.warps() / (self.shared.len() as u32).max(1)
     }
 
-    /// The cluster begins anew. Where there is a `poison`, so many bytes of each block's shared memory hold what it gives, and
-    /// zero otherwise.
+    /// Resets the cluster. `poison` gives a number of bytes and a generator: that many bytes of each block's shared
+    /// memory become random. All other shared memory becomes zero.
     pub(crate) fn begin(&mut self, poison: Option<(u64, fastrand::Rng)>) {
         self.clock = 0;
         match poison {
             None => self.shared.iter_mut().for_each(SharedMemory::clear),
-            Some((bytes, mut random)) => self.shared.iter_mut().for_each(|own| own.poison(bytes, &mut random)),
+            Some((bytes, mut random)) => self.shared.iter_mut().for_each(|memory| memory.poison(bytes, &mut random)),
         }
         self.exited = 0;
-        self.told.clear();
+        self.mbarrier_events.clear();
         self.issued.clear();
         self.in_flight.clear();
     }
 
-    /// The block whose shared memory an address of the shared space lies in, and where.
+    /// Returns the rank of the block whose shared memory contains a shared address, and the offset in that memory.
     pub(crate) fn find(&self, at: u64) -> (u32, u64) {
         let blocks = self.shared.len() as u64;
         match (at / RANK_UNIT).checked_sub(1) {
             Some(rank) if blocks > 1 && rank < blocks => (rank as u32, at % RANK_UNIT),
-            // Too large for the own one, if it is not.
+            // In the executing block. If the address does not belong to the block, it is out of bounds.
             _ => (self.rank, at),
         }
     }
 
-    /// The place that an address of an instruction names.
+    /// Returns the place of an instruction's address.
     pub(super) fn place(&self, region: Region, at: u64) -> Place {
         let region = match region {
             Region::Generic => Region::of(at),
@@ -115,8 +116,8 @@ impl Cluster {
         }
     }
 
-    /// Why a block's shared memory cannot be accessed, if it cannot.
-    pub(super) fn closed(&self, rank: u32) -> Option<AccessProblem> {
+    /// Returns the reason that a block's shared memory cannot be accessed, if there is one.
+    pub(super) fn inaccessible(&self, rank: u32) -> Option<AccessProblem> {
         let blocks = self.shared.len();
         if rank as usize >= blocks {
             return Some(AccessProblem::Other(format!(
@@ -126,12 +127,12 @@ impl Cluster {
         (self.exited >> rank & 1 != 0).then(|| {
             AccessProblem::Synchronization(format!(
                 "access to the shared memory of block {rank} of the cluster, which has exited; \
-                 let all blocks wait for each other (barrier.cluster) before they exit"
+                 synchronize all blocks (barrier.cluster) before they exit"
             ))
         })
     }
 
-    /// Checks that bytes can be accessed.
+    /// Checks that `bytes` bytes at a place can be accessed.
     pub(super) fn check(
         &self,
         global: &GlobalMemory,
@@ -141,13 +142,15 @@ impl Cluster {
     ) -> Result<(), AccessProblem> {
         let inside = match place {
             Place::Shared(rank, at) => {
-                if let Some(problem) = self.closed(rank) {
+                if let Some(problem) = self.inaccessible(rank) {
                     return Err(problem);
                 }
                 let end = at.checked_add(bytes);
                 end.is_some_and(|end| end <= self.shared[rank as usize].len())
             }
-            Place::Global(at) => bytes == 0 || global.find(at).is_some_and(|own| at - own.base + bytes <= own.bytes),
+            Place::Global(at) => {
+                bytes == 0 || global.find(at).is_some_and(|allocation| at - allocation.base + bytes <= allocation.bytes)
+            }
         };
         match (place.at() % align, inside) {
             (1.., _) => Err(AccessProblem::Misaligned),
@@ -157,7 +160,7 @@ impl Cluster {
     }
 }
 
-/// What an asynchronous operation works on: registers, and all memories that it reaches.
+/// The registers and memories that an asynchronous operation can access.
 pub(super) struct Reach<'a, 'b, 'm> {
     pub(super) regs: Regs<'b>,
     pub(super) cluster: &'a mut Cluster,
@@ -167,12 +170,12 @@ pub(super) struct Reach<'a, 'b, 'm> {
 }
 
 impl Reach<'_, '_, '_> {
-    /// The place that an address names for a lane.
+    /// Returns the place of a lane's address.
     pub(super) fn place(&self, address: &Address, lane: usize) -> Place {
         self.cluster.place(address.region, address.lane(&self.regs, lane))
     }
 
-    /// The block and the place of an mbarrier in its shared memory.
+    /// Returns the rank of the block that contains an mbarrier, and the mbarrier's offset in its shared memory.
     pub(super) fn object(&self, address: &Address, lane: usize) -> Accessed<(u32, u64)> {
         match self.place(address, lane) {
             Place::Shared(rank, at) => Ok((rank, at)),
@@ -183,7 +186,7 @@ impl Reach<'_, '_, '_> {
         }
     }
 
-    /// The fault of a lane's access.
+    /// Creates the fault of a lane's access.
     pub(super) fn fault(
         &self,
         lane: usize,
@@ -199,7 +202,7 @@ impl Reach<'_, '_, '_> {
         AccessFault::new(lane, place.at(), (bytes as u32, write), what, space)
     }
 
-    /// The fault of a lane's operation, in words.
+    /// Creates the fault of a lane's operation, with a description.
     pub(super) fn refuse(&self, lane: usize, words: String) -> AccessFault {
         AccessFault::in_words(lane, 0, words)
     }
@@ -213,7 +216,7 @@ impl Reach<'_, '_, '_> {
 }
 
 impl<'m> Env<'_, 'm> {
-    /// Does something with all memories of the cluster.
+    /// Runs `act` with access to all memories of the cluster.
     pub(super) fn reach<T>(&mut self, act: impl FnOnce(&mut Reach<'_, '_, 'm>) -> T) -> T {
         let rank = self.cluster.rank as usize;
         std::mem::swap(self.shared, &mut self.cluster.shared[rank]);

@@ -1,7 +1,7 @@
 //! Device memory: separate allocations with guard zones between them.
 //!
-//! Kernels of different blocks run on different host threads and may race, as on a GPU, so every word is
-//! an atomic, accessed relaxed: on the host that costs what an ordinary access does.
+//! Kernels of different blocks run on different host threads and may race, as on a GPU. So every word is an atomic that
+//! is accessed with relaxed ordering, which costs the same as an ordinary access on the host.
 
 mod error;
 mod physical;
@@ -22,67 +22,68 @@ use super::texture::Objects;
 use super::words::Word as _;
 use super::{PARAM_WINDOW, SHARED_WINDOW, WINDOW_BYTES};
 
-/// The first address that is given out.
+/// The first address of device memory.
 const FIRST: u64 = 0x0000_0002_0000_0000;
-/// The number of users of memory that have different addresses.
+/// The number of users of memory with distinct address ranges.
 const USERS: u64 = 32;
-/// The number of addresses of a user. Caches and DRAM are divided by powers of two and by multiples of 3, 5, 7 and 11, so what
-/// depends on an address is the same for every user.
+/// The size of a user's address range. Caches and DRAM are divided by powers of two and by multiples of 3, 5, 7 and 11,
+/// so effects that depend on the address are the same for every user.
 const USER_BYTES: u64 = (1 << 30) * 3 * 5 * 7 * 11;
-/// No allocation reaches beyond this address, because the windows of the other spaces follow.
+/// The end of the addresses for allocations, where the windows of the other spaces start.
 const END: u64 = SHARED_WINDOW;
-/// The first address behind the windows of the other spaces.
+/// The first address after the windows of the other spaces.
 const WINDOWS_END: u64 = PARAM_WINDOW + WINDOW_BYTES;
-/// The size of the guard zone: at least so many bytes between two allocations belong to neither.
+/// The size of the guard zone: the minimum distance in bytes between two allocations.
 const GUARD: u64 = 1 << 16;
-/// How many allocations that were freed are remembered.
+/// The number of freed allocations that are remembered.
 const MOST_FREED: usize = 1 << 12;
-/// Allocations begin at multiples of this, as CUDA's do.
+/// The alignment of allocations, as in CUDA.
 const ALIGN: u64 = 256;
 
-/// One allocation.
+/// An allocation.
 #[derive(Debug)]
 pub struct Allocation {
-    /// Its first address.
+    /// The first address.
     pub base: u64,
-    /// Its size in bytes.
+    /// The size in bytes.
     pub bytes: u64,
-    /// Its content, eight bytes a word; the last word may reach past `bytes`.
+    /// The contents in 8-byte words; the last word may extend past `bytes`.
     pub words: Words,
 }
 
-/// The words of an allocation: its own, memory of the host's program that [`GlobalMemory::map`] was given, or a part of
-/// [`PhysicalMemory`].
+/// The words of an allocation: separately allocated memory, memory of the host program passed to [`GlobalMemory::map`],
+/// or a part of [`PhysicalMemory`].
 #[derive(Debug)]
 pub struct Words {
     words: NonNull<[AtomicU64]>,
     owner: Owner,
 }
 
-/// Who frees words.
+/// The owner of words, which frees them.
 #[derive(Debug)]
 enum Owner {
-    /// Whoever drops them; they are part of what was allocated so, at this address.
+    /// The `Words` value owns the words. They are part of a heap allocation with this address and layout.
     Words(NonNull<u8>, Layout),
-    /// The host's program.
+    /// The host program owns the words.
     Program,
-    /// Whoever drops the last part of this memory.
+    /// The physical memory owns the words and is freed with the last reference to it.
     Physical { _memory: PhysicalMemory },
 }
 
-// SAFETY: the words are atomics, which any thread may access, and freeing them does not depend on the thread that does it.
+// SAFETY: the words are atomics, which any thread may access, and any thread may free them.
 unsafe impl Send for Words {}
-// SAFETY: as above.
+// SAFETY: the words are atomics, which several threads may access at the same time.
 unsafe impl Sync for Words {}
 
 impl Words {
-    /// So many zeroed bytes, rounded up to words, at a multiple of `align`; `None` when the host has no memory left.
+    /// Allocates `bytes` zeroed bytes, rounded up to words, at a multiple of `align`. Returns `None` when the host has
+    /// no memory left.
     fn zeroed(bytes: u64, align: usize) -> Option<Self> {
         let words = usize::try_from(bytes.div_ceil(8)).ok()?;
-        // The allocator's own zeroed pages: pages that are never touched cost nothing. Rust's allocator writes the zeros of
-        // larger alignments itself, so the alignment is made here.
+        // `alloc_zeroed` uses the operating system's zeroed pages, and pages that are never touched cost nothing. For
+        // larger alignments, Rust's allocator writes the zeros itself, so the alignment is done here.
         let layout = Layout::array::<AtomicU64>(words.max(1).checked_add(align / 8)?).ok()?;
-        // SAFETY: the layout is that of at least one word.
+        // SAFETY: the layout has a size of at least one word.
         let allocated = NonNull::new(unsafe { alloc_zeroed(layout) })?;
         // SAFETY: the layout has `align` bytes more than the words.
         let start = unsafe { allocated.add(allocated.align_offset(align)) };
@@ -96,7 +97,8 @@ impl Deref for Words {
 
     #[inline(always)]
     fn deref(&self) -> &[AtomicU64] {
-        // SAFETY: only `drop` frees own words; who mapped others promised that they stay.
+        // SAFETY: `drop` is the only place that frees allocated words. The caller of `GlobalMemory::map` has promised
+        // that mapped memory stays valid until it is unmapped.
         unsafe { self.words.as_ref() }
     }
 }
@@ -104,38 +106,38 @@ impl Deref for Words {
 impl Drop for Words {
     fn drop(&mut self) {
         if let Owner::Words(allocated, layout) = self.owner {
-            // SAFETY: `zeroed` has allocated them so, and nobody uses them any more.
+            // SAFETY: `zeroed` allocated this address with this layout, and `self` is the only owner of the words.
             unsafe { dealloc(allocated.as_ptr(), layout) };
         }
     }
 }
 
-/// All allocations, in the order of their addresses.
+/// All allocations, sorted by address.
 #[derive(Debug)]
 pub struct GlobalMemory {
     allocations: Vec<Allocation>,
-    /// The first address that is given out.
+    /// The first address of an allocation.
     first: u64,
     next: u64,
     used: u64,
     limit: u64,
-    /// The addresses of allocations that were freed, the last ones.
+    /// The address ranges of the allocations that were freed last.
     freed: VecDeque<Range<u64>>,
-    /// What nobody has written, which a check of a launch looks at and changes.
+    /// The bytes that no thread has written. The sanitizer of a launch reads and updates them.
     unwritten: Arc<Mutex<Unwritten>>,
-    /// The textures and surfaces over it.
+    /// The textures and surfaces of this memory.
     pub(super) objects: Objects,
 }
 
 impl Default for GlobalMemory {
-    /// Device memory that only the host's memory limits.
+    /// Creates device memory that is limited only by the host's memory.
     fn default() -> Self {
         Self::with_limit(u64::MAX)
     }
 }
 
 impl GlobalMemory {
-    /// Device memory of which at most `limit` bytes can be allocated at a time.
+    /// Creates device memory in which at most `limit` bytes can be allocated at a time.
     pub fn with_limit(limit: u64) -> Self {
         Self {
             allocations: Vec::new(),
@@ -149,8 +151,8 @@ impl GlobalMemory {
         }
     }
 
-    /// Gives out addresses from the first one on that belongs to this user, and says whether nothing is allocated, without
-    /// which nothing changes. The addresses of users 0 to 31 differ, so an address of one means nothing to another.
+    /// Selects the address range of a user if nothing is allocated, and returns whether that was the case. The address
+    /// ranges of users 0 to 31 differ, so an address of one user is invalid for another.
     pub fn begin_for(&mut self, user: u64) -> bool {
         let is_empty = self.allocations.is_empty();
         if is_empty {
@@ -161,12 +163,12 @@ impl GlobalMemory {
         is_empty
     }
 
-    /// Allocates zeroed memory and returns its address, a multiple of 256. Zero bytes have an address too,
-    /// at which nothing can be accessed.
+    /// Allocates zeroed memory and returns its address, a multiple of 256. An allocation of zero bytes has an address
+    /// too, but no accessible memory.
     ///
     /// # Errors
-    /// [`MemoryError::Limit`] when the machine's limit would be exceeded, [`MemoryError::Addresses`] when no
-    /// addresses are left, [`MemoryError::Host`] when the host gives no more memory.
+    /// Returns [`MemoryError::Limit`] when the simulator's limit would be exceeded, [`MemoryError::Addresses`] when no
+    /// addresses are left, and [`MemoryError::Host`] when the host has no more memory.
     pub fn allocate(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         self.allocate_aligned(bytes, ALIGN)
     }
@@ -174,8 +176,8 @@ impl GlobalMemory {
     /// Allocates zeroed memory at a multiple of 256 and of `align`, which is a power of two.
     ///
     /// # Errors
-    /// [`MemoryError::Limit`] when the machine's limit would be exceeded, [`MemoryError::Addresses`] when no
-    /// addresses are left, [`MemoryError::Host`] when the host gives no more memory.
+    /// Returns [`MemoryError::Limit`] when the simulator's limit would be exceeded, [`MemoryError::Addresses`] when no
+    /// addresses are left, and [`MemoryError::Host`] when the host has no more memory.
     pub fn allocate_aligned(&mut self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let used = self.used_with(bytes)?;
         let base = self.addresses(bytes, align)?;
@@ -186,13 +188,13 @@ impl GlobalMemory {
         Ok(base)
     }
 
-    /// How many bytes are in use with so many more.
+    /// Returns the number of bytes in use after an allocation of `bytes` bytes.
     fn used_with(&self, bytes: u64) -> Result<u64, MemoryError> {
         let used = self.used.checked_add(bytes).filter(|used| *used <= self.limit);
         used.ok_or(MemoryError::Limit { bytes, used: self.used, limit: self.limit })
     }
 
-    /// The first of so many addresses that are not in use.
+    /// Returns the first of `bytes` unused addresses.
     fn addresses(&self, bytes: u64, align: u64) -> Result<u64, MemoryError> {
         let base = self.next.checked_next_multiple_of(align.max(ALIGN)).unwrap_or(END);
         let left = END.saturating_sub(base);
@@ -202,15 +204,15 @@ impl GlobalMemory {
         }
     }
 
-    /// Allocates zeroed memory that the host's program accesses at the same address as kernels do, a multiple of 4096:
-    /// CUDA's page-locked and managed memory. It does not count as the device's own.
+    /// Allocates zeroed memory that the host program accesses at the same address as kernels, a multiple of 4096:
+    /// CUDA's page-locked and managed memory. It does not count as device memory in use.
     ///
     /// # Errors
-    /// [`MemoryError::Host`] when the host gives no more memory.
+    /// Returns [`MemoryError::Host`] when the host has no more memory.
     pub fn allocate_for_both(&mut self, bytes: u64) -> Result<u64, MemoryError> {
         let failed = MemoryError::Host { bytes };
         let words = Words::zeroed(bytes, 4096).ok_or(failed.clone())?;
-        // The program makes a pointer of this address, so the pointer's provenance is exposed.
+        // The host program converts this address to a pointer, so the pointer's provenance is exposed.
         let base = words.words.expose_provenance().get() as u64;
         if self.is_taken(base, bytes) {
             return Err(failed);
@@ -219,7 +221,7 @@ impl GlobalMemory {
         Ok(base)
     }
 
-    /// Whether host memory cannot be told from what kernels have at these addresses.
+    /// Returns whether a range of host addresses overlaps addresses that kernels already use.
     fn is_taken(&self, base: u64, bytes: u64) -> bool {
         let end = base.saturating_add(bytes);
         let device = self.first..self.next.max(self.first + GUARD);
@@ -227,29 +229,30 @@ impl GlobalMemory {
         self.overlaps(base, end) || [device, windows].iter().any(|taken| base < taken.end && taken.start < end)
     }
 
-    /// Whether there is an allocation between two addresses.
+    /// Returns whether an allocation overlaps the range from `base` to `end`.
     fn overlaps(&self, base: u64, end: u64) -> bool {
-        let after = self.allocations.partition_point(|own| own.base < end);
+        let after = self.allocations.partition_point(|allocation| allocation.base < end);
         after.checked_sub(1).is_some_and(|at| {
-            let own = &self.allocations[at];
-            base < own.base + own.bytes
+            let allocation = &self.allocations[at];
+            base < allocation.base + allocation.bytes
         })
     }
 
-    /// Keeps allocations in the order of their addresses. Those of the device come one behind the other.
+    /// Inserts an allocation, sorted by address. The device's allocations have ascending addresses.
     fn insert(&mut self, allocation: Allocation) {
-        let at = self.allocations.partition_point(|own| own.base < allocation.base);
+        let at = self.allocations.partition_point(|existing| existing.base < allocation.base);
         self.allocations.insert(at, allocation);
     }
 
-    /// Lets kernels access memory of the host's program, at the addresses that the program has for it: host memory that
-    /// is page-locked or managed. Returns the first address, `memory` rounded down to a multiple of eight, by which
-    /// [`GlobalMemory::free`] unmaps it; `None` when a part of it is mapped already or lies at addresses of the device's
-    /// own.
+    /// Maps memory of the host program into the address space of kernels at the same addresses: page-locked or managed
+    /// host memory. Returns the address of `memory` rounded down to a multiple of 8, which [`GlobalMemory::free`] takes
+    /// to unmap the memory. Returns `None` when a part of the memory is already mapped or overlaps the device's
+    /// addresses.
     ///
     /// # Safety
-    /// The memory, extended to whole words of eight bytes on both sides, can be read and written until it is unmapped.
-    /// While a kernel runs, the program accesses it only as CUDA lets it access such memory.
+    /// The caller must ensure that the memory, extended to whole 8-byte words on both sides, can be read and written
+    /// until it is unmapped. While a kernel runs, the program must access the memory only as CUDA allows for such
+    /// memory.
     pub unsafe fn map(&mut self, memory: NonNull<u8>, bytes: u64) -> Option<u64> {
         let base = memory.expose_provenance().get() as u64 & !7;
         let bytes = memory.addr().get() as u64 - base + bytes;
@@ -262,33 +265,32 @@ impl GlobalMemory {
         Some(base)
     }
 
-    /// The allocation in which this many bytes from an address on lie, and the offset of the first of them.
+    /// Returns the allocation that contains `bytes` bytes from an address on, and the offset of the first byte.
     pub fn span(&self, address: u64, bytes: u64) -> Option<(&Allocation, u64)> {
         let found = self.find(address)?;
         let at = address - found.base;
         (bytes <= found.bytes - at).then_some((found, at))
     }
 
-    /// The same for writes of these bytes from the host, which count as written then.
+    /// Returns the same as [`GlobalMemory::span`] for a write from the host, and marks the bytes as written.
     pub fn span_mut(&mut self, address: u64, bytes: u64) -> Option<(&mut Allocation, u64)> {
-        let (base, at) = self.span(address, bytes).map(|(own, at)| (own.base, at))?;
+        let (base, at) = self.span(address, bytes).map(|(allocation, at)| (allocation.base, at))?;
         self.unwritten().write(address, bytes);
         let index = self.index(base)?;
         Some((&mut self.allocations[index], at))
     }
 
-    /// All allocations, in the order of their addresses.
+    /// Returns all allocations, sorted by address.
     pub(crate) fn all(&self) -> &[Allocation] {
         &self.allocations
     }
 
-    /// How many bytes of the device's own memory are in use.
+    /// Returns the number of bytes of device memory in use.
     pub fn used(&self) -> u64 {
         self.used
     }
 
-    /// Frees the allocation that begins at an address, and says whether there was one. Its addresses are
-    /// not given out again.
+    /// Frees the allocation that starts at an address, and returns whether there was one. Its addresses are not reused.
     pub fn free(&mut self, base: u64) -> bool {
         let index = self.index(base);
         if let Some(index) = index {
@@ -305,18 +307,19 @@ impl GlobalMemory {
         index.is_some()
     }
 
-    /// The allocation that an address has belonged to and that was freed, if it is among the last that were.
+    /// Returns the freed allocation that contained an address, if it is among the last freed ones.
     pub(crate) fn freed(&self, address: u64) -> Option<Range<u64>> {
         let mut freed = self.freed.iter().rev();
-        freed.find(|own| own.contains(&address)).filter(|_| self.find(address).is_none()).cloned()
+        freed.find(|range| range.contains(&address)).filter(|_| self.find(address).is_none()).cloned()
     }
 
-    /// The allocation that begins at an address.
+    /// Returns the allocation that starts at an address.
     pub fn at(&self, base: u64) -> Option<&Allocation> {
         Some(&self.allocations[self.index(base)?])
     }
 
-    /// The allocation that begins at an address, for writes from the host. All of it counts as written then.
+    /// Returns the allocation that starts at an address for a write from the host, and marks the whole allocation as
+    /// written.
     pub fn at_mut(&mut self, base: u64) -> Option<&mut Allocation> {
         let index = self.index(base)?;
         self.unwritten().remove(base);
@@ -327,24 +330,23 @@ impl GlobalMemory {
         self.allocations.binary_search_by_key(&base, |allocation| allocation.base).ok()
     }
 
-    /// The allocation that an address lies in.
+    /// Returns the allocation that contains an address.
     pub fn find(&self, address: u64) -> Option<&Allocation> {
         let after = self.allocations.partition_point(|allocation| allocation.base <= address);
         let allocation = &self.allocations[after.checked_sub(1)?];
         (address - allocation.base < allocation.bytes).then_some(allocation)
     }
 
-    /// Copies bytes out, if so many are allocated behind an address.
+    /// Reads `bytes.len()` bytes at an address, if they are within one allocation.
     pub(super) fn read(&self, address: u64, bytes: &mut [u8]) {
         let found = self.find(address);
         let len = bytes.len() as u64;
-        if let Some(own) = found.filter(|own| address - own.base + len <= own.bytes) {
-            own.read(address - own.base, bytes);
+        if let Some(allocation) = found.filter(|found| address - found.base + len <= found.bytes) {
+            allocation.read(address - allocation.base, bytes);
         }
     }
 
-    /// The allocation that ends nearest below an address, or begins nearest above it: the one that a faulting access
-    /// was probably meant for.
+    /// Returns the allocation nearest to an address, which a faulting access was probably meant for.
     pub fn nearest(&self, address: u64) -> Option<&Allocation> {
         let distance = |allocation: &Allocation| {
             if address < allocation.base {
@@ -358,15 +360,15 @@ impl GlobalMemory {
 }
 
 impl Allocation {
-    /// Whether the host's program accesses it at the same address.
+    /// Returns whether the host program accesses the memory at the same address.
     pub fn is_for_both(&self) -> bool {
         self.words.words.addr().get() as u64 == self.base
     }
 
-    /// Copies bytes out, from `at` on.
+    /// Reads bytes, starting at offset `at`.
     ///
     /// # Panics
-    /// If they do not lie within the allocation.
+    /// Panics if the bytes are not within the allocation.
     pub fn read(&self, at: u64, bytes: &mut [u8]) {
         assert!(at + bytes.len() as u64 <= self.bytes, "a read within the allocation");
         let word = |at: u64| self.words[(at / 8) as usize].load(Ordering::Relaxed).to_le_bytes();
@@ -387,10 +389,10 @@ impl Allocation {
         }
     }
 
-    /// Copies bytes in, from `at` on. Nothing else may write the allocation meanwhile.
+    /// Writes bytes, starting at offset `at`. No other thread may write the allocation at the same time.
     ///
     /// # Panics
-    /// If they do not lie within the allocation.
+    /// Panics if the bytes are not within the allocation.
     pub fn write(&mut self, at: u64, bytes: &[u8]) {
         assert!(at + bytes.len() as u64 <= self.bytes, "a write within the allocation");
         let (head, rest) = bytes.split_at(head_of(at, bytes.len()));
@@ -404,11 +406,11 @@ impl Allocation {
         }
     }
 
-    /// Fills so many bytes from `at` on: the byte at offset `i` becomes that of `word` at `i % 8`. Nothing else may write the
-    /// allocation meanwhile.
+    /// Fills `bytes` bytes, starting at offset `at`: the byte at offset `i` becomes `word[i % 8]`. No other thread may
+    /// write the allocation at the same time.
     ///
     /// # Panics
-    /// If they do not lie within the allocation.
+    /// Panics if the bytes are not within the allocation.
     pub fn fill(&mut self, at: u64, bytes: u64, word: [u8; 8]) {
         assert!(bytes <= self.bytes && at <= self.bytes - bytes, "a write within the allocation");
         let end = at + bytes;
@@ -421,7 +423,7 @@ impl Allocation {
     }
 }
 
-/// How many of `len` bytes lie before the first word that begins at or behind `at`.
+/// Returns the number of bytes, of `len` bytes from `at` on, before the first word boundary.
 fn head_of(at: u64, len: usize) -> usize {
     ((8 - at % 8) % 8).min(len as u64) as usize
 }

@@ -1,8 +1,8 @@
-//! Asynchronous operations that were issued and are not done: copies, reductions, and arrivals at mbarriers.
+//! Asynchronous operations that were issued and are not complete: copies, reductions, and arrivals at mbarriers.
 //!
-//! Each is done when somebody waits for it, or before: at a moment that a random schedule chooses, when nothing else
-//! in the cluster gets on, and when a block ends that it belongs to. It reads its source then, and not when it is
-//! issued. So a kernel that does not wait finds the old bytes.
+//! An operation completes at the latest when a thread waits for it. It may complete earlier: at a time that a random
+//! schedule chooses, when nothing else in the cluster makes progress, or when its block ends. It reads its source when
+//! it completes, not when it is issued. So a kernel that does not wait reads the old bytes.
 
 use super::atomic::Atomic;
 use super::cluster::{Cluster, Place, Reach};
@@ -15,15 +15,15 @@ use crate::vectors::Portable;
 /// The operations that the warps of a cluster have issued.
 #[derive(Debug, Default)]
 pub(crate) struct InFlight {
-    /// By warp, in the order in which they were issued.
+    /// The operations of each warp, in the order of issue.
     jobs: Vec<Vec<Job>>,
-    /// Counts up when an operation is issued or done, or an mbarrier changes.
+    /// Counts up when an operation is issued or completes, or when an mbarrier changes.
     pub(crate) changes: u64,
     /// The mbarrier that each warp has last waited for in vain.
     pub(super) awaited: Vec<Option<(u32, u64)>>,
-    /// Whether the last wait was in vain, so that the warp lets others go on.
-    pub(crate) gives_way: bool,
-    /// Room for the pieces of further operations.
+    /// Whether the last wait was in vain, so that the warp yields to others.
+    pub(crate) yields: bool,
+    /// Buffers for the pieces of further operations.
     spare: Vec<Vec<Piece>>,
 }
 
@@ -31,31 +31,31 @@ pub(crate) struct InFlight {
 #[derive(Debug)]
 pub(super) struct Job {
     pub(super) lanes: u32,
-    /// The instruction that issued it, where somebody watches.
+    /// The instruction that issued the operation, if there is an observer.
     pub(super) site: Site,
-    /// Its place among all of the cluster.
+    /// The number of the operation in the cluster.
     pub(super) number: u64,
-    /// How many groups each lane has committed since it issued the operation.
+    /// The number of groups that each lane has committed since it issued the operation.
     pub(super) ages: [u8; LANES],
     pub(super) group: Group,
     pub(super) pieces: Vec<Piece>,
-    /// How pieces change what they are written to, if they do not replace it.
+    /// The reduction of the pieces with the old values; `None` if the pieces replace the old values.
     pub(super) reduce: Option<Atomic>,
     pub(super) signals: Vec<Signal>,
 }
 
-/// Which groups an operation belongs to.
+/// The kind of groups that an operation belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Group {
-    /// None: an mbarrier tells that it is done.
+    /// No group: an mbarrier signals completion.
     None,
-    /// Those of `cp.async`.
+    /// The groups of `cp.async`.
     Copies,
-    /// Those of `cp.async.bulk`.
+    /// The groups of `cp.async.bulk`.
     Bulk,
 }
 
-/// Bytes that follow each other.
+/// Consecutive bytes of an operation.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Piece {
     pub(super) lane: u8,
@@ -67,17 +67,17 @@ pub(super) struct Piece {
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source {
     Memory(Place),
-    /// These eight bytes again and again.
+    /// These eight bytes, repeated.
     Value(u64),
 }
 
-/// What an operation does to an mbarrier when it is done.
+/// The effect of a completed operation on an mbarrier.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Signal {
     pub(super) lane: u8,
     pub(super) rank: u32,
     pub(super) at: u64,
-    /// The bytes that it completes; `None` for an arrival.
+    /// The number of completed bytes; `None` for an arrival.
     pub(super) bytes: Option<u32>,
 }
 
@@ -98,24 +98,24 @@ impl InFlight {
         self.awaited.fill(None);
     }
 
-    /// The number of warps of the cluster.
+    /// Returns the number of warps of the cluster.
     pub(super) fn warps(&self) -> u32 {
         self.awaited.len() as u32
     }
 
-    /// Whether nothing is under way.
+    /// Returns whether no operation is in flight.
     pub(crate) fn is_empty(&self) -> bool {
         self.jobs.iter().all(Vec::is_empty)
     }
 
-    /// Room for pieces.
+    /// Returns an empty buffer for pieces.
     pub(super) fn pieces(&mut self) -> Vec<Piece> {
         self.spare.pop().unwrap_or_default()
     }
 }
 
 impl Cluster {
-    /// Begins an operation of the warp that is executing.
+    /// Issues an operation of the executing warp.
     pub(super) fn issue(&mut self, mut job: Job) {
         self.in_flight.changes += 1;
         job.number = self.in_flight.changes;
@@ -123,7 +123,7 @@ impl Cluster {
         self.in_flight.jobs[self.warp as usize].push(job);
     }
 
-    /// Does, for some lanes of a warp, what `choose` picks of each of its operations.
+    /// Completes the operations of a warp for the lanes that `choose` returns for each operation.
     fn finish(&mut self, global: &GlobalMemory, warp: usize, choose: impl Fn(&Job) -> u32) -> Result<(), String> {
         let mut index = 0;
         while let Some(job) = self.in_flight.jobs[warp].get(index) {
@@ -134,7 +134,7 @@ impl Cluster {
             }
             let arrives = job.signals.iter().any(|signal| signal.bytes.is_none());
             if arrives {
-                // Copies that were issued before are done before.
+                // Copies that were issued earlier complete first.
                 for before in (0..index).rev() {
                     let job = &self.in_flight.jobs[warp][before];
                     let lanes = job.lanes & chosen;
@@ -150,7 +150,7 @@ impl Cluster {
         Ok(())
     }
 
-    /// Does an operation for some of its lanes. Returns whether nothing is left of it.
+    /// Completes an operation for some of its lanes. Returns whether it is complete for all lanes.
     fn finish_one(&mut self, global: &GlobalMemory, warp: usize, index: usize, chosen: u32) -> Result<bool, String> {
         self.in_flight.changes += 1;
         let job = &mut self.in_flight.jobs[warp][index];
@@ -181,7 +181,7 @@ impl Cluster {
         Ok(left == 0)
     }
 
-    /// Changes what lies at the piece's destination, 32 elements at a time, as the lanes of a warp would.
+    /// Reduces a piece into its destination, 32 elements at a time, like the lanes of a warp.
     fn reduce(&mut self, global: &GlobalMemory, reduce: &Atomic, piece: &Piece) {
         let size = u64::from(reduce.width.bytes());
         let mut bytes = vec![0; piece.bytes as usize];
@@ -218,33 +218,33 @@ impl Cluster {
         }
     }
 
-    /// Does all that signals an mbarrier.
+    /// Completes all operations that signal an mbarrier.
     pub(super) fn finish_signals(&mut self, global: &GlobalMemory, (rank, at): (u32, u64)) -> Result<(), String> {
         (0..self.in_flight.jobs.len()).try_for_each(|warp| {
             self.finish(global, warp, |job| {
-                let those = job.signals.iter();
-                let those = those.filter(|signal| (signal.rank, signal.at) == (rank, at));
-                those.fold(0, |lanes, own| lanes | 1 << own.lane)
+                let signals = job.signals.iter();
+                let signals = signals.filter(|signal| (signal.rank, signal.at) == (rank, at));
+                signals.fold(0, |lanes, signal| lanes | 1 << signal.lane)
             })
         })
     }
 
-    /// The operations under way that read or write the shared memory of a block, whose number is `block`: where each was
-    /// issued, by which warp of the cluster and which lanes.
-    pub(crate) fn under_way(&self, rank: u32, block: u64) -> Vec<(Site, usize, u32, Mistake)> {
+    /// Returns the operations in flight that read or write the shared memory of a block, whose number is `block`: the
+    /// instruction that issued each, its warp in the cluster, and its lanes.
+    pub(crate) fn unfinished_operations(&self, rank: u32, block: u64) -> Vec<(Site, usize, u32, Mistake)> {
         let all = self.in_flight.jobs.iter().enumerate();
         let all = all.flat_map(|(warp, jobs)| jobs.iter().map(move |job| (warp, job)));
         let here = all.filter_map(|(warp, job)| {
-            let own = |place: Place| match place {
+            let offset_in_block = |place: Place| match place {
                 Place::Shared(of, at) if of == rank => Some(at),
                 _ => None,
             };
             let (at, bytes, write) = job.pieces.iter().find_map(|piece| {
                 let read = match piece.from {
-                    Source::Memory(from) => own(from),
+                    Source::Memory(from) => offset_in_block(from),
                     Source::Value(_) => None,
                 };
-                let place = own(piece.to).map(|at| (at, true)).or(read.map(|at| (at, false)));
+                let place = offset_in_block(piece.to).map(|at| (at, true)).or(read.map(|at| (at, false)));
                 place.map(|(at, write)| (at, piece.bytes, write))
             })?;
             Some((job.site, warp, job.lanes, Mistake::UnderWay { block, at, bytes, write }))
@@ -252,12 +252,12 @@ impl Cluster {
         here.collect()
     }
 
-    /// Does everything that is under way.
+    /// Completes all operations in flight.
     pub(crate) fn finish_all(&mut self, global: &GlobalMemory) -> Result<(), String> {
         (0..self.in_flight.jobs.len()).try_for_each(|warp| self.finish(global, warp, |_| ALL))
     }
 
-    /// Does one operation, which `choose` picks of so many.
+    /// Completes one operation. `choose` receives the number of operations and returns one.
     pub(crate) fn finish_any(
         &mut self,
         global: &GlobalMemory,
@@ -302,7 +302,7 @@ pub(super) fn group(reach: &mut Reach<'_, '_, '_>, which: Group, op: AsyncGroup,
     done.map_err(|words| AccessFault::of_synchronization(mask.trailing_zeros() as usize, words))
 }
 
-/// Reads bytes of a source, from its byte `offset` on, which is a multiple of 8.
+/// Reads bytes of a source, starting at its byte `offset`, which is a multiple of 8.
 fn read(shared: &[SharedMemory], global: &GlobalMemory, from: Source, offset: u64, bytes: &mut [u8]) {
     match from {
         Source::Memory(Place::Shared(rank, at)) => shared[rank as usize].read(at + offset, bytes),
@@ -336,7 +336,7 @@ pub(super) fn copy(shared: &mut [SharedMemory], global: &GlobalMemory, piece: &P
     }
 }
 
-/// Writes bytes of device memory that were found to be there.
+/// Writes bytes of device memory that have been checked to be allocated.
 fn write(global: &GlobalMemory, at: u64, bytes: &[u8]) {
     let Some(found) = global.find(at) else { return };
     let mut memory = OneAllocation { words: &found.words, base: found.base, strong: true };

@@ -12,7 +12,7 @@ use crate::observe::{AccessKind, Order, StoredValues};
 use crate::regs::{ALL, LANES, Lanes64, R32, R64, Reg, Regs};
 use crate::vectors::{Pattern, Portable, Vectors};
 
-/// The size of one element.
+/// The size of an element.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the sizes in bytes")]
 pub enum Width {
@@ -32,13 +32,13 @@ impl Width {
 /// The destination register of a value that was read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Destination {
-    /// `_`
+    /// `_`: the value is discarded.
     Nowhere,
     /// A register of 32 bits or fewer.
     R32 {
         /// The register.
         reg: R32,
-        /// The bits that it has.
+        /// The number of bits of the register.
         bits: u32,
     },
     /// A register of 64 bits.
@@ -50,15 +50,15 @@ pub enum Destination {
 pub struct Load {
     /// The address.
     pub address: Address,
-    /// The type's size.
+    /// The size of an element.
     pub width: Width,
     /// Whether the value is sign-extended into a wider register.
     pub signed: bool,
-    /// `.weak`, `.volatile`, `.relaxed`, `.acquire`, `.mmio`, and the scope.
+    /// `.weak`, `.volatile`, `.relaxed`, `.acquire` or `.mmio`, and the scope.
     pub order: Order,
-    /// Bytes of a lane, all elements together.
+    /// The number of bytes of a lane, for all elements.
     pub bytes: u32,
-    /// The registers, one for each element.
+    /// The destination registers, one for each element.
     pub to: Box<[Destination]>,
 }
 
@@ -67,18 +67,18 @@ pub struct Load {
 pub struct Store {
     /// The address.
     pub address: Address,
-    /// The type's size.
+    /// The size of an element.
     pub width: Width,
-    /// `.weak`, `.volatile`, `.relaxed`, `.release`, `.mmio`, and the scope.
+    /// `.weak`, `.volatile`, `.relaxed`, `.release` or `.mmio`, and the scope.
     pub order: Order,
-    /// Bytes of a lane, all elements together.
+    /// The number of bytes of a lane, for all elements.
     pub bytes: u32,
-    /// The registers, one for each element.
+    /// The source registers, one for each element.
     pub from: Box<[Reg]>,
 }
 
 impl Load {
-    /// Runs the instruction, unless its addresses lie in several spaces.
+    /// Runs the instruction, unless its addresses are in several spaces.
     #[inline(always)]
     pub(crate) fn execute(
         &self,
@@ -93,8 +93,8 @@ impl Load {
         run(vectors, self, env, mask, at)
     }
 
-    /// Loads one value for all lanes, as each kernel does its parameters. `None` if the instruction is not such a
-    /// load, or the access would fault.
+    /// Loads one value for all lanes, as each kernel does for its parameters. Returns `None` if the instruction is not
+    /// such a load, or if the access would fault.
     #[inline(always)]
     fn read_once(&self, env: &mut Env<'_, '_>, at: &mut Lanes64) -> Option<()> {
         let memory = match self.address.region {
@@ -132,7 +132,7 @@ impl Load {
         }
     }
 
-    /// One element, `offset` bytes behind the address, of `step` bytes altogether.
+    /// Reads one element at `offset` from the address. `step` is the number of bytes of each lane.
     #[inline(always)]
     fn read_one<W: Word, S: Storage>(
         &self,
@@ -145,8 +145,8 @@ impl Load {
     ) {
         match to {
             Destination::Nowhere => {}
-            // Straight into the register: values that are written one by one and read again at once, as
-            // a vector, make the CPU wait.
+            // This reads directly into the register. Values that are written individually and immediately read as a
+            // vector would stall the CPU.
             Destination::R32 { reg, .. } if W::BYTES == 4 => {
                 let to = bytemuck::cast_mut(&mut regs.r32[reg.0 as usize]);
                 memory.read::<W>(lanes, offset, step, to);
@@ -163,7 +163,7 @@ impl Load {
         }
     }
 
-    /// Two elements of four bytes at a time.
+    /// Reads two 4-byte elements at a time.
     #[inline(always)]
     fn read_pairs<S: Storage>(&self, regs: &mut Regs<'_>, memory: &S, lanes: &Lanes<'_>) {
         for (index, pair) in self.to.chunks_exact(2).enumerate() {
@@ -208,7 +208,7 @@ impl MemoryOp for Load {
     }
 }
 
-/// Writes what was read into a register, extended to its width.
+/// Writes loaded values into a register, extended to its width.
 #[inline(never)]
 pub(super) fn put<W: Word>(regs: &mut Regs<'_>, to: Destination, mask: u32, values: &[W; LANES], signed: bool) {
     match to {
@@ -235,7 +235,7 @@ pub(super) fn put<W: Word>(regs: &mut Regs<'_>, to: Destination, mask: u32, valu
     }
 }
 
-/// A register's values, truncated.
+/// Returns a register's values, truncated.
 #[inline(never)]
 pub(super) fn take<W: Word>(regs: &Regs<'_>, from: Reg) -> [W; LANES] {
     let mut values = [W::default(); LANES];
@@ -258,7 +258,7 @@ pub(super) fn take<W: Word>(regs: &Regs<'_>, from: Reg) -> [W; LANES] {
 }
 
 impl Store {
-    /// Runs the instruction, unless its addresses lie in several spaces.
+    /// Runs the instruction, unless its addresses are in several spaces.
     #[inline(always)]
     pub(crate) fn execute(
         &self,
@@ -282,7 +282,7 @@ impl Store {
         }
     }
 
-    /// Two elements of four bytes at a time.
+    /// Writes two 4-byte elements at a time.
     #[inline(always)]
     fn write_pairs<S: Storage>(&self, regs: &Regs<'_>, memory: &mut S, lanes: &Lanes<'_>) {
         for (index, pair) in self.from.chunks_exact(2).enumerate() {
@@ -297,7 +297,7 @@ impl Store {
     }
 }
 
-/// One element, `offset` bytes behind the address, of `step` bytes altogether.
+/// Writes one element at `offset` from the address. `step` is the number of bytes of each lane.
 #[inline(always)]
 fn write_one<W: Word, S: Storage>(
     regs: &Regs<'_>,
@@ -320,7 +320,7 @@ fn write_one<W: Word, S: Storage>(
     }
 }
 
-/// A store that is going to be done, and is only compared with what is there.
+/// A comparison of the values of an upcoming store with the contents of memory.
 struct Comparison<'a> {
     store: &'a Store,
     stored: Cell<StoredValues>,
@@ -364,11 +364,12 @@ impl MemoryOp for Comparison<'_> {
 }
 
 impl Store {
-    /// How the values that it will write compare. Nothing is said of them if their addresses lie in several spaces.
+    /// Compares the values to be stored with the contents of memory and with each other. Returns the default if their
+    /// addresses are in several spaces.
     #[inline(never)]
     pub(crate) fn compare(&self, env: &mut Env<'_, '_>, mask: u32, at: &mut Lanes64) -> StoredValues {
         let comparison = Comparison { store: self, stored: Cell::default() };
-        // A fault is one of the store itself.
+        // The store itself reports a fault.
         let _ = run(Portable, &comparison, env, mask, at);
         comparison.stored.get()
     }

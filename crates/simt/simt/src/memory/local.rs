@@ -1,25 +1,25 @@
-//! Local memory: each thread has its own, and it grows with the depth of calls.
+//! Local memory, which is separate for each thread and grows with the depth of calls.
 
 use super::storage::{Lanes, Storage};
 use super::words::Word;
 use crate::regs::{HALF, LANES, Lanes32};
 use crate::vectors::Pattern;
 
-/// The local memory of a warp's 32 threads, word by word: word `w` of lane `l` is at `w * 32 + l`, as
-/// hardware lays it out, so that it grows at the end.
+/// The local memory of a warp's 32 threads. Word `w` of lane `l` is at index `w * 32 + l`, as in the hardware's layout,
+/// so that the memory grows at its end.
 #[derive(Debug, Default)]
 pub struct LocalMemory {
     words: Vec<u32>,
 }
 
 impl LocalMemory {
-    /// Bytes that each thread has.
+    /// Returns the number of bytes of each thread.
     pub(crate) fn len(&self) -> u32 {
         (self.words.len() / LANES * 4) as u32
     }
 
-    /// Gives each thread `bytes`, a multiple of 4, at least; what is new is zero. Returns `false`, with nothing
-    /// changed, if the host has no memory for it.
+    /// Grows the memory of each thread to at least `bytes` bytes, a multiple of 4; new words are zero. Returns `false`
+    /// and changes nothing if the host has no memory for them.
     #[must_use]
     pub(crate) fn grow(&mut self, bytes: u32) -> bool {
         let words = bytes as usize / 4 * LANES;
@@ -31,43 +31,43 @@ impl LocalMemory {
         true
     }
 
-    /// All words of all threads.
+    /// Returns all words of all threads.
     pub(crate) fn all(&self) -> &[u32] {
         &self.words
     }
 
-    /// The word with byte `at` of a lane, which is in bounds.
+    /// Returns a lane's word that contains byte `at`, which is in bounds.
     #[inline(always)]
     pub(crate) fn word(&self, lane: usize, at: u32) -> u32 {
         self.words[at as usize / 4 * LANES + lane]
     }
 
-    /// Writes the word with byte `at` of a lane, which is in bounds.
+    /// Writes a lane's word that contains byte `at`, which is in bounds.
     #[inline(always)]
     pub(crate) fn set_word(&mut self, lane: usize, at: u32, value: u32) {
         self.words[at as usize / 4 * LANES + lane] = value;
     }
 
-    /// The words with byte `at` of all lanes, which is in bounds.
+    /// Returns the words of all lanes that contain byte `at`, which is in bounds.
     #[inline(always)]
     pub(crate) fn words(&self, at: u32) -> &Lanes32 {
         let words = &self.words[at as usize / 4 * LANES..];
         words.first_chunk().expect("each word has all lanes")
     }
 
-    /// The words with byte `at` of all lanes, for writing.
+    /// Returns the words of all lanes that contain byte `at`, for writing.
     #[inline(always)]
     pub(crate) fn words_mut(&mut self, at: u32) -> &mut Lanes32 {
         let words = &mut self.words[at as usize / 4 * LANES..];
         words.first_chunk_mut().expect("each word has all lanes")
     }
 
-    /// One byte of a lane.
+    /// Returns a byte of a lane.
     pub(crate) fn byte(&self, lane: usize, at: u32) -> u8 {
         self.get(lane, at.into())
     }
 
-    /// Writes one byte of a lane.
+    /// Writes a byte of a lane.
     pub(crate) fn set_byte(&mut self, lane: usize, at: u32, value: u8) {
         self.set(lane, at.into(), value);
     }
@@ -83,7 +83,7 @@ impl Storage for LocalMemory {
     #[inline(always)]
     fn same<W: Word>(&self, first: usize, at: u64, values: &mut [W; HALF]) {
         if W::BYTES == 4 {
-            // The lanes' words lie side by side.
+            // The lanes' words are contiguous.
             let words = &self.words(at as u32)[first..][..HALF];
             values.copy_from_slice(bytemuck::cast_slice(words));
         } else {

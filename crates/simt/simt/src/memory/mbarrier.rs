@@ -1,8 +1,8 @@
 //! `mbarrier`: barriers that are objects in shared memory, and count arrivals and bytes (PTX ISA §9.7.13.15).
 //!
-//! A program sees nothing of an object's bits. Here they are, from the lowest: 20 of the arrivals that a phase needs,
-//! 20 of those that are pending, 21 of the bytes that are (signed), the phase's parity, and 2 that tell an object from
-//! other bytes.
+//! The bits of an object are opaque to programs. In the simulator they are, from the lowest: 20 bits for the expected
+//! arrivals of a phase, 20 for the pending arrivals, 21 for the pending bytes (signed), one for the phase's parity, and
+//! 2 for a tag that distinguishes an object from other bytes.
 
 use super::address::Address;
 use super::cluster::{Cluster, Place, Reach};
@@ -12,30 +12,30 @@ use super::{AccessFault, Accessed};
 use crate::observe::{MbarrierEvent, MbarrierUse};
 use crate::regs::{LANES, Pred, R32, R64, lanes};
 
-/// The most arrivals that an object counts, and the most bytes.
+/// The largest number of arrivals and of bytes that an object counts.
 const MOST: u32 = (1 << 20) - 1;
-/// The bits that every object has.
+/// The tag bits of every object.
 const TAG: u64 = 0b10 << 62;
-/// Where they are.
+/// The mask of the tag bits.
 const TAG_BITS: u64 = 0b11 << 62;
 
-/// A word that is no object, and as the given one otherwise.
+/// Returns `word` with its tag changed, if necessary, so that it is not a valid mbarrier.
 pub(super) fn not_an_object(word: u64) -> u64 {
     if word & TAG_BITS == TAG { word | TAG_BITS } else { word }
 }
 
-/// One instruction.
+/// An `mbarrier` instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Mbarrier {
-    /// The object.
+    /// The address of the object.
     pub address: Address,
-    /// What is done with it.
+    /// The operation on the object.
     pub op: MbarrierOp,
-    /// Whether it is `.relaxed`, so that it orders no other accesses.
+    /// Whether the instruction is `.relaxed`, so that it orders no other accesses.
     pub relaxed: bool,
 }
 
-/// What is done with an object.
+/// An operation on an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the fields are the instruction's operands")]
 pub enum MbarrierOp {
@@ -49,14 +49,14 @@ pub enum MbarrierOp {
     CompleteTx {
         bytes: R32,
     },
-    /// `arrive`, `arrive_drop`; 1 arrival without a count.
+    /// `arrive`, `arrive_drop`; the default count is 1.
     Arrive {
         to: Option<R64>,
         count: Option<R32>,
         /// `.expect_tx`
         bytes: Option<R32>,
         drop: bool,
-        /// Not `.noComplete`.
+        /// Whether the instruction lacks `.noComplete`.
         complete: bool,
     },
     /// `test_wait`, `try_wait`
@@ -70,12 +70,12 @@ pub enum MbarrierOp {
     },
 }
 
-/// The phase that is waited for.
+/// The phase to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// That of a state that `arrive` gave.
+    /// The phase of a state that `arrive` returned.
     State(R64),
-    /// The last one, or the current one, with this parity.
+    /// The previous or the current phase, whichever has this parity.
     Parity(R32),
 }
 
@@ -106,7 +106,7 @@ impl State {
         TAG | u64::from(self.expected) | u64::from(self.pending) << 20 | bytes << 40 | u64::from(self.parity) << 61
     }
 
-    /// Ends the phase if nothing is pending.
+    /// Ends the phase if no arrivals and bytes are pending.
     fn end_phase(&mut self) {
         if self.pending == 0 && self.bytes == 0 {
             self.parity ^= 1;
@@ -117,7 +117,7 @@ impl State {
     fn add_bytes(&mut self, bytes: i64) -> Result<(), String> {
         let sum = i64::from(self.bytes) + bytes;
         if sum.unsigned_abs() > u64::from(MOST) {
-            return Err(format!("{sum} bytes pending; at most {MOST} can be"));
+            return Err(format!("{sum} bytes pending; the limit is {MOST}"));
         }
         self.bytes = sum as i32;
         Ok(())
@@ -132,8 +132,9 @@ impl State {
     fn arrive(&mut self, count: u32) -> Result<(), String> {
         if count == 0 || count > self.pending {
             let Self { pending, expected, .. } = self;
-            let words = "give mbarrier.init as many as arrive in a phase, or let threads wait for the phase";
-            return Err(format!("{count} arrivals, when its phase waits for {pending} more of {expected}; {words}"));
+            let words =
+                "initialize the mbarrier with the number of arrivals per phase, or let threads wait for the phase";
+            return Err(format!("{count} arrivals, but its phase waits for {pending} more of {expected}; {words}"));
         }
         self.pending -= count;
         self.end_phase();
@@ -141,13 +142,13 @@ impl State {
     }
 }
 
-/// The arrivals that were pending in a state (`mbarrier.pending_count`).
+/// Returns the number of pending arrivals in a state (`mbarrier.pending_count`).
 pub(super) fn pending_count(state: u64) -> u32 {
     (state >> 20) as u32 & MOST
 }
 
 impl Cluster {
-    /// Changes an object.
+    /// Applies `change` to an object.
     fn change<T>(
         &mut self,
         (rank, at): (u32, u64),
@@ -155,12 +156,13 @@ impl Cluster {
     ) -> Result<T, String> {
         let whose = |words: String| format!("mbarrier at {at:#x} of shared memory: {words}");
         let state = State::of(self.shared[rank as usize].get(0, at));
-        let mut state =
-            state.ok_or_else(|| whose("it is not initialized; let all threads wait for mbarrier.init".to_owned()))?;
+        let mut state = state.ok_or_else(|| {
+            whose("it is not initialized; let all threads wait until mbarrier.init is done".to_owned())
+        })?;
         let before = state;
         let result = change(&mut state).map_err(whose)?;
         if state.parity != before.parity {
-            self.tell(rank, at, 0, MbarrierUse::PhaseEnds);
+            self.record(rank, at, 0, MbarrierUse::PhaseEnds);
         }
         if state != before {
             let memory = &mut self.shared[rank as usize];
@@ -170,22 +172,22 @@ impl Cluster {
         Ok(result)
     }
 
-    /// Notes what happens to an object, if somebody watches.
-    fn tell(&mut self, rank: u32, at: u64, lanes: u32, what: MbarrierUse) {
+    /// Records an event of an object, if an observer requests mbarrier events.
+    fn record(&mut self, rank: u32, at: u64, lanes: u32, what: MbarrierUse) {
         if self.watched {
-            self.told.push(MbarrierEvent { rank, at, what, lanes });
+            self.mbarrier_events.push(MbarrierEvent { rank, at, what, lanes });
         }
     }
 
-    /// Refuses bytes that are no object.
-    pub(super) fn known(&mut self, object: (u32, u64)) -> Result<(), String> {
+    /// Checks that a word is an object.
+    pub(super) fn check_initialized(&mut self, object: (u32, u64)) -> Result<(), String> {
         self.change(object, |_| Ok(()))
     }
 
-    /// What an asynchronous operation does to an object when it is done.
+    /// Signals an object at the completion of an asynchronous operation.
     pub(super) fn signal(&mut self, signal: &Signal) -> Result<(), String> {
         if self.exited >> signal.rank & 1 != 0 {
-            return Err("an asynchronous operation ends after the block of its mbarrier".to_owned());
+            return Err("an asynchronous operation completes after the block of its mbarrier has exited".to_owned());
         }
         self.change((signal.rank, signal.at), |state| match signal.bytes {
             None => state.arrive(1),
@@ -193,7 +195,7 @@ impl Cluster {
         })
     }
 
-    /// What a warp waits for, in words, if it waits for an object.
+    /// Describes what a warp waits for, if it waits for an object.
     pub(crate) fn awaited(&self, warp: usize) -> Option<String> {
         let (rank, at) = self.in_flight.awaited[warp]?;
         let state = State::of(self.shared[rank as usize].get(0, at))?;
@@ -212,19 +214,19 @@ impl Mbarrier {
         for lane in lanes(mask) {
             let (rank, at) = reach.object(&self.address, lane)?;
             reach.check(lane, Place::Shared(rank, at), 8, 8, true)?;
-            let over = self.one(reach, lane, (rank, at))?;
+            let over = self.execute_lane(reach, lane, (rank, at))?;
             done |= u32::from(over) << lane;
             if reach.cluster.watched
-                && let Some(what) = self.told(over)
+                && let Some(what) = self.observed_use(over)
             {
-                reach.cluster.tell(rank, at, 1 << lane, what);
+                reach.cluster.record(rank, at, 1 << lane, what);
             }
             signals.push(Signal { lane: lane as u8, rank, at, bytes: None });
         }
         match &self.op {
             MbarrierOp::Wait { to, .. } => {
                 reach.regs.set_pred(*to, mask, done);
-                reach.cluster.in_flight.gives_way = done != mask;
+                reach.cluster.in_flight.yields = done != mask;
             }
             MbarrierOp::CopiesArrive { .. } => reach.cluster.issue(Job { signals, ..Job::new(mask, Group::None) }),
             _ => {}
@@ -232,8 +234,8 @@ impl Mbarrier {
         Ok(())
     }
 
-    /// What observers are told of it, after a wait that ended if it was for a phase that is `over`.
-    fn told(&self, over: bool) -> Option<MbarrierUse> {
+    /// Returns the event for observers. After a wait, `over` says whether the phase was over.
+    fn observed_use(&self, over: bool) -> Option<MbarrierUse> {
         match &self.op {
             MbarrierOp::Init { .. } => Some(MbarrierUse::Init),
             MbarrierOp::Inval => Some(MbarrierUse::Inval),
@@ -246,8 +248,8 @@ impl Mbarrier {
         }
     }
 
-    /// Runs it for one lane. Returns whether the phase that is waited for is over.
-    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, object: (u32, u64)) -> Accessed<bool> {
+    /// Executes the instruction for one lane. Returns whether the requested phase is over.
+    fn execute_lane(&self, reach: &mut Reach<'_, '_, '_>, lane: usize, object: (u32, u64)) -> Accessed<bool> {
         let value = |reg: R32| reach.regs.get32(reg)[lane];
         let (rank, at) = object;
         let cluster = &mut *reach.cluster;
@@ -260,12 +262,12 @@ impl Mbarrier {
                     cluster.in_flight.changes += 1;
                     Ok(())
                 }
-                count => Err(format!("mbarrier of {count} arrivals; it takes 1 to {MOST}")),
+                count => Err(format!("mbarrier of {count} arrivals; the number must be 1 to {MOST}")),
             },
             MbarrierOp::Inval => {
-                let known = cluster.known(object);
+                let checked = cluster.check_initialized(object);
                 cluster.shared[rank as usize].set(lane, at, 0u64);
-                known
+                checked
             }
             MbarrierOp::ExpectTx { bytes } => {
                 let bytes = value(*bytes);
@@ -280,7 +282,7 @@ impl Mbarrier {
                 let arrived = cluster.change(object, |state| {
                     state.add_bytes(bytes.into())?;
                     if !complete && count >= state.pending {
-                        return Err(format!("{count} arrivals with .noComplete, the last ones"));
+                        return Err(format!("{count} arrivals with .noComplete would complete the phase"));
                     }
                     if *drop {
                         state.expected = state.expected.saturating_sub(count);

@@ -1,5 +1,4 @@
-//! The memories behind the state spaces, as a load, a store or an atomic sees them once its addresses
-//! have been checked.
+//! The memories of the state spaces, as accessed by loads, stores and atomics after their addresses have been checked.
 
 use std::sync::atomic::AtomicU64;
 
@@ -11,29 +10,29 @@ use crate::vectors::{Pattern, Vectors};
 
 /// The lanes of an access and their addresses.
 pub(crate) struct Lanes<'a> {
-    /// Addresses in the space. Those of lanes that do not take part are arbitrary.
+    /// Addresses in the space; arbitrary for inactive lanes.
     pub(super) at: &'a Lanes64,
-    /// The lanes that take part.
+    /// The active lanes.
     pub(super) mask: u32,
-    /// The patterns of the two halves, if all lanes take part and both halves have one.
+    /// The patterns of the two halves, if all lanes are active and both halves have a pattern.
     pub(super) patterns: Option<[Pattern; 2]>,
 }
 
 impl<'a> Lanes<'a> {
-    /// The lanes of an access of `bytes` bytes each.
+    /// Creates the lanes of an access of `bytes` bytes each.
     #[inline(always)]
     pub(crate) fn new(vectors: impl Vectors, at: &'a Lanes64, mask: u32, bytes: u32) -> Self {
         Self { at, mask, patterns: if mask == ALL { vectors.patterns(at, bytes) } else { None } }
     }
 
-    /// Calls `f` for each lane that takes part, in their order.
+    /// Calls `f` for each active lane in order.
     #[inline(always)]
     pub(super) fn each(&self, f: impl FnMut(usize)) {
         each(self.mask, f);
     }
 }
 
-/// Calls `f` for each lane of a mask, in their order.
+/// Calls `f` for each lane of a mask in order.
 #[inline(always)]
 pub(super) fn each(mask: u32, mut f: impl FnMut(usize)) {
     if mask == ALL {
@@ -51,16 +50,16 @@ pub(super) fn each(mask: u32, mut f: impl FnMut(usize)) {
 
 /// A memory in which the lanes' addresses have been checked.
 pub(crate) trait Storage {
-    /// Whether `atom.add.f32` makes zero of subnormal numbers here (PTX ISA §9.7.13.5, "Notes").
+    /// Whether `atom.add.f32` flushes subnormal numbers to zero in this memory (PTX ISA §9.7.13.5, "Notes").
     const FLUSHES: bool = false;
 
-    /// Reads for one lane.
+    /// Reads a value for one lane.
     fn get<W: Word>(&self, lane: usize, at: u64) -> W;
 
-    /// Writes for one lane.
+    /// Writes a value for one lane.
     fn set<W: Word>(&mut self, lane: usize, at: u64, value: W);
 
-    /// Replaces a value by `new` of it, and returns the old value.
+    /// Replaces a value by the result of `new`, and returns the old value.
     #[inline(always)]
     fn update<W: Word>(&mut self, lane: usize, at: u64, mut new: impl FnMut(W) -> W) -> W {
         let old = self.get(lane, at);
@@ -88,7 +87,7 @@ pub(crate) trait Storage {
         }
     }
 
-    /// Reads values that follow each other, for the lanes from `first` on.
+    /// Reads consecutive values for the lanes from `first` on.
     #[inline(always)]
     fn row<W: Word>(&self, first: usize, at: u64, values: &mut [W; HALF]) {
         for (lane, value) in values.iter_mut().enumerate() {
@@ -96,7 +95,7 @@ pub(crate) trait Storage {
         }
     }
 
-    /// Writes values that follow each other, for the lanes from `first` on.
+    /// Writes consecutive values for the lanes from `first` on.
     #[inline(always)]
     fn set_row<W: Word>(&mut self, first: usize, at: u64, values: &[W; HALF]) {
         for (lane, value) in values.iter().enumerate() {
@@ -104,14 +103,14 @@ pub(crate) trait Storage {
         }
     }
 
-    /// Reads at one address for the lanes from `first` on.
+    /// Reads the value at one address for the lanes from `first` on.
     #[inline(always)]
     fn same<W: Word>(&self, first: usize, at: u64, values: &mut [W; HALF]) {
         *values = [self.get(first, at); HALF];
     }
 
-    /// Reads for all lanes, `offset` bytes behind their addresses, and leaves the values of other lanes as
-    /// they are. `step` is how many bytes a lane accesses altogether.
+    /// Reads for the active lanes at `offset` from their addresses, and leaves the values of inactive lanes unchanged.
+    /// `step` is the total number of bytes that a lane accesses.
     #[inline(always)]
     fn read<W: Word>(&self, lanes: &Lanes<'_>, offset: u64, step: u64, values: &mut [W; LANES]) {
         let at = lanes.at;
@@ -122,7 +121,7 @@ pub(crate) trait Storage {
             self.half(patterns[0], 0, at[0] + offset, low);
             self.half(patterns[1], HALF, at[HALF] + offset, high);
         } else if lanes.mask == ALL {
-            // No closure: some stay calls in a function as large as this one is part of.
+            // This is not a closure because some closures remain calls when they are inlined into a large function.
             for lane in 0..LANES {
                 values[lane] = self.get(lane, at[lane] + offset);
             }
@@ -133,7 +132,7 @@ pub(crate) trait Storage {
         }
     }
 
-    /// Reads for the lanes from `first` on, the first of which has the address `at`.
+    /// Reads for the lanes from `first` on; `at` is the address of lane `first`.
     #[inline(always)]
     fn half<W: Word>(&self, pattern: Pattern, first: usize, at: u64, values: &mut [W; HALF]) {
         match pattern {
@@ -142,7 +141,7 @@ pub(crate) trait Storage {
         }
     }
 
-    /// Writes for all lanes, in their order.
+    /// Writes for all active lanes in order.
     #[inline(always)]
     fn write<W: Word>(&mut self, lanes: &Lanes<'_>, offset: u64, step: u64, values: &[W; LANES]) {
         let at = lanes.at;
@@ -163,17 +162,17 @@ pub(crate) trait Storage {
         }
     }
 
-    /// Whether two neighbouring words of a lane may be accessed as one of twice the size.
+    /// Returns whether two adjacent words of a lane may be accessed as one word of twice the size.
     fn pairs(&self) -> bool {
         true
     }
 }
 
-/// One allocation of device memory.
+/// An allocation of device memory.
 pub(super) struct OneAllocation<'a> {
     pub(super) words: &'a [AtomicU64],
     pub(super) base: u64,
-    /// Whether each value is accessed by itself, as volatile, relaxed, acquire and release accesses require.
+    /// Whether each value is accessed individually, as volatile, relaxed, acquire and release accesses require.
     pub(super) strong: bool,
 }
 
@@ -210,7 +209,7 @@ impl Storage for OneAllocation<'_> {
     }
 }
 
-/// All of device memory, where lanes address more than one allocation.
+/// All of device memory, for lanes that address more than one allocation.
 pub(crate) struct AnyAllocation<'a>(pub(crate) &'a GlobalMemory);
 
 impl AnyAllocation<'_> {
@@ -243,40 +242,40 @@ impl Storage for AnyAllocation<'_> {
 /// A block's shared memory.
 #[derive(Debug, Default)]
 pub struct SharedMemory {
-    /// Eight bytes a word, so that every access is aligned.
+    /// The contents in 8-byte words, so that every access is aligned.
     words: Vec<u64>,
     bytes: u64,
 }
 
 impl SharedMemory {
-    /// Shared memory of so many bytes, all zero.
+    /// Creates shared memory of `bytes` zero bytes.
     pub fn new(bytes: u64) -> Self {
         Self { words: vec![0; bytes.div_ceil(8) as usize], bytes }
     }
 
-    /// Its bytes.
+    /// Returns the contents.
     pub(crate) fn bytes(&self) -> &[u8] {
         &self.of::<u8>()[..self.bytes as usize]
     }
 
-    /// How many bytes it has.
+    /// Returns the size in bytes.
     pub(crate) fn len(&self) -> u64 {
         self.bytes
     }
 
-    /// Makes all bytes zero.
+    /// Sets all bytes to zero.
     pub fn clear(&mut self) {
         self.words.fill(0);
     }
 
-    /// Fills the first `bytes` bytes with anything but an mbarrier, and makes the rest zero.
+    /// Fills the first `bytes` bytes with random words that are not valid mbarriers, and sets the rest to zero.
     pub(crate) fn poison(&mut self, bytes: u64, random: &mut fastrand::Rng) {
-        let (own, rest) = self.words.split_at_mut(bytes.div_ceil(8) as usize);
-        own.fill_with(|| not_an_object(random.u64(..)));
+        let (filled, rest) = self.words.split_at_mut(bytes.div_ceil(8) as usize);
+        filled.fill_with(|| not_an_object(random.u64(..)));
         rest.fill(0);
     }
 
-    /// Copies bytes out, if there are so many behind `at`.
+    /// Reads bytes at `at`, if all of them are in bounds.
     pub(super) fn read(&self, at: u64, bytes: &mut [u8]) {
         let rest = self.of::<u8>().get(at as usize..);
         if let Some(from) = rest.and_then(|rest| rest.get(..bytes.len())) {
@@ -284,12 +283,12 @@ impl SharedMemory {
         }
     }
 
-    /// One of its bytes.
+    /// Returns the byte at `at`, if it is in bounds.
     pub(crate) fn byte(&self, at: u64) -> Option<u8> {
         (at < self.bytes).then(|| self.get(0, at))
     }
 
-    /// Its bytes; there may be a few more than it has.
+    /// Returns the contents, rounded up to whole words.
     pub(crate) fn bytes_mut(&mut self) -> &mut [u8] {
         bytemuck::cast_slice_mut(&mut self.words)
     }
@@ -327,7 +326,7 @@ impl Storage for SharedMemory {
     }
 }
 
-/// Constants, and a kernel's parameters.
+/// Constant memory, or a kernel's parameters.
 pub(super) struct ReadOnly<'a>(pub(super) &'a [u8]);
 
 impl Storage for ReadOnly<'_> {
@@ -336,6 +335,6 @@ impl Storage for ReadOnly<'_> {
         W::from_bytes(&self.0[at as usize..][..W::BYTES as usize])
     }
 
-    /// Does nothing: the check has refused the write before.
+    /// Does nothing: the check has already rejected the write.
     fn set<W: Word>(&mut self, _lane: usize, _at: u64, _value: W) {}
 }

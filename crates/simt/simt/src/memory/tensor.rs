@@ -1,5 +1,5 @@
-//! `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor` (PTX ISA §9.7.9.27.1): tiles of tensors of one to five
-//! dimensions, which a [`TensorMap`] describes.
+//! `cp.async.bulk.tensor` and `cp.reduce.async.bulk.tensor` (PTX ISA §9.7.9.27.1): tiles of tensors with one to five
+//! dimensions, described by a [`TensorMap`].
 
 mod edit;
 mod map;
@@ -14,38 +14,38 @@ use crate::regs::{R32, R64, lanes};
 pub use edit::{MapEdit, MapField};
 pub use map::{Im2col, Swizzle, TensorElement, TensorMap};
 
-/// One instruction.
+/// A tensor copy or reduction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Tensor {
-    /// The address of the map.
+    /// The register with the address of the map.
     pub map: R64,
-    /// The first element of the tile, the innermost dimension first.
+    /// The coordinates of the tile's first element, innermost dimension first.
     pub coordinates: Box<[R32]>,
-    /// In the mode im2col how far away the pixels are from their places in each dimension but the first and the last.
+    /// In im2col mode, the offsets of the pixels in each dimension except the first and the last.
     pub im2col: Option<Box<[R32]>>,
-    /// The tile in shared memory.
+    /// The address of the tile in shared memory.
     pub shared: Address,
-    /// Whether the tile goes to shared memory.
+    /// Whether the tile is copied to shared memory.
     pub loads: bool,
-    /// The reductions for the types of elements that have it, if it is one.
+    /// For a reduction, its operation for each supported element type.
     pub reduce: Option<Box<[(TensorElement, Atomic)]>>,
-    /// The blocks that it is for, and the mbarrier that is told.
+    /// The destination blocks and the mbarrier that signals completion.
     pub recipients: Recipients,
 }
 
 impl Tensor {
     pub(super) fn execute(&self, reach: &mut Reach<'_, '_, '_>, mask: u32) -> Accessed {
-        lanes(mask).try_for_each(|lane| self.one(reach, lane))
+        lanes(mask).try_for_each(|lane| self.execute_lane(reach, lane))
     }
 
-    fn one(&self, reach: &mut Reach<'_, '_, '_>, lane: usize) -> Accessed {
+    fn execute_lane(&self, reach: &mut Reach<'_, '_, '_>, lane: usize) -> Accessed {
         let address = reach.regs.get64(self.map)[lane];
         let map = read_map(reach, address);
         let map = map.map_err(|why| reach.refuse(lane, format!("no tensor map at {address:#x}: {why}")));
         let (map, im2col) = map?;
         if im2col.is_some() != self.im2col.is_some() {
             let of = if im2col.is_some() { "im2col" } else { "tiles" };
-            return Err(reach.refuse(lane, format!("the tensor map is one of {of}, and the copy is not")));
+            return Err(reach.refuse(lane, format!("the mode of the tensor map is {of}, but not that of the copy")));
         }
         let offsets = self.im2col.iter().flatten();
         let offsets: Vec<i64> = offsets.map(|register| i64::from(reach.regs.get32(*register)[lane] & 0xffff)).collect();
@@ -56,18 +56,21 @@ impl Tensor {
             let words = format!("{} coordinates in a tensor of {} dimensions", coordinates.len(), map.sizes.len());
             return Err(reach.refuse(lane, words));
         }
-        // On an H200 both are illegal instructions.
+        // On an H200, both of the following are illegal instructions.
         if im2col.is_none() && i64::from(coordinates[0]) * i64::from(map.element.bytes()) % 16 != 0 {
-            let words = format!("{} elements before a tile, which are no multiple of 16 bytes", coordinates[0]);
+            let words =
+                format!("a tile that starts at element {}, which is not a multiple of 16 bytes", coordinates[0]);
             return Err(reach.refuse(lane, words));
         }
-        if let Some(negative) = coordinates.iter().find(|own| !self.loads && **own < 0) {
-            return Err(reach.refuse(lane, format!("a tile to be stored from {negative} on, before the tensor")));
+        if let Some(negative) = coordinates.iter().find(|coordinate| !self.loads && **coordinate < 0) {
+            return Err(
+                reach.refuse(lane, format!("a store of a tile at coordinate {negative}, outside of the tensor"))
+            );
         }
         let reduce = self.reduce.as_ref().map(|all| {
             let found = all.iter().find(|(element, _)| *element == map.element);
-            let refused = || format!("there is no such reduction of {:?}", map.element);
-            found.map(|own| &own.1).ok_or_else(|| reach.refuse(lane, refused()))
+            let refused = || format!("there is no such reduction for elements of type {:?}", map.element);
+            found.map(|entry| &entry.1).ok_or_else(|| reach.refuse(lane, refused()))
         });
         let reduce = reduce.transpose()?;
         let tile = reach.place(&self.shared, lane);
@@ -76,7 +79,7 @@ impl Tensor {
             return Err(reach.refuse(lane, "a tile that is not in shared memory".to_owned()));
         };
         let mut pieces = Vec::new();
-        let im2col = im2col.as_ref().map(|own| (own, &offsets[..]));
+        let im2col = im2col.as_ref().map(|layout| (layout, &offsets[..]));
         map.parts(&coordinates, im2col, at, |bytes, global, shared| {
             let (global, shared) = (global.map(Place::Global), Place::Shared(rank, shared));
             let (from, to) = match (self.loads, global) {
@@ -94,13 +97,13 @@ impl Tensor {
         }
         let issued = reach.cluster.issued.len();
         reach.issue(lane, 1, pieces, reduce, &self.recipients)?;
-        let told = reach.cluster.issued.iter_mut().skip(issued);
-        told.for_each(|own| own.tensor = Some((address, map.address)));
+        let issues = reach.cluster.issued.iter_mut().skip(issued);
+        issues.for_each(|issue| issue.tensor = Some((address, map.address)));
         Ok(())
     }
 }
 
-/// The map that lies at a generic address, and its im2col.
+/// Reads the map at a generic address, with its im2col description.
 fn read_map(reach: &Reach<'_, '_, '_>, address: u64) -> Result<(TensorMap, Option<Im2col>), String> {
     let mut bytes = [0; 128];
     let region = Region::of(address);

@@ -1,7 +1,7 @@
 //! Textures and surfaces: `tex`, `tld4`, `txq`, `suld`, `sust`, `sured` and `suq` (PTX ISA §9.7.10 and §9.7.11).
 //!
-//! An instruction names a texture or surface by the handle that [`Simulator::texture`](crate::Simulator::texture) or
-//! [`Simulator::surface`](crate::Simulator::surface) returned. Images lie in device memory, row behind row.
+//! An instruction refers to a texture or surface by the handle that [`Simulator::texture`](crate::Simulator::texture)
+//! or [`Simulator::surface`](crate::Simulator::surface) returned. Images are row-major in device memory.
 
 mod image;
 mod sampling;
@@ -16,29 +16,29 @@ use super::{AccessFault, Accessed, Env};
 use crate::memory::GlobalMemory;
 use crate::regs::{LANES, Pred, R64, Reg, lanes};
 
-/// An instruction on a texture or surface.
+/// A texture or surface instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Texture {
     /// The handle.
     pub object: R64,
-    /// The kind of image that it expects.
+    /// The kind of image that the instruction expects.
     pub geometry: Geometry,
     /// The layer, if the geometry has layers, and a coordinate for each side.
     pub coordinates: Box<[Reg]>,
-    /// What else it reads: offsets of texels, the level that is asked for, or the values to be stored.
+    /// The other source registers: offsets of texels, the requested level, or the values to store.
     pub from: Box<[Reg]>,
-    /// The registers that it writes.
+    /// The destination registers.
     pub to: Box<[Destination]>,
-    /// The predicate that says whether the texels are in memory, as all are here.
+    /// The predicate that says whether the texels are resident, which is always true in the simulator.
     pub resident: Option<Pred>,
-    /// What it does.
+    /// The operation.
     pub op: TextureOp,
 }
 
 /// The kind of image that an instruction expects: `.1d`, `.a2d`, `.cube`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Geometry {
-    /// Sides: 1, 2 or 3; of a cube, the numbers of a direction.
+    /// The number of sides: 1, 2 or 3; for a cube, the number of components of a direction.
     pub sides: usize,
     /// Whether the first coordinate is a layer.
     pub layered: bool,
@@ -46,7 +46,7 @@ pub struct Geometry {
     pub cube: bool,
 }
 
-/// What an instruction does with a texture or surface.
+/// An operation on a texture or surface.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum TextureOp {
     /// `tex`
@@ -68,9 +68,9 @@ pub enum TextureOp {
     Store(Boundary, Width),
     /// `sust.p`
     StoreFormatted(Boundary),
-    /// `sured.b`, with whether the numbers have a sign.
+    /// `sured.b`, with whether the numbers are signed.
     Reduce(Boundary, Reduction, Width, bool),
-    /// `sured.p`, whose numbers have the sign of the surface's format.
+    /// `sured.p`, whose numbers are signed if the surface's format is.
     ReduceFormatted(Boundary, Reduction),
 }
 
@@ -84,18 +84,18 @@ pub enum ValueType {
     F16x2,
 }
 
-/// What to do at coordinates outside a surface.
+/// The behavior at coordinates outside a surface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Boundary {
     /// A fault.
     Trap,
-    /// The nearest place inside.
+    /// The nearest texel inside.
     Clamp,
     /// Loads return zero, and stores do nothing.
     Zero,
 }
 
-/// An operation of `sured`.
+/// The operation of a `sured`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum Reduction {
@@ -106,7 +106,7 @@ pub enum Reduction {
     Or,
 }
 
-/// What `txq` and `suq` ask for.
+/// The property that a `txq` or `suq` returns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the modifiers")]
 pub enum Query {
@@ -119,7 +119,7 @@ pub enum Query {
     NormalizedCoordinates,
 }
 
-/// The result for a lane, or the reason why there is none, in words.
+/// The result for a lane, or the problem in words.
 type Done<T> = Result<T, String>;
 
 /// Values of the lanes, for up to four elements.
@@ -155,7 +155,7 @@ impl Texture {
                 found[lane] = u64::from(value);
             }
         }
-        // All lanes have been checked before the first one writes.
+        // All lanes have been checked before the first lane writes.
         for (lane, place) in places.into_iter().enumerate() {
             let Some(place) = place else { continue };
             let values = self.access(env.global, handles[lane], place, of(&from, lane));
@@ -172,43 +172,43 @@ impl Texture {
         Ok(())
     }
 
-    /// Whether it is an instruction on textures.
+    /// Returns whether the instruction is a texture instruction.
     fn is_of_textures(&self) -> bool {
         use TextureOp::{Fetch, Gather, QueryTexture};
         matches!(self.op, Fetch { .. } | Gather(..) | QueryTexture(_))
     }
 
-    /// The texture or surface of a handle, if it is one that the instruction takes.
+    /// Returns the texture or surface of a handle, if the instruction supports it.
     fn object<'m>(&self, memory: &'m GlobalMemory, handle: u64) -> Done<&'m Object> {
-        let wanted = if self.is_of_textures() { "texture" } else { "surface" };
+        let expected = if self.is_of_textures() { "texture" } else { "surface" };
         let object = memory.objects.find(handle);
-        let object = object.ok_or_else(|| format!("{handle:#x} is the handle of no {wanted}"))?;
+        let object = object.ok_or_else(|| format!("{handle:#x} is not the handle of a {expected}"))?;
         if matches!(object, Object::Texture(_)) != self.is_of_textures() {
-            return Err(format!("the handle {handle:#x} is not one of a {wanted}"));
+            return Err(format!("the handle {handle:#x} is not one of a {expected}"));
         }
         let image = object.image();
         if memory.find(image.address).is_none() {
-            return Err(format!("the memory of {wanted} {handle:#x} was freed"));
+            return Err(format!("the memory of {expected} {handle:#x} was freed"));
         }
-        // A cube's surface has its faces as layers.
+        // A surface of a cube has the cube's faces as layers.
         let (is_cube, has_faces) = match image.sides {
             Sides::Cube(_) => (self.is_of_textures(), !self.is_of_textures()),
             _ => (false, false),
         };
         let sides = if is_cube { 3 } else { image.sides.count() };
-        let own = Geometry { sides, layered: has_faces || image.layers.is_some(), cube: is_cube };
+        let actual = Geometry { sides, layered: has_faces || image.layers.is_some(), cube: is_cube };
         let is_linear = matches!(image.sides, Sides::Linear(_));
         let has_integers = matches!(self.op, TextureOp::Fetch { integers: true, .. });
-        match self.geometry.sides == 0 || self.geometry == own && (!is_linear || has_integers) {
+        match self.geometry.sides == 0 || self.geometry == actual && (!is_linear || has_integers) {
             true => Ok(object),
             false => Err(format!(
-                "the instruction does not fit {wanted} {handle:#x}, an image of {:?} texels and {:?} layers",
+                "the instruction does not fit {expected} {handle:#x}, an image of {:?} texels and {:?} layers",
                 image.sides, image.layers
             )),
         }
     }
 
-    /// The answer to a query; 0 of other instructions.
+    /// Returns the result of a query; 0 for other instructions.
     fn answer(&self, image: &Image, level: u32, normalized: bool) -> u32 {
         let (TextureOp::QueryTexture(query) | TextureOp::QuerySurface(query)) = self.op else {
             return 0;
@@ -226,7 +226,7 @@ impl Texture {
         }
     }
 
-    /// The value of a texture at coordinates.
+    /// Returns the value of a texture at coordinates.
     fn sample(
         &self,
         memory: &GlobalMemory,
@@ -243,24 +243,24 @@ impl Texture {
             }
         };
         let name = |is_float| if is_float { "floating-point numbers" } else { "integers" };
-        let (returned, asked) = (name(texture.is_float()), name(value != ValueType::Integer));
-        if returned != asked {
-            return Err(format!("the texture returns {returned}, and the instruction's type is one of {asked}"));
+        let (returned, expected) = (name(texture.is_float()), name(value != ValueType::Integer));
+        if returned != expected {
+            return Err(format!("the texture returns {returned}, but the instruction expects {expected}"));
         }
         let image = &texture.image;
-        let (layer, along) = match self.geometry.layered {
+        let (layer, position) = match self.geometry.layered {
             true => (at[0].cast_signed(), [at[1], at[2], at[3]]),
             false => (0, [at[0], at[1], at[2]]),
         };
         let mut layer = layer.cast_unsigned().min(image.layers.unwrap_or(1) - 1);
         let at = match integers {
-            true => Coordinates::Integers(along.map(u32::cast_signed)),
+            true => Coordinates::Integers(position.map(u32::cast_signed)),
             false if self.geometry.cube => {
-                let (face, [s, t]) = face(along.map(f32::from_bits));
+                let (face, [s, t]) = face(position.map(f32::from_bits));
                 layer = layer * 6 + face;
                 Coordinates::Floats([s, t, 0.0])
             }
-            false => Coordinates::Floats(along.map(f32::from_bits)),
+            false => Coordinates::Floats(position.map(f32::from_bits)),
         };
         let point = Point { layer, at, offsets: [extra[0], extra[1], extra[2]].map(u32::cast_signed) };
         let found = match self.op {

@@ -1,9 +1,9 @@
-//! The words of device memory, byte by byte: the one place where they are accessed.
+//! The words of device memory, which are accessed only in this module.
 //!
-//! Blocks run on different host threads and may access the same bytes at the same time. Each access is one of the
-//! whole eight-byte word that the bytes lie in: Rust leaves open what races of atomics of different sizes do
+//! Blocks run on different host threads and may access the same bytes at the same time. Each access uses the whole
+//! 8-byte word that contains the bytes, because Rust does not specify races between atomics of different sizes
 //! (`std::sync::atomic`, "Memory model for atomic accesses"). So a smaller store replaces its part of the word in one
-//! atomic step, as an `atom` does. On x86-64, one instruction does that: a store of its size.
+//! atomic step, like an `atom`. On x86-64, a single store instruction of the smaller size does so.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -12,32 +12,32 @@ use bytemuck::Pod;
 use crate::regs::HALF;
 
 #[cfg(not(target_endian = "little"))]
-compile_error!("device memory is little-endian, and is viewed as the host's own integers");
+compile_error!("device memory is little-endian and is accessed as integers of the host");
 
-/// An integer that memory is accessed as.
+/// An integer type of memory accesses.
 pub(crate) trait Word: Pod + Default + PartialEq {
-    /// Its size.
+    /// The size in bytes.
     const BYTES: u64;
 
-    /// The value zero-extended to 64 bits.
+    /// Returns the value zero-extended to 64 bits.
     fn widen(self) -> u64;
 
-    /// The value sign-extended to 64 bits.
+    /// Returns the value sign-extended to 64 bits.
     fn widen_signed(self) -> u64;
 
     /// Truncates a 64-bit value to this type.
     fn narrow(value: u64) -> Self;
 
-    /// From as many bytes as it has.
+    /// Converts bytes, whose number must be the size of the type.
     fn from_bytes(bytes: &[u8]) -> Self;
 
-    /// Reads it at a byte that is a multiple of its size.
+    /// Reads the value at byte `at`, a multiple of the size.
     #[inline(always)]
     fn load(words: &[AtomicU64], at: u64) -> Self {
         Self::narrow(words[(at / 8) as usize].load(Ordering::Relaxed) >> (at % 8 * 8))
     }
 
-    /// Writes it at a byte that is a multiple of its size.
+    /// Writes the value at byte `at`, a multiple of the size.
     #[inline(always)]
     fn store(self, words: &[AtomicU64], at: u64) {
         if Self::BYTES == 8 {
@@ -47,7 +47,7 @@ pub(crate) trait Word: Pod + Default + PartialEq {
         }
     }
 
-    /// Reads values that follow each other.
+    /// Reads consecutive values.
     #[inline(always)]
     fn load_row(words: &[AtomicU64], at: u64, values: &mut [Self; HALF]) {
         let words = &words[(at / 8) as usize..];
@@ -68,7 +68,7 @@ pub(crate) trait Word: Pod + Default + PartialEq {
         }
     }
 
-    /// Writes values that follow each other.
+    /// Writes consecutive values.
     #[inline(always)]
     fn store_row(values: &[Self; HALF], words: &[AtomicU64], at: u64) {
         if at.is_multiple_of(8) {
@@ -84,7 +84,7 @@ pub(crate) trait Word: Pod + Default + PartialEq {
         }
     }
 
-    /// Replaces it by `new` of it, in one atomic step, and returns the old value.
+    /// Replaces the value by the result of `new` in one atomic step, and returns the old value.
     #[inline]
     fn update(words: &[AtomicU64], at: u64, mut new: impl FnMut(Self) -> Self) -> Self {
         let (word, shift) = (&words[(at / 8) as usize], at % 8 * 8);
@@ -102,7 +102,7 @@ pub(crate) trait Word: Pod + Default + PartialEq {
     }
 }
 
-/// Replaces the part of a word that a value of up to 4 bytes has, in one atomic step.
+/// Replaces the part of a word that holds a value of up to 4 bytes, in one atomic step.
 #[inline(always)]
 fn replace<W: Word>(value: W, words: &[AtomicU64], at: u64) {
     #[cfg(all(target_arch = "x86_64", not(miri)))]
@@ -111,9 +111,10 @@ fn replace<W: Word>(value: W, words: &[AtomicU64], at: u64) {
         let (to, value) = (word.as_ptr().cast::<u8>().wrapping_add(within), value.widen() as u32);
         macro_rules! store {
             ($instruction:literal) => {
-                // SAFETY: `at` is a multiple of the value's size, so the bytes at `to` are within the word, which may be
-                // written through a shared reference. The instruction does what a compare-and-swap loop of the word does:
-                // the CPU replaces exactly these bytes, in one step (Intel SDM, volume 3, "Guaranteed Atomic Operations").
+                // SAFETY: `at` is a multiple of the value's size, so the bytes at `to` are within the word, which may
+                // be written through a shared reference. The instruction has the same effect as a compare-and-swap loop
+                // on the word: the CPU replaces exactly these bytes in one step (Intel SDM, volume 3, "Guaranteed
+                // Atomic Operations").
                 unsafe {
                     std::arch::asm!($instruction, in(reg) to, in(reg) value, options(nostack, preserves_flags));
                 }
@@ -135,7 +136,7 @@ pub(super) fn prefetch_word(word: &AtomicU64) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        // SAFETY: a hint, which accesses nothing; every x86-64 CPU has it.
+        // SAFETY: a prefetch is a hint that accesses no memory, and every x86-64 CPU supports it.
         unsafe { _mm_prefetch::<_MM_HINT_T0>(word.as_ptr().cast()) };
     }
     #[cfg(not(target_arch = "x86_64"))]
@@ -164,7 +165,7 @@ macro_rules! word {
 
             #[inline(always)]
             fn from_bytes(bytes: &[u8]) -> Self {
-                <$ty>::from_le_bytes(bytes.try_into().expect("as many bytes as the type has"))
+                <$ty>::from_le_bytes(bytes.try_into().expect("the type's size"))
             }
         }
     };

@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use super::*;
 
-/// An observer that is told only of some blocks, by their numbers in the grid, while all of them run: what takes too long to
-/// learn of a whole launch is learned of a sample. What is told of no block, such as what the host does, reaches it too.
+/// An observer that receives only the calls about some blocks, by their numbers in the grid, while all blocks run. Use
+/// it to sample a launch that would take too long to observe completely. Calls that concern no block, such as accesses
+/// by the host, are forwarded too.
 #[derive(Debug, Clone)]
 pub struct OfBlocks<O> {
     blocks: Arc<[u64]>,
@@ -14,12 +15,12 @@ pub struct OfBlocks<O> {
 }
 
 impl<O> OfBlocks<O> {
-    /// Tells `inner` of these blocks.
+    /// Creates an observer that forwards the calls about these blocks to `inner`.
     pub fn new(blocks: impl Into<Vec<u64>>, inner: O) -> Self {
         Self { blocks: blocks.into().into(), is_chosen: false, inner }
     }
 
-    /// The observer, with what it has seen.
+    /// Returns the inner observer with its observations.
     pub fn into_inner(self) -> O {
         self.inner
     }
@@ -31,23 +32,24 @@ impl<O> OfBlocks<O> {
     }
 }
 
-/// Methods that forward a call about a chosen block; `turn` and `block` say which block the calls after them are about.
+/// Methods that forward a call about a chosen block; `turn` and `block` determine the block of the calls that follow
+/// them.
 macro_rules! chosen {
     () => {};
-    ($(#[$doc:meta])* turn($own:ident: $ty:ty); $($rest:tt)*) => {
+    ($(#[$doc:meta])* turn($subject:ident: $ty:ty); $($rest:tt)*) => {
         #[inline(always)]
-        fn turn(&mut self, $own: $ty) {
-            if self.choose($own.block) {
-                self.inner.turn($own);
+        fn turn(&mut self, $subject: $ty) {
+            if self.choose($subject.block) {
+                self.inner.turn($subject);
             }
         }
         chosen!($($rest)*);
     };
-    ($(#[$doc:meta])* block($own:ident: $ty:ty, $($arg:ident: $other:ty),+); $($rest:tt)*) => {
+    ($(#[$doc:meta])* block($subject:ident: $ty:ty, $($arg:ident: $other:ty),+); $($rest:tt)*) => {
         #[inline(always)]
-        fn block(&mut self, $own: $ty, $($arg: $other),+) {
-            if self.choose($own) {
-                self.inner.block($own, $($arg),+);
+        fn block(&mut self, $subject: $ty, $($arg: $other),+) {
+            if self.choose($subject) {
+                self.inner.block($subject, $($arg),+);
             }
         }
         chosen!($($rest)*);

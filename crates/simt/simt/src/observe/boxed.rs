@@ -7,12 +7,12 @@ use super::{
     Site, Step, WarpId,
 };
 
-/// An [`Observer`] that may be chosen while the program runs. Each method is that of the same name there.
+/// An [`Observer`] that can be chosen at run time. Each method is the method of the same name of [`Observer`].
 ///
 /// ```
 /// use simt::observe::{Boxed, DynObserver, Step};
 ///
-/// /// Prints what each thread has in `%r1` before each instruction.
+/// /// Prints the value of `%r1` in each thread before each instruction.
 /// #[derive(Default)]
 /// struct Trace(String);
 ///
@@ -47,7 +47,7 @@ use super::{
 #[allow(missing_docs, reason = "the methods are the observer's")]
 pub trait DynObserver: Send {
     fn fork(&self) -> Box<dyn DynObserver>;
-    /// `other` is what [`fork`](Self::fork) made, as [`into_any`](Self::into_any) gives it.
+    /// Merges an observer that [`fork`](Self::fork) created and [`into_any`](Self::into_any) converted.
     fn merge(&mut self, other: Box<dyn Any>);
     fn into_any(self: Box<Self>) -> Box<dyn Any>;
     every_event!(nothing);

@@ -2,28 +2,28 @@
 
 use super::Site;
 
-/// Where the frame of a function lies among what its warp has. Frames of lanes that call different functions may lie at the
-/// same place: each lane uses its own values there.
+/// The place of a function's frame in the registers and local memory of its warp. Frames of lanes that call different
+/// functions may be at the same place: each lane uses only its values there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct FramePlace {
-    /// Index into the functions of the program.
+    /// The index of the function in the program.
     pub function: u32,
-    /// The numbers of its first registers of 32 bits, of 64 bits, and of its first predicate.
+    /// The numbers of the frame's first 32-bit register, 64-bit register, and predicate.
     pub registers: [u32; 3],
-    /// Where it begins in local memory.
+    /// The offset of the frame in local memory.
     pub local: u32,
 }
 
-/// Lanes of a warp have called a function, or have returned from one. Arguments and results are copied between the frames
-/// by then.
+/// A call of a function by lanes of a warp, or their return. Arguments and results have already been copied between the
+/// frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FrameChange {
-    /// The call, in the caller.
+    /// The call instruction in the caller.
     pub call: Site,
     /// The frame of the caller.
     pub caller: FramePlace,
-    /// The frame of the function; `None` for one of CUDA's runtime, which has returned already.
+    /// The frame of the called function; `None` for a function of CUDA's runtime, which has already returned.
     pub callee: Option<FramePlace>,
-    /// Whether the lanes have returned from it.
+    /// Whether the lanes have returned from the function.
     pub returns: bool,
 }

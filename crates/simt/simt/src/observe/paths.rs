@@ -1,33 +1,33 @@
-//! The reconvergence stack of a warp, as observers see it.
+//! The reconvergence stack of a warp for observers.
 
 use std::fmt;
 
 use super::Site;
 
-/// An entry of a warp's reconvergence stack: lanes that run together, and where.
+/// An entry of a warp's reconvergence stack: lanes that run together, and their position.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Path {
-    /// The instruction that they come to next.
+    /// The next instruction of the lanes.
     pub site: Site,
-    /// The lanes. Those that stand in an entry above are somewhere else: they come back to this one.
+    /// The lanes. Lanes that are also in an entry above are elsewhere and return to this entry.
     pub lanes: u32,
-    /// The program counter where they stop and wait for the lanes of the entries below;
-    /// [`NEVER`](crate::code::NEVER) if they run on to the end.
+    /// The program counter where the lanes stop and wait for the lanes of the entries below;
+    /// [`NEVER`](crate::code::NEVER) if they run to the end.
     pub reconverges_at: u32,
-    /// What they wait for.
+    /// What the lanes wait for.
     pub waits: Waits,
 }
 
 /// What the lanes of an entry of the reconvergence stack wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Waits {
-    /// Nothing: they can be executed.
+    /// The lanes do not wait and can be executed.
     Nothing,
-    /// For other lanes that the `membermask` of their instruction names.
+    /// Other lanes that the `membermask` of the instruction names.
     Lanes,
-    /// At this barrier of the block, for its other threads; 16 stands for the cluster's.
+    /// The other threads of the block at this barrier; number 16 is the cluster's barrier.
     Barrier(u32),
-    /// At this barrier, for the rest of their warp.
+    /// The rest of the warp at this barrier.
     Warp(u32),
 }
 

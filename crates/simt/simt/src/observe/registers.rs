@@ -1,4 +1,4 @@
-//! A view of a warp's registers, by the names that they have in the PTX.
+//! A view of a warp's registers, by their names in the PTX.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ impl<'a> Registers<'a> {
         Self { names, regs }
     }
 
-    /// The registers' names, as `%rd4`. Where scopes inside of the function declare a name again, it stands twice.
+    /// Returns the registers' names, such as `%rd4`. A name that a scope inside the function redeclares appears twice.
     pub fn names(&self) -> impl Iterator<Item = String> {
         let declared = self.names.iter();
         declared.flat_map(|RegisterNames { name, count, .. }| {
@@ -27,15 +27,17 @@ impl<'a> Registers<'a> {
         })
     }
 
-    /// The value that each lane has in the register of this name, zero-extended; a predicate is 0 or 1. `None` if the
-    /// function has no such register. Of those that scopes declare again, it is the first one.
+    /// Returns the value of the register with this name in each lane, zero-extended; a predicate is 0 or 1. Returns
+    /// `None` if the function has no such register. If a scope redeclares the name, the value is that of the first
+    /// register.
     pub fn get(&self, name: &str) -> Option<Lanes64> {
         let declared = self.names.iter();
         let reg = declared.filter_map(|declared| declared.find(name)).next()?;
         Some(self.value(reg))
     }
 
-    /// The name that the text gives to a register; `None` for one that holds a constant, an address or a special register.
+    /// Returns the register's name in the text; `None` if the register holds a constant, an address or a special
+    /// register.
     pub fn name(&self, reg: Reg) -> Option<String> {
         self.names.iter().find_map(|declared| {
             let distance = match (declared.first, reg) {
@@ -52,10 +54,10 @@ impl<'a> Registers<'a> {
         })
     }
 
-    /// The value that each lane has in a register of the function, zero-extended; a predicate is 0 or 1.
+    /// Returns the value of a register of the function in each lane, zero-extended; a predicate is 0 or 1.
     ///
     /// # Panics
-    /// When the function does not have that many registers.
+    /// Panics if the function does not have this register.
     pub fn value(&self, reg: Reg) -> Lanes64 {
         self.regs.wide(reg)
     }

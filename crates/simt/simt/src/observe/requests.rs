@@ -1,16 +1,17 @@
-//! What an observer requests of a launch.
+//! The requests of an observer to a launch.
 
-/// A set of what an observer requests: calls, and how the launch runs. An observer declares it once, in
-/// [`Observer::REQUESTS`](super::Observer::REQUESTS), and a pair of observers requests what either of them does.
+/// A set of requests of an observer, for calls and for the execution of the launch. An observer declares its requests
+/// in [`Observer::REQUESTS`](super::Observer::REQUESTS). A pair of observers has the requests of both.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Requests(u8);
 
 impl Requests {
-    /// No calls: the machine need not stop to make them.
+    /// No calls: the simulator does not stop for the observer.
     pub const NONE: Self = Self(0);
-    /// All calls except those that another request is for.
+    /// All calls, except those with a separate request.
     pub const CALLS: Self = Self(1);
-    /// The calls of [`step`](super::Observer::step) and [`frames`](super::Observer::frames), which make a launch much slower.
+    /// The calls of [`step`](super::Observer::step) and [`frames`](super::Observer::frames), which make a launch much
+    /// slower.
     pub const STEPS: Self = Self(1 | 1 << 1);
     /// The calls of [`located`](super::Observer::located).
     pub const PLACES: Self = Self(1 | 1 << 2);
@@ -18,19 +19,19 @@ impl Requests {
     pub const ASYNCHRONOUS: Self = Self(1 | 1 << 3);
     /// The calls of [`mistake`](super::Observer::mistake).
     pub const MISTAKES: Self = Self(1 | 1 << 4);
-    /// All blocks run on one host thread, so the calls come in the order in which things happen.
+    /// All blocks run on one host thread, so the calls are in execution order.
     pub const ONE_THREAD: Self = Self(1 << 5);
-    /// The launch continues after an access that cannot be done: out of bounds, misaligned, or a write to constants. The access of
+    /// The launch continues after an invalid access: out of bounds, misaligned, or a write to constants. The access of
     /// that lane is skipped, and a load gives the lane [`POISON`](crate::memory::POISON).
     pub const SKIPS: Self = Self(1 << 6);
 
-    /// This set and another one together.
+    /// Returns the union of this set and another.
     #[must_use]
     pub const fn and(self, more: Self) -> Self {
         Self(self.0 | more.0)
     }
 
-    /// Whether it has all of another set.
+    /// Returns whether this set contains another.
     #[must_use]
     #[inline(always)]
     pub const fn has(self, all: Self) -> bool {

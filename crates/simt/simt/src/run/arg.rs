@@ -6,8 +6,8 @@ use crate::code::Program;
 
 /// An argument of a kernel.
 ///
-/// Buffers and numbers become one with `into`. The kernel's parameter has to have as many bytes; whether it
-/// takes them as an integer or as a float, the kernel alone knows.
+/// Buffers and numbers convert with `into`. The argument must have the same size in bytes as the kernel's parameter.
+/// Whether the bytes are an integer or a float depends only on the kernel.
 ///
 /// ```
 /// use simt::Arg;
@@ -27,7 +27,7 @@ pub enum Arg {
     F64(f64),
     /// The address of a buffer.
     Pointer(u64),
-    /// A struct, as its bytes lie in memory.
+    /// A struct, as the bytes of its memory layout.
     Bytes(Vec<u8>),
 }
 
@@ -52,13 +52,13 @@ impl<T> From<Buffer<T>> for Arg {
 }
 
 impl Arg {
-    /// The words of eight bytes at multiples of eight in parameter memory, which may be addresses.
+    /// Returns the 8-byte words at multiples of 8 in parameter memory, which may be addresses.
     #[must_use]
     pub fn words(&self) -> Vec<u64> {
         self.bytes().as_chunks().0.iter().map(|word| u64::from_le_bytes(*word)).collect()
     }
 
-    /// The bytes that it has in parameter memory.
+    /// Returns the bytes of the argument in parameter memory.
     pub fn bytes(&self) -> Vec<u8> {
         match self {
             Arg::U8(value) => value.to_le_bytes().to_vec(),
@@ -72,7 +72,7 @@ impl Arg {
     }
 }
 
-/// Writes these arguments into the kernel's parameter memory.
+/// Returns the kernel's parameter memory with these arguments.
 pub(super) fn parameters(program: &Program, args: &[Arg]) -> Result<Vec<u8>, LaunchError> {
     let fail = |problem| LaunchError::Arguments { kernel: program.functions[0].name.clone(), problem };
     if args.len() != program.params.len() {

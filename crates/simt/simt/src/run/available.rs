@@ -1,7 +1,7 @@
 //! The memory that the host has available.
 
-/// Bytes that can be allocated now without pushing other things out of memory, and within the limit of this process's
-/// address space (`ulimit -v`). `None` where the system does not say (it does on Linux).
+/// Returns the bytes that this process can allocate now without causing memory pressure, within the limit of its
+/// address space (`ulimit -v`). `None` if the system does not report the number; Linux does.
 pub fn available_memory() -> Option<u64> {
     let available = from_meminfo(&std::fs::read_to_string("/proc/meminfo").ok()?)?;
     let limited = || {
@@ -12,20 +12,20 @@ pub fn available_memory() -> Option<u64> {
     Some(limited().map_or(available, |limited| available.min(limited)))
 }
 
-/// The line `Max address space         4294967296           unlimited            bytes`. `None` for no limit.
+/// Parses the line `Max address space         4294967296           unlimited            bytes`. `None` means no limit.
 pub(super) fn address_space_limit(limits: &str) -> Option<u64> {
     let line = limits.lines().find_map(|line| line.strip_prefix("Max address space"))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The line `VmSize: 123456 kB`, with a tab before the number.
+/// Parses the line `VmSize: 123456 kB`, which has a tab before the number.
 pub(super) fn address_space_used(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmSize:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;
     kib.checked_mul(1024)
 }
 
-/// The line `MemAvailable:   12345678 kB`.
+/// Parses the line `MemAvailable:   12345678 kB`.
 pub(super) fn from_meminfo(text: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.trim().strip_suffix("kB")?.trim().parse().ok()?;

@@ -1,4 +1,4 @@
-//! One cluster of blocks, mostly of a single one: their warps take turns until all have ended.
+//! A running cluster of blocks, usually of a single block: its warps run in turns until all threads have ended.
 
 mod barriers;
 mod look;
@@ -15,17 +15,18 @@ use super::warp::{Snapshot, Status, WarpState};
 use crate::memory::{Cluster, Recent, SharedMemory};
 use crate::observe::{Observer, Requests, Site, WarpId};
 
-/// Barriers of a block (PTX ISA §9.7.13.1).
+/// The number of barriers of a block (PTX ISA §9.7.13.1).
 const BARRIERS: usize = 16;
-/// The number that stands for the cluster's barrier.
+/// The number that represents the cluster's barrier.
 pub(super) const CLUSTER_BARRIER: u32 = 16;
-/// Instructions after which a block reports how many it has executed, and looks whether the launch has ended.
+/// After this number of instructions, a block reports its instruction count and checks whether the launch has ended.
 const REPORT: u64 = 4096;
 
-/// Instructions of a block after which it may be one that waits for another, and counts how often it has looked.
+/// After this number of instructions, a block may be polling for another block, so the host thread gives other blocks a
+/// turn.
 const LONG: u64 = 1 << 22;
 
-/// A fault as the block detects it: the instruction, the thread of the block, and what happened.
+/// A fault as the block detects it: the instruction, the thread of the block, and the kind of fault.
 #[derive(Debug)]
 pub(super) struct BlockFault {
     pub(super) site: Site,
@@ -33,19 +34,19 @@ pub(super) struct BlockFault {
     pub(super) rank: u32,
     pub(super) thread: u32,
     pub(super) kind: Box<FaultKind>,
-    /// The calls that the thread is in, the innermost first, and what is known of the values that it panics for.
+    /// The calls that the thread is in, innermost first, with the known values for the message of a panic.
     pub(super) callers: Vec<(Site, Vec<u64>)>,
-    /// A thread that the first one waits for in vain.
+    /// A thread that the faulting thread waits for in vain.
     pub(super) other: Option<WaitedForThread>,
 }
 
-/// A thread that another one waits for in vain.
+/// A thread that another thread waits for in vain.
 #[derive(Debug)]
 pub(super) struct WaitedForThread {
-    /// What it does, in words.
+    /// What the thread does, in words.
     pub(super) what: String,
     pub(super) site: Site,
-    /// The number of its block; the same block as the first one's if `None`.
+    /// The number of the thread's block; `None` for the block of the faulting thread.
     pub(super) block: Option<u64>,
     pub(super) thread: u32,
 }
@@ -56,7 +57,7 @@ impl BlockFault {
         Self { site, rank: 0, thread, kind: Box::new(kind), callers, other: None }
     }
 
-    fn of(self, rank: usize) -> Self {
+    fn with_rank(self, rank: usize) -> Self {
         let rank = rank as u32;
         Self { rank, ..self }
     }
@@ -71,52 +72,52 @@ impl BlockFault {
 struct BarrierState {
     /// Threads that have arrived.
     threads: u32,
-    /// The number of threads it waits for, if an instruction gave one.
+    /// The number of threads that the barrier waits for, if an instruction specified one.
     expected: Option<u32>,
-    /// The number of threads whose predicate was true, and of threads that contributed a predicate.
+    /// The number of threads whose predicate was true, and the number of threads that contributed a predicate.
     yes: u32,
     votes: u32,
-    /// Where the first thread has arrived.
+    /// The instruction and the thread of the first arrival.
     first: Option<(Site, u32)>,
 }
 
-/// How far a block has come.
+/// The state of a block after its turn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Progress {
-    /// All its threads have ended, or the launch has.
+    /// All threads of the block have ended, or the launch has.
     Ended,
-    /// Its turn is over.
+    /// The block's turn is over.
     Yielded,
-    /// The same, and it has executed many instructions since the last time.
+    /// The block's turn is over, and it has executed many instructions since the last `Long`.
     Long,
-    /// It waits for another block: all its warps repeat themselves or wait at barriers.
+    /// The block waits for another block: each of its warps repeats itself or waits at a barrier.
     Stalled {
-        /// Whether nothing at all has happened in its turn.
+        /// Whether no warp made any progress in this turn.
         still: bool,
     },
 }
 
-/// A cluster that runs, and what a host thread keeps to run the next one: the buffers, and the observers.
+/// A running cluster. A host thread reuses its buffers and observers for the next cluster.
 pub(super) struct RunningCluster<'a, 'm, O> {
     launch: &'a LaunchState<'m>,
     memory: Cluster,
-    /// What stands in the place of a block's shared memory while one of its warps has it.
-    absent: SharedMemory,
+    /// Takes the place of a block's shared memory while a warp of the block has borrowed that memory.
+    placeholder: SharedMemory,
     blocks: Vec<RunningBlock<O>>,
-    /// Those of one block after those of the other.
+    /// The warps of all blocks, block by block.
     warps: Vec<WarpState>,
     recent: Recent<'m>,
     snapshot: Snapshot,
     schedule: WarpOrder,
-    /// Among the launch's clusters.
+    /// The number of the cluster in the launch.
     pub(super) number: u64,
     /// Instructions executed since the last report.
     executed: u64,
-    /// Instructions reported since it was [`Progress::Long`].
+    /// Instructions reported since the last [`Progress::Long`].
     reported: u64,
 }
 
-/// A block of a cluster that runs.
+/// A block of a running cluster.
 struct RunningBlock<O> {
     number: u64,
     barriers: [BarrierState; BARRIERS],
@@ -142,7 +143,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
                 watched: O::REQUESTS.has(Requests::ASYNCHRONOUS),
                 ..Cluster::new(blocks, blocks * warps, shared)
             },
-            absent: SharedMemory::default(),
+            placeholder: SharedMemory::default(),
             blocks: (0..blocks).map(block).collect(),
             warps: (0..blocks * warps).map(|index| WarpState::new(launch, index / warps, index % warps)).collect(),
             recent: Recent::default(),
@@ -154,12 +155,12 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         }
     }
 
-    /// The observers of its blocks.
+    /// Returns the observers of the cluster's blocks.
     pub(super) fn observers(self) -> impl Iterator<Item = O> {
         self.blocks.into_iter().map(|block| block.observer)
     }
 
-    /// Begins the cluster with this number.
+    /// Starts the cluster with this number.
     pub(super) fn begin(&mut self, number: u64) -> Result<(), BlockFault> {
         let launch = self.launch;
         let kernels = u64::from(launch.dynamic_shared_at() + launch.dynamic_shared);
@@ -182,7 +183,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
                 if !warp.begin(launch, cluster, at) {
                     let start = Site { function: 0, pc: 0 };
                     let fault = BlockFault::new(start, 0, FaultKind::StackOverflow);
-                    return Err(fault.of(rank));
+                    return Err(fault.with_rank(rank));
                 }
             }
             let observer = &mut block.observer;
@@ -191,12 +192,12 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok(())
     }
 
-    /// How many warps a block has.
+    /// Returns the number of warps of a block.
     fn warps_each(&self) -> usize {
         self.warps.len() / self.blocks.len()
     }
 
-    /// Gives each warp a turn, again and again up to `rounds` times.
+    /// Gives each warp up to `rounds` turns.
     pub(super) fn run(&mut self, rounds: usize) -> Result<Progress, BlockFault> {
         let mut still = true;
         for _ in 0..rounds {
@@ -210,7 +211,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
                     continue;
                 }
                 let status = match pace.spins {
-                    true => self.look_again(index)?,
+                    true => self.recheck_repetition(index)?,
                     false => self.turn(index)?,
                 };
                 ended += usize::from(status == Status::Ended);
@@ -237,7 +238,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             if progressed {
                 continue;
             }
-            // A barrier may have waited for warps that have now ended.
+            // A barrier may have been waiting for warps that have now ended.
             let mut released = false;
             for rank in 0..self.blocks.len() {
                 for id in 0..BARRIERS {
@@ -245,12 +246,12 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
                 }
             }
             released |= self.release_cluster();
-            // Somebody may wait for a copy in another way than the instructions for it.
+            // A warp may poll for the result of a copy instead of using the instructions that wait for it.
             if !released && !self.memory.in_flight.is_empty() {
                 let done = self.memory.finish_all(self.launch.global);
                 done.map_err(|words| self.asynchronous(words))?;
                 released = true;
-                self.warps.iter_mut().for_each(WarpState::goes_on);
+                self.warps.iter_mut().for_each(WarpState::wake);
             }
             if released || self.unblock(spinning == 0)? {
                 still = false;
@@ -265,7 +266,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok(Progress::Yielded)
     }
 
-    /// Gives a warp its turn.
+    /// Runs one turn of a warp.
     fn turn(&mut self, index: usize) -> Result<Status, BlockFault> {
         let any = || !self.memory.in_flight.is_empty();
         if self.schedule.asynchronous(any) {
@@ -275,7 +276,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             done.map_err(|words| self.asynchronous(words))?;
         }
         if self.launch.progress.repeats.load(Ordering::Relaxed) {
-            self.warps[index].pace.look_sooner();
+            self.warps[index].pace.check_sooner();
         }
         let most = self.launch.config.max_instructions;
         let turn = self.warps[index].pace.turn(self.schedule.turn());
@@ -284,13 +285,13 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         if status == Status::Yielded {
             let schedule = &mut self.schedule;
             if self.warps[index].end_turn(executed, |groups| schedule.group(groups)) {
-                return self.look(index);
+                return self.check_repetition(index);
             }
         }
         Ok(status)
     }
 
-    /// Executes up to so many instructions of a warp; returns how many.
+    /// Executes up to `most` instructions of a warp and returns the number executed.
     fn execute(&mut self, index: usize, most: u32) -> Result<(Status, u32), BlockFault> {
         let warp = &mut self.warps[index];
         let rank = warp.rank as usize;
@@ -298,31 +299,31 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         let warp_id = WarpId { block: block.number, warp: warp.number };
         block.observer.turn(warp_id);
         (self.memory.rank, self.memory.warp) = (warp.rank, index as u32);
-        std::mem::swap(&mut self.absent, &mut self.memory.shared[rank]);
+        std::mem::swap(&mut self.placeholder, &mut self.memory.shared[rank]);
         let mut left = most;
         self.memory.clock += u64::from(most);
         let before = warp.alive().count_ones();
         let status = warp.run(
             self.launch,
-            (&mut self.absent, &mut self.memory),
+            (&mut self.placeholder, &mut self.memory),
             &mut self.recent,
             &mut block.observer,
             warp_id,
             &mut left,
         );
-        std::mem::swap(&mut self.absent, &mut self.memory.shared[rank]);
-        let status = status.map_err(|fault| fault.of(rank))?;
+        std::mem::swap(&mut self.placeholder, &mut self.memory.shared[rank]);
+        let status = status.map_err(|fault| fault.with_rank(rank))?;
         let executed = most - left;
         self.memory.clock -= u64::from(left);
         self.executed += u64::from(executed);
         let ended = before - warp.alive().count_ones();
         block.alive -= ended;
         if status != Status::Yielded {
-            warp.pace.gets_on();
+            warp.pace.restart();
         }
         if ended > 0 && block.alive == 0 {
             if O::REQUESTS.has(Requests::MISTAKES) {
-                self.tell_of_copies(rank);
+                self.report_unfinished_copies(rank);
             }
             let done = self.memory.finish_all(self.launch.global);
             done.map_err(|words| self.asynchronous(words))?;
@@ -343,8 +344,8 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok((status, executed))
     }
 
-    /// Reports how many instructions were executed. Returns whether the block's results do not matter any more, because
-    /// an earlier block has faulted.
+    /// Reports the number of executed instructions. Returns whether an earlier block has faulted, so that the results
+    /// of this block no longer matter.
     fn report(&mut self) -> Result<bool, BlockFault> {
         let LaunchState { config, progress, .. } = self.launch;
         let executed = std::mem::take(&mut self.executed);
@@ -365,12 +366,12 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
         Ok(progress.faulted.load(Ordering::Relaxed) < self.number)
     }
 
-    /// Nothing in the block gets on: lanes go on that wait for others to reconverge with, unless a warp may wait for another
-    /// block. Returns whether there are any.
+    /// Called when no warp of the block makes progress. Releases lanes that wait for other lanes to reconverge with,
+    /// unless a warp may wait for another block. Returns whether there were such lanes.
     ///
     /// # Errors
-    /// A [`BlockFault`] when lanes wait for others of their warp that wait for them, and `all` warps wait, so that
-    /// nothing can change that.
+    /// Returns a [`BlockFault`] when lanes of a warp wait for lanes that wait for them and `all` warps wait, so that
+    /// nothing can end the wait.
     fn unblock(&mut self, all: bool) -> Result<bool, BlockFault> {
         let alone = all || self.launch.progress.separates.load(Ordering::Relaxed);
         for warp in &mut self.warps {
@@ -379,7 +380,7 @@ impl<'a, 'm, O: Observer> RunningCluster<'a, 'm, O> {
             }
         }
         let mut warps = self.warps.iter_mut();
-        match warps.find_map(|warp| Some(warp.divergence(self.launch)?.of(warp.rank as usize))) {
+        match warps.find_map(|warp| Some(warp.divergence(self.launch)?.with_rank(warp.rank as usize))) {
             Some(fault) if all => Err(fault),
             _ => Ok(false),
         }

@@ -1,4 +1,4 @@
-//! Faults: the errors of a kernel that end a launch early.
+//! Faults: errors in a kernel that end a launch early.
 
 use std::fmt;
 use std::ops::Range;
@@ -18,93 +18,94 @@ use crate::observe::Space;
 use crate::regs::LANES;
 use crate::source_frames::{Frame, origin};
 
-/// Addresses from here on are offsets from a null pointer, with a negative number of 32 bits.
+/// Addresses from here on are negative 32-bit offsets from a null pointer.
 const BEFORE_NULL: u64 = 1_u64.wrapping_neg() << 32;
-/// Addresses of the host's memory on Linux: the heap on x86-64; the rest of x86-64's and all of aarch64's 48-bit addresses.
+/// Addresses of the host's memory on Linux: the heap on x86-64; then the other 48-bit addresses of x86-64 and all of
+/// aarch64's.
 const HOST: [Range<u64>; 2] = [0x5500_0000_0000..0x5700_0000_0000, PARAM_WINDOW + WINDOW_BYTES..1 << 48];
 
-/// A fault: the kernel did something that is not allowed.
+/// A fault: an operation of the kernel that is not allowed.
 ///
-/// Displayed as a line that says what, where in the kernel and at which line of its source, for logs;
-/// `simt_check::diagnostic` draws it for people.
+/// `Display` prints one line for logs: the fault, its place in the kernel, and the source line.
+/// `simt_check::diagnostic` renders the fault for people.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}", self.text())]
 pub struct Fault {
-    /// What happened.
+    /// The kind of fault.
     pub kind: FaultKind,
-    /// The kernel.
+    /// The name of the kernel.
     pub kernel: String,
-    /// The function, if it is not the kernel itself.
+    /// The name of the function, if it is not the kernel itself.
     pub function: Option<String>,
-    /// The block.
+    /// The coordinates of the block.
     pub block: [u32; 3],
-    /// The thread in its block; the first of those concerned.
+    /// The coordinates of the thread in its block; the first thread if the fault concerns several.
     pub thread: [u32; 3],
     /// The thread's lane in its warp.
     pub lane: u32,
-    /// The line of the PTX, from 1.
+    /// The line number in the PTX, from 1.
     pub ptx_line: u32,
     /// The text of that line.
     pub ptx: String,
-    /// The source line to look at, file and line: the innermost of [`Fault::frames`] that is not a library's, or else
+    /// The file and line of the source to look at: the innermost of [`Fault::frames`] that is not library code, or else
     /// the innermost.
     pub origin: Option<(String, u32)>,
-    /// The column in that line, in bytes from 1; 0 where the PTX says none.
+    /// The column in that line, in bytes from 1; 0 if the PTX does not specify one.
     pub column: u32,
-    /// The functions that the thread was in, the innermost first: that of the instruction, those that it was inlined
-    /// into, and their callers. Of calls nested deeply, only the innermost.
+    /// The functions that the thread was in, innermost first: the function of the instruction, the functions that it
+    /// was inlined into, and their callers. Deeply nested calls are cut to the innermost ones.
     pub frames: Vec<Frame>,
-    /// A thread that the first one waits for in vain, if it waits for others.
+    /// A thread that the faulting thread waits for in vain, if it waits for others.
     pub other: Option<OtherThread>,
 }
 
-/// The thread that another one waits for in vain.
+/// The thread that another thread waits for in vain.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct OtherThread {
-    /// What it does: `it waits at barrier 1`.
+    /// What the thread does, for example `it waits at barrier 1`.
     pub what: String,
-    /// Its block.
+    /// The coordinates of its block.
     pub block: [u32; 3],
-    /// The thread in that block.
+    /// The coordinates of the thread in that block.
     pub thread: [u32; 3],
-    /// The line of the PTX where it is, from 1.
+    /// The line number in the PTX of the thread's position, from 1.
     pub ptx_line: u32,
     /// The text of that line.
     pub ptx: String,
-    /// The source line, as [`Fault::origin`].
+    /// The file and line of the source, as for [`Fault::origin`].
     pub origin: Option<(String, u32)>,
-    /// The column in that line, as [`Fault::column`].
+    /// The column in that line, as for [`Fault::column`].
     pub column: u32,
 }
 
 crate::error::debug_like_display!(Fault);
 
-/// What happened.
+/// The kind of a fault.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FaultKind {
-    /// A load, store or atomic at an address where it may not be.
+    /// A load, store or atomic at an address that it may not access.
     Access {
         /// The access.
         access: AccessFault,
-        /// The memory near the address, in words: `16 bytes past the end of argument 0's buffer of 4096 bytes`.
+        /// The memory near the address, for example `16 bytes past the end of argument 0's buffer of 4096 bytes`.
         near: String,
     },
-    /// A barrier was reached by some threads of a warp only.
+    /// Only some threads of a warp reached a barrier.
     DivergentBarrier {
         /// The lanes that have arrived.
         here: u32,
         /// The lanes that have not.
         elsewhere: u32,
     },
-    /// A barrier's number or count is out of range.
+    /// The number or count of a barrier is out of range.
     BadBarrier {
         /// The reason, in words.
         problem: String,
     },
-    /// A warp operation's `membermask` names lanes that do not execute it.
+    /// The `membermask` of a warp operation names lanes that do not execute it.
     AbsentLanes {
-        /// The lanes that are named but absent.
+        /// The lanes that the mask names but that are absent.
         lanes: u32,
     },
     /// Lanes execute a warp operation whose `membermask` does not name them.
@@ -116,65 +117,65 @@ pub enum FaultKind {
     Trap,
     /// A panic of Rust code, which ends in a `trap`.
     Panic {
-        /// What went wrong, in words, where the function that panicked says it: `index out of bounds`.
+        /// What went wrong, for example `index out of bounds`. `None` if the function that panicked does not say.
         message: Option<String>,
     },
     /// The launch executed more instructions than its budget.
     Budget {
-        /// The budget, in instructions of warps.
+        /// The budget, in warp instructions.
         instructions: u64,
     },
-    /// The launch took longer than it may.
+    /// The launch exceeded its time limit.
     TimeLimit {
-        /// How long it may take.
+        /// The time limit.
         limit: Duration,
     },
-    /// Somebody asked for the end of all launches: [`interruption`](crate::run::interruption).
+    /// All launches of the process were interrupted: see [`interruption`](crate::run::interruption).
     Interrupted,
-    /// Nothing in the block gets on, nor in other blocks: its threads wait at barriers that will not be completed, for
-    /// lanes that do not come, or for memory that nobody changes.
+    /// No block of the launch makes progress. The threads wait at barriers that will not complete, for lanes that do
+    /// not arrive, or for memory that no thread changes.
     Deadlock {
-        /// Who waits for what, in words.
+        /// Which threads wait for what, in words.
         waiting: String,
     },
     /// `brx.idx` with an index beyond its targets.
     BadIndex {
         /// The index.
         index: u32,
-        /// How many targets there are.
+        /// The number of targets.
         targets: u32,
     },
-    /// `assert` of a condition that does not hold.
+    /// An `assert` failed.
     Assert {
-        /// The condition, as the source has it.
+        /// The condition, as in the source.
         expression: String,
         /// The source file.
         file: String,
-        /// Its line.
+        /// The line in that file.
         line: u32,
         /// The function.
         function: String,
     },
-    /// `free` of an address that `malloc` has not given, or that was freed before.
+    /// `free` of an address that `malloc` did not return, or that was already freed.
     BadFree {
         /// The address.
         address: u64,
     },
-    /// A call of an address that is no function's, or not of one that the call fits.
+    /// A call of an address at which there is no function, or a function that does not match the call.
     BadCall {
         /// The address.
         address: u64,
-        /// What is there, in words.
+        /// What is at the address, in words.
         problem: String,
     },
-    /// No local memory for another frame: calls nested too deeply for what a thread may have, or no more
-    /// memory to be had from the host.
+    /// There is no local memory for another frame: the calls of a thread are nested too deeply, or the host has no more
+    /// memory.
     StackOverflow,
 }
 
 impl Simulator {
-    /// A fault of block `number`, in words and with its place in the text.
-    /// The module's variables lie at `variables`.
+    /// Describes a fault of block `number` in words, with its place in the text. `variables` are the addresses of the
+    /// module's variables.
     pub(super) fn describe(&self, launch: &Launch<'_>, variables: &[u64], number: u64, fault: BlockFault) -> Fault {
         let BlockFault { site, thread, kind, callers, other, .. } = fault;
         let program = &*launch.function.program;
@@ -198,7 +199,7 @@ impl Simulator {
             }
             FaultKind::Trap => match panicked(&frames) {
                 Some(message) => {
-                    FaultKind::Panic { message: callers.iter().find_map(|own| bounds(&own.1)).or(message) }
+                    FaultKind::Panic { message: callers.iter().find_map(|caller| bounds(&caller.1)).or(message) }
                 }
                 None => FaultKind::Trap,
             },
@@ -220,7 +221,7 @@ impl Simulator {
         }
     }
 
-    /// The memory that a faulting access was probably meant for.
+    /// Describes the memory that a faulting access was probably meant for.
     fn near(&self, access: &AccessFault, launch: &Launch<'_>, variables: &[u64]) -> String {
         if access.what == AccessProblem::ReadOnly
             && let Some(near) = constant(access, launch)
@@ -266,32 +267,32 @@ impl Simulator {
     }
 }
 
-/// The constant or the parameter that an address lies in, in words.
+/// Describes the constant or the parameter that contains an address.
 fn constant(access: &AccessFault, launch: &Launch<'_>) -> Option<String> {
     let function = launch.function;
     let (what, name, begin, bytes) = match access.space {
-        Space::Const => function.module.variables.iter().flatten().find_map(|own| {
-            let begin = u64::from(own.constant_at?);
-            let is_inside = (begin..begin + own.bytes).contains(&access.offset);
-            is_inside.then(|| ("constant", demangled(&own.name), begin, own.bytes))
+        Space::Const => function.module.variables.iter().flatten().find_map(|variable| {
+            let begin = u64::from(variable.constant_at?);
+            let is_inside = (begin..begin + variable.bytes).contains(&access.offset);
+            is_inside.then(|| ("constant", demangled(&variable.name), begin, variable.bytes))
         })?,
-        Space::Param => function.program.params.iter().find_map(|own| {
-            let (begin, bytes) = (u64::from(own.offset), u64::from(own.bytes));
+        Space::Param => function.program.params.iter().find_map(|param| {
+            let (begin, bytes) = (u64::from(param.offset), u64::from(param.bytes));
             let is_inside = (begin..begin + bytes).contains(&access.offset);
-            is_inside.then(|| ("parameter", own.name.clone(), begin, bytes))
+            is_inside.then(|| ("parameter", param.name.clone(), begin, bytes))
         })?,
         _ => return None,
     };
     Some(format!("byte {} of {what} `{name}` of {bytes} bytes", access.offset - begin))
 }
 
-/// Coordinates of a linear index, x fastest.
+/// Returns the coordinates of a linear index; x varies fastest.
 pub fn unravel(index: u64, sides: [u32; 3]) -> [u32; 3] {
     let (x, y) = (u64::from(sides[0]), u64::from(sides[1]));
     [(index % x) as u32, (index / x % y) as u32, (index / (x * y)) as u32]
 }
 
-/// The linear index of coordinates.
+/// Returns the linear index of coordinates; x varies fastest.
 pub fn ravel(at: [u32; 3], sides: [u32; 3]) -> u64 {
     let [x, y, z] = at.map(u64::from);
     (z * u64::from(sides[1]) + y) * u64::from(sides[0]) + x
@@ -335,7 +336,7 @@ impl fmt::Display for FaultKind {
             }
             FaultKind::DivergentBarrier { here, elsewhere } => write!(
                 f,
-                "barrier reached by some threads of a warp only ({} lanes are there, {} are not)",
+                "barrier reached by only some threads of a warp ({} lanes are there, {} are not)",
                 here.count_ones(),
                 elsewhere.count_ones()
             ),
@@ -356,7 +357,7 @@ impl fmt::Display for FaultKind {
             FaultKind::Budget { instructions } => {
                 write!(f, "more than {instructions} instructions executed")
             }
-            FaultKind::TimeLimit { limit } => write!(f, "not at its end after {limit:?}"),
+            FaultKind::TimeLimit { limit } => write!(f, "time limit of {limit:?} exceeded"),
             FaultKind::Interrupted => f.write_str("interrupted"),
             FaultKind::Deadlock { waiting } => write!(f, "deadlock: {waiting}"),
             FaultKind::BadIndex { index, targets } => {
@@ -373,13 +374,13 @@ impl fmt::Display for FaultKind {
             ),
             FaultKind::BadFree { address } => write!(
                 f,
-                "free of {address:#x}, which malloc has not given out or which was freed before,"
+                "free of {address:#x}, which malloc did not return or which was already freed,"
             ),
             FaultKind::BadCall { address, problem } => {
                 write!(f, "call of the address {address:#x}, {problem},")
             }
             FaultKind::StackOverflow => f.write_str(
-                "calls nested too deeply: no local memory for another call (Config::max_local_bytes, or the host's own memory)",
+                "calls nested too deeply: no local memory for another call (see Config::max_local_bytes), or the host is out of memory",
             ),
         }
     }

@@ -1,4 +1,4 @@
-//! The functions that a thread is in when it faults: those that were inlined, and those that were called.
+//! The functions that a thread is in when it faults: inlined functions and callers.
 
 use std::collections::HashMap;
 
@@ -10,20 +10,20 @@ use crate::module::Function;
 use crate::observe::Site;
 use crate::source_frames::{Frame, frames_of, library_frames, mark_libraries, origin};
 
-/// How many frames are listed, and calls looked at.
+/// The largest number of calls that are examined.
 const LISTED: usize = 24;
 
-/// The functions that a thread is in which executes the first of these instructions, and got there by calls at the
-/// others.
+/// Returns the functions that a thread is in. The first of `sites` is the instruction that the thread executes, and the
+/// others are its calls, innermost first.
 pub fn frames(text: &str, program: &Program, sites: impl Iterator<Item = Site>) -> Vec<Frame> {
-    // A fault is rare, and a text is read in milliseconds.
+    // Parsing the text again takes milliseconds, and a fault is rare.
     let Ok(module) = ptx::parse(text) else {
         return Vec::new();
     };
     frames_in(&module, text, program, sites)
 }
 
-/// The same of a text that has been read.
+/// Does the same as [`frames`] for a text that has already been parsed.
 fn frames_in(
     module: &ptx::ast::Module<'_>,
     text: &str,
@@ -33,7 +33,7 @@ fn frames_in(
     let mut frames = Vec::new();
     for site in sites.take(LISTED) {
         let func = &program.functions[site.function as usize];
-        let of_name = |own: &&ptx::ast::Function<'_>| own.name == func.name && own.body.is_some();
+        let of_name = |function: &&ptx::ast::Function<'_>| function.name == func.name && function.body.is_some();
         let function = module.functions.iter().find(of_name);
         let chain = function
             .zip(func.origins[site.pc as usize].loc)
@@ -49,42 +49,42 @@ fn frames_in(
     frames
 }
 
-/// Where an instruction stands in the texts.
+/// The place of an instruction in the PTX and in the source.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Position {
-    /// The line of the PTX, from 1.
+    /// The line number in the PTX, from 1.
     pub ptx_line: u32,
-    /// The source line to look at, file and line: the innermost that is not a library's, or else the innermost.
+    /// The file and line of the source to look at: the innermost that is not library code, or else the innermost.
     pub source: Option<(String, u32)>,
-    /// The column in the source line, in bytes from 1; 0 where the PTX says none.
+    /// The column in the source line, in bytes from 1; 0 if the PTX does not specify one.
     pub column: u32,
-    /// The frames of library code between the instruction and that line, the innermost first.
+    /// The frames of library code between the instruction and that line, innermost first.
     pub library: Vec<Frame>,
 }
 
 impl Position {
-    /// The place of an instruction of a kernel.
+    /// Returns the place of an instruction of a kernel.
     ///
     /// # Panics
-    /// When the kernel's program has no such instruction.
+    /// Panics if the kernel's program has no such instruction.
     pub fn of(function: &Function, site: Site) -> Self {
         Self::of_all(function, &[site]).remove(0)
     }
 
-    /// The places of several instructions.
+    /// Returns the places of several instructions.
     ///
     /// # Panics
-    /// When the kernel's program does not have one of them.
+    /// Panics if the kernel's program does not have one of them.
     pub fn of_all(function: &Function, sites: &[Site]) -> Vec<Self> {
         Self::of_chains(function, sites.iter().map(std::slice::from_ref))
     }
 
-    /// The places of several instructions, each with the calls that led there: the instruction, then the calls, the innermost
-    /// first. There may be none.
+    /// Returns the places of several instructions. Each chain is an instruction followed by the calls that led there,
+    /// innermost first. A chain may have no calls.
     pub fn of_chains<'s>(function: &Function, chains: impl Iterator<Item = &'s [Site]>) -> Vec<Self> {
         let (text, program) = (&function.module.ptx, &function.program);
         let (lines, module) = (Source::new(text), ptx::parse(text).unwrap_or_default());
-        // Many instructions stand behind one `.loc`.
+        // Many instructions follow one `.loc`.
         let mut known = HashMap::new();
         let place = |sites: &'s [Site]| {
             let site = &sites[0];
@@ -106,8 +106,8 @@ impl Position {
     }
 }
 
-/// The message of a Rust panic, in words, if the frames are those of one. The function of Rust's library that the
-/// program called says what went wrong: `core::panicking::panic_bounds_check`.
+/// Returns the message of a Rust panic if the frames are those of a panic. The name of the called library function,
+/// such as `core::panicking::panic_bounds_check`, determines the message.
 pub(super) fn panicked(frames: &[Frame]) -> Option<Option<String>> {
     let is_core = |frame: &&Frame| {
         let function = frame.function.as_deref().unwrap_or_default();
@@ -122,14 +122,14 @@ pub(super) fn panicked(frames: &[Frame]) -> Option<Option<String>> {
     Some(match name.strip_prefix("panic_const_").unwrap_or(name) {
         "" | "panic" | "panic_fmt" | "panic_nounwind" | "panic_display" => None,
         "panic_bounds_check" => Some("index out of bounds".to_owned()),
-        // `slice_index_fail`, and one for each kind of range until Rust 1.93.
+        // `slice_index_fail`, or a function for each kind of range before Rust 1.93.
         slice if slice.starts_with("slice_") => Some("slice index out of range".to_owned()),
         // `div_by_zero`, `add_overflow`, `unwrap_failed`.
         other => Some(other.replace('_', " ")),
     })
 }
 
-/// What Rust's library says of an index and a length, or of the begin and end of a range and a length.
+/// Returns the message of Rust's library for an index and a length, or for the start and end of a range and a length.
 pub(super) fn bounds(values: &[u64]) -> Option<String> {
     Some(match *values {
         [index, len] => {

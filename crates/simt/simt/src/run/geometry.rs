@@ -2,9 +2,9 @@
 
 use crate::code::Program;
 
-/// Blocks of a grid in x, y and z that every GPU can launch.
+/// The largest grid, in blocks in x, y and z, that every GPU can launch.
 const MAX_GRID: [u32; 3] = [i32::MAX as u32, 65535, 65535];
-/// Threads of a block in z that every GPU can launch.
+/// The largest number of threads of a block in z on every GPU.
 const MAX_BLOCK_Z: u32 = 64;
 
 /// The limits on the geometry of a launch that differ between GPUs.
@@ -15,24 +15,24 @@ const MAX_BLOCK_Z: u32 = 64;
 /// let limits = GeometryLimits::LARGEST;
 /// assert!(limits.check_cluster([4, 1, 1], [2, 1, 1]).is_ok());
 /// let problem = limits.check_cluster([5, 1, 1], [2, 1, 1]).unwrap_err();
-/// assert_eq!(problem, "a grid of (5, 1, 1) is not made of clusters of (2, 1, 1)");
+/// assert_eq!(problem, "a grid of (5, 1, 1) is not divisible into clusters of (2, 1, 1)");
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GeometryLimits {
-    /// Threads that a block can have.
+    /// The largest number of threads of a block.
     pub threads: u32,
-    /// Bytes of static and dynamic shared memory that a block can have.
+    /// The largest number of bytes of static and dynamic shared memory of a block.
     pub shared_bytes: u32,
-    /// Blocks that a cluster can have.
+    /// The largest number of blocks of a cluster.
     pub cluster_blocks: u32,
 }
 
 impl GeometryLimits {
-    /// The largest limits of all GPUs. Only some GPUs, such as an H200, have clusters of more than 8 blocks.
+    /// The largest limits of all GPUs. Only some GPUs, such as an H200, support clusters of more than 8 blocks.
     pub const LARGEST: Self = Self { threads: 1024, shared_bytes: 227 * 1024, cluster_blocks: 16 };
 
-    /// Checks the grid, the blocks and the shared memory of a launch against the GPU's limits and against what the kernel
-    /// is compiled for.
+    /// Checks the grid, the blocks and the shared memory of a launch against the limits of the GPU and of the compiled
+    /// kernel.
     ///
     /// # Errors
     /// Returns the problem in words when the GPU cannot launch the kernel with this geometry.
@@ -63,7 +63,8 @@ impl GeometryLimits {
     /// Checks the clusters of a grid that [`check`](Self::check) accepts.
     ///
     /// # Errors
-    /// Returns the problem in words when the GPU does not have clusters of this size or the grid is not made of them.
+    /// Returns the problem in words when the GPU does not support clusters of this size or the grid is not divisible
+    /// into them.
     pub fn check_cluster(self, grid: [u32; 3], cluster: [u32; 3]) -> Result<(), String> {
         let blocks = cluster.iter().fold(1u64, |blocks, side| blocks.saturating_mul((*side).into()));
         Err(if blocks == 0 {
@@ -71,7 +72,7 @@ impl GeometryLimits {
         } else if blocks > u64::from(self.cluster_blocks) {
             format!("a cluster of {blocks} blocks; at most {} fit", self.cluster_blocks)
         } else if (0..3).any(|axis| !grid[axis].is_multiple_of(cluster[axis])) {
-            format!("a grid of {} is not made of clusters of {}", sides(grid), sides(cluster))
+            format!("a grid of {} is not divisible into clusters of {}", sides(grid), sides(cluster))
         } else {
             return Ok(());
         })
@@ -82,7 +83,7 @@ fn sides(sides: [u32; 3]) -> String {
     format!("({}, {}, {})", sides[0], sides[1], sides[2])
 }
 
-/// Returns the blocks of a cluster of a launch that asks for `asked`, or for none.
+/// Returns the cluster size of a launch that requests the cluster size `asked`, if any.
 pub(super) fn cluster_of(program: &Program, asked: Option<[u32; 3]>) -> Result<[u32; 3], String> {
     let cluster = asked.or(program.required_cluster).unwrap_or([1; 3]);
     match program.required_cluster {
@@ -91,7 +92,7 @@ pub(super) fn cluster_of(program: &Program, asked: Option<[u32; 3]>) -> Result<[
             Err(format!("compiled for clusters of {required} (.reqnctapercluster), launched with {cluster}"))
         }
         None if asked.is_none() && program.explicit_cluster => {
-            Err("compiled for clusters (.explicitcluster), launched without".to_owned())
+            Err("compiled for clusters (.explicitcluster), launched without a cluster size".to_owned())
         }
         _ => Ok(cluster),
     }

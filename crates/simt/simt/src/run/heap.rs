@@ -1,55 +1,55 @@
-//! The heap of `malloc` and `free` in kernels, which keeps its blocks from launch to launch.
+//! The heap of `malloc` and `free` in kernels. Its blocks persist from launch to launch.
 
 use std::collections::BTreeMap;
 
-/// Bytes that addresses and sizes are multiples of.
+/// The alignment of addresses and sizes, in bytes.
 const ALIGN: u64 = 16;
 
-/// Which parts of the heap's memory are free, and which are given out.
+/// The free and the allocated parts of the heap's memory.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Heap {
-    /// Free parts: where each begins, and its bytes.
+    /// The free parts: their addresses and sizes in bytes.
     free: BTreeMap<u64, u64>,
     used: BTreeMap<u64, u64>,
-    /// Where its memory begins, once it has some.
+    /// The address of the heap's memory, once the memory is allocated.
     pub(super) base: Option<u64>,
 }
 
 impl Heap {
-    /// A heap in so many bytes of device memory.
+    /// Creates a heap in `bytes` bytes of device memory.
     pub(super) fn new(base: u64, bytes: u64) -> Self {
         Self { free: [(base, bytes)].into(), used: BTreeMap::new(), base: Some(base) }
     }
 
-    /// The address of so many bytes; 0 if there are none.
+    /// Allocates `bytes` bytes and returns their address, or 0 if no free part is large enough.
     pub(super) fn allocate(&mut self, bytes: u64) -> u64 {
         let Some(bytes) = bytes.max(1).checked_next_multiple_of(ALIGN) else {
             return 0;
         };
         let mut free = self.free.iter();
-        let Some((&at, &room)) = free.find(|(_, room)| **room >= bytes) else {
+        let Some((&at, &size)) = free.find(|(_, size)| **size >= bytes) else {
             return 0;
         };
         self.free.remove(&at);
-        if room > bytes {
-            self.free.insert(at + bytes, room - bytes);
+        if size > bytes {
+            self.free.insert(at + bytes, size - bytes);
         }
         self.used.insert(at, bytes);
         at
     }
 
-    /// The block that an address lies in, which was given out: where it begins, and its bytes.
+    /// Returns the address and the size of the allocated block that contains an address.
     pub(super) fn block(&self, address: u64) -> Option<(u64, u64)> {
         let (at, bytes) = self.used.range(..=address).next_back()?;
         (address - at < *bytes).then_some((*at, *bytes))
     }
 
-    /// How many blocks are given out, and their bytes.
+    /// Returns the number of allocated blocks and their total size in bytes.
     pub(super) fn in_use(&self) -> (usize, u64) {
         (self.used.len(), self.used.values().sum())
     }
 
-    /// Frees what begins at an address, or nothing at 0; `false` if nothing was given out there.
+    /// Frees the block at an address; 0 is ignored. Returns `false` if no allocated block starts there.
     pub(super) fn free(&mut self, at: u64) -> bool {
         if at == 0 {
             return true;
@@ -57,11 +57,11 @@ impl Heap {
         let Some(mut bytes) = self.used.remove(&at) else {
             return false;
         };
-        if let Some(behind) = self.free.remove(&(at + bytes)) {
-            bytes += behind;
+        if let Some(following_bytes) = self.free.remove(&(at + bytes)) {
+            bytes += following_bytes;
         }
         match self.free.range_mut(..at).next_back() {
-            Some((before, room)) if before + *room == at => *room += bytes,
+            Some((before, size)) if before + *size == at => *size += bytes,
             _ => drop(self.free.insert(at, bytes)),
         }
         true

@@ -1,4 +1,4 @@
-//! Loaded modules: variables that keep their values from launch to launch.
+//! Loaded modules, whose variables keep their values from launch to launch.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -10,7 +10,7 @@ use crate::memory::global::MemoryError;
 use crate::module::{Function, LoadError, Module, ModuleAddresses, Text};
 use crate::names;
 
-/// A module that cannot be loaded, or an instance that cannot be used.
+/// The error of a module that cannot be loaded, or of an instance that cannot be used.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InstanceError {
@@ -19,7 +19,7 @@ pub enum InstanceError {
     Memory {
         /// The variable.
         variable: String,
-        /// Why the memory cannot be allocated.
+        /// The reason that the memory cannot be allocated.
         source: MemoryError,
     },
     /// The module has no variable of this name.
@@ -28,47 +28,48 @@ pub enum InstanceError {
         None => "the module has none".to_owned(),
     })]
     NoSuchVariable {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The name of a variable that differs least from it, demangled.
+        /// The demangled name of the most similar variable.
         nearest: Option<String>,
     },
-    /// Several variables have names of which this is a short form.
-    #[error("`{name}` may be each of {}; write one of these", .meant.join(", "))]
+    /// The name is a short form of the names of several variables.
+    #[error("`{name}` may mean {}; write one of these", .meant.join(" or "))]
     AmbiguousVariable {
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// The variables that it may mean, demangled.
+        /// The demangled names of the matching variables.
         meant: Vec<String>,
     },
-    /// The variable is not a whole number of such elements.
+    /// The size of the variable is not a multiple of the element size.
     #[error(
-        "variable `{name}` has {bytes} bytes, which are no whole number of elements of {element_bytes}; \
-         take u8 or the type that the kernel has"
+        "variable `{name}` has {bytes} bytes, which is not a multiple of the element size of {element_bytes}; \
+         use u8 or the kernel's type"
     )]
     Element {
         /// The variable.
         name: String,
-        /// Its bytes.
+        /// The size of the variable in bytes.
         bytes: u64,
-        /// Bytes of each element.
+        /// The size of an element in bytes.
         element_bytes: usize,
     },
     /// The instance was unloaded.
     #[error("the module was unloaded; unload it after its last use, or load it again")]
     Unloaded,
     /// The instance belongs to another simulator.
-    #[error("the module was loaded by another machine; load it on this one too")]
+    #[error("the module was loaded by another simulator; load it on this one too")]
     Foreign,
 }
 
 crate::error::debug_like_display!(InstanceError);
 
-/// A module that a machine has loaded, with variables of its own.
+/// A module that a simulator has loaded, with separate variables.
 ///
 /// The module's `.global` and `.const` variables keep their values from launch to launch, and the host reads and writes
-/// them between launches. A module can be loaded several times; each instance has its own variables, all in the same
-/// address space. It is a handle: the variables live until [`Simulator::unload`] or the machine's end.
+/// them between launches. A module can be loaded several times; each instance has separate variables, all in the same
+/// address space. An instance is a handle: the variables live until [`Simulator::unload`] or until the simulator is
+/// dropped.
 ///
 /// ```
 /// use simt::{Config, Launch, Simulator, Module};
@@ -113,7 +114,7 @@ pub struct Instance {
 }
 
 impl Instance {
-    /// Where its variables lie: the first byte of each, and how many there are.
+    /// Returns the address and the size in bytes of each variable.
     pub(super) fn places(&self) -> impl Iterator<Item = (u64, u64)> {
         self.module.text.places(&self.placed.addresses)
     }
@@ -123,34 +124,35 @@ impl Instance {
         &self.module
     }
 
-    /// The address of the variable that the text has under exactly this name.
+    /// Returns the address of the variable with exactly this name in the text.
     pub fn address_of(&self, name: &str) -> Option<u64> {
         let mut variables = self.module.text.variables.iter().zip(&self.placed.addresses);
-        variables.find_map(|(own, address)| (own.as_ref()?.name == name).then_some(*address))
+        variables.find_map(|(variable, address)| (variable.as_ref()?.name == name).then_some(*address))
     }
 
-    /// A kernel that uses the variables of this instance, by a name that [`Module::function`] takes.
+    /// Returns a kernel that uses the variables of this instance, by a name that [`Module::function`] accepts.
     ///
     /// # Errors
-    /// [`LoadError`] when [`Module::function`] has no such kernel or refuses it.
+    /// Returns the [`LoadError`] of [`Module::function`] when there is no such kernel or it cannot be loaded.
     pub fn function(&self, name: &str) -> Result<Function, LoadError> {
         Ok(Function { placed: Some(self.placed.clone()), ..self.module.function(name)? })
     }
 
-    /// A variable as memory that [`Simulator::read`] and [`Simulator::write`] take, by its name: as the text has it,
-    /// demangled, or a part of the demangled name that is enough to tell it from others. Elements of `u8` are its bytes.
+    /// Returns a variable as a buffer for [`Simulator::read`] and [`Simulator::write`]. The name is the name in the
+    /// text, the demangled name, or an unambiguous part of the demangled name. With elements of type `u8`, the buffer
+    /// is the bytes of the variable.
     ///
-    /// What is written to a constant is what kernels read from the next launch on. Its address is one in global memory;
-    /// kernels that take it as an argument can read and write it there.
+    /// Kernels see a write to a constant from the next launch on. The buffer's address is in global memory; kernels
+    /// that get the address as an argument can read and write the variable there.
     ///
     /// # Errors
-    /// [`InstanceError::NoSuchVariable`] when the module has no variable of this name,
-    /// [`InstanceError::AmbiguousVariable`] when it is a part of several names, [`InstanceError::Element`] when the
-    /// variable is not a whole number of elements.
+    /// Returns [`InstanceError::NoSuchVariable`] when the module has no variable of this name,
+    /// [`InstanceError::AmbiguousVariable`] when the name is part of several names, and [`InstanceError::Element`] when
+    /// the size of the variable is not a multiple of the element size.
     pub fn variable<T: Element>(&self, name: &str) -> Result<Buffer<T>, InstanceError> {
         let variables = self.module.text.variables.iter().zip(&self.placed.addresses);
-        let variables = variables.filter_map(|(own, address)| Some((own.as_ref()?, *address)));
-        let known = variables.clone().map(|(own, _)| own.name.as_str());
+        let variables = variables.filter_map(|(variable, address)| Some((variable.as_ref()?, *address)));
+        let known = variables.clone().map(|(variable, _)| variable.name.as_str());
         let at = names::find(known.clone(), name).map_err(|meant| {
             let name = name.to_owned();
             match meant.is_empty() {
@@ -158,15 +160,15 @@ impl Instance {
                 false => InstanceError::AmbiguousVariable { name, meant },
             }
         })?;
-        let (own, address) = variables.clone().nth(at).expect("found among them");
-        let len = own.bytes.checked_div(size_of::<T>() as u64);
-        let whole = len.filter(|len| len * size_of::<T>() as u64 == own.bytes);
+        let (variable, address) = variables.clone().nth(at).expect("found among them");
+        let len = variable.bytes.checked_div(size_of::<T>() as u64);
+        let whole = len.filter(|len| len * size_of::<T>() as u64 == variable.bytes);
         Ok(Buffer {
             simulator: self.placed.simulator,
             address,
             len: whole.ok_or_else(|| InstanceError::Element {
                 name: name.to_owned(),
-                bytes: own.bytes,
+                bytes: variable.bytes,
                 element_bytes: size_of::<T>(),
             })? as usize,
             is_variable: true,
@@ -176,10 +178,10 @@ impl Instance {
 }
 
 impl Simulator {
-    /// Loads a module: its variables get memory, with their initial values, for as long as the instance lives.
+    /// Loads a module and allocates its variables with their initial values for the lifetime of the instance.
     ///
     /// # Errors
-    /// [`InstanceError::Memory`] when there is no memory for a variable of the module.
+    /// Returns [`InstanceError::Memory`] when there is no memory for a variable of the module.
     pub fn load(&mut self, module: &Module) -> Result<Instance, InstanceError> {
         static INSTANCES: AtomicU64 = AtomicU64::new(0);
         let all = 0..module.text.variables.len() as u32;
@@ -191,12 +193,12 @@ impl Simulator {
         Ok(Instance { module: module.clone(), placed: Arc::new(placed) })
     }
 
-    /// Frees an instance's variables. From now on, an access to them is an error on the host and a fault in a kernel,
-    /// and the instance's kernels cannot be launched.
+    /// Frees an instance's variables. Further accesses to them are errors on the host and faults in kernels, and the
+    /// kernels of the instance can no longer be launched.
     ///
     /// # Errors
-    /// [`InstanceError::Unloaded`] when the instance was unloaded before, [`InstanceError::Foreign`] when another
-    /// machine has loaded it.
+    /// Returns [`InstanceError::Unloaded`] when the instance was already unloaded, and [`InstanceError::Foreign`] when
+    /// another simulator has loaded it.
     pub fn unload(&mut self, instance: Instance) -> Result<(), InstanceError> {
         self.check_loaded(&instance.placed)?;
         self.instances.remove(&instance.placed.number);
@@ -204,7 +206,7 @@ impl Simulator {
         Ok(())
     }
 
-    /// Refuses an instance that is not this machine's, or not any more.
+    /// Rejects an instance that belongs to another simulator or was unloaded.
     pub(super) fn check_loaded(&self, placed: &ModuleAddresses) -> Result<(), InstanceError> {
         if placed.simulator != self.number {
             return Err(InstanceError::Foreign);
@@ -215,11 +217,13 @@ impl Simulator {
         }
     }
 
-    /// Allocates variables of a module, with their initial values: the addresses of all by their numbers, 0 for those
-    /// that are not among `numbers`. The addresses that a variable holds have to be those of others among them.
+    /// Allocates the variables in `numbers` with their initial values. Returns the addresses of all variables of the
+    /// module, indexed by variable number; variables not in `numbers` have address 0. If an initial value is the
+    /// address of another variable, that variable must be in `numbers` too.
     ///
     /// # Errors
-    /// The name of the variable for which there is no memory, and the reason; then none is allocated.
+    /// Returns the name of the variable for which there is no memory, and the reason. In that case no variable is
+    /// allocated.
     pub(super) fn place(
         &mut self,
         module: &Text,
@@ -263,18 +267,18 @@ impl Simulator {
         Ok(addresses)
     }
 
-    /// Frees variables, by the addresses that [`Simulator::place`] has given them.
+    /// Frees variables, given the addresses that [`Simulator::place`] returned.
     pub(super) fn free_all(&mut self, addresses: &[u64]) {
         for address in addresses {
             self.global.free(*address);
         }
     }
 
-    /// The contents of constant memory at the start of a launch.
+    /// Returns the contents of constant memory at the start of a launch.
     pub(super) fn constants(&self, module: &Text, addresses: &[u64]) -> Vec<u8> {
         let mut bank = Vec::new();
         for (variable, address) in module.variables.iter().zip(addresses) {
-            let constant = variable.as_ref().and_then(|own| Some((own, own.constant_at?)));
+            let constant = variable.as_ref().and_then(|variable| Some((variable, variable.constant_at?)));
             if let (Some((variable, at)), Some(memory)) = (constant, self.global.at(*address)) {
                 let at = at as usize;
                 bank.resize(bank.len().max(at + variable.bytes as usize), 0);

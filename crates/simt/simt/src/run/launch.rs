@@ -1,4 +1,4 @@
-//! A launch: its geometry and arguments, and the blocks spread over the host's threads.
+//! A launch: its geometry, its arguments, and the distribution of blocks to host threads.
 
 use std::collections::HashSet;
 use std::sync::Mutex;
@@ -20,7 +20,7 @@ use crate::memory::global::MemoryError;
 use crate::module::Function;
 use crate::observe::{Observer, Requests};
 
-/// Bytes of a cooperative launch's workspace; the grid's barrier is one of its words.
+/// The size in bytes of a cooperative launch's workspace. One of its words is the grid's barrier.
 const WORKSPACE: u64 = 64;
 
 /// A kernel together with the geometry and arguments of a launch.
@@ -36,50 +36,50 @@ pub struct Launch<'a> {
     pub shared_bytes: u32,
     /// One argument for each of the kernel's parameters.
     pub args: &'a [Arg],
-    /// Whether all blocks run at the same time, and may synchronize as one grid
+    /// Whether all blocks run at the same time and may synchronize as one grid
     /// (`cooperative_groups::this_grid().sync()`).
     pub cooperative: bool,
-    /// The numbers of the blocks that are run, x fastest; all of the grid's where there are none. With clusters, the other
-    /// blocks of their clusters are run too.
+    /// The numbers of the blocks to run, with x fastest; `None` runs all blocks of the grid. With clusters, the other
+    /// blocks of their clusters run too.
     pub blocks: Option<&'a [u64]>,
-    /// Blocks of a cluster in x, y and z; if `None`, as many as the kernel asks for (`.reqnctapercluster`), or 1.
+    /// Blocks of a cluster in x, y and z. `None` uses the size that the kernel requires (`.reqnctapercluster`), or 1.
     pub cluster: Option<[u32; 3]>,
 }
 
 impl<'a> Launch<'a> {
-    /// A launch of a whole grid without dynamic shared memory.
+    /// Creates a launch of a whole grid without dynamic shared memory.
     pub fn new(function: &'a Function, grid: [u32; 3], block: [u32; 3], args: &'a [Arg]) -> Self {
         Self { function, grid, block, shared_bytes: 0, args, cooperative: false, blocks: None, cluster: None }
     }
 
-    /// The same launch as a cooperative one, as `cudaLaunchCooperativeKernel` makes it.
+    /// Makes the launch cooperative, as with `cudaLaunchCooperativeKernel`.
     #[must_use]
     pub fn with_cooperative(self, cooperative: bool) -> Self {
         Self { cooperative, ..self }
     }
 
-    /// The same launch in clusters of so many blocks in x, y and z.
+    /// Sets the cluster size, in blocks in x, y and z.
     #[must_use]
     pub fn with_cluster(self, cluster: Option<[u32; 3]>) -> Self {
         Self { cluster, ..self }
     }
 
-    /// The same launch with so many bytes of dynamic shared memory for each block.
+    /// Sets the number of bytes of dynamic shared memory of each block.
     #[must_use]
     pub fn with_shared_bytes(self, shared_bytes: u32) -> Self {
         Self { shared_bytes, ..self }
     }
 
-    /// The same launch of only some of the grid's blocks, to learn from a sample about a launch that takes too long
-    /// to be run. The other blocks leave nothing in memory, so the results are worthless, and a kernel whose blocks
-    /// wait for those ends in a [`LaunchError::Fault`].
+    /// Runs only some of the grid's blocks, as a sample of a launch that would take too long. The other blocks do not
+    /// write to memory, so the results of the launch are incomplete. A kernel whose blocks wait for the other blocks
+    /// ends with a [`LaunchError::Fault`].
     #[must_use]
     pub fn with_blocks(self, blocks: Option<&'a [u64]>) -> Self {
         Self { blocks, ..self }
     }
 }
 
-/// Why a launch was refused or ended early.
+/// The reason that a launch was rejected or ended early.
 #[derive(Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum LaunchError {
@@ -106,7 +106,7 @@ pub enum LaunchError {
         kernel: String,
         /// The variable.
         variable: String,
-        /// Why the memory cannot be allocated.
+        /// The reason that the memory cannot be allocated.
         source: MemoryError,
     },
     /// The instance that the kernel belongs to cannot be used.
@@ -114,10 +114,10 @@ pub enum LaunchError {
     Instance {
         /// The kernel.
         kernel: String,
-        /// Why not: it was unloaded, or another machine has loaded it.
+        /// The reason: the instance was unloaded, or another simulator has loaded it.
         source: InstanceError,
     },
-    /// The kernel faulted. Buffers hold what was written before the fault.
+    /// The kernel faulted. Buffers hold the values written before the fault.
     #[error(transparent)]
     Fault(Box<Fault>),
 }
@@ -132,7 +132,7 @@ impl LaunchError {
 }
 
 impl Simulator {
-    /// Runs a kernel to its end, as [`Simulator::launch`] does, and returns the observer with what it has seen.
+    /// Runs a kernel to completion, like [`Simulator::launch`], and returns the observer with its observations.
     ///
     /// ```
     /// use simt::observe::{Access, AccessKind, Observer, WarpId, Site};
@@ -179,8 +179,8 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// [`LaunchError`] when the geometry or the arguments do not fit the kernel, when there is no memory for a
-    /// variable of the module, or when the kernel faults: see [`Simulator::launch`].
+    /// Returns a [`LaunchError`] when the geometry or the arguments do not match the kernel, when there is no memory
+    /// for a variable of the module, or when the kernel faults: see [`Simulator::launch`].
     pub fn launch_observed<O: Observer>(&mut self, launch: &Launch<'_>, observer: O) -> Result<O, LaunchError> {
         let program = &*launch.function.program;
         let missing = |variable: &str, source| LaunchError::Variable {
@@ -209,7 +209,7 @@ impl Simulator {
         result
     }
 
-    /// Runs a kernel to its end, with a workspace for the barrier of its grid if it is cooperative.
+    /// Runs a kernel to completion. `workspace` is the memory for the grid's barrier of a cooperative launch.
     fn launch_in<O: Observer>(
         &mut self,
         launch: &Launch<'_>,
@@ -235,7 +235,7 @@ impl Simulator {
         let frame = program.functions[0].frame_bytes;
         if frame > self.config.max_local_bytes {
             let most = self.config.max_local_bytes;
-            let problem = format!("{frame} bytes of local memory a thread; this machine gives {most}");
+            let problem = format!("{frame} bytes of local memory a thread; the simulator allows {most}");
             return Err(refused(problem));
         }
         let params = parameters(program, args)?;
@@ -267,7 +267,7 @@ impl Simulator {
         let registers = program.functions[0].frame_init.iter();
         let state = LaunchState {
             program,
-            block_registers: registers.filter(|own| own.init.differs_between_blocks()).copied().collect(),
+            block_registers: registers.filter(|register| register.init.differs_between_blocks()).copied().collect(),
             module: &function.module,
             grid,
             block,
@@ -293,9 +293,9 @@ impl Simulator {
             printed: &self.printed,
             skipped: Mutex::default(),
         };
-        let room = state.resident_blocks();
-        if cooperative && all > room {
-            let problem = format!("a cooperative launch of {all} blocks; at most {room} run at a time");
+        let resident_limit = state.resident_blocks();
+        if cooperative && all > resident_limit {
+            let problem = format!("a cooperative launch of {all} blocks; at most {resident_limit} run at a time");
             if function.placed.is_none() {
                 self.free_all(variables);
             }
@@ -308,13 +308,14 @@ impl Simulator {
             let numbers = chosen.iter().map(|block| state.cluster_number(*block));
             numbers.filter(|number| each == 1 || seen.insert(*number)).collect::<Vec<u64>>()
         });
-        // To wake the other threads takes longer than a small block.
+        // Waking the other threads takes longer than running a small block.
         let clusters = chosen.as_ref().map_or(all / each, |chosen| chosen.len() as u64);
         let threads = match self.config.schedule {
             Schedule::Fixed if !O::REQUESTS.has(Requests::ONE_THREAD) && clusters > 1 => self.threads(),
             Schedule::Fixed | Schedule::RoundRobin | Schedule::Random(_) => 1,
         };
-        let blocks = Blocks::new(chosen.as_deref(), all / each, (room / each).max(1), threads, self.config.schedule);
+        let blocks =
+            Blocks::new(chosen.as_deref(), all / each, (resident_limit / each).max(1), threads, self.config.schedule);
         let thread = || HostThread::new(&state, &blocks, || merged.lock().expect("no observer panics").fork());
         let merge = |seen: &mut dyn Iterator<Item = O>| {
             for observer in seen {
@@ -348,12 +349,12 @@ impl Simulator {
         result
     }
 
-    /// Runs a kernel to its end.
+    /// Runs a kernel to completion.
     ///
-    /// A kernel of an [`Instance`](crate::Instance) uses that instance's variables; those of other kernels have their
-    /// initial values at the start of each launch. Blocks begin in the order of their numbers, or in a
-    /// [random](Schedule::Random) order, and may wait for each other: a block that waits is set aside while others run, up to
-    /// [`Config::resident_blocks`](crate::Config::resident_blocks) at a time.
+    /// A kernel of an [`Instance`](crate::Instance) uses the variables of that instance. The variables of other kernels
+    /// have their initial values at the start of each launch. Blocks start in the order of their numbers, or in a
+    /// [random](Schedule::Random) order, and may wait for each other: while a block waits, others run. Up to
+    /// [`Config::resident_blocks`](crate::Config::resident_blocks) blocks run at the same time.
     ///
     /// ```
     /// # const FILL: &str = ".version 8.0
@@ -378,7 +379,7 @@ impl Simulator {
     /// assert_eq!(simulator.read(to)?, [7; 64]);
     ///
     /// // One thread too many.
-    /// let fault = machine
+    /// let fault = simulator
     ///     .launch(&simt::Launch::new(&fill, [1, 1, 1], [65, 1, 1], &[to.into(), 7u32.into()]))
     ///     .unwrap_err();
     /// assert!(fault.to_string().starts_with("out of bounds write of 4 bytes at "));
@@ -387,11 +388,12 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// Before anything runs: [`LaunchError::Geometry`] when no GPU takes the launch, or the kernel was not
-    /// compiled for it, [`LaunchError::Arguments`] when the arguments do not fit the parameters,
-    /// [`LaunchError::Variable`] when there is no memory for a variable of the module, [`LaunchError::Instance`] when
-    /// the kernel's instance was unloaded or is another machine's.
-    /// [`LaunchError::Fault`] when the kernel faults, runs for longer than
+    /// Before the kernel runs, returns [`LaunchError::Geometry`] when no GPU supports the launch or the kernel was not
+    /// compiled for it, [`LaunchError::Arguments`] when the arguments do not match the parameters,
+    /// [`LaunchError::Variable`] when there is no memory for a variable of the module, and [`LaunchError::Instance`]
+    /// when the kernel's instance was unloaded or belongs to another simulator.
+    ///
+    /// Returns [`LaunchError::Fault`] when the kernel faults, runs for longer than
     /// [`Config::max_instructions`](crate::Config::max_instructions) or waits forever.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         self.launch_observed(launch, ())

@@ -1,4 +1,4 @@
-//! A machine with an observer of what the host does to its memory.
+//! A simulator with an observer of all operations on its memory.
 
 use super::instance::{Instance, InstanceError};
 use super::launch::{Launch, LaunchError};
@@ -7,8 +7,8 @@ use crate::memory::global::MemoryError;
 use crate::module::Module;
 use crate::observe::Observer;
 
-/// A [`Simulator`] and an observer of all that happens to its memory: on the host, and in launches. Its methods are the
-/// machine's, and have the same errors. A machine without one pays nothing for it.
+/// A [`Simulator`] with an observer of all accesses to its memory, by the host and by launches. The methods and their
+/// errors are those of [`Simulator`]. A simulator without an observer has no overhead.
 pub struct Observed<'m, O> {
     simulator: &'m mut Simulator,
     /// The observer.
@@ -16,14 +16,14 @@ pub struct Observed<'m, O> {
 }
 
 impl Simulator {
-    /// Tells an observer what is done to the machine's memory through the value that this returns.
+    /// Attaches an observer, which sees the operations on the simulator's memory that use the returned value.
     pub fn observed<O: Observer>(&mut self, observer: O) -> Observed<'_, O> {
         Observed { simulator: self, observer }
     }
 }
 
-#[allow(missing_docs, reason = "the methods are the machine's")]
-#[allow(clippy::missing_errors_doc, reason = "the errors are the machine's")]
+#[allow(missing_docs, reason = "the methods are the simulator's")]
+#[allow(clippy::missing_errors_doc, reason = "the errors are the simulator's")]
 impl<O: Observer> Observed<'_, O> {
     pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
         let buffer = self.simulator.zeroed(len)?;
@@ -73,7 +73,7 @@ impl<O: Observer> Observed<'_, O> {
         Ok(())
     }
 
-    /// After a fault, the observer knows nothing of the launch.
+    /// Runs a kernel. After a fault, the observer has no observations from the launch.
     pub fn launch(&mut self, launch: &Launch<'_>) -> Result<(), LaunchError> {
         let seen = (self.simulator).launch_observed(launch, self.observer.fork())?;
         self.observer.merge(seen);

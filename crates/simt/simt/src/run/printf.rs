@@ -1,7 +1,7 @@
-//! `printf` of kernels: the text of one call, and the buffer that holds what launches have printed.
+//! `printf` in kernels: the text of one call, and the buffer of the messages that launches have printed.
 //!
-//! The conversions are those of C as CUDA documents them ("CUDA C++ Programming Guide", "Formatted Output"), and their
-//! text is that of Linux's C library, which CUDA's driver calls.
+//! The conversions are the C conversions that CUDA documents ("CUDA C++ Programming Guide", "Formatted Output"). Their
+//! output is that of the Linux C library, which CUDA's driver calls.
 
 mod number;
 
@@ -10,17 +10,17 @@ use std::collections::{BTreeMap, VecDeque};
 use crate::memory::AccessFault;
 use number::{float, integer};
 
-/// Arguments that are looked at: the conversions of further ones are printed as they stand in the format.
+/// The largest number of arguments. Further conversions are printed as they are in the format.
 const MAX_ARGUMENTS: u32 = 32;
-/// The largest width and precision: larger ones count as this one.
+/// The largest width and precision; larger values are clamped.
 const MOST: u64 = 1 << 15;
-/// What each message takes in the buffer beside its text.
+/// The bytes that each message uses in the buffer in addition to its text.
 const RECORD: u64 = 16;
 
-/// The arguments of a call, each aligned to its size behind the one before.
+/// The arguments of a call. Each argument follows the previous one and is aligned to its size.
 pub(super) struct Arguments {
     next: u64,
-    /// How many were taken.
+    /// The number of arguments taken.
     pub(super) count: u32,
 }
 
@@ -39,12 +39,12 @@ impl Arguments {
     }
 }
 
-/// Reads a number of so many bytes at a generic address.
+/// Reads a number of the given size in bytes at a generic address.
 pub(super) type Read<'a> = &'a dyn Fn(u64, u32) -> Result<u64, AccessFault>;
-/// Reads a text at a generic address, up to the zero at its end.
+/// Reads a zero-terminated text at a generic address.
 pub(super) type ReadText<'a> = &'a dyn Fn(u64) -> Result<Vec<u8>, AccessFault>;
 
-/// What stands between `%` and the letter of a conversion.
+/// The part of a conversion after `%`.
 #[derive(Debug, Clone, Default)]
 struct Conversion {
     left: bool,
@@ -54,16 +54,16 @@ struct Conversion {
     zero: bool,
     width: usize,
     precision: Option<usize>,
-    /// Bytes of an integer, as the length modifiers say.
+    /// The size of an integer in bytes, from the length modifiers.
     bytes: u32,
     letter: u8,
 }
 
 impl Conversion {
-    /// Fills up to the width: between prefix and digits with zeros if those are asked for.
+    /// Pads to the width, with zeros between prefix and digits if the conversion requests zeros.
     fn pad(&self, prefix: &str, body: &[u8], zeros: bool) -> Vec<u8> {
         let missing = self.width.saturating_sub(prefix.len() + body.len());
-        let fill = |byte: u8, is: bool| vec![byte; if is { missing } else { 0 }];
+        let fill = |byte: u8, is_used: bool| vec![byte; if is_used { missing } else { 0 }];
         let zeros = zeros && self.zero && !self.left;
         [
             fill(b' ', !zeros && !self.left),
@@ -75,7 +75,7 @@ impl Conversion {
         .concat()
     }
 
-    /// The sign before a number.
+    /// Returns the sign before a number.
     fn sign(&self, negative: bool) -> &'static str {
         match (negative, self.plus, self.space) {
             (true, ..) => "-",
@@ -86,10 +86,10 @@ impl Conversion {
     }
 }
 
-/// The text of a call.
+/// Returns the text of a call.
 ///
 /// # Errors
-/// An [`AccessFault`] when an argument or a text lies where no memory is.
+/// Returns an [`AccessFault`] when an argument or a text is outside of memory.
 pub(super) fn format(
     format: &[u8],
     arguments: &mut Arguments,
@@ -98,24 +98,24 @@ pub(super) fn format(
 ) -> Result<Vec<u8>, AccessFault> {
     let mut out = Vec::new();
     let mut rest = format;
-    while let Some((first, behind)) = rest.split_first() {
+    while let Some((first, tail)) = rest.split_first() {
         if *first != b'%' {
             out.push(*first);
-            rest = behind;
+            rest = tail;
             continue;
         }
-        let (conversion, behind) = conversion(behind, arguments, read)?;
+        let (conversion, tail) = conversion(tail, arguments, read)?;
         let Some(conversion) = conversion else {
-            // No conversion that CUDA has: as it stands.
-            out.extend(&rest[..rest.len() - behind.len()]);
-            rest = behind;
+            // CUDA does not have this conversion, so its text is printed unchanged.
+            out.extend(&rest[..rest.len() - tail.len()]);
+            rest = tail;
             continue;
         };
         let bytes = conversion.bytes;
         match conversion.letter {
             b'%' => out.push(b'%'),
             _ if arguments.count >= MAX_ARGUMENTS => {
-                out.extend(&rest[..rest.len() - behind.len()]);
+                out.extend(&rest[..rest.len() - tail.len()]);
             }
             b'c' => {
                 let value = arguments.take(4, read)? as u8;
@@ -142,12 +142,12 @@ pub(super) fn format(
                 out.extend(float(&conversion, value));
             }
         }
-        rest = behind;
+        rest = tail;
     }
     Ok(out)
 }
 
-/// The conversion behind a `%`, `None` if there is no such one, and what stands behind it.
+/// Parses the conversion after a `%`. Returns the conversion, `None` if it is unknown, and the rest of the format.
 fn conversion<'f>(
     format: &'f [u8],
     arguments: &mut Arguments,
@@ -156,9 +156,9 @@ fn conversion<'f>(
     let mut found = Conversion { bytes: 4, ..Conversion::default() };
     let mut rest = format;
     let mut take = |byte: u8| {
-        let behind = rest.strip_prefix(&[byte]);
-        rest = behind.unwrap_or(rest);
-        behind.is_some()
+        let tail = rest.strip_prefix(&[byte]);
+        rest = tail.unwrap_or(rest);
+        tail.is_some()
     };
     loop {
         match () {
@@ -171,13 +171,13 @@ fn conversion<'f>(
         }
     }
     let mut number = |rest: &mut &'f [u8]| -> Result<i64, AccessFault> {
-        if let Some(behind) = rest.strip_prefix(b"*") {
-            *rest = behind;
+        if let Some(tail) = rest.strip_prefix(b"*") {
+            *rest = tail;
             return Ok(i64::from(arguments.take(4, read)? as i32));
         }
         let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
-        let (digits, behind) = rest.split_at(digits);
-        *rest = behind;
+        let (digits, tail) = rest.split_at(digits);
+        *rest = tail;
         let text = std::str::from_utf8(digits).unwrap_or_default();
         Ok(text.parse().unwrap_or(0))
     };
@@ -185,45 +185,46 @@ fn conversion<'f>(
     let width = number(&mut rest)?;
     found.left |= width < 0;
     found.width = small(width);
-    if let Some(behind) = rest.strip_prefix(b".") {
-        rest = behind;
+    if let Some(tail) = rest.strip_prefix(b".") {
+        rest = tail;
         let precision = number(&mut rest)?;
         found.precision = (precision >= 0).then(|| small(precision));
     }
     for (word, bytes) in [("hh", 1), ("h", 2), ("ll", 8), ("l", 8), ("j", 8), ("z", 8), ("t", 8)] {
-        if let Some(behind) = rest.strip_prefix(word.as_bytes()) {
-            (rest, found.bytes) = (behind, bytes);
+        if let Some(tail) = rest.strip_prefix(word.as_bytes()) {
+            (rest, found.bytes) = (tail, bytes);
             break;
         }
     }
-    let Some((letter, behind)) = rest.split_first() else {
+    let Some((letter, tail)) = rest.split_first() else {
         return Ok((None, rest));
     };
     found.letter = *letter;
     let known = b"%cdiouxXpeEfFgGaAs".contains(letter);
-    Ok((known.then_some(found), behind))
+    Ok((known.then_some(found), tail))
 }
 
-/// What launches have printed and the host has not taken: at most so many bytes, the last ones.
+/// The messages that launches have printed and the host has not taken. If they exceed the size limit, only the last
+/// ones are kept.
 ///
-/// CUDA's buffer is circular too: what is printed last overwrites what was printed first ("CUDA C++ Programming Guide",
-/// "Formatted Output", "Limitations"). Here the blocks of a launch print in the order of their numbers, whichever way
-/// they ran, and whole messages are dropped.
+/// CUDA's buffer is circular too: new messages overwrite the oldest ones ("CUDA C++ Programming Guide", "Formatted
+/// Output", "Limitations"). Here the messages are ordered by block number, in whatever order the blocks ran, and only
+/// whole messages are dropped.
 #[derive(Debug, Default)]
 pub(crate) struct Printed {
-    /// The messages, by the number of the launch and of the block.
+    /// The messages, by launch number and block number.
     messages: BTreeMap<(u64, u64), VecDeque<Vec<u8>>>,
     bytes: u64,
     launches: u64,
 }
 
 impl Printed {
-    /// A launch begins.
+    /// Starts a launch.
     pub(super) fn begin(&mut self) {
         self.launches += 1;
     }
 
-    /// Adds a message of a block of the launch that runs.
+    /// Adds a message of a block of the running launch.
     pub(super) fn add(&mut self, block: u64, message: Vec<u8>, limit: u64) {
         self.bytes += message.len() as u64 + RECORD;
         let messages = self.messages.entry((self.launches, block)).or_default();
@@ -239,15 +240,15 @@ impl Printed {
         }
     }
 
-    /// The launch that runs has faulted in a block: forgets what later ones printed, which depends on the timing of
-    /// host threads.
+    /// Drops the messages of later blocks after the running launch has faulted in `block`, because these messages
+    /// depend on the timing of host threads.
     pub(super) fn end_at(&mut self, block: u64) {
         let later = self.messages.split_off(&(self.launches, block.saturating_add(1)));
         let messages = later.values().flatten();
         self.bytes -= messages.map(|message| message.len() as u64 + RECORD).sum::<u64>();
     }
 
-    /// Takes all that was printed.
+    /// Takes all messages.
     pub(super) fn take(&mut self) -> Vec<u8> {
         self.bytes = 0;
         let messages = std::mem::take(&mut self.messages);

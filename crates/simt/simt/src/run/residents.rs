@@ -1,9 +1,9 @@
-//! The blocks of a launch on the host's threads: each runs to its end, or until it waits for another block.
+//! The blocks of a launch on the host's threads: each block runs until it ends or waits for another block.
 //!
-//! A device has room for so many blocks at a time, and these may wait for each other: at a barrier of the whole grid, or
-//! for the sums of the blocks before. Here a host thread begins another block when those that it has begun wait. When
-//! all host threads have nothing but blocks that wait, lanes at reconvergence points go on without the rest of their warp,
-//! which may wait for them. If nothing changes then, nothing will ever change: that is a fault.
+//! A device runs a limited number of blocks at a time, and these may wait for each other: at a barrier of the whole
+//! grid, or for the sums of earlier blocks. When all blocks of a host thread wait, the thread starts another block.
+//! When the blocks of all host threads wait, lanes at reconvergence points continue without the rest of their warp,
+//! because the rest may wait for them. If still nothing changes, the launch is deadlocked and faults.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -15,41 +15,41 @@ use super::block::{BlockFault, LaunchState, Progress, RunningCluster};
 use super::fault::FaultKind;
 use crate::observe::Observer;
 
-/// The blocks of a launch that have not begun, and what host threads know of each other.
+/// The blocks of a launch that have not started, and the state that host threads share.
 pub(super) struct Blocks<'a> {
-    /// The numbers of the blocks that are run; all below `count` if there are none.
+    /// The numbers of the blocks to run; `None` for all numbers below `count`.
     chosen: Option<&'a [u64]>,
     count: u64,
     schedule: Schedule,
-    /// The next one that nobody has taken.
+    /// The index of the next block that no host thread has taken.
     next: AtomicU64,
-    /// How many a host thread takes at a time.
+    /// The number of blocks that a host thread takes at a time.
     share: u64,
-    /// Whether the last block has begun.
+    /// Whether the last block has started.
     last: AtomicBool,
-    /// Blocks that have begun and not ended, and how many there may be.
+    /// The number of blocks that have started and not ended, and its limit.
     resident: AtomicU64,
     limit: u64,
-    stillness: Mutex<Idleness>,
+    idleness: Mutex<Idleness>,
     faults: Mutex<Vec<(u64, BlockFault)>>,
     stuck: Mutex<Option<Stuck>>,
 }
 
-/// A launch in which nothing will happen any more.
+/// A launch in which no block can make progress.
 struct Stuck {
-    /// The number of blocks that wait.
+    /// The number of waiting blocks.
     waiting: u64,
-    /// The first block that has not begun; the number of blocks if all have begun.
+    /// The first block that has not started; the number of blocks if all have started.
     first_not_begun: u64,
 }
 
-/// Whether anything happens on any host thread.
+/// Tracks whether any host thread makes progress.
 struct Idleness {
-    /// Host threads that have blocks.
+    /// The number of host threads that have blocks.
     threads: usize,
-    /// Counts up when something has happened.
+    /// Counts up with each progress of a host thread.
     generation: u64,
-    /// Host threads for whose blocks nothing has happened in this generation.
+    /// The number of host threads whose blocks have made no progress in this generation.
     still: usize,
 }
 
@@ -61,23 +61,25 @@ impl<'a> Blocks<'a> {
             count,
             schedule,
             next: AtomicU64::new(0),
-            // Small enough that all threads end together, and large enough that taking them costs little.
-            // One at a time where not all fit: the first block that has not begun is then one that has room.
+            // Small enough that all threads end together, and large enough that taking blocks costs little. If not all
+            // blocks can run at the same time, the share is one block, so that the first block that has not started is
+            // also the next to start.
             share: if limit < count { 1 } else { (count / (threads as u64 * 16)).clamp(1, 64) },
             last: AtomicBool::new(schedule != Schedule::Fixed),
             resident: AtomicU64::new(0),
             limit,
-            stillness: Mutex::new(Idleness { threads, generation: 0, still: 0 }),
+            idleness: Mutex::new(Idleness { threads, generation: 0, still: 0 }),
             faults: Mutex::new(Vec::new()),
             stuck: Mutex::new(None),
         }
     }
 
-    /// The fault that is reported: that of the first block, so that it does not depend on the timing of host threads;
-    /// and rather a block's own than that it waits for a block that faulted. `each` is the number of blocks of a cluster.
+    /// Returns the fault to report. It is the fault of the first block, so that it does not depend on the timing of
+    /// host threads. A deadlock is reported only if no block has another fault, because a block may wait for a block
+    /// that faulted. `each` is the number of blocks of a cluster.
     ///
-    /// Where blocks wait and others have not begun, the fault says so: a block cannot wait for one that begins only when
-    /// another one ends.
+    /// If some blocks wait and others have not started, the fault says so: a block cannot wait for a block that starts
+    /// only when another block ends.
     pub(super) fn fault(mut self, each: u64) -> Option<(u64, BlockFault)> {
         let faults = std::mem::take(self.faults.get_mut().expect("pushing cannot panic"));
         let order = |(number, fault): &(u64, BlockFault)| (fault.is_deadlock(), *number);
@@ -96,7 +98,7 @@ impl<'a> Blocks<'a> {
         Some((number, fault))
     }
 
-    /// The first block that no host thread has taken.
+    /// Returns the first block that no host thread has taken.
     fn first_not_taken(&self) -> u64 {
         match (self.next.load(Ordering::Relaxed), self.last.load(Ordering::Relaxed)) {
             (next, true) => next.min(self.count),
@@ -104,16 +106,16 @@ impl<'a> Blocks<'a> {
         }
     }
 
-    /// The next blocks. Under the fixed schedule the last block of the launch is not among them: it begins when all others
-    /// are done. If it waits for their results, it finds them at once, so its counters do not depend on the timing of
-    /// host threads.
+    /// Takes the next blocks. Under the fixed schedule, the last block of the launch is excluded: it starts when all
+    /// others are done. If it waits for their results, it finds them at once, so its counters do not depend on the
+    /// timing of host threads.
     fn take(&self) -> Range<u64> {
         let count = self.count - u64::from(self.schedule == Schedule::Fixed);
         let first = self.next.fetch_add(self.share, Ordering::Relaxed);
         first..(first + self.share).min(count).max(first)
     }
 
-    /// The last block, if it has not begun and there is room for it.
+    /// Takes the last block if it has not started and the limit allows another block.
     fn take_last(&self) -> Option<u64> {
         if self.last.load(Ordering::Relaxed) || !self.reserve() {
             return None;
@@ -125,18 +127,18 @@ impl<'a> Blocks<'a> {
         (!is_taken).then(|| self.count - 1)
     }
 
-    /// Reserves the room for a block, before the block is taken. Returns whether there was room.
+    /// Reserves a slot for a block before the block is taken. Returns whether a slot was free.
     fn reserve(&self) -> bool {
         let one_more = |resident| (resident < self.limit).then_some(resident + 1);
         self.resident.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok()
     }
 
-    /// Gives the room of a block back.
+    /// Releases a block's slot.
     fn release(&self) {
         self.resident.fetch_sub(1, Ordering::Relaxed);
     }
 
-    /// Whether all blocks but the last one of a fixed schedule are taken.
+    /// Returns whether all blocks are taken, except the last one under the fixed schedule.
     fn are_taken(&self) -> bool {
         self.next.load(Ordering::Relaxed) >= self.count - u64::from(self.schedule == Schedule::Fixed)
     }
@@ -146,26 +148,26 @@ impl<'a> Blocks<'a> {
         self.chosen.map_or(index, |chosen| chosen[index as usize])
     }
 
-    fn stillness(&self) -> std::sync::MutexGuard<'_, Idleness> {
-        self.stillness.lock().expect("counting cannot panic")
+    fn idleness(&self) -> std::sync::MutexGuard<'_, Idleness> {
+        self.idleness.lock().expect("counting cannot panic")
     }
 }
 
 impl Idleness {
-    /// Something has happened.
-    fn stir(&mut self) {
+    /// Records progress of a host thread.
+    fn record_activity(&mut self) {
         self.generation += 1;
         self.still = 0;
     }
 }
 
-/// One host thread's part of a launch.
+/// The part of a launch that one host thread runs.
 pub(super) struct HostThread<'a, 'm, O, F> {
     state: &'a LaunchState<'m>,
     blocks: &'a Blocks<'a>,
-    /// Makes an observer.
+    /// Creates an observer.
     fork: F,
-    /// Blocks that have begun and wait, or wait for their turn.
+    /// Blocks that have started and wait for other blocks or for their turn.
     begun: VecDeque<RunningCluster<'a, 'm, O>>,
     ended: Vec<RunningCluster<'a, 'm, O>>,
     taken: Range<u64>,
@@ -185,22 +187,22 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         }
     }
 
-    /// Runs blocks until none is left, and returns the observers.
+    /// Runs blocks until none is left, and returns their observers.
     pub(super) fn run(mut self) -> impl Iterator<Item = O> {
         let schedule = self.state.config.schedule;
         if let Schedule::Random(seed) = schedule {
             self.random.seed(seed);
         }
-        // How many of the blocks that have begun had a turn in which nothing happened, one after the other.
+        // The number of consecutive turns in which no block made progress.
         let mut still = 0;
         let mut waited = None;
-        // Turns of many instructions since a block began or ended: of blocks that wait, and change while they do.
+        // The number of long turns since a block started or ended. Blocks that change while they wait have long turns.
         let mut long = 0;
         loop {
             let patient = long == 0 || long < self.begun.len();
-            let room =
+            let may_start =
                 self.begun.len() < schedule.blocks_at_a_time() || still > 0 && !self.has_enough_blocks() || !patient;
-            let began = room && (self.begin_next() || !patient && self.begin_last());
+            let began = may_start && (self.begin_next() || !patient && self.begin_last());
             long = if patient { long } else { 0 };
             let Some(mut block) = self.choose(began, still) else {
                 match began {
@@ -238,40 +240,41 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
                 }
             }
         }
-        let mut stillness = self.blocks.stillness();
-        stillness.threads -= 1;
-        stillness.stir();
+        let mut idleness = self.blocks.idleness();
+        idleness.threads -= 1;
+        idleness.record_activity();
         self.ended.into_iter().flat_map(RunningCluster::observers)
     }
 
-    /// Runs the launch's last block, if it has not begun.
+    /// Runs the launch's last block, if it has not started.
     pub(super) fn run_last(mut self) -> impl Iterator<Item = O> {
-        self.blocks.stillness().threads += 1;
+        self.blocks.idleness().threads += 1;
         self.begin_last();
         self.run()
     }
 
-    /// Begins the launch's last block; `false` if there is no room, or it has begun, or need not any more.
+    /// Starts the launch's last block. Returns `false` if no slot is free, or if the block has already started or need
+    /// not run anymore.
     fn begin_last(&mut self) -> bool {
         let last = self.blocks.take_last();
         last.is_some_and(|last| self.begin(last))
     }
 
-    /// Whether no further block begins yet: at least one block per multiprocessor has begun, and lanes of their warps may
-    /// still go on without the rest. In a kernel whose lanes wait for lanes of their warp, each further block that waits
-    /// would make all others slower.
+    /// Returns whether further blocks must wait: at least one block per multiprocessor has started, and lanes may still
+    /// be released to continue without the rest of their warp. In a kernel whose lanes wait for lanes of their warp,
+    /// each further waiting block would slow down all others.
     fn has_enough_blocks(&self) -> bool {
         self.begun.len() >= self.state.config.multiprocessors as usize
             && !self.state.progress.separates.load(Ordering::Relaxed)
     }
 
-    /// Whether there is a next block, and room for it.
+    /// Returns whether there is a next block and a free slot for it.
     fn may_begin(&self) -> bool {
         let is_left = !self.taken.is_empty() || !self.blocks.are_taken();
         is_left && self.blocks.resident.load(Ordering::Relaxed) < self.blocks.limit
     }
 
-    /// Takes the next block, if there is room for it, which is then reserved.
+    /// Takes the next block and reserves a slot for it, if a slot is free.
     fn take_next(&mut self) -> Option<u64> {
         if !self.may_begin() || !self.blocks.reserve() {
             return None;
@@ -293,7 +296,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
             }
             let faulted = self.state.progress.faulted.load(Ordering::Relaxed);
             if self.blocks.chosen.is_none() && self.taken.start.saturating_sub(Schedule::SHUFFLED) > faulted {
-                // Nor does any of the grid's other blocks matter, of which there may be 2^63.
+                // The grid's other blocks, up to 2^63, do not matter either.
                 self.blocks.next.fetch_max(self.blocks.count, Ordering::Relaxed);
                 self.taken = 0..0;
             }
@@ -301,8 +304,8 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         false
     }
 
-    /// Begins a block whose room is reserved. Those before the first that faulted are still run, so that the fault that is
-    /// reported does not depend on the timing of host threads.
+    /// Starts a block whose slot is reserved. Blocks before the first faulted block still run, so that the reported
+    /// fault does not depend on the timing of host threads.
     fn begin(&mut self, index: u64) -> bool {
         let number = self.blocks.number(index);
         if number > self.state.progress.faulted.load(Ordering::Relaxed) {
@@ -336,7 +339,7 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         faults.push((number, fault));
     }
 
-    /// The block whose turn it is: the one that has just begun, then those that wait, the longest first.
+    /// Returns the next block to run: the block that has just started, otherwise the block that has waited longest.
     fn choose(&mut self, began: bool, still: usize) -> Option<RunningCluster<'a, 'm, O>> {
         match self.state.config.schedule {
             Schedule::Fixed if began => self.begun.pop_back(),
@@ -348,50 +351,51 @@ impl<'a, 'm, O: Observer, F: Fn() -> O> HostThread<'a, 'm, O, F> {
         }
     }
 
-    /// Nothing happens to the blocks of this thread. If it is the same for all threads, begins the last block, or lets lanes
-    /// go on without the rest of their warp, or returns that nothing will happen any more. `waited` is the generation in which this thread has said so, or in
-    /// which it began to wait.
+    /// Handles a state in which no block of this thread makes progress. If the same is true for all threads, starts the
+    /// last block or lets lanes continue without the rest of their warp. Returns whether no progress is possible
+    /// anymore. `waited` is the generation in which this thread started to wait, and whether the thread has reported
+    /// itself idle in it.
     fn wait(&mut self, waited: &mut Option<(u64, bool)>) -> bool {
         std::thread::yield_now();
-        let mut stillness = self.blocks.stillness();
+        let mut idleness = self.blocks.idleness();
         match *waited {
-            // What this thread did before may have changed something for the others.
+            // Earlier work of this thread may have changed something for the others.
             None => {
-                stillness.stir();
-                *waited = Some((stillness.generation, false));
+                idleness.record_activity();
+                *waited = Some((idleness.generation, false));
             }
-            Some((generation, _)) if generation != stillness.generation => {
-                *waited = Some((stillness.generation, false));
+            Some((generation, _)) if generation != idleness.generation => {
+                *waited = Some((idleness.generation, false));
             }
-            // All its blocks had a turn in this generation.
+            // All blocks of this thread had a turn in this generation.
             Some((generation, false)) => {
-                stillness.still += 1;
+                idleness.still += 1;
                 *waited = Some((generation, true));
             }
             Some((_, true)) => {}
         }
-        if stillness.still < stillness.threads {
+        if idleness.still < idleness.threads {
             return false;
         }
         let last = if self.has_enough_blocks() { None } else { self.blocks.take_last() };
         if last.is_none() && self.state.progress.separates.swap(true, Ordering::Relaxed) {
             return true;
         }
-        // Before another thread learns that nothing happens.
-        stillness.stir();
+        // This must happen before another thread finds all threads idle.
+        idleness.record_activity();
         *waited = None;
-        drop(stillness);
+        drop(idleness);
         last.map(|last| self.begin(last));
         false
     }
 
-    /// Nothing happens any more: this thread's blocks wait forever.
+    /// Records that this thread's blocks wait forever.
     fn give_up(&mut self) {
-        let own = if self.taken.is_empty() { u64::MAX } else { self.taken.start };
-        let first_not_begun = own.min(self.blocks.first_not_taken());
+        let next_taken = if self.taken.is_empty() { u64::MAX } else { self.taken.start };
+        let first_not_begun = next_taken.min(self.blocks.first_not_taken());
         let waiting = self.blocks.resident.load(Ordering::Relaxed);
         let mut stuck = self.blocks.stuck.lock().expect("counting cannot panic");
-        // Host threads that give up after another one find fewer blocks.
+        // Host threads that give up later find fewer blocks.
         let stuck = stuck.get_or_insert(Stuck { waiting, first_not_begun });
         stuck.first_not_begun = stuck.first_not_begun.min(first_not_begun);
         let first = self.begun.iter().min_by_key(|block| block.number);

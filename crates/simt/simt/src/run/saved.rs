@@ -1,4 +1,4 @@
-//! The state of a machine before a launch, so that the launch can be undone.
+//! The state of a simulator before a launch, with which the launch can be undone.
 
 use std::sync::atomic::Ordering;
 
@@ -9,9 +9,9 @@ use super::simulator::Simulator;
 use crate::memory::Allocation;
 use crate::memory::global::Unwritten;
 
-/// What a launch changes.
+/// The state that a launch changes.
 pub struct SavedState {
-    /// By allocation, its address and words.
+    /// The address and the words of each allocation.
     memory: Vec<(u64, Vec<u64>)>,
     unwritten: Unwritten,
     heap: Heap,
@@ -20,15 +20,17 @@ pub struct SavedState {
 }
 
 impl Simulator {
-    /// Saves what a launch changes. Returns `None` if the host has too little memory for a copy of the device's memory.
+    /// Saves the state that a launch changes. Returns `None` if the host has too little memory for a copy of the
+    /// device's memory.
     pub fn save(&mut self) -> Option<SavedState> {
         let available = available_memory().unwrap_or(u64::MAX);
         if self.global.used() > available / 2 {
             return None;
         }
-        let words = |own: &Allocation| own.words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
+        let words =
+            |allocation: &Allocation| allocation.words.iter().map(|word| word.load(Ordering::Relaxed)).collect();
         Some(SavedState {
-            memory: self.global.all().iter().map(|own| (own.base, words(own))).collect(),
+            memory: self.global.all().iter().map(|allocation| (allocation.base, words(allocation))).collect(),
             unwritten: self.global.unwritten().clone(),
             heap: self.heap.get_mut().expect("the heap does not panic").clone(),
             printed: std::mem::take(self.printed.get_mut().expect("printing does not panic")),
@@ -44,15 +46,15 @@ impl Simulator {
         }
         *heap = state.heap.clone();
         for (base, words) in &state.memory {
-            let Some(own) = self.global.at(*base) else { continue };
-            own.words.iter().zip(words).for_each(|(to, word)| to.store(*word, Ordering::Relaxed));
+            let Some(allocation) = self.global.at(*base) else { continue };
+            allocation.words.iter().zip(words).for_each(|(to, word)| to.store(*word, Ordering::Relaxed));
         }
         *self.global.unwritten() = state.unwritten.clone();
         self.clock = state.clock;
         *self.printed.get_mut().expect("printing does not panic") = Printed::default();
     }
 
-    /// Continues with the messages of `printf` that a saved state has taken.
+    /// Restores the `printf` messages that a saved state has taken.
     pub fn resume(&mut self, state: SavedState) {
         *self.printed.get_mut().expect("printing does not panic") = state.printed;
     }

@@ -1,28 +1,29 @@
-//! In which order blocks, warps and diverged lanes are executed.
+//! The order in which blocks, warps and diverged lanes are executed.
 
 use std::fmt;
 use std::str::FromStr;
 
-/// In which order blocks, warps and diverged lanes are executed. Each is an order that a GPU might choose: a kernel whose
-/// results differ between schedules has a race.
+/// The order in which blocks, warps and diverged lanes are executed. A GPU might choose any of these orders: a kernel
+/// whose results differ between schedules has a race.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Schedule {
-    /// Each block, and each warp and each group of diverged lanes, as far as it gets without waiting, and several blocks
-    /// at the same time on several host threads. The fastest. With one host thread the order is the same each time.
+    /// Runs each block, each warp and each group of diverged lanes until it waits. Several blocks run at the same time
+    /// on several host threads. This schedule is the fastest. With one host thread, the order is deterministic.
     #[default]
     Fixed,
-    /// One instruction at a time of each warp and of each group of diverged lanes, and of several blocks. On one host
-    /// thread, and always in the same order.
+    /// Alternates after each instruction between warps, between groups of diverged lanes, and between several blocks.
+    /// It uses one host thread and is deterministic.
     RoundRobin,
-    /// Turns of random length in random order, on one host thread, and asynchronous copies done at random moments. Blocks
-    /// begin in a random order within each [`SHUFFLED`] blocks, because a GPU does not promise an order. Shared memory that
-    /// no thread has written holds random bytes, where it is zero otherwise. All is the same each time for the same seed.
+    /// Runs turns of random length in random order on one host thread, and completes asynchronous copies at random
+    /// times. Blocks start in a random order within each group of [`SHUFFLED`] blocks, because a GPU does not guarantee
+    /// an order. Shared memory that no thread has written holds random bytes instead of zeros. The same seed gives the
+    /// same order and values.
     ///
     /// [`SHUFFLED`]: Schedule::SHUFFLED
     Random(u64),
 }
 
-/// As it is written on a command line: `fixed`, `round-robin`, `random:7`.
+/// Formats the schedule as on a command line: `fixed`, `round-robin`, `random:7`.
 impl fmt::Display for Schedule {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -36,25 +37,25 @@ impl fmt::Display for Schedule {
 impl FromStr for Schedule {
     type Err = String;
 
-    /// Reads what [`Display`](fmt::Display) writes.
+    /// Parses the output of [`Display`](fmt::Display).
     fn from_str(text: &str) -> Result<Self, String> {
         let seed = text.strip_prefix("random:").and_then(|seed| seed.parse().ok());
         match (text, seed) {
             ("fixed", _) => Ok(Schedule::Fixed),
             ("round-robin", _) => Ok(Schedule::RoundRobin),
             (_, Some(seed)) => Ok(Schedule::Random(seed)),
-            _ => Err(format!("`{text}` is not an order; write fixed, round-robin or random:SEED, as random:7")),
+            _ => Err(format!("`{text}` is not an order; write fixed, round-robin or random:SEED, such as random:7")),
         }
     }
 }
 
 impl Schedule {
-    /// The number of successive blocks whose order is random under [`Schedule::Random`].
+    /// The size of a group of successive blocks whose order is random under [`Schedule::Random`].
     pub const SHUFFLED: u64 = 64;
 
-    /// Which of `count` blocks begins as number `index`.
+    /// Returns the number of the block that starts as number `index` of `count`.
     pub(super) fn block(self, index: u64, count: u64) -> u64 {
-        // The last blocks do not fill a whole group, so their groups are smaller.
+        // The last blocks do not fill a whole group, so they are divided into smaller groups.
         let mut group = Self::SHUFFLED;
         while index | (group - 1) >= count {
             group /= 2;
@@ -63,18 +64,18 @@ impl Schedule {
         random.map_or(index, |mut random| index ^ random.u64(0..group))
     }
 
-    /// The turns of a block's warps.
+    /// Returns the order of a block's warps.
     pub(super) fn turns(self, block: u64) -> WarpOrder {
         let random = self.random(block).unwrap_or_else(|| fastrand::Rng::with_seed(0));
         WarpOrder { schedule: self, order: Vec::new(), random }
     }
 
-    /// What a block finds in shared memory that nobody has written; zeros if `None`.
+    /// Returns the generator of the bytes in shared memory that no thread has written; `None` for zeros.
     pub(super) fn poison(self, block: u64) -> Option<fastrand::Rng> {
         self.random(!block)
     }
 
-    /// The random numbers of a random schedule, other ones for each `number`.
+    /// Returns the generator of a random schedule, seeded differently for each `number`.
     fn random(self, number: u64) -> Option<fastrand::Rng> {
         match self {
             Schedule::Random(seed) => Some(fastrand::Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15))),
@@ -82,7 +83,7 @@ impl Schedule {
         }
     }
 
-    /// How many blocks a host thread runs at a time, even if none waits for another.
+    /// Returns the number of blocks that a host thread runs at a time if no block waits for another.
     pub(super) fn blocks_at_a_time(self) -> usize {
         match self {
             Schedule::Fixed => 1,
@@ -90,7 +91,7 @@ impl Schedule {
         }
     }
 
-    /// How many turns of each warp a block's turn has.
+    /// Returns the number of turns of each warp in a turn of its block.
     pub(super) fn rounds(self) -> usize {
         match self {
             Schedule::Fixed => usize::MAX,
@@ -99,7 +100,7 @@ impl Schedule {
     }
 }
 
-/// The turns of a block's warps.
+/// The order and the length of the turns of a block's warps.
 #[derive(Debug)]
 pub(super) struct WarpOrder {
     schedule: Schedule,
@@ -108,7 +109,7 @@ pub(super) struct WarpOrder {
 }
 
 impl WarpOrder {
-    /// The warp of a block of `warps` that is executed as number `place` of a round.
+    /// Returns the warp that is executed at position `place` of a round, for a block of `warps` warps.
     #[inline]
     pub(super) fn warp(&mut self, place: usize, warps: usize) -> usize {
         if !matches!(self.schedule, Schedule::Random(_)) {
@@ -122,7 +123,7 @@ impl WarpOrder {
         self.order[place]
     }
 
-    /// How many instructions a warp executes before the next has its turn.
+    /// Returns the number of instructions in a warp's turn.
     pub(super) fn turn(&mut self) -> u32 {
         match self.schedule {
             Schedule::Fixed => 4096,
@@ -131,12 +132,14 @@ impl WarpOrder {
         }
     }
 
-    /// Whether an asynchronous operation is done now that nobody waits for, if `any` is under way.
+    /// Returns whether an asynchronous operation completes now although no thread waits for it. `any` says whether an
+    /// operation is in flight.
     pub(super) fn asynchronous(&mut self, any: impl FnOnce() -> bool) -> bool {
         matches!(self.schedule, Schedule::Random(_)) && any() && self.random.u32(0..4) == 0
     }
 
-    /// Which of so many groups of diverged lanes is executed next; they are in the order in which they had turns.
+    /// Returns which of the `groups` groups of diverged lanes is executed next. The groups are in the order of their
+    /// last turns.
     pub(super) fn group(&mut self, groups: usize) -> usize {
         match self.schedule {
             Schedule::Fixed | Schedule::RoundRobin => groups - 1,

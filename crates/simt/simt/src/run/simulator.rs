@@ -16,10 +16,10 @@ use crate::memory::GlobalMemory;
 use crate::memory::global::MemoryError;
 use crate::memory::texture::{Image, Object, TextureDescription, TextureError};
 
-/// How a machine runs.
+/// The configuration of a simulator.
 ///
 /// ```
-/// // One host thread, and launches that end after a million instructions of warps.
+/// // One host thread, and a limit of a million warp instructions per launch.
 /// let config = simt::Config {
 ///     threads: 1,
 ///     max_instructions: 1_000_000,
@@ -31,33 +31,33 @@ use crate::memory::texture::{Image, Object, TextureDescription, TextureError};
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Config {
-    /// Host threads; 0 for one each core. 0 by default.
+    /// The number of host threads. 0, the default, stands for one thread per core.
     pub threads: usize,
-    /// Instructions of warps that a launch may execute, all warps together: a launch that would never end
-    /// ends there, with [`FaultKind::Budget`](crate::FaultKind::Budget). 2^32 by default.
+    /// The number of warp instructions that a launch may execute. A launch that exceeds the limit, such as an endless
+    /// loop, ends with [`FaultKind::Budget`](crate::FaultKind::Budget). 2^32 by default.
     pub max_instructions: u64,
-    /// How long a launch may take: one that takes longer ends with
-    /// [`FaultKind::TimeLimit`](crate::FaultKind::TimeLimit). Forever by default.
+    /// The time limit of a launch. A launch that takes longer ends with
+    /// [`FaultKind::TimeLimit`](crate::FaultKind::TimeLimit). No limit by default.
     pub time_limit: Option<Duration>,
-    /// In which order blocks, warps and diverged lanes are executed.
+    /// The order in which blocks, warps and diverged lanes are executed.
     pub schedule: Schedule,
-    /// The number of multiprocessors of the device, 132 by default, as an H100 has. Each runs as many blocks at the same
-    /// time as its threads and its shared memory allow, by the limits of an H100.
+    /// The number of multiprocessors of the device, 132 by default, as on an H100. The number of blocks that run on a
+    /// multiprocessor at the same time depends on their threads and shared memory, by the limits of an H100.
     pub multiprocessors: u32,
     /// The number of blocks that run at the same time, and so may wait for each other. 0, the default, stands for the
-    /// number that [`multiprocessors`](Config::multiprocessors) run.
+    /// number that fits on the [`multiprocessors`](Config::multiprocessors).
     pub resident_blocks: u64,
-    /// Bytes of local memory that a thread may have, and of registers that its calls save. 2^19 by default, which is
-    /// what GPUs have.
+    /// The number of bytes that a thread may use for local memory and for registers saved by its calls. 2^19 by
+    /// default, as on GPUs.
     pub max_local_bytes: u32,
-    /// Bytes of device memory that may be allocated at a time: buffers, and the variables of loaded
-    /// modules and of the kernel that runs. 64 GiB by default. The host's memory is taken when it is first written, so without a
-    /// limit a program could allocate more than the host has, and fail in the middle of a launch.
+    /// The number of bytes of device memory that may be allocated at a time, for buffers, for the variables of loaded
+    /// modules and for those of the running kernel. 64 GiB by default. The host allocates memory when it is first
+    /// written. Without a limit, a program could allocate more than the host has and fail in the middle of a launch.
     pub max_memory_bytes: u64,
-    /// Bytes of device memory that `malloc` in kernels gives out, for all launches together. 8 MiB by default, as CUDA's.
+    /// The size of the heap for `malloc` in kernels, shared by all launches. 8 MiB by default, as in CUDA.
     pub heap_bytes: u64,
-    /// Bytes that kernels may have printed before [`Simulator::take_printed`] takes them: then the oldest messages are
-    /// dropped. 1 MiB by default, as CUDA's buffer has.
+    /// The size of the buffer that kernels print to until [`Simulator::take_printed`] empties it. When the buffer is
+    /// full, the oldest messages are dropped. 1 MiB by default, as in CUDA.
     pub printf_bytes: u64,
 }
 
@@ -78,22 +78,22 @@ impl Default for Config {
     }
 }
 
-/// A type that a buffer can hold: plain numbers, arrays and structs of them, without padding.
+/// A type that a buffer can hold: plain numbers, and arrays and structs of numbers, without padding.
 pub trait Element: Pod {}
 impl<T: Pod> Element for T {}
 
 /// Device memory of `len` elements.
 ///
-/// It is a handle, as cheap to copy as an address. The memory belongs to the machine that made it, and
-/// lives until [`Simulator::free`] or the machine's end; other machines refuse the handle. The memory of an
-/// [instance's variable](crate::Instance::variable) lives as long as the instance.
+/// A buffer is a handle, as cheap to copy as an address. The memory belongs to the simulator that allocated it, and
+/// lives until [`Simulator::free`] or until the simulator is dropped; other simulators reject the handle. The memory of
+/// an [instance's variable](crate::Instance::variable) lives as long as the instance.
 #[derive(Debug)]
 pub struct Buffer<T> {
-    /// The number of its simulator.
+    /// The number of the simulator that the buffer belongs to.
     pub(super) simulator: u64,
     pub(super) address: u64,
     pub(super) len: usize,
-    /// Whether it belongs to a variable of a loaded module.
+    /// Whether the buffer is a variable of a loaded module.
     pub(super) is_variable: bool,
     pub(super) element: PhantomData<T>,
 }
@@ -107,17 +107,17 @@ impl<T> Clone for Buffer<T> {
 impl<T> Copy for Buffer<T> {}
 
 impl<T> Buffer<T> {
-    /// Its address on the device, a multiple of 256.
+    /// Returns the buffer's address on the device, a multiple of 256.
     pub fn address(&self) -> u64 {
         self.address
     }
 
-    /// How many elements it holds.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.len
     }
 
-    /// Whether it has no elements.
+    /// Returns whether the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.len == 0
     }
@@ -138,24 +138,24 @@ impl<T> Buffer<T> {
 pub struct Simulator {
     /// The number of this simulator, unique within the process.
     pub(super) number: u64,
-    /// The numbers of the instances that are loaded.
+    /// The numbers of the loaded instances.
     pub(super) instances: HashSet<u64>,
     pub(crate) config: Config,
     pub(crate) global: GlobalMemory,
-    /// The memory that kernels allocate.
+    /// The heap of `malloc` in kernels.
     pub(super) heap: Mutex<Heap>,
-    /// The instructions of all launches: where the next one's clock begins.
+    /// The number of instructions of all launches: the start of the next launch's clock.
     pub(super) clock: u64,
     pub(super) printed: Mutex<Printed>,
-    /// What the last launch has skipped.
+    /// The accesses that the last launch skipped.
     pub(super) skipped: SkippedFaults,
-    /// The host's threads; none where launches run on the thread that calls them.
+    /// The host threads; `None` if launches run on the calling thread.
     pub(crate) pool: Option<rayon::ThreadPool>,
     pub(crate) simd: &'static crate::host_simd::HostSimd,
 }
 
 impl Simulator {
-    /// A machine without any memory allocated.
+    /// Creates a simulator without allocated memory.
     ///
     /// ```
     /// let simulator = simt::Simulator::new(simt::Config::default())?;
@@ -164,14 +164,14 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// When the host cannot start the threads.
+    /// Returns an error when the host cannot start the threads.
     pub fn new(config: Config) -> Result<Self, rayon::ThreadPoolBuildError> {
-        static MACHINES: AtomicU64 = AtomicU64::new(0);
+        static SIMULATORS: AtomicU64 = AtomicU64::new(0);
         // WebAssembly has no threads to start.
         let is_alone = config.threads == 1 || cfg!(target_family = "wasm");
         let pool = || rayon::ThreadPoolBuilder::new().num_threads(config.threads).build();
         Ok(Self {
-            number: MACHINES.fetch_add(1, Ordering::Relaxed),
+            number: SIMULATORS.fetch_add(1, Ordering::Relaxed),
             instances: HashSet::new(),
             config,
             global: GlobalMemory::with_limit(config.max_memory_bytes),
@@ -184,39 +184,39 @@ impl Simulator {
         })
     }
 
-    /// Its memory: what buffers, variables and kernels use, by address.
+    /// Returns the device memory: the memory of buffers, variables and kernels, by address.
     pub fn memory(&self) -> &GlobalMemory {
         &self.global
     }
 
-    /// Its memory, for changes between launches.
+    /// Returns the device memory, for changes between launches.
     pub fn memory_mut(&mut self) -> &mut GlobalMemory {
         &mut self.global
     }
 
-    /// How it runs.
+    /// Returns the configuration.
     pub fn config(&self) -> &Config {
         &self.config
     }
 
-    /// How it runs, for changes between launches. The number of threads stays what it was at the beginning, and the heap
-    /// has its size from the first launch that uses it.
+    /// Returns the configuration, for changes between launches. The number of threads is fixed at creation, and the
+    /// size of the heap is fixed by the first launch that uses it.
     pub fn config_mut(&mut self) -> &mut Config {
         &mut self.config
     }
 
-    /// Takes the accesses that the last launch skipped, if its observer asked for that
+    /// Takes the accesses that the last launch skipped, if its observer requested that
     /// ([`Requests::SKIPS`](crate::observe::Requests::SKIPS)).
     pub fn take_skipped(&mut self) -> SkippedFaults {
         std::mem::take(&mut self.skipped)
     }
 
-    /// Whether a kernel has used the heap, whose size is fixed since then.
+    /// Returns whether a kernel has used the heap, whose size is then fixed.
     pub fn has_heap(&mut self) -> bool {
         self.heap.get_mut().expect("the heap does not panic").base.is_some()
     }
 
-    /// Takes the heap away, with all that kernels have allocated and not freed.
+    /// Frees the heap, with everything that kernels have allocated and not freed.
     pub fn free_heap(&mut self) {
         let heap = std::mem::take(self.heap.get_mut().expect("the heap does not panic"));
         if let Some(base) = heap.base {
@@ -224,21 +224,21 @@ impl Simulator {
         }
     }
 
-    /// How many host threads it runs on.
+    /// Returns the number of host threads.
     pub fn threads(&self) -> usize {
         self.pool.as_ref().map_or(1, rayon::ThreadPool::current_num_threads)
     }
 
-    /// The blocks that `malloc` has given to kernels and no kernel has freed: how many, and their bytes.
+    /// Returns the number and the total size in bytes of the blocks that kernels have allocated and not freed.
     #[must_use]
     pub fn heap_in_use(&self) -> (usize, u64) {
         self.heap.lock().expect("the heap does not panic").in_use()
     }
 
-    /// What kernels have printed with `printf` since the last time, block by block in the order of their numbers; of
-    /// more than [`Config::printf_bytes`], the last messages.
+    /// Takes the messages that kernels have printed with `printf` since the last call, ordered by block number. If they
+    /// exceed [`Config::printf_bytes`], only the last messages are kept.
     ///
-    /// After a fault, the blocks behind the one that faulted have printed nothing.
+    /// After a fault, the messages of blocks after the faulting block are dropped.
     pub fn take_printed(&mut self) -> Vec<u8> {
         let printed = self.printed.get_mut();
         printed.expect("printing does not panic").take()
@@ -259,9 +259,9 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits, [`MemoryError::Limit`] when the
-    /// machine's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left,
-    /// [`MemoryError::Host`] when the host gives no more memory.
+    /// Returns [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits, [`MemoryError::Limit`] when
+    /// the simulator's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left, and
+    /// [`MemoryError::Host`] when the host has no more memory.
     pub fn zeroed<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
         let bytes = (len as u64)
             .checked_mul(size_of::<T>() as u64)
@@ -275,11 +275,11 @@ impl Simulator {
         })
     }
 
-    /// Allocates `len` elements that no thread has written, as `cudaMalloc` does. Their bytes are zero, but the sanitizer
-    /// `init` reports kernels that read them before they write them.
+    /// Allocates `len` elements without initializing them, as `cudaMalloc` does. Their bytes are zero, but the
+    /// sanitizer `init` reports kernels that read an element before writing it.
     ///
     /// # Errors
-    /// Those of [`Simulator::zeroed`], when it has them.
+    /// Returns the errors of [`Simulator::zeroed`].
     pub fn uninitialized<T: Element>(&mut self, len: usize) -> Result<Buffer<T>, MemoryError> {
         let buffer = self.zeroed(len)?;
         self.global.set_unwritten(buffer.address);
@@ -296,16 +296,16 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits, [`MemoryError::Limit`] when the
-    /// machine's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left,
-    /// [`MemoryError::Host`] when the host gives no more memory.
+    /// Returns [`MemoryError::TooLarge`] when the size in bytes does not fit into 64 bits, [`MemoryError::Limit`] when
+    /// the simulator's limit would be exceeded, [`MemoryError::Addresses`] when no addresses are left, and
+    /// [`MemoryError::Host`] when the host has no more memory.
     pub fn upload<T: Element>(&mut self, data: &[T]) -> Result<Buffer<T>, MemoryError> {
         let buffer = self.zeroed(data.len())?;
         self.write(buffer, data)?;
         Ok(buffer)
     }
 
-    /// Copies `data` to the start of a buffer; what lies behind stays as it is.
+    /// Copies `data` to the start of a buffer; the remaining elements keep their values.
     ///
     /// ```
     /// let mut simulator = simt::Simulator::new(simt::Config::default())?;
@@ -317,10 +317,10 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::TooLong`] if the buffer is shorter than `data`; then nothing is written. [`MemoryError::Freed`]
-    /// if the buffer was freed, [`MemoryError::Foreign`] if another machine made it.
+    /// Returns [`MemoryError::TooLong`] if the buffer is shorter than `data`; then nothing is written. Returns
+    /// [`MemoryError::Freed`] if the buffer was freed, and [`MemoryError::Foreign`] if another simulator allocated it.
     pub fn write<T: Element>(&mut self, buffer: Buffer<T>, data: &[T]) -> Result<(), MemoryError> {
-        let address = self.own(buffer)?;
+        let address = self.checked_address(buffer)?;
         if data.len() > buffer.len {
             return Err(MemoryError::TooLong { data: data.len(), buffer: buffer.len });
         }
@@ -344,10 +344,10 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::Freed`] if the buffer was freed, [`MemoryError::Foreign`] if another machine made it,
-    /// [`MemoryError::Host`] if the host has no memory for the copy.
+    /// Returns [`MemoryError::Freed`] if the buffer was freed, [`MemoryError::Foreign`] if another simulator allocated
+    /// it, and [`MemoryError::Host`] if the host has no memory for the copy.
     pub fn read<T: Element>(&self, buffer: Buffer<T>) -> Result<Vec<T>, MemoryError> {
-        let address = self.own(buffer)?;
+        let address = self.checked_address(buffer)?;
         let allocation = self.global.at(address).ok_or(MemoryError::Freed { address })?;
         let mut data = bytemuck::try_zeroed_slice_box::<T>(buffer.len)
             .map_err(|()| MemoryError::Host { bytes: allocation.bytes })?
@@ -356,7 +356,7 @@ impl Simulator {
         Ok(data)
     }
 
-    /// Frees a buffer. From now on, an access to it is an error on the host and a fault in a kernel.
+    /// Frees a buffer. Further accesses to the buffer are errors on the host and faults in kernels.
     ///
     /// ```
     /// use simt::{Config, Simulator, MemoryError};
@@ -369,10 +369,10 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// [`MemoryError::Freed`] if the buffer was freed before, [`MemoryError::Foreign`] if another machine made it,
-    /// [`MemoryError::Variable`] if it is a variable of a loaded module.
+    /// Returns [`MemoryError::Freed`] if the buffer was already freed, [`MemoryError::Foreign`] if another simulator
+    /// allocated it, and [`MemoryError::Variable`] if it is a variable of a loaded module.
     pub fn free<T>(&mut self, buffer: Buffer<T>) -> Result<(), MemoryError> {
-        let address = self.own(buffer)?;
+        let address = self.checked_address(buffer)?;
         if buffer.is_variable {
             return Err(MemoryError::Variable { address });
         }
@@ -382,8 +382,8 @@ impl Simulator {
         }
     }
 
-    /// Makes a texture of memory that this machine holds, and returns its handle: the kernel's argument where it takes a
-    /// `cudaTextureObject_t`. Fetches read the memory as it is then.
+    /// Creates a texture of memory in this simulator, and returns its handle: the kernel's argument for a
+    /// `cudaTextureObject_t`. Each fetch reads the current contents of the memory.
     ///
     /// ```
     /// use simt::memory::texture::{Channels, Image, Sides, TexelFormat, TextureDescription};
@@ -398,27 +398,29 @@ impl Simulator {
     /// ```
     ///
     /// # Errors
-    /// When there is no such format, the image is not inside one allocation, or the texture cannot read its format so.
+    /// Returns an error when the format does not exist, when the image is not inside one allocation, or when the
+    /// texture does not support this way of reading its format.
     pub fn texture(&mut self, description: TextureDescription) -> Result<u64, TextureError> {
-        self.global.make(Object::Texture(description))
+        self.global.create_object(Object::Texture(description))
     }
 
-    /// Makes a surface of memory that this machine holds, and returns its handle: the kernel's argument where it takes a
+    /// Creates a surface of memory in this simulator, and returns its handle: the kernel's argument for a
     /// `cudaSurfaceObject_t`.
     ///
     /// # Errors
-    /// When there is no such format, the image is not inside one allocation, or it is linear memory.
+    /// Returns an error when the format does not exist, when the image is not inside one allocation, or when the image
+    /// is linear memory.
     pub fn surface(&mut self, image: Image) -> Result<u64, TextureError> {
-        self.global.make(Object::Surface(image))
+        self.global.create_object(Object::Surface(image))
     }
 
-    /// Destroys the texture or surface of a handle, and says whether there was one.
+    /// Destroys the texture or surface of a handle, and returns whether it existed.
     pub fn destroy_object(&mut self, handle: u64) -> bool {
-        self.global.unmake(handle)
+        self.global.destroy_object(handle)
     }
 
-    /// The address of a buffer that was made by this simulator.
-    fn own<T>(&self, buffer: Buffer<T>) -> Result<u64, MemoryError> {
+    /// Returns the address of a buffer, if the buffer belongs to this simulator.
+    fn checked_address<T>(&self, buffer: Buffer<T>) -> Result<u64, MemoryError> {
         let address = buffer.address;
         match buffer.simulator == self.number {
             true => Ok(address),

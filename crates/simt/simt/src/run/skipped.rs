@@ -1,5 +1,5 @@
-//! Accesses that a launch skips instead of ending there, for observers that ask for it
-//! ([`Observer::SKIPS`](crate::observe::Observer::SKIPS)).
+//! Accesses that a launch skips instead of faulting, for observers that request it
+//! ([`Requests::SKIPS`](crate::observe::Requests::SKIPS)).
 
 use std::collections::HashMap;
 use std::mem::{Discriminant, discriminant};
@@ -10,26 +10,26 @@ use crate::observe::{Site, WarpId};
 use crate::regs::LANES;
 use crate::run::fault::{Fault, FaultKind};
 
-/// The different skipped accesses that are kept. The others are counted only.
+/// The number of distinct skipped accesses that are kept. Further accesses are only counted.
 const KEPT: usize = 256;
-/// What a launch that is over has skipped.
+/// The accesses that a finished launch has skipped.
 #[derive(Debug, Default)]
 pub struct SkippedFaults {
-    /// For each different access its fault, and how many lanes there were.
+    /// The fault of each distinct access, and the number of lanes.
     pub faults: Vec<(Fault, u64)>,
-    /// Whether the launch has ended because it skipped as many accesses as it may.
+    /// Whether the launch ended because it reached the limit of skipped accesses.
     pub is_full: bool,
-    /// The lanes of the accesses that are not kept.
+    /// The number of lanes whose accesses are not kept.
     pub left_out: u64,
 }
 
-/// The instruction, the calls that led there, and what is wrong with the access.
+/// The instruction, the calls that led to it, and the kind of problem with the access.
 type Key = (Site, Vec<Site>, Discriminant<AccessProblem>);
 
-/// What a launch has skipped.
+/// The accesses that a running launch has skipped.
 #[derive(Debug, Default)]
 pub(super) struct Skipped {
-    /// For each different access the number of the block, the fault of the first lane, and how many lanes there were.
+    /// For each distinct access: the number of the block, the fault of the first lane, and the number of lanes.
     found: Vec<(u64, BlockFault, u64)>,
     known: HashMap<Key, usize>,
     lanes: u64,
@@ -37,16 +37,16 @@ pub(super) struct Skipped {
 }
 
 impl SkippedFaults {
-    /// The lanes' accesses that a launch skips. It ends at the next one: a loop may wait for what a skipped access would
-    /// have done.
+    /// The largest number of lane accesses that a launch skips. The launch ends at the next one, because a loop may be
+    /// waiting for the effect of a skipped access.
     pub const MOST: u64 = 1 << 20;
 }
 
 impl Skipped {
-    /// Adds the access of a lane that cannot be done. Returns the fault if it has to end the launch.
+    /// Skips an invalid access of a lane.
     ///
     /// # Errors
-    /// The fault, when the launch has skipped too many accesses, or when it is not about an address.
+    /// Returns the fault when the launch has skipped too many accesses, or when the fault does not concern an address.
     pub(super) fn add(
         &mut self,
         site: Site,
@@ -74,7 +74,7 @@ impl Skipped {
         Ok(())
     }
 
-    /// The same, with each fault in words and with its place in the text.
+    /// Converts the faults to text, with the place of each fault.
     pub(super) fn described(self, describe: impl Fn(u64, BlockFault) -> Fault) -> SkippedFaults {
         let Self { found, lanes, left_out, .. } = self;
         let faults = found.into_iter().map(|(block, fault, lanes)| (describe(block, fault), lanes)).collect();

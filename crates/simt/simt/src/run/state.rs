@@ -1,4 +1,4 @@
-//! What all blocks of a launch share.
+//! The state that all blocks of a launch share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Mutex, MutexGuard};
@@ -17,17 +17,17 @@ use crate::observe::{Place, Site, Space, WarpId};
 /// The state that all blocks of a running launch share.
 pub(super) struct LaunchState<'a> {
     pub(super) program: &'a Program,
-    /// The registers of the kernel that get another value for each block.
+    /// The kernel's registers whose initial values differ between blocks.
     pub(super) block_registers: Vec<InitializedRegister>,
     pub(super) module: &'a Text,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
-    /// Blocks of a cluster, 1 in each direction unless the launch or the kernel says otherwise.
+    /// The cluster size in blocks; 1 in each direction unless the launch or the kernel specifies another size.
     pub(super) cluster: [u32; 3],
     pub(super) explicit_cluster: bool,
     pub(super) dynamic_shared: u32,
     pub(super) params: &'a [u8],
-    /// Addresses of the module's variables, by their numbers.
+    /// The addresses of the module's variables, indexed by variable number.
     pub(super) variables: &'a [u64],
     /// The contents of constant memory.
     pub(super) constants: &'a [u8],
@@ -36,38 +36,38 @@ pub(super) struct LaunchState<'a> {
     pub(super) simd: &'a crate::host_simd::HostSimd,
     pub(super) deadline: Option<Instant>,
     pub(super) progress: Exchange,
-    /// The instructions of all launches before.
+    /// The number of instructions of all previous launches.
     pub(super) clock: u64,
-    /// The memory that a cooperative launch synchronizes its grid in; 0 for other launches.
+    /// The address of the memory that a cooperative launch uses to synchronize its grid; 0 for other launches.
     pub(super) workspace: u64,
     pub(super) heap: &'a Mutex<Heap>,
     pub(super) printed: &'a Mutex<Printed>,
-    /// The accesses that were skipped: none unless the observer asks for it.
+    /// The skipped accesses: empty unless the observer requests skipping.
     pub(super) skipped: Mutex<Skipped>,
 }
 
-/// The state that host threads exchange while they run. It has cache lines of its own, because the rest of the launch
+/// The state that host threads exchange while they run. It is in separate cache lines, because the rest of the launch
 /// state is read for every instruction.
 #[repr(align(128))]
 pub(super) struct Exchange {
     /// Instructions executed by all blocks together.
     pub(super) instructions: AtomicU64,
-    /// The lowest number of a block that faulted.
+    /// The lowest number of a cluster that faulted.
     pub(super) faulted: AtomicU64,
-    /// Whether a warp was found to repeat itself until another one changes what it reads.
+    /// Whether any warp was found to repeat itself until another warp changes what it reads.
     pub(super) repeats: AtomicBool,
-    /// Whether all blocks that had begun waited at some time, so that lanes at a reconvergence point go on without the rest
-    /// of their warp: the rest may wait for them.
+    /// Whether all started blocks were waiting at some point. If so, lanes at a reconvergence point continue without
+    /// the rest of their warp, because the rest may wait for them.
     pub(super) separates: AtomicBool,
 }
 
 impl LaunchState<'_> {
-    /// The instruction at a site.
+    /// Returns the instruction at a site.
     pub(super) fn inst(&self, site: Site) -> &Inst {
         &self.program.functions[site.function as usize].code[site.pc as usize]
     }
 
-    /// Skips the access of a lane that cannot be done: see [`Skipped::add`].
+    /// Skips an invalid access of a lane: see [`Skipped::add`].
     #[cold]
     pub(super) fn skip(
         &self,
@@ -79,8 +79,8 @@ impl LaunchState<'_> {
         self.skipped.lock().expect("skipping does not panic").add(site, warp_id, callers, fault)
     }
 
-    /// The memory that an address of the global, constant or shared space belongs to. In the heap that is what `malloc` has
-    /// given out.
+    /// Returns the memory that contains an address in global, constant or shared memory. For an address in the heap,
+    /// this is the block that `malloc` returned.
     pub(super) fn place(&self, space: Space, address: u64) -> Option<Place<'_>> {
         let (variable, base, bytes) = match space {
             Space::Global => {
@@ -93,10 +93,10 @@ impl LaunchState<'_> {
                 let variable = self.module.variable_at(self.variables, found.base);
                 (variable, found.base, found.bytes)
             }
-            Space::Const => self.module.variables.iter().flatten().find_map(|own| {
-                let base = u64::from(own.constant_at?);
-                let is_inside = (base..base + own.bytes).contains(&address);
-                is_inside.then_some((Some(&*own.name), base, own.bytes))
+            Space::Const => self.module.variables.iter().flatten().find_map(|variable| {
+                let base = u64::from(variable.constant_at?);
+                let is_inside = (base..base + variable.bytes).contains(&address);
+                is_inside.then_some((Some(&*variable.name), base, variable.bytes))
             })?,
             Space::Shared => {
                 let mut named = self.program.shared.iter();
@@ -115,12 +115,13 @@ impl LaunchState<'_> {
         Some(Place { variable, base, bytes })
     }
 
-    /// Where dynamic shared memory begins.
+    /// Returns the offset of dynamic shared memory.
     pub(super) fn dynamic_shared_at(&self) -> u32 {
         self.program.shared_bytes.next_multiple_of(16)
     }
 
-    /// Where the shared memory begins that is reserved for the system, behind the kernel's.
+    /// Returns the offset of the shared memory that is reserved for the system, which follows the kernel's shared
+    /// memory.
     pub(super) fn reserved_shared_at(&self) -> u32 {
         (self.dynamic_shared_at() + self.dynamic_shared).next_multiple_of(16)
     }
@@ -136,7 +137,7 @@ impl LaunchState<'_> {
         self.heap.lock().expect("the heap does not panic")
     }
 
-    /// Prints a message of the block at these coordinates.
+    /// Prints a message of the block with these coordinates.
     pub(super) fn print(&self, block: [u32; 3], message: Vec<u8>) {
         let sides = self.grid.map(u64::from);
         let [x, y, z] = block.map(u64::from);
@@ -145,30 +146,30 @@ impl LaunchState<'_> {
         printed.add(number, message, self.config.printf_bytes);
     }
 
-    /// Blocks of a cluster.
+    /// Returns the number of blocks of a cluster.
     pub(super) fn cluster_blocks(&self) -> u32 {
         self.cluster.iter().product()
     }
 
-    /// The grid's clusters in each direction.
+    /// Returns the number of clusters of the grid in each direction.
     pub(super) fn clusters(&self) -> [u32; 3] {
         std::array::from_fn(|axis| self.grid[axis] / self.cluster[axis])
     }
 
-    /// The coordinates of a cluster, and of its block of this rank.
+    /// Returns the coordinates of a cluster, and of the block with this rank in the cluster.
     pub(super) fn coordinates(&self, cluster: u64, rank: u32) -> ([u32; 3], [u32; 3]) {
         let at = unravel(cluster, self.clusters());
-        let own = unravel(rank.into(), self.cluster);
-        let block = |axis: usize| at[axis] * self.cluster[axis] + own[axis];
+        let offset = unravel(rank.into(), self.cluster);
+        let block = |axis: usize| at[axis] * self.cluster[axis] + offset[axis];
         (at, std::array::from_fn(block))
     }
 
-    /// The number of a cluster's block.
+    /// Returns the number of the block with this rank in a cluster.
     pub(super) fn block_number(&self, cluster: u64, rank: u32) -> u64 {
         ravel(self.coordinates(cluster, rank).1, self.grid)
     }
 
-    /// The number of the cluster that a block belongs to.
+    /// Returns the number of the cluster that a block belongs to.
     pub(super) fn cluster_number(&self, block: u64) -> u64 {
         let at = unravel(block, self.grid);
         let at = std::array::from_fn(|axis| at[axis] / self.cluster[axis]);
@@ -179,13 +180,14 @@ impl LaunchState<'_> {
         self.block.iter().product()
     }
 
-    /// The number of blocks that the device runs at the same time.
+    /// Returns the number of blocks that the device runs at the same time.
     pub(super) fn resident_blocks(&self) -> u64 {
         if self.config.resident_blocks > 0 {
             return self.config.resident_blocks;
         }
-        // Each multiprocessor of an H100 has 64 warps, 32 blocks, and 228 KB of shared memory, of which a block takes
-        // 1 KB more than it uses ("CUDA C++ Programming Guide", "Technical Specifications per Compute Capability").
+        // Each multiprocessor of an H100 supports 64 warps, 32 blocks, and 228 KB of shared memory. A block takes 1 KB
+        // more shared memory than it uses ("CUDA C++ Programming Guide", "Technical Specifications per Compute
+        // Capability").
         let warps = self.threads().div_ceil(32);
         let shared = self.dynamic_shared_at() + self.dynamic_shared + 1024;
         let blocks = (64 / warps).min(228 * 1024 / shared).clamp(1, 32);

@@ -1,4 +1,4 @@
-//! One warp: its registers, the frames of its calls, and its reconvergence stack.
+//! A warp: its registers, the frames of its calls, and its reconvergence stack.
 
 mod callers;
 mod execute;
@@ -19,16 +19,16 @@ pub(super) use repeats::Varying;
 use waits::Meeting;
 pub(super) use waits::Waiting;
 
-/// Why a warp stopped running for now.
+/// The reason that a warp has paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Status {
-    /// All its threads have ended.
+    /// All threads of the warp have ended.
     Ended,
-    /// Its turn is over.
+    /// The warp's turn is over.
     Yielded,
-    /// Lanes have arrived at a barrier, which [`WarpState::arrivals`] describes.
+    /// Lanes have arrived at a barrier; see [`WarpState::arrivals`].
     Barrier,
-    /// All its lanes wait, for a barrier or for each other.
+    /// All lanes of the warp wait, for a barrier or for each other.
     Blocked,
 }
 
@@ -41,7 +41,7 @@ pub(super) struct Arrival {
     /// The number of threads that the barrier counts for this arrival.
     pub(super) threads: u32,
     pub(super) lanes: u32,
-    /// Whether they wait: those that `bar.arrive` do not.
+    /// Whether the lanes wait: `bar.arrive` does not.
     pub(super) waits: bool,
     pub(super) votes: Option<Votes>,
 }
@@ -53,38 +53,38 @@ pub(super) struct Votes {
     pub(super) yes: u32,
 }
 
-/// What the lanes of an entry of the reconvergence stack wait for.
+/// What the lanes of a reconvergence stack entry wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wait {
-    /// Nothing: they can be executed.
+    /// The lanes do not wait and can be executed.
     Nothing,
-    /// For the other lanes that the `membermask` of the instruction at `pc` names.
+    /// The other lanes in the `membermask` of the instruction at `pc`.
     Lanes,
-    /// For a barrier, at which they have arrived. The `pc` is behind its instruction.
+    /// A barrier at which the lanes have arrived. The `pc` is after the barrier's instruction.
     Barrier(u32),
-    /// For the other lanes of the warp, to arrive at an `.aligned` barrier with them. The `pc` is behind its
-    /// instruction.
+    /// The other lanes of the warp, which must arrive at an `.aligned` barrier together with these lanes. The `pc` is
+    /// after the barrier's instruction.
     Aligned(u32),
 }
 
-/// An entry of the reconvergence stack: lanes that run together, and where.
+/// An entry of the reconvergence stack: a group of lanes that run together, and their position.
 ///
-/// The lanes of an entry that stand in no entry above it are at its `pc`. If all of its lanes are, the entry can be
-/// executed; the order of such entries is free, and the one that is executed is moved to the top. If only some are,
-/// they have arrived where they reconverge with the lanes of entries above.
+/// The lanes of an entry that are not in an entry above it are at the entry's `pc`. If all lanes of an entry are at its
+/// `pc`, the entry can be executed. Such entries may be in any order, and the entry that is executed is moved to the
+/// top. If only some lanes are at the `pc`, these have arrived where they reconverge with the lanes of entries above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct StackEntry {
     pc: u32,
     mask: u32,
-    /// Where these lanes stop and wait for the lanes of the entries below.
+    /// The address where these lanes stop and wait for the lanes of the entries below.
     reconvergence_pc: u32,
-    /// Index into [`WarpState::frames`].
+    /// The index of the frame in [`WarpState::frames`].
     frame: u32,
     wait: Wait,
 }
 
 impl StackEntry {
-    /// What observers are told of it.
+    /// Returns the entry in the form that observers receive.
     fn path(&self, frames: &[Frame]) -> Path {
         Path {
             site: Site { function: frames[self.frame as usize].function, pc: self.pc },
@@ -100,11 +100,11 @@ impl StackEntry {
     }
 }
 
-/// One warp of a block.
+/// A warp of a block.
 pub(super) struct WarpState {
-    /// Its block's rank in the cluster.
+    /// The rank of the warp's block in the cluster.
     pub(super) rank: u32,
-    /// Which of the block's warps.
+    /// The number of the warp in its block.
     pub(super) number: u32,
     /// The lanes that have a thread.
     threads: u32,
@@ -116,32 +116,32 @@ pub(super) struct WarpState {
     local: LocalMemory,
     frames: Vec<Frame>,
     stack: Vec<StackEntry>,
-    /// Whether the kernel's registers have been filled.
+    /// Whether the kernel's registers have been initialized.
     filled: bool,
     /// The coordinates of the block and of its cluster.
     block: [u32; 3],
     cluster: [u32; 3],
-    /// Lanes that have arrived at the cluster's barrier, and those for which all others have.
+    /// The lanes that have arrived at the cluster's barrier, and the lanes whose phase of the barrier is complete.
     pub(super) cluster_arrived: u32,
     cluster_over: u32,
     tid: [Lanes32; 3],
-    /// The clock that its kernel reads.
+    /// The clock value that the warp's kernel reads.
     now: u64,
-    /// The addresses of the memory instruction that is executed.
+    /// The addresses of the current memory instruction.
     at: Lanes64,
-    /// Arrivals at barriers that the block has not counted yet.
+    /// Arrivals at barriers that the block has not yet counted.
     pub(super) arrivals: Vec<Arrival>,
-    /// Lanes that went on past the place where they would have reconverged with others, which wait for lanes.
+    /// The lanes that continued past their reconvergence point without the rest while the rest waited for other lanes.
     passed: u32,
-    /// Whether lanes went on without those with which they would have reconverged, and may not be with them again.
+    /// Whether some lanes continued past their reconvergence point without the rest and may not have rejoined it.
     is_separated: bool,
-    /// Lanes that have met, until an observer is told.
+    /// Groups of lanes that have met and are not yet reported to an observer.
     met: Vec<Meeting>,
-    /// What `malloc` has given its lanes since an observer was told: addresses and bytes.
+    /// The addresses and sizes of the blocks that `malloc` returned to lanes since the last report to an observer.
     allocated: Vec<(u64, u64)>,
-    /// The call or the return that lanes have executed last, until an observer is told.
+    /// The last call or return of lanes, if it is not yet reported to an observer.
     changed: Option<FrameChange>,
-    /// Where threads have ended last, and the first of their lanes.
+    /// The place where threads ended last, and the first of their lanes.
     ended_at: Option<(Site, u32)>,
     pub(super) pace: Pace,
 }
@@ -188,7 +188,8 @@ impl WarpState {
         }
     }
 
-    /// Starts in the cluster and the block at these coordinates; `false` if there is no local memory for it.
+    /// Starts the warp in the cluster and the block with these coordinates. Returns `false` if there is no local memory
+    /// for it.
     pub(super) fn begin(&mut self, launch: &LaunchState<'_>, cluster: [u32; 3], block: [u32; 3]) -> bool {
         (self.cluster, self.block) = (cluster, block);
         (self.cluster_arrived, self.cluster_over) = (0, 0);
@@ -202,17 +203,17 @@ impl WarpState {
         self.enter_kernel(launch)
     }
 
-    /// The lanes whose thread has not ended.
+    /// Returns the lanes whose thread has not ended.
     pub(super) fn alive(&self) -> u32 {
         !self.ended
     }
 
-    /// The place of the instruction that the lanes of an entry are at.
+    /// Returns the place of the current instruction of an entry.
     fn site_of(&self, entry: &StackEntry) -> Site {
         Site { function: self.frames[entry.frame as usize].function, pc: entry.pc }
     }
 
-    /// The place of the instruction that the warp is at.
+    /// Returns the place of the warp's current instruction.
     pub(super) fn site(&self) -> Site {
         let start = Site { function: 0, pc: 0 };
         self.stack.last().map_or(start, |entry| self.site_of(entry))

@@ -1,27 +1,27 @@
-//! What each wavefront of an access to shared memory moves, by the rules of [`shared`](super::shared) and
+//! The words that each wavefront of an access to shared memory transfers, by the rules of [`shared`](super::shared) and
 //! [`shared_atomic`](super::shared_atomic).
 
-use super::{BANKS, groups, lanes_of_a_wavefront, with_neighbours};
+use super::{BANKS, groups, lanes_of_a_wavefront, with_neighbors};
 use crate::observe::{Access, AccessKind};
 use crate::regs::lanes;
 
-/// A word of shared memory that a wavefront moves.
+/// A word of shared memory that a wavefront transfers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct BankWord {
-    /// Its number: its address divided by 4. Its bank is the remainder by 32.
+    /// The word's address divided by 4. The bank is this number modulo 32.
     pub word: u64,
-    /// The lanes that it is moved for.
+    /// The lanes that access the word.
     pub lanes: u32,
 }
 
-/// The words of each wavefront, one wavefront after the other. `only_counts` says whether it is an atomic that only counts.
-/// In which order a bank serves its words is not known; here it is that of the lanes.
+/// Returns the words of each wavefront in order. `only_counts` says whether the access is an atomic that only counts.
+/// The order in which a bank serves its words is not known; here it is the order of the lanes.
 pub(crate) fn wavefronts(access: &Access<'_>, only_counts: bool) -> Vec<Vec<BankWord>> {
     let (bytes, mask, addresses) = (access.bytes, access.mask, access.addresses);
     let is_atomic = matches!(access.kind, AccessKind::Atomic | AccessKind::Reduction);
     let group = match is_atomic {
         true => lanes_of_a_wavefront(bytes),
-        false => with_neighbours(access.kind != AccessKind::Load, lanes_of_a_wavefront(bytes), mask, addresses),
+        false => with_neighbors(access.kind != AccessKind::Load, lanes_of_a_wavefront(bytes), mask, addresses),
     };
     let words_of_a_lane = if is_atomic { 1 } else { u64::from(bytes.div_ceil(4)) };
     let mut all = Vec::new();
@@ -31,7 +31,7 @@ pub(crate) fn wavefronts(access: &Access<'_>, only_counts: bool) -> Vec<Vec<Bank
             let first = addresses[lane] / 4;
             for word in first..first + words_of_a_lane {
                 let bank = &mut banks[word as usize % BANKS];
-                let known = bank.iter_mut().find(|own| own.word == word && (!is_atomic || only_counts));
+                let known = bank.iter_mut().find(|entry| entry.word == word && (!is_atomic || only_counts));
                 match known {
                     Some(known) => known.lanes |= 1 << lane,
                     None => bank.push(BankWord { word, lanes: 1 << lane }),

@@ -69,10 +69,10 @@ fn faults_name_the_mbarrier() {
              mbarrier.test_wait.parity.shared.b64 %p1, [bar], 0;",
             "mbarrier at 0x0 of shared memory: it is not initialized",
         ),
-        ("mbarrier.init.shared.b64 [bar], 0;", "mbarrier of 0 arrivals; it takes 1 to 1048575"),
+        ("mbarrier.init.shared.b64 [bar], 0;", "mbarrier of 0 arrivals; the number must be 1 to 1048575"),
         (
             "mbarrier.init.shared.b64 [bar], 2;\nmbarrier.arrive.shared.b64 _, [bar], 3;",
-            "mbarrier at 0x0 of shared memory: 3 arrivals, when its phase waits for 2 more of 2; give",
+            "mbarrier at 0x0 of shared memory: 3 arrivals, but its phase waits for 2 more of 2; initialize",
         ),
         ("mbarrier.init.shared.b64 [bar+4], 1;", "misaligned write of 8 bytes at 0x4"),
         ("mbarrier.init.b64 [%rd2], 1;", "which is not shared memory"),
@@ -85,7 +85,7 @@ fn faults_name_the_mbarrier() {
         (
             "mbarrier.init.shared.b64 [bar], 1;\nmov.u32 %r2, tile;\n\
              cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%r2], [%rd1], 24, [bar];",
-            "bulk copy of 24 bytes; the size is a multiple of 16",
+            "bulk copy of 24 bytes; the size must be a multiple of 16",
         ),
         (
             "mbarrier.init.shared.b64 [bar], 1;\nmov.u32 %r2, tile;\n\
@@ -100,7 +100,7 @@ fn faults_name_the_mbarrier() {
         (
             "mov.u32 %r2, tile;\n\
              cp.async.bulk.tensor.1d.global.shared::cta.bulk_group [%rd1, {%r1}], [%r2];",
-            "simt reads only those that simt::TensorMap has encoded",
+            "simt only reads maps that simt::TensorMap has encoded",
         ),
         ("barrier.cluster.wait;", "barrier: the cluster's: a wait of threads that have not arrived"),
     ] {
@@ -125,12 +125,12 @@ fn bad_tensor_maps() {
         assert!(problem.contains(words), "{problem}");
     };
     bad(|map| map.sizes.clear(), "of 0 dimensions");
-    bad(|map| map.strides.clear(), "takes 1 strides");
-    bad(|map| map.sizes[1] = 0, "sizes are 1 to");
+    bad(|map| map.strides.clear(), "needs 1 strides");
+    bad(|map| map.sizes[1] = 0, "sizes must be 1 to");
     bad(|map| map.address = 8, "multiples of 16");
     bad(|map| map.strides[0] = 100, "multiples of 16");
     bad(|map| map.tile[1] = 257, "1 to 256");
-    bad(|map| map.steps[1] = 9, "steps of 1 to 8");
+    bad(|map| map.steps[1] = 9, "traversal strides of 1 to 8");
     bad(|map| map.tile[0] = 4, "rows of 8 bytes");
     bad(|map| map.tile[0] = 32, "more than the 32 of its swizzle");
     bad(|map| map.nan = true, "cannot be filled with NaN");
@@ -164,10 +164,10 @@ fn launches_in_clusters() {
     assert_eq!(found[..6], [0, 1, 2, 100, 101, 102]);
     assert_eq!(clusters("", body, 3, None).unwrap()[..3], [0, 100, 200]);
     for (head, grid, cluster, words) in [
-        ("", 5, Some([2, 1, 1]), "a grid of (5, 1, 1) is not made of clusters of (2, 1, 1)"),
+        ("", 5, Some([2, 1, 1]), "a grid of (5, 1, 1) is not divisible into clusters of (2, 1, 1)"),
         ("", 17, Some([17, 1, 1]), "a cluster of 17 blocks; at most 16 fit"),
         ("", 4, Some([0, 1, 1]), "a cluster of (0, 1, 1) has no blocks"),
-        (".explicitcluster", 4, None, "compiled for clusters (.explicitcluster), launched without"),
+        (".explicitcluster", 4, None, "compiled for clusters (.explicitcluster), launched without a cluster size"),
         (
             ".reqnctapercluster 2, 1, 1",
             4,
@@ -210,7 +210,9 @@ fn where_tiles_cannot_begin() {
     let tensor = simulator.upload(&[5u16; 64 * 64]).unwrap();
     let own = TensorMap { address: tensor.address(), ..map([16, 2], Swizzle::None) };
     let params = ".param .u64 out, .param .align 64 .b8 map[128]";
-    for ([x, y], words) in [([8, -1], "from -1 on, before the tensor"), ([12, 0], "no multiple of 16 bytes")] {
+    for ([x, y], words) in
+        [([8, -1], "at coordinate -1, outside of the tensor"), ([12, 0], "not a multiple of 16 bytes")]
+    {
         let body = format!(
             "mov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\nmov.u32 %r2, tile;\n\
              cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd3, {{{x}, {y}}}], [%r2];"

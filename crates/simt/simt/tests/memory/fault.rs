@@ -169,7 +169,7 @@ fn local_memory_has_no_atomics() {
         assert_eq!(access.lane, if body.contains("%p1") { 3 } else { 0 });
         assert!(near.ends_with("of the thread's local memory of 16 bytes"), "{near}");
         let text = Diagnostic::of_fault(&fault).text(Style::default());
-        assert!(text.contains("bytes on local memory, which has none"), "{text}");
+        assert!(text.contains("bytes on local memory, which does not support atomics"), "{text}");
         assert!(text.contains("help: use a plain load and store for local memory"), "{text}");
     }
     // Others have: the same addresses in shared memory.

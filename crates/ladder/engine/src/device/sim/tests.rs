@@ -76,7 +76,7 @@ fn a_tensor_map_is_an_argument_by_value() {
             TensorMap { tile: [33, 8], ..map },
             "a tensor map's tile has rows of 132 bytes, which is not a multiple of 16",
         ),
-        (TensorMap { rows: 0, ..map }, "a tensor map's sizes are 1 to 2^32"),
+        (TensorMap { rows: 0, ..map }, "a tensor map's sizes must be 1 to 2^32"),
         (TensorMap { buffer: 2, ..map }, "buffer 2 of 2 is an argument"),
     ];
     for (map, why) in cases {

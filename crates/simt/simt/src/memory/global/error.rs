@@ -1,69 +1,69 @@
-//! Why memory cannot be had or used.
+//! Errors of allocating and using device memory.
 
-/// An allocation of device memory that fails, or a buffer that cannot be used.
+/// The error of an allocation of device memory that fails, or of a buffer that cannot be used.
 #[derive(Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum MemoryError {
-    /// The size in bytes of so many elements does not fit into 64 bits.
-    #[error("{len} elements of {element_bytes} bytes are more bytes than 64 bits can count; ask for fewer")]
+    /// The total size of the elements in bytes does not fit into 64 bits.
+    #[error("the size of {len} elements of {element_bytes} bytes does not fit into 64 bits; request fewer elements")]
     TooLarge {
-        /// Elements asked for.
+        /// The number of requested elements.
         len: usize,
-        /// Bytes of each.
+        /// The size of an element in bytes.
         element_bytes: usize,
     },
-    /// The allocation would exceed the machine's limit.
+    /// The allocation would exceed the simulator's limit.
     #[error(
-        "{bytes} bytes of device memory asked for, and {used} of the {limit} that this machine may have \
-         (Config::max_memory_bytes) are in use; ask for less, free buffers or raise the limit"
+        "requested {bytes} bytes of device memory, but {used} of the {limit} bytes that the device may have \
+         (Config::max_memory_bytes) are in use; request less, free buffers or raise the limit"
     )]
     Limit {
-        /// Bytes asked for.
+        /// The number of requested bytes.
         bytes: u64,
-        /// Bytes in use.
+        /// The number of bytes in use.
         used: u64,
-        /// Bytes that the machine may have.
+        /// The limit of the simulator in bytes.
         limit: u64,
     },
-    /// The host gives no more memory.
-    #[error("the host has no {bytes} bytes of memory left to give; ask for less or free buffers")]
+    /// The host has no more memory.
+    #[error("the host has no {bytes} bytes of memory left; request less or free buffers")]
     Host {
-        /// Bytes asked for.
+        /// The number of requested bytes.
         bytes: u64,
     },
-    /// The machine's addresses are used up: those of freed memory are not given out again, so that each
-    /// access to it is found.
-    #[error("{bytes} bytes asked for, and the machine has {left} device addresses left; make a new machine")]
+    /// The simulator has no more addresses. It does not reuse the addresses of freed memory, so that it detects every
+    /// access to freed memory.
+    #[error("requested {bytes} bytes, but only {left} device addresses are left; create a new simulator")]
     Addresses {
-        /// Bytes asked for.
+        /// The number of requested bytes.
         bytes: u64,
-        /// Bytes for which there are addresses.
+        /// The number of addresses left.
         left: u64,
     },
     /// The data has more elements than the buffer.
-    #[error("{data} elements do not fit into a buffer of {buffer}; copy fewer or make it larger")]
+    #[error("{data} elements do not fit into a buffer of {buffer}; copy fewer elements or make the buffer larger")]
     TooLong {
-        /// Elements of the data.
+        /// The number of elements in the data.
         data: usize,
-        /// Elements of the buffer.
+        /// The number of elements in the buffer.
         buffer: usize,
     },
     /// The buffer was freed.
     #[error("the buffer at {address:#x} was freed; free it after its last use")]
     Freed {
-        /// Its address.
+        /// The address of the buffer.
         address: u64,
     },
-    /// The memory is a variable's, which is freed with its instance.
+    /// The memory belongs to a variable, which is freed with its instance.
     #[error("the memory at {address:#x} is a variable of a loaded module; unload the module instead")]
     Variable {
-        /// Its address.
+        /// The address of the variable.
         address: u64,
     },
     /// The buffer belongs to another simulator.
-    #[error("the buffer at {address:#x} is another machine's; use it with the machine that made it")]
+    #[error("the buffer at {address:#x} belongs to another simulator; use it with the simulator that allocated it")]
     Foreign {
-        /// Its address.
+        /// The address of the buffer.
         address: u64,
     },
 }

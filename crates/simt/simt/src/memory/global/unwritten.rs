@@ -1,27 +1,27 @@
-//! Which bytes of device memory nobody has written since they were allocated.
+//! The bytes of device memory that no thread has written since their allocation.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::GlobalMemory;
 
-/// Bytes that are taken together: of each such part there is a bit for each byte only if some are written.
+/// The size of a part in bytes. A part has a bit for each byte only if some of its bytes are written.
 const PART: u64 = 4096;
 const WORDS: usize = PART as usize / 64;
 
-/// The bytes that nobody has written, of the allocations that have such bytes.
+/// The bytes that no thread has written, for each allocation with such bytes.
 #[derive(Debug, Clone, Default)]
 pub struct Unwritten {
-    /// By their addresses.
+    /// The allocations by address.
     allocations: BTreeMap<u64, Parts>,
 }
 
 #[derive(Debug, Clone)]
 struct Parts {
     bytes: u64,
-    /// None as long as nothing is written.
+    /// The parts; empty as long as nothing is written.
     parts: Vec<Part>,
-    /// How many of them are not written as a whole.
+    /// The number of parts that are not completely written.
     left: usize,
 }
 
@@ -29,12 +29,12 @@ struct Parts {
 enum Part {
     Unwritten,
     Written,
-    /// A bit for each byte that is written.
+    /// A bit for each byte, set if the byte is written.
     Mixed(Box<[u64; WORDS]>),
 }
 
 impl Parts {
-    /// Which of up to 64 bytes from `at` on, inside of it, are not written.
+    /// Returns the mask of the unwritten bytes, for up to 64 bytes from offset `at` on.
     fn find(&self, at: u64, bytes: u64) -> u64 {
         let bytes = bytes.min(self.bytes - at);
         let mut unwritten = 0;
@@ -54,8 +54,8 @@ impl Parts {
     }
 }
 
-/// The bits of a part of so many bytes, none of which is written; those behind its end count as written.
-fn beyond(bytes: u64) -> [u64; WORDS] {
+/// Returns the bits of a part of `bytes` unwritten bytes; bits past its end are set, as for written bytes.
+fn past_end(bytes: u64) -> [u64; WORDS] {
     std::array::from_fn(|word| match bytes.saturating_sub(word as u64 * 64) {
         0 => u64::MAX,
         left @ 1..64 => u64::MAX << left,
@@ -64,56 +64,61 @@ fn beyond(bytes: u64) -> [u64; WORDS] {
 }
 
 impl Unwritten {
-    /// Whether all memory is written.
+    /// Returns whether all memory is written.
     pub fn is_empty(&self) -> bool {
         self.allocations.is_empty()
     }
 
-    /// Nobody has written this allocation.
+    /// Marks an allocation as unwritten.
     pub fn insert(&mut self, base: u64, bytes: u64) {
         self.allocations.insert(base, Parts { bytes, parts: Vec::new(), left: 0 });
     }
 
-    /// All of an allocation counts as written.
+    /// Marks an allocation as written.
     pub fn remove(&mut self, base: u64) {
         self.allocations.remove(&base);
     }
 
-    /// All memory counts as written.
+    /// Marks all memory as written.
     pub fn clear(&mut self) {
         self.allocations.clear();
     }
 
-    /// Whether some of the bytes from an address on are not written. `false` for bytes of more than one allocation.
+    /// Returns whether any of the bytes from an address on is unwritten. Only bytes in the allocation of the address
+    /// count.
     pub fn has_any(&self, address: u64, bytes: u64) -> bool {
         let found = self.allocations.range(..=address).next_back();
-        let Some((at, own)) = found.map(|(base, own)| (address - base, own)).filter(|(at, own)| *at < own.bytes) else {
+        let Some((at, allocation)) = found
+            .map(|(base, allocation)| (address - base, allocation))
+            .filter(|(at, allocation)| *at < allocation.bytes)
+        else {
             return false;
         };
-        let bytes = bytes.min(own.bytes - at);
-        (0..bytes.div_ceil(64)).any(|word| own.find(at + word * 64, (bytes - word * 64).min(64)) != 0)
+        let bytes = bytes.min(allocation.bytes - at);
+        (0..bytes.div_ceil(64)).any(|word| allocation.find(at + word * 64, (bytes - word * 64).min(64)) != 0)
     }
 
-    /// Calls `tell` for the bytes at each of these addresses: which of up to 64 are not written, the first one in the lowest
-    /// bit.
+    /// Calls `tell` once for each address with the mask of its unwritten bytes, of up to 64; the lowest bit is the
+    /// first byte.
     pub fn find(&self, addresses: impl Iterator<Item = u64>, bytes: u32, mut tell: impl FnMut(u64)) {
         let mut last: Option<(u64, &Parts)> = None;
         for address in addresses {
-            let is_last = last.filter(|(base, own)| address.wrapping_sub(*base) < own.bytes);
+            let is_last = last.filter(|(base, allocation)| address.wrapping_sub(*base) < allocation.bytes);
             let found = is_last.or_else(|| {
-                let (base, own) = self.allocations.range(..=address).next_back()?;
-                (address - base < own.bytes).then_some((*base, own))
+                let (base, allocation) = self.allocations.range(..=address).next_back()?;
+                (address - base < allocation.bytes).then_some((*base, allocation))
             });
-            let Some((base, own)) = found else {
+            let Some((base, allocation)) = found else {
                 tell(0);
                 continue;
             };
             last = found;
-            tell(own.find(address - base, u64::from(bytes.min(64))));
+            tell(allocation.find(address - base, u64::from(bytes.min(64))));
         }
     }
 
-    /// Up to 64 bytes from an address on were written, but those of `undefined` hold nothing that anybody has written.
+    /// Marks up to 64 bytes from an address on as written, except for the bytes of `undefined`, whose value is
+    /// undefined.
     pub fn write_some(&mut self, address: u64, bytes: u32, undefined: u64) {
         if undefined == 0 {
             return self.write(address, bytes.into());
@@ -122,36 +127,36 @@ impl Unwritten {
         (0..bytes.min(64)).filter(is_defined).for_each(|byte| self.write(address + u64::from(byte), 1));
     }
 
-    /// Bytes from an address on were written.
+    /// Marks bytes from an address on as written.
     pub fn write(&mut self, address: u64, bytes: u64) {
-        let Some((base, own)) = self.allocations.range_mut(..=address).next_back() else { return };
+        let Some((base, allocation)) = self.allocations.range_mut(..=address).next_back() else { return };
         let begin = address - base;
-        let end = begin.saturating_add(bytes).min(own.bytes);
-        if begin == 0 && end == own.bytes {
+        let end = begin.saturating_add(bytes).min(allocation.bytes);
+        if begin == 0 && end == allocation.bytes {
             self.allocations.remove(&address);
             return;
         }
         if begin >= end {
             return;
         }
-        if own.parts.is_empty() {
-            own.parts.extend((0..own.bytes.div_ceil(PART)).map(|_| Part::Unwritten));
-            own.left = own.parts.len();
+        if allocation.parts.is_empty() {
+            allocation.parts.extend((0..allocation.bytes.div_ceil(PART)).map(|_| Part::Unwritten));
+            allocation.left = allocation.parts.len();
         }
         let mut at = begin;
         while at < end {
             let part = at / PART;
             let (from, to) = (at % PART, (end - part * PART).min(PART));
             at = (part + 1) * PART;
-            let size = (own.bytes - part * PART).min(PART);
-            let place = &mut own.parts[part as usize];
+            let size = (allocation.bytes - part * PART).min(PART);
+            let place = &mut allocation.parts[part as usize];
             if let Part::Unwritten = place {
                 *place = match from == 0 && to == size {
                     true => {
-                        own.left -= 1;
+                        allocation.left -= 1;
                         Part::Written
                     }
-                    false => Part::Mixed(Box::new(beyond(size))),
+                    false => Part::Mixed(Box::new(past_end(size))),
                 };
             }
             let Part::Mixed(words) = place else { continue };
@@ -166,10 +171,10 @@ impl Unwritten {
             }
             if is_full && words.iter().all(|word| *word == u64::MAX) {
                 *place = Part::Written;
-                own.left -= 1;
+                allocation.left -= 1;
             }
         }
-        if own.left == 0 {
+        if allocation.left == 0 {
             let base = *base;
             self.allocations.remove(&base);
         }
@@ -177,25 +182,24 @@ impl Unwritten {
 }
 
 impl GlobalMemory {
-    /// What nobody has written.
+    /// Returns the bytes that no thread has written.
     pub fn unwritten(&self) -> MutexGuard<'_, Unwritten> {
         self.unwritten.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// What nobody has written, for a launch that changes it.
+    /// Returns the bytes that no thread has written, for a launch that updates them.
     pub fn share_unwritten(&self) -> Arc<Mutex<Unwritten>> {
         self.unwritten.clone()
     }
 
-    /// Marks the allocation that begins at `base` as unwritten, which the sanitizer `init` reads. Its bytes are zero all the
-    /// same.
+    /// Marks the allocation that starts at `base` as unwritten, for the sanitizer `init`. Its bytes are still zero.
     pub fn set_unwritten(&mut self, base: u64) {
-        if let Some(bytes) = self.at(base).map(|own| own.bytes) {
+        if let Some(bytes) = self.at(base).map(|allocation| allocation.bytes) {
             self.unwritten().insert(base, bytes);
         }
     }
 
-    /// All of it counts as written: a kernel may have written anything.
+    /// Marks all memory as written, because a kernel may have written any of it.
     pub fn set_written(&self) {
         self.unwritten().clear();
     }

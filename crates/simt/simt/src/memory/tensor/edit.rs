@@ -1,4 +1,4 @@
-//! `tensormap.replace` and `tensormap.cp_fenceproxy` (PTX ISA §9.7.9.28, §9.7.13.15.19): maps that a kernel changes.
+//! `tensormap.replace` and `tensormap.cp_fenceproxy` (PTX ISA §9.7.9.28, §9.7.13.15.19): changes to maps in a kernel.
 
 use super::map::{AXES, AXIS};
 use crate::memory::cluster::Reach;
@@ -6,14 +6,14 @@ use crate::memory::in_flight::{Piece, Source, copy};
 use crate::memory::{Accessed, Address};
 use crate::regs::{Reg, lanes};
 
-/// One instruction.
+/// An instruction that changes or copies a map.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MapEdit {
     /// `tensormap.replace`
     Replace {
-        /// The map.
+        /// The address of the map.
         map: Address,
-        /// What is replaced.
+        /// The field to replace.
         field: MapField,
         /// The new value.
         value: Reg,
@@ -27,32 +27,32 @@ pub enum MapEdit {
     },
 }
 
-/// A field of an encoded map; those of one dimension have its number.
+/// A field of an encoded map. A field of one dimension includes the number of the dimension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the variants are the instruction's words")]
 pub enum MapField {
     GlobalAddress,
-    /// One less than it.
+    /// The rank minus 1.
     Rank,
     BoxDim(u8),
     GlobalDim(u8),
-    /// Of the dimension behind the one with this number.
+    /// The stride of the dimension after this one.
     GlobalStride(u8),
     ElementStride(u8),
     Elemtype,
     SwizzleMode,
     FillMode,
-    /// `interleave_layout` and `swizzle_atomicity`, which have one value here.
+    /// `interleave_layout` and `swizzle_atomicity`, for which the simulator supports only one value.
     Nothing,
 }
 
 impl MapField {
-    /// Where it is in an encoded map, its bytes, and what a value becomes there.
+    /// Returns the offset of the field in an encoded map, its size in bytes, and the encoding of a value.
     fn place(self, value: u64) -> (usize, u32, u64) {
         let axis = |number: u8| AXES + usize::from(number) * AXIS;
         match self {
             Self::Elemtype => {
-                // In the order of PTX, which is not that of CUDA.
+                // In the order of PTX, which differs from CUDA's.
                 let types = [0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12];
                 (8, 1, types.get(value as usize).copied().unwrap_or(u64::from(u8::MAX)))
             }

@@ -1,17 +1,17 @@
-//! What describes a tensor and its tiles.
+//! The description of a tensor and its tiles.
 
-/// How an encoded map begins.
+/// The first bytes of an encoded map.
 const MAGIC: u64 = u64::from_le_bytes(*b"simt-map");
-/// The most dimensions of a tensor.
+/// The largest number of dimensions of a tensor.
 const MOST: usize = 5;
-/// Where the dimensions begin in an encoded map, and how many bytes each has.
+/// The offset of the dimensions in an encoded map, and the size of each in bytes.
 pub(super) const AXES: usize = 20;
 pub(super) const AXIS: usize = 15;
 
-/// The types of elements: the bytes, and the name in PTX of those that a reduction has.
+/// The element types, each with its size in bytes and its name in PTX if reductions support it.
 macro_rules! elements {
     ($count:literal: $($element:ident $bytes:literal $name:expr),*) => {
-        /// A type of a tensor's elements, in the order of CUDA's `CUtensorMapDataType`.
+        /// The type of a tensor's elements, in the order of CUDA's `CUtensorMapDataType`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq)]
         #[allow(missing_docs, reason = "the variants are the types")]
         pub enum TensorElement {
@@ -19,10 +19,10 @@ macro_rules! elements {
         }
 
         impl TensorElement {
-            /// All of them.
+            /// All element types.
             pub const ALL: [Self; $count] = [$(Self::$element),*];
 
-            /// Its size, and its name in PTX if it has one.
+            /// Returns the size in bytes, and the name in PTX if reductions support the type.
             fn properties(self) -> (u32, Option<&'static str>) {
                 match self {
                     $(Self::$element => ($bytes, $name),)*
@@ -39,12 +39,12 @@ elements! {
 }
 
 impl TensorElement {
-    /// Its size.
+    /// Returns the size in bytes.
     pub fn bytes(self) -> u32 {
         self.properties().0
     }
 
-    /// Its name in PTX; `None` for those that no reduction has.
+    /// Returns the name in PTX; `None` if no reduction supports the type.
     pub(crate) fn name(self) -> Option<&'static str> {
         self.properties().1
     }
@@ -54,7 +54,7 @@ impl TensorElement {
     }
 }
 
-/// How rows of a tile are mixed in shared memory, so that columns lie in different banks.
+/// The swizzle mode of a tile in shared memory, which places the elements of a column in different banks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[allow(missing_docs, reason = "the variants are the spans in bytes")]
 pub enum Swizzle {
@@ -66,78 +66,81 @@ pub enum Swizzle {
 }
 
 impl Swizzle {
-    /// Bytes of the span in which 16 bytes are exchanged; 16 without.
+    /// Returns the size in bytes of the span in which 16-byte chunks are exchanged; 16 without a swizzle.
     fn span(self) -> u64 {
         16 << self as u64
     }
 
-    /// The place of a byte of shared memory.
+    /// Returns the swizzled address of a byte of shared memory.
     fn of(self, at: u64) -> u64 {
         at ^ (at >> 3 & (self.span() - 16))
     }
 }
 
-/// A tensor and the tiles that are copied of it, as `cuTensorMapEncodeTiled` takes them.
+/// A tensor and its tiles, with the parameters of `cuTensorMapEncodeTiled`.
 ///
-/// The 128 bytes that CUDA's driver makes of it are NVIDIA's secret; this machine has [its own](Self::encode).
+/// NVIDIA does not document the 128 bytes into which CUDA's driver encodes a map; the simulator uses a [different
+/// encoding](Self::encode).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TensorMap {
     /// The type of the elements.
     pub element: TensorElement,
-    /// Where the tensor begins in device memory, a multiple of 16.
+    /// The address of the tensor in device memory, a multiple of 16.
     pub address: u64,
-    /// Elements in each dimension, the innermost first; one to five.
+    /// The number of elements in each dimension, innermost first; one to five dimensions.
     pub sizes: Vec<u64>,
-    /// Bytes from one element to the next in each dimension but the innermost, multiples of 16.
+    /// The stride in bytes of each dimension except the innermost, a multiple of 16.
     pub strides: Vec<u64>,
-    /// Elements of a tile in each dimension, at most 256.
+    /// The number of elements of a tile in each dimension, at most 256.
     pub tile: Vec<u32>,
-    /// Of how many elements of a tile one is copied, in each dimension, at most 8; the innermost is not looked at.
+    /// The traversal stride in each dimension, at most 8: only every `n`-th element of the tile is copied. The
+    /// innermost stride is ignored.
     pub steps: Vec<u32>,
-    /// How a tile's rows are mixed in shared memory.
+    /// The swizzle of a tile in shared memory.
     pub swizzle: Swizzle,
-    /// Whether elements outside of the tensor are read as NaN and not as zero.
+    /// Whether elements outside of the tensor are read as NaN instead of zero.
     pub nan: bool,
 }
 
-/// What is copied in the mode im2col instead of a tile, as `cuTensorMapEncodeIm2col` takes it: pixels of a box, each with
-/// elements of the innermost dimension (PTX ISA §5.5.4).
+/// The box of an im2col copy, which replaces the tile, with the parameters of `cuTensorMapEncodeIm2col`. It consists of
+/// pixels, each with elements of the innermost dimension (PTX ISA §5.5.4).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Im2col {
-    /// Where the box begins in each dimension but the innermost and the outermost, relative to the tensor's first element.
+    /// The lower corner of the box in each dimension except the innermost and the outermost, relative to the tensor's
+    /// first element.
     pub lower: Vec<i32>,
-    /// Where it ends, relative to the last one.
+    /// The upper corner of the box, relative to the tensor's last element.
     pub upper: Vec<i32>,
-    /// Elements of a pixel, at most 256.
+    /// The number of elements of a pixel, at most 256.
     pub channels: u32,
-    /// Pixels, at most 1024.
+    /// The number of pixels, at most 1024.
     pub pixels: u32,
 }
 
 impl Im2col {
-    /// The first number that a dimension's corner cannot be, above zero.
+    /// Returns the exclusive upper limit of a corner's coordinate.
     fn limit(&self) -> i32 {
         1 << (16 / self.lower.len().max(1) - 1)
     }
 }
 
 impl TensorMap {
-    /// The 128 bytes of the map, for a kernel's parameter of type `CUtensorMap` or for memory.
+    /// Returns the 128 bytes of the map, for a kernel's parameter of type `CUtensorMap` or for memory.
     ///
     /// # Errors
-    /// A description in words when the driver would refuse the map.
+    /// Returns a description in words when the driver would reject the map.
     pub fn encode(&self) -> Result<[u8; 128], String> {
         self.encode_as(None)
     }
 
-    /// The same for copies in the mode im2col; the map's own tile is not looked at.
+    /// Returns the 128 bytes of the map for im2col copies; the map's tile is ignored.
     ///
     /// # Errors
-    /// A description in words when the driver would refuse the map.
+    /// Returns a description in words when the driver would reject the map.
     pub fn encode_im2col(&self, im2col: &Im2col) -> Result<[u8; 128], String> {
         let mut tile = vec![1; self.sizes.len()];
-        for (side, own) in tile.iter_mut().zip([im2col.channels, im2col.pixels]) {
-            *side = own;
+        for (side, length) in tile.iter_mut().zip([im2col.channels, im2col.pixels]) {
+            *side = length;
         }
         Self { tile, ..self.clone() }.encode_as(Some(im2col))
     }
@@ -147,27 +150,33 @@ impl TensorMap {
         let most_pixels = if im2col.is_some() { 1024 } else { 256 };
         let row = u64::from(self.tile.first().copied().unwrap_or(0)) * u64::from(self.element.bytes());
         let problem = if !(1..=MOST).contains(&rank) {
-            format!("a tensor map of {rank} dimensions; there are 1 to {MOST}")
+            format!("a tensor map of {rank} dimensions; the number must be 1 to {MOST}")
         } else if (self.strides.len(), self.tile.len(), self.steps.len()) != (rank - 1, rank, rank) {
             format!(
-                "a tensor map of {rank} dimensions takes {} strides, {rank} sides of a tile and {rank} steps",
+                "a tensor map of {rank} dimensions needs {} strides, {rank} tile sizes and {rank} traversal strides",
                 rank - 1
             )
         } else if !self.sizes.iter().all(|size| (1..=1 << 32).contains(size)) {
-            "a tensor map's sizes are 1 to 2^32".to_owned()
-        } else if !self.address.is_multiple_of(16) || !self.strides.iter().all(|own| own % 16 == 0 && *own < 1 << 40) {
-            "a tensor map's address and strides are multiples of 16 bytes, and strides are below 2^40".to_owned()
-        } else if im2col.is_some_and(|own| rank < 3 || own.lower.len() != rank - 2 || own.upper.len() != rank - 2) {
-            format!("im2col of {rank} dimensions; there are 3 to 5, and two corners for those between first and last")
-        } else if im2col.is_some_and(|own| {
-            let mut corners = own.lower.iter().chain(&own.upper);
-            !corners.all(|corner| (-own.limit()..own.limit()).contains(corner))
+            "a tensor map's sizes must be 1 to 2^32".to_owned()
+        } else if !self.address.is_multiple_of(16)
+            || !self.strides.iter().all(|stride| stride % 16 == 0 && *stride < 1 << 40)
+        {
+            "a tensor map's address and strides must be multiples of 16 bytes, and strides must be below 2^40"
+                .to_owned()
+        } else if im2col
+            .is_some_and(|im2col| rank < 3 || im2col.lower.len() != rank - 2 || im2col.upper.len() != rank - 2)
+        {
+            format!("im2col of {rank} dimensions; 3 to 5 are supported, and corners exclude the first and the last")
+        } else if im2col.is_some_and(|im2col| {
+            let mut corners = im2col.lower.iter().chain(&im2col.upper);
+            !corners.all(|corner| (-im2col.limit()..im2col.limit()).contains(corner))
         }) {
-            "a corner of im2col's box is too far away".to_owned()
+            "a corner of the im2col box is out of range".to_owned()
         } else if !self.tile.iter().zip([256, most_pixels, 256, 256, 256]).all(|(side, most)| (1..=most).contains(side))
             || !self.steps.iter().all(|step| (1..=8).contains(step))
         {
-            "a tensor map's tile has 1 to 256 elements in each dimension, and steps of 1 to 8".to_owned()
+            "a tensor map's tile must have 1 to 256 elements in each dimension, and traversal strides of 1 to 8"
+                .to_owned()
         } else if row % 16 != 0 {
             format!("a tensor map's tile has rows of {row} bytes, which is not a multiple of 16")
         } else if self.swizzle != Swizzle::None && row > self.swizzle.span() {
@@ -189,7 +198,7 @@ impl TensorMap {
                 bytes.push(self.steps.get(axis).copied().unwrap_or(1) as u8);
             }
             bytes.push(im2col.is_some().into());
-            for corner in im2col.iter().flat_map(|own| [&own.lower, &own.upper]) {
+            for corner in im2col.iter().flat_map(|im2col| [&im2col.lower, &im2col.upper]) {
                 let corner = |axis: usize| corner.get(axis).copied().unwrap_or(0) as i16;
                 bytes.extend((0..3).flat_map(|axis| corner(axis).to_le_bytes()));
             }
@@ -199,7 +208,7 @@ impl TensorMap {
         Err(problem)
     }
 
-    /// The map of tiles that was encoded; `None` for other bytes.
+    /// Returns the encoded tile map; `None` for other bytes.
     pub fn decode(bytes: &[u8; 128]) -> Option<Self> {
         match Self::read(bytes) {
             Ok((map, None)) => Some(map),
@@ -207,20 +216,21 @@ impl TensorMap {
         }
     }
 
-    /// Lets the tensor of an encoded map begin at another address.
+    /// Changes the address of the tensor in an encoded map.
     ///
     /// # Errors
-    /// A description in words when the bytes are no map, or the driver would refuse the address.
+    /// Returns a description in words when the bytes are not a map, or when the driver would reject the address.
     pub fn replace_address(bytes: &mut [u8; 128], address: u64) -> Result<(), String> {
         let (map, im2col) = Self::read(bytes)?;
         *bytes = Self { address, ..map }.encode_as(im2col.as_ref())?;
         Ok(())
     }
 
-    /// The map that was encoded, and its im2col.
+    /// Returns the encoded map and its im2col box.
     ///
     /// # Errors
-    /// A description in words when the bytes are no map, or were changed into one that the driver would refuse.
+    /// Returns a description in words when the bytes are not a map, or when they were changed into a map that the
+    /// driver would reject.
     pub(super) fn read(bytes: &[u8; 128]) -> Result<(Self, Option<Im2col>), String> {
         let number = |at: usize, len: usize| {
             let mut word = [0; 8];
@@ -230,26 +240,27 @@ impl TensorMap {
         let swizzles = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
         let [element, rank, swizzle] = [8, 9, 10].map(|at| usize::from(bytes[at]));
         if number(0, 8) != MAGIC {
-            return Err("simt reads only those that simt::TensorMap has encoded".to_owned());
+            return Err("simt only reads maps that simt::TensorMap has encoded".to_owned());
         }
         let (Some(element), Some(swizzle), 1..=MOST) = (TensorElement::ALL.get(element), swizzles.get(swizzle), rank)
         else {
-            return Err(format!("one of {rank} dimensions with type {element} and swizzle {swizzle}"));
+            return Err(format!("a map of {rank} dimensions with type {element} and swizzle {swizzle}"));
         };
         let (element, swizzle) = (*element, *swizzle);
         let axis = |axis: usize| AXES + axis * AXIS;
         let map = Self {
             element,
             address: number(12, 8),
-            sizes: (0..rank).map(|own| number(axis(own), 4) + 1).collect(),
-            strides: (1..rank).map(|own| number(axis(own) + 4, 8)).collect(),
-            tile: (0..rank).map(|own| number(axis(own) + 12, 2) as u32).collect(),
-            steps: (0..rank).map(|own| u32::from(bytes[axis(own) + 14])).collect(),
+            sizes: (0..rank).map(|dimension| number(axis(dimension), 4) + 1).collect(),
+            strides: (1..rank).map(|dimension| number(axis(dimension) + 4, 8)).collect(),
+            tile: (0..rank).map(|dimension| number(axis(dimension) + 12, 2) as u32).collect(),
+            steps: (0..rank).map(|dimension| u32::from(bytes[axis(dimension) + 14])).collect(),
             swizzle,
             nan: bytes[11] != 0,
         };
-        let corner =
-            |at: usize| (0..rank.saturating_sub(2)).map(|own| i32::from(number(at + 2 * own, 2) as i16)).collect();
+        let corner = |at: usize| {
+            (0..rank.saturating_sub(2)).map(|dimension| i32::from(number(at + 2 * dimension, 2) as i16)).collect()
+        };
         let im2col = (number(axis(MOST), 1) != 0).then(|| Im2col {
             lower: corner(axis(MOST) + 1),
             upper: corner(axis(MOST) + 7),
@@ -260,11 +271,11 @@ impl TensorMap {
         Ok((map, im2col))
     }
 
-    /// For each row of a tile at these coordinates where it begins in the outer dimensions, in bytes; `None` outside of the
-    /// tensor. A row of im2col is a pixel, so far away from the place that its box has for it.
+    /// Returns the offset in bytes in the outer dimensions of each row of a tile at these coordinates; `None` for a row
+    /// outside of the tensor. A row of im2col is a pixel, displaced by the offsets from its place in the box.
     fn rows(&self, at: &[i32], im2col: Option<(&Im2col, &[i64])>) -> Vec<Option<u64>> {
         let rank = self.sizes.len();
-        let mut place: Vec<i64> = at.iter().map(|own| i64::from(*own)).collect();
+        let mut place: Vec<i64> = at.iter().map(|coordinate| i64::from(*coordinate)).collect();
         let first = place.clone();
         let side = |axis: usize| self.tile[axis].div_ceil(self.steps[axis]);
         let count = match im2col {
@@ -305,8 +316,9 @@ impl TensorMap {
         rows
     }
 
-    /// Calls `part` for bytes of the tile at these coordinates that follow each other: their number, where they are in
-    /// device memory, and where in shared memory for a tile at `shared`; `None` where they are outside of the tensor.
+    /// Calls `part` for each run of consecutive bytes of a tile at these coordinates: their number, their address in
+    /// device memory, and their address in shared memory for a tile at `shared`. The device address is `None` outside
+    /// of the tensor.
     pub(super) fn parts(
         &self,
         at: &[i32],
@@ -316,7 +328,7 @@ impl TensorMap {
     ) {
         let element = u64::from(self.element.bytes());
         let row = u64::from(self.tile[0]) * element;
-        // The row's bytes that are inside of the tensor.
+        // The range of the row's bytes that is inside of the tensor.
         let bound = |element_at: i64| {
             let inside = element_at.clamp(0, i64::from(self.tile[0]));
             inside.cast_unsigned() * element
@@ -329,7 +341,7 @@ impl TensorMap {
             let base = shared + number as u64 * row;
             let mut byte = 0;
             while byte < row {
-                // Up to where the row enters or leaves the tensor, or the swizzle's next 16 bytes begin.
+                // A run ends where the row enters or leaves the tensor, or at the swizzle's next 16-byte boundary.
                 let mut end = row;
                 for edge in [inside.start, inside.end] {
                     if edge > byte {
@@ -351,7 +363,8 @@ impl TensorMap {
         }
     }
 
-    /// What elements outside of the tensor are read as, eight bytes: an H200's NaN has this pattern in each 16 bits.
+    /// Returns eight bytes of the value that elements outside of the tensor have. An H200's NaN has this pattern in
+    /// each 16 bits.
     pub(super) fn fill(&self) -> u64 {
         if self.nan { 0x7ff7_7ff7_7ff7_7ff7 } else { 0 }
     }

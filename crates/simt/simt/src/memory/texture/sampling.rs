@@ -1,18 +1,18 @@
-//! From coordinates to a texture's value ("CUDA C++ Programming Guide", "Texture Fetching").
+//! The computation of a texture's value from coordinates ("CUDA C++ Programming Guide", "Texture Fetching").
 
 use super::image::{Addressing, Channels, Filter, Image, Sides, TexelFormat, TextureDescription};
 use crate::memory::GlobalMemory;
 
-/// Where a texture is read: a layer, and along each side a coordinate.
+/// The position at which a texture is read: a layer, and a coordinate for each side.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Point {
     pub(super) layer: u32,
     pub(super) at: Coordinates,
-    /// Texels that are added along each side.
+    /// Offsets in texels, added to the coordinates.
     pub(super) offsets: [i32; 3],
 }
 
-/// Coordinates along the sides.
+/// Coordinates for each side.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Coordinates {
     Integers([i32; 3]),
@@ -25,7 +25,7 @@ impl Default for Coordinates {
     }
 }
 
-/// The index of a texel along a side, the share of the texel behind it in 256ths, and how the side goes on.
+/// The index of a texel along a side, the share of the next texel in 256ths, and the parameters of the side.
 #[derive(Clone, Copy)]
 struct SideSample {
     index: i64,
@@ -35,9 +35,9 @@ struct SideSample {
 }
 
 impl SideSample {
-    /// The texel that this one, or the one behind it, is; `None` in the border.
-    fn texel(self, behind: bool) -> Option<u32> {
-        let (index, length) = (self.index + i64::from(behind), self.length);
+    /// Returns the index of this texel or of the next one after addressing; `None` in the border.
+    fn texel(self, is_next: bool) -> Option<u32> {
+        let (index, length) = (self.index + i64::from(is_next), self.length);
         let found = match self.addressing {
             Addressing::Clamp => index.clamp(0, length - 1),
             Addressing::Border if !(0..length).contains(&index) => return None,
@@ -52,7 +52,8 @@ impl SideSample {
     }
 }
 
-/// The face of a cube that a direction meets, and where: from 0 to 1 (PTX ISA §9.7.9, "Cubemap textures").
+/// Returns the face of a cube that a direction meets, and the coordinates on the face from 0 to 1 (PTX ISA §9.7.9,
+/// "Cubemap textures").
 pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
     let [ax, ay, az] = [x.abs(), y.abs(), z.abs()];
     let (face, s, t, m) = if ax >= ay && ax >= az {
@@ -71,14 +72,15 @@ pub(super) fn face([x, y, z]: [f32; 3]) -> (u32, [f32; 2]) {
             true => (5, -x, -y, az),
         }
     };
-    (face, [s, t].map(|own| (own / m + 1.0) / 2.0))
+    (face, [s, t].map(|coordinate| (coordinate / m + 1.0) / 2.0))
 }
 
-/// The weights of eight corners in 256ths, from the shares of the far ones along x, y and z. The corner's number has a
-/// bit for each side.
+/// Returns the weights of the eight corners in 256ths, given the shares of the far corners in x, y and z. The index of
+/// a corner has a bit for each side.
 ///
-/// Fitted to an H200's answers: the square's far corner, of x and y or of x and z, is rounded and the others are what is
-/// left; y then divides each of a cube's. So a filter of three sides differs from one of two whose z is 0.
+/// The formula is fitted to the results of an H200. The weight of the square's far corner, in x and y or in x and z, is
+/// rounded, and the other weights are the remainders. With three sides, y then splits each weight of the square in x
+/// and z. So a filter with three sides is rounded differently from one with two sides, where z is 0.
 fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
     let square = |a: u32, b: u32| {
         let both = (a * b + 128) >> 8;
@@ -99,9 +101,9 @@ fn weights([x, y, z]: [u32; 3]) -> [u32; 8] {
 }
 
 impl TextureDescription {
-    /// The texels that a point lies between, along each side. Texels beside a [`Filter::Point`] have no share, but
-    /// gathering takes them whatever the filter is.
-    fn along(&self, point: &Point, linear: bool) -> [SideSample; 3] {
+    /// Returns the texels around a point for each side. With [`Filter::Point`], adjacent texels have no share, but a
+    /// gather uses them with any filter.
+    fn side_samples(&self, point: &Point, linear: bool) -> [SideSample; 3] {
         let lengths = self.image.sides.lengths();
         let is_cube = matches!(self.image.sides, Sides::Cube(_));
         let is_normalized = self.normalized_coordinates || is_cube;
@@ -110,7 +112,7 @@ impl TextureDescription {
             let addressing = match self.addressing[side] {
                 _ if is_cube => Addressing::Clamp,
                 Addressing::Wrap | Addressing::Mirror if !is_normalized => Addressing::Clamp,
-                own => own,
+                mode => mode,
             };
             let (index, share) = match point.at {
                 Coordinates::Integers(at) => (i64::from(at[side]), 0),
@@ -136,7 +138,7 @@ impl TextureDescription {
                 share,
                 length: i64::from(length),
                 addressing: match self.image.sides {
-                    // Beyond linear memory there are zeros.
+                    // Texels outside of linear memory are zero.
                     Sides::Linear(_) => Addressing::Border,
                     _ => addressing,
                 },
@@ -144,7 +146,7 @@ impl TextureDescription {
         })
     }
 
-    /// The channels of one texel, or of the border, as bits.
+    /// Returns the channels of a texel or of the border, as bits.
     fn texel(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> [u32; 4] {
         match at {
             [Some(x), Some(y), Some(z)] => self.image.texel(memory, [x, y, z], layer),
@@ -153,10 +155,10 @@ impl TextureDescription {
         }
     }
 
-    /// The bits of the border's color as a texel holds it, where [`Image::texel`] has those of a texel.
+    /// Returns the bits of a channel of the border color in the same form as [`Image::texel`] returns those of a texel.
     ///
-    /// An H200 rounds it to the format's nearest number, of two the smaller, and cuts it to the lowest bits where texels
-    /// are integers.
+    /// An H200 rounds the color to the nearest number of the format, and ties to the smaller one. For integer texels,
+    /// it truncates the color to the lowest bits.
     fn border_bits(&self, color: f32) -> u32 {
         let format = self.image.format;
         let most = (1u64 << (format.bits - u32::from(format.channels == Channels::Signed))) - 1;
@@ -170,7 +172,7 @@ impl TextureDescription {
         }
     }
 
-    /// The channels of normalized integers, and what is 1.
+    /// Returns the channels of a texel as numbers, and the number that represents 1.
     fn numbers(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> ([f64; 4], f64) {
         let format = self.image.format;
         let bits = self.texel(memory, at, layer);
@@ -183,7 +185,7 @@ impl TextureDescription {
         (numbers, if format.channels == Channels::Float { 1.0 } else { most as f64 })
     }
 
-    /// The same as a filter takes them: integers of 8 bits become such of 16.
+    /// Returns the numbers in the precision of a filter, which extends 8-bit integers to 16 bits.
     fn filtered(&self, memory: &GlobalMemory, at: [Option<u32>; 3], layer: u32) -> ([f64; 4], f64) {
         let (numbers, one) = self.numbers(memory, at, layer);
         let half = |number: f64| f64::from(number.abs() > 64.0).copysign(number);
@@ -194,7 +196,8 @@ impl TextureDescription {
         }
     }
 
-    /// A sum of a filter in its precision, where `one` is 1: integers in steps of 16 bits. Of two equally near the larger.
+    /// Rounds a filter's sum to the filter's precision, which is 16 bits for integers; ties go to the larger number.
+    /// `one` is the number that represents 1.0.
     fn rounded(&self, sum: f64, one: f64) -> f32 {
         match self.image.format.channels {
             Channels::Float if self.image.format.bits == 16 => half::f16::from_f64(sum).to_f32(),
@@ -203,29 +206,29 @@ impl TextureDescription {
         }
     }
 
-    /// The value at a point: for each channel an integer, or the bits of an f32.
+    /// Returns the value at a point: for each channel an integer, or the bits of an f32.
     pub(super) fn fetch(&self, memory: &GlobalMemory, point: &Point) -> [u32; 4] {
         let is_exact = matches!(point.at, Coordinates::Integers(_));
         let linear = self.filter == Filter::Linear && !is_exact;
-        let mut along = self.along(point, linear);
+        let mut samples = self.side_samples(point, linear);
         if !self.is_float() {
-            return self.complete(self.texel(memory, along.map(|own| own.texel(false)), point.layer));
+            return self.complete(self.texel(memory, samples.map(|sample| sample.texel(false)), point.layer));
         }
         if !linear {
-            let (numbers, one) = self.numbers(memory, along.map(|own| own.texel(false)), point.layer);
+            let (numbers, one) = self.numbers(memory, samples.map(|sample| sample.texel(false)), point.layer);
             return self.complete(numbers.map(|number| ((number / one) as f32).to_bits()));
         }
         let is_row = matches!(self.image.sides, Sides::One(_)) && self.image.layers.is_none();
-        if is_row && matches!(along[0].addressing, Addressing::Border) {
-            // One row is filtered as the lower edge of two.
-            along[1] = SideSample { index: -1, share: 128, length: 1, addressing: Addressing::Border };
+        if is_row && matches!(samples[0].addressing, Addressing::Border) {
+            // A single row is filtered like the lower edge of two rows.
+            samples[1] = SideSample { index: -1, share: 128, length: 1, addressing: Addressing::Border };
         }
         let (mut sum, mut unit) = ([0.0; 4], 1.0);
-        for (corner, weight) in weights(along.map(|own| own.share)).into_iter().enumerate() {
+        for (corner, weight) in weights(samples.map(|sample| sample.share)).into_iter().enumerate() {
             if weight == 0 {
                 continue;
             }
-            let at = [0, 1, 2].map(|side| along[side].texel(corner >> side & 1 == 1));
+            let at = [0, 1, 2].map(|side| samples[side].texel(corner >> side & 1 == 1));
             let (numbers, one) = self.filtered(memory, at, point.layer);
             unit = one;
             for (sum, number) in sum.iter_mut().zip(numbers) {
@@ -235,12 +238,12 @@ impl TextureDescription {
         self.complete(sum.map(|sum| self.rounded(sum, unit).to_bits()))
     }
 
-    /// One channel of the four texels that a linear filter would take: below left, below right, above right and above
-    /// left, where y goes downwards (PTX ISA §9.7.9.4).
+    /// Returns one channel of the four texels that a linear filter would use, in the order lower left, lower right,
+    /// upper right, upper left, where y increases downward (PTX ISA §9.7.9.4).
     pub(super) fn gather(&self, memory: &GlobalMemory, point: &Point, channel: usize) -> [u32; 4] {
-        let along = self.along(point, true);
-        [(false, true), (true, true), (true, false), (false, false)].map(|(right, below)| {
-            let at = [along[0].texel(right), along[1].texel(below), Some(0)];
+        let samples = self.side_samples(point, true);
+        [(false, true), (true, true), (true, false), (false, false)].map(|(is_right, is_lower)| {
+            let at = [samples[0].texel(is_right), samples[1].texel(is_lower), Some(0)];
             let found = match self.is_float() {
                 true => {
                     let (numbers, one) = self.filtered(memory, at, point.layer);
@@ -252,7 +255,7 @@ impl TextureDescription {
         })
     }
 
-    /// Channels that the format does not have are 0, as they are in what an H200 answers.
+    /// Sets channels that the format does not have to 0, as on an H200.
     fn complete(&self, mut channels: [u32; 4]) -> [u32; 4] {
         channels[self.image.format.count as usize..].fill(0);
         channels
@@ -260,7 +263,7 @@ impl TextureDescription {
 }
 
 impl Image {
-    /// The channels of a texel: integers extended to 32 bits, and f16 as f32.
+    /// Returns the channels of a texel: integers extended to 32 bits, and f16 converted to f32.
     fn texel(&self, memory: &GlobalMemory, [x, y, z]: [u32; 3], layer: u32) -> [u32; 4] {
         let format = self.format;
         let mut bytes = [0; 16];
@@ -283,12 +286,12 @@ impl Image {
 }
 
 impl TexelFormat {
-    /// The lowest bits of a register, as many as a channel has, extended to 32.
+    /// Extends the lowest bits of a register, which are those of a channel, to 32 bits.
     fn extended(self, bits: u32, channels: Channels) -> u32 {
-        let above = 32 - self.bits;
+        let unused_bits = 32 - self.bits;
         match channels {
-            Channels::Signed => (bits << above).cast_signed().wrapping_shr(above) as u32,
-            _ => bits << above >> above,
+            Channels::Signed => (bits << unused_bits).cast_signed().wrapping_shr(unused_bits) as u32,
+            _ => bits << unused_bits >> unused_bits,
         }
     }
 }

@@ -8,12 +8,12 @@ use crate::run::geometry::GeometryLimits;
 use crate::run::warp::{Arrival, WarpState};
 
 impl<O: Observer> RunningCluster<'_, '_, O> {
-    /// Handles the arrival of a warp's lanes at a barrier.
+    /// Records the arrival of a warp's lanes at a barrier.
     pub(super) fn arrive(&mut self, index: usize, arrival: &Arrival) -> Result<(), BlockFault> {
         let site = arrival.site;
         let WarpState { rank, number, .. } = self.warps[index];
         let (rank, thread) = (rank as usize, number * 32);
-        let bad = |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).of(rank);
+        let bad = |problem| BlockFault::new(site, thread, FaultKind::BadBarrier { problem }).with_rank(rank);
         let id = arrival.id as usize;
         if id >= BARRIERS {
             return Err(bad(format!("number {id}; there are 0 to {}", BARRIERS - 1)));
@@ -21,7 +21,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         if let Some(count) = arrival.count
             && (count == 0 || count % 32 != 0 || count > GeometryLimits::LARGEST.threads)
         {
-            return Err(bad(format!("a count of {count}; it is a multiple of the warp's 32 threads")));
+            return Err(bad(format!("a count of {count}; it must be a multiple of the warp's 32 threads")));
         }
         let block = &mut self.blocks[rank];
         let barrier = &mut block.barriers[id];
@@ -55,7 +55,8 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         Ok(())
     }
 
-    /// Ends the phase of the cluster's barrier if all threads that have not ended have arrived.
+    /// Ends the phase of the cluster's barrier if all threads that have not ended have arrived. Returns whether the
+    /// phase ended.
     pub(super) fn release_cluster(&mut self) -> bool {
         let is_complete = self.warps.iter().all(WarpState::has_arrived_in_cluster)
             && self.warps.iter().any(|warp| warp.cluster_arrived != 0);
@@ -70,7 +71,8 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         is_complete
     }
 
-    /// Releases the warps at a block's barrier if all have arrived.
+    /// Releases the warps at a block's barrier if all expected threads have arrived. Returns whether the barrier was
+    /// released.
     pub(super) fn release(&mut self, rank: usize, id: usize) -> bool {
         let warps = self.warps_each();
         let block = &mut self.blocks[rank];

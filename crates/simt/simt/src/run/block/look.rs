@@ -1,4 +1,4 @@
-//! Whether the warps of a cluster get on, or repeat themselves until somebody changes what they read.
+//! Detects whether the warps of a cluster make progress or repeat themselves until another warp changes what they read.
 
 use std::sync::atomic::Ordering;
 
@@ -7,22 +7,23 @@ use crate::memory::Stored;
 use crate::observe::Observer;
 use crate::run::warp::{Status, Varying};
 
-/// Instructions within which a warp that repeats itself comes back to where it was.
+/// The largest number of instructions in one round of a warp that repeats itself.
 const PERIOD: usize = 512;
 
 impl<O: Observer> RunningCluster<'_, '_, O> {
-    /// Looks whether a warp repeats itself: whether it comes back to where it is with the same values in its registers,
-    /// apart from those that decide nothing, and has changed nothing in memory.
-    pub(super) fn look(&mut self, index: usize) -> Result<Status, BlockFault> {
+    /// Checks whether a warp repeats itself. It does if it returns to the same instruction with the same values in its
+    /// registers, except for registers that decide nothing, and has changed nothing in memory.
+    pub(super) fn check_repetition(&mut self, index: usize) -> Result<Status, BlockFault> {
         let rounds = match self.warps[index].note(self.launch, &mut self.snapshot) {
             true => PERIOD,
             false => 0,
         };
-        // What varies from round to round, and what is left of it while a round is followed.
+        // What varies from round to round, and what still varies at the current instruction of the round being
+        // followed.
         let mut varying = Varying::default();
         let mut followed = None;
         let mut follows = true;
-        // What was changed and the registers tell of, and what was there before.
+        // Stores that changed memory in a way that the registers reflect, with the previous contents.
         let mut changed: Vec<(Stored, Vec<u8>)> = Vec::new();
         let mut tries = false;
         for _ in 0..rounds {
@@ -40,12 +41,12 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             if status != Status::Yielded {
                 return Ok(status);
             }
-            // To store what is there already is no progress.
+            // A store of the value that memory already holds is not progress.
             if self.memory.in_flight.changes != changes {
                 break;
             }
             if stored.content(&self.memory, self.launch.global) != before {
-                if !stored.tells {
+                if !stored.returns_old {
                     break;
                 }
                 (followed, follows) = (None, false);
@@ -76,23 +77,23 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             };
             if repeats {
                 let progress = &self.launch.progress;
-                self.warps[index].repeats(tries, progress.separates.load(Ordering::Relaxed));
+                self.warps[index].record_repetition(tries, progress.separates.load(Ordering::Relaxed));
                 progress.repeats.store(true, Ordering::Relaxed);
                 return Ok(status);
             }
             followed = Some(varying.clone());
         }
-        self.warps[index].pace.does_not_repeat();
+        self.warps[index].pace.clear_repetition();
         Ok(Status::Yielded)
     }
 
-    /// Looks whether all groups of lanes of a warp still repeat themselves.
-    pub(super) fn look_again(&mut self, index: usize) -> Result<Status, BlockFault> {
+    /// Checks whether all groups of lanes of a warp still repeat themselves.
+    pub(super) fn recheck_repetition(&mut self, index: usize) -> Result<Status, BlockFault> {
         self.warps[index].pace.spins = false;
         loop {
-            let status = self.look(index)?;
+            let status = self.check_repetition(index)?;
             let pace = &self.warps[index].pace;
-            if pace.spins || !pace.repeats() {
+            if pace.spins || !pace.is_repeating() {
                 return Ok(status);
             }
         }

@@ -1,4 +1,4 @@
-//! The faults of a cluster that no instruction causes: it does not get on, or is interrupted.
+//! The faults of a cluster that no single instruction causes: a deadlock or an interruption.
 
 use super::{BlockFault, CLUSTER_BARRIER, RunningCluster, WaitedForThread};
 use crate::memory::AccessFault;
@@ -8,7 +8,7 @@ use crate::run::fault::FaultKind;
 use crate::run::warp::{Waiting, WarpState};
 
 impl<O: Observer> RunningCluster<'_, '_, O> {
-    /// The fault of a block that does not get on.
+    /// Returns the fault of a block that makes no progress.
     pub(in crate::run) fn deadlock(&self) -> BlockFault {
         let several = self.blocks.len() > 1;
         let of_block = |rank: usize| match several {
@@ -29,7 +29,7 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
         });
         let missing = barriers.filter(|(.., barrier)| barrier.threads > 0).map(|(rank, id, barrier)| {
             let (threads, whose) = (barrier.threads, of_block(rank));
-            let left = "threads of those that are left".to_owned();
+            let left = "of the remaining threads".to_owned();
             let of = barrier.expected.map_or(left, |expected| format!("of {expected} threads"));
             format!("barrier {id}{whose} has {threads} {of}")
         });
@@ -45,54 +45,55 @@ impl<O: Observer> RunningCluster<'_, '_, O> {
             return BlockFault::new(Site { function: 0, pc: 0 }, 0, kind);
         }
         let (rank, _, first) = waits.remove(0);
-        let fault = BlockFault::new(first.site, first.thread(), kind).of(rank);
+        let fault = BlockFault::new(first.site, first.thread(), kind).with_rank(rank);
         BlockFault { other: self.awaited(rank, &first, waits), ..fault }
     }
 
-    /// A thread that lanes may wait for: one that waits for something else, or that has ended without coming.
+    /// Returns a thread that the lanes of `first` may wait for: a thread that waits for something else, or that has
+    /// ended without arriving.
     fn awaited(&self, rank: usize, first: &Waiting, waits: Vec<(usize, u32, Waiting)>) -> Option<WaitedForThread> {
         let within = first.barrier.is_some_and(|id| id != CLUSTER_BARRIER);
-        let differs = |(of, _, own): &(usize, u32, Waiting)| match within {
-            true => *of == rank && own.barrier != first.barrier,
-            false => own.site != first.site,
+        let differs = |(block_rank, _, waiting): &(usize, u32, Waiting)| match within {
+            true => *block_rank == rank && waiting.barrier != first.barrier,
+            false => waiting.site != first.site,
         };
-        if let Some((of, _, other)) = waits.into_iter().find(differs) {
-            return Some(other.elsewhere(Some(self.blocks[of].number)));
+        if let Some((block_rank, _, other)) = waits.into_iter().find(differs) {
+            return Some(other.elsewhere(Some(self.blocks[block_rank].number)));
         }
         let mut warps = self.warps.iter().filter(|warp| within && warp.rank as usize == rank);
         warps.find_map(WarpState::ended)
     }
 
-    /// The calls that the thread of a fault is in.
+    /// Returns the calls that the thread of a fault is in.
     pub(in crate::run) fn callers(&self, fault: &BlockFault) -> Vec<(Site, Vec<u64>)> {
         let (warp, lane) = (fault.thread as usize / LANES, fault.thread as usize % LANES);
         self.warps[fault.rank as usize * self.warps_each() + warp].callers(self.launch, lane)
     }
 
-    /// Tells the observer of the asynchronous operations that a block has not waited for, which ends.
-    pub(super) fn tell_of_copies(&mut self, rank: usize) {
+    /// Reports to the observer the asynchronous operations that an ending block has not waited for.
+    pub(super) fn report_unfinished_copies(&mut self, rank: usize) {
         let each = self.warps_each();
         let number = self.blocks[rank].number;
-        for (site, index, lanes, mistake) in self.memory.under_way(rank as u32, number) {
+        for (site, index, lanes, mistake) in self.memory.unfinished_operations(rank as u32, number) {
             let block = &mut self.blocks[index / each];
             let warp_id = WarpId { block: block.number, warp: (index % each) as u32 };
             block.observer.mistake(site, warp_id, lanes, &mistake);
         }
     }
 
-    /// The fault of an asynchronous operation, which nobody is executing any more.
+    /// Returns the fault of an asynchronous operation, which no thread is executing anymore.
     pub(super) fn asynchronous(&self, words: String) -> BlockFault {
         let access = AccessFault::of_synchronization(0, words);
         let near = String::new();
         self.interrupted(FaultKind::Access { access, near })
     }
 
-    /// A fault of the first warp that has not ended, which is none of its own.
+    /// Returns a fault attributed to the first warp that has not ended, although that warp did not cause it.
     pub(super) fn interrupted(&self, kind: FaultKind) -> BlockFault {
         let running = self.warps.iter().position(|warp| warp.alive() != 0);
         let running = running.unwrap_or(0);
         let warp = &self.warps[running];
         let lane = lanes(warp.alive()).next().unwrap_or(0);
-        BlockFault::new(warp.site(), warp.number * 32 + lane as u32, kind).of(warp.rank as usize)
+        BlockFault::new(warp.site(), warp.number * 32 + lane as u32, kind).with_rank(warp.rank as usize)
     }
 }

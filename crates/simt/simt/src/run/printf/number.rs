@@ -1,8 +1,8 @@
-//! Numbers as C prints them.
+//! Numbers formatted as in C.
 
 use super::Conversion;
 
-/// `%d`, `%i`, `%u`, `%o`, `%x`, `%X`
+/// Formats an integer for `%d`, `%i`, `%u`, `%o`, `%x` or `%X`.
 pub(super) fn integer(conversion: &Conversion, value: u64) -> Vec<u8> {
     let unused = 64 - conversion.bytes * 8;
     let signed = (value << unused).cast_signed() >> unused;
@@ -31,7 +31,7 @@ pub(super) fn integer(conversion: &Conversion, value: u64) -> Vec<u8> {
     conversion.pad(prefix, digits.as_bytes(), conversion.precision.is_none())
 }
 
-/// `%e`, `%f`, `%g`, `%a` and their capitals
+/// Formats a number for `%e`, `%f`, `%g` or `%a`, or for their uppercase forms.
 pub(super) fn float(conversion: &Conversion, value: f64) -> Vec<u8> {
     let sign = conversion.sign(value.is_sign_negative());
     let letter = conversion.letter.to_ascii_lowercase();
@@ -62,7 +62,7 @@ fn fixed(number: f64, precision: usize, point: bool) -> String {
     format!("{number:.precision$}{end}")
 }
 
-/// The digits, and the power of ten.
+/// Returns the digits and the power of ten.
 fn split(number: f64, precision: usize) -> (String, i32) {
     let text = format!("{number:.precision$e}");
     let (digits, power) = text.split_once('e').unwrap_or((&text, "0"));
@@ -98,7 +98,8 @@ fn general(number: f64, precision: usize, point: bool) -> String {
     }
 }
 
-/// Hexadecimal digits behind `0x`, rounded to nearest even where fewer are asked for than there are.
+/// Formats the part after `0x`. If the precision is smaller than the number of digits, the last digit is rounded to
+/// nearest even.
 fn hexadecimal(number: f64, precision: Option<usize>, point: bool) -> String {
     const DIGITS: usize = 13;
     let bits = number.to_bits();

@@ -1,4 +1,4 @@
-//! How a lane came to an instruction: its calls, and the values that Rust's library panics for.
+//! The calls that led a lane to an instruction, and the values in the panic messages of Rust's library.
 
 use super::{Frame, WarpState};
 use crate::alu::Alu;
@@ -7,7 +7,8 @@ use crate::observe::Site;
 use crate::run::block::LaunchState;
 
 impl WarpState {
-    /// The calls that a lane is in, the innermost first, and what is known of the values that Rust's library panics for.
+    /// Returns the calls that a lane is in, innermost first, with the known values for the panic message of Rust's
+    /// library.
     pub(in crate::run) fn callers(&self, launch: &LaunchState<'_>, lane: usize) -> Vec<(Site, Vec<u64>)> {
         let mut entries = self.stack.iter().rev();
         let entry = entries.find(|entry| entry.mask >> lane & 1 == 1);
@@ -23,11 +24,11 @@ impl WarpState {
             let code = &functions[caller.function as usize].code;
             let values = match &code[pc as usize].op {
                 Op::Call(_) if name.contains("slice_index_fail") => {
-                    let arguments = called.slots.parameters.iter().filter(|own| own.bytes == 8);
+                    let arguments = called.slots.parameters.iter().filter(|slot| slot.bytes == 8);
                     let word = |at| u64::from(self.local.word(lane, callee.local + at));
-                    arguments.map(|own| word(own.at) | word(own.at + 4) << 32).collect()
+                    arguments.map(|slot| word(slot.at) | word(slot.at + 4) << 32).collect()
                 }
-                // Its arguments are optimized away.
+                // The arguments of this function are optimized away.
                 _ if name.contains("panic_bounds_check") => {
                     let checked = self.bounds_check(caller, code, pc as usize, lane);
                     checked.map_or(Vec::new(), Vec::from)
@@ -40,17 +41,18 @@ impl WarpState {
         .collect()
     }
 
-    /// The index and the length that a lane compared before it came to the instruction at `pc`, if only one comparison
-    /// of unsigned numbers leads there with the values that the registers have.
+    /// Returns the index and the length that a lane compared before it reached the instruction at `pc`. Returns `None`
+    /// unless exactly one comparison of unsigned numbers leads to that instruction with the current values of the
+    /// registers.
     fn bounds_check(&self, frame: Frame, code: &[Inst], pc: usize, lane: usize) -> Option<[u64; 2]> {
-        let goes_on = |inst: &Inst| matches!(inst.op, Op::Alu(_) | Op::Memory(_) | Op::Nothing);
-        let leads_here = |from: usize| from <= pc && code[from..pc].iter().all(goes_on);
+        let falls_through = |inst: &Inst| matches!(inst.op, Op::Alu(_) | Op::Memory(_) | Op::Nothing);
+        let leads_here = |from: usize| from <= pc && code[from..pc].iter().all(falls_through);
         let mut found = Vec::new();
         for (at, inst) in code.iter().enumerate() {
             let Op::Branch { target, .. } = inst.op else {
                 continue;
             };
-            // The condition, and whether it holds on the way here.
+            // The condition, and whether it must hold to reach `pc`.
             let (guard, holds) = match (inst.guard, leads_here(target as usize)) {
                 (Some(guard), true) => (guard, true),
                 (Some(guard), false) if leads_here(at + 1) => (guard, false),
@@ -76,7 +78,7 @@ impl WarpState {
             Reg::R64(reg) => self.r64[frame.r64 + reg.0 as usize][lane],
             Reg::Pred(_) => 0,
         });
-        // Either `index < length` does not hold, or `length - 1 < index` does.
+        // Either `index < length` is false, or `length - 1 < index` is true.
         Some(if a < b { [b, a + 1] } else { [a, b] })
     }
 }

@@ -13,30 +13,30 @@ use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
 use crate::warp::{Named, Warp};
 
-/// Why the loop stops executing instructions one after the other.
+/// The reason that the inner loop stops.
 enum Pause {
-    /// The lanes have reached the program counter where they reconverge with others.
+    /// The lanes have reached their reconvergence point.
     Reconverged,
     /// The warp's turn is over.
     Yield,
-    /// The branch diverges: the lanes of the mask jump, the others do not.
+    /// The branch diverges: the lanes in `taken` jump, the others do not.
     Diverge { target: u32, reconverge: u32, taken: u32 },
-    /// An instruction of these lanes whose `membermask` names others as well.
+    /// The lanes execute an instruction whose `membermask` also names other lanes.
     Lanes(u32),
-    /// An instruction that changes more than registers and memory, with the lanes that execute it.
+    /// The lanes execute an instruction that changes more than registers and memory.
     Other(u32),
 }
 
-/// Where a warp continues after an instruction.
+/// How a warp continues after an instruction.
 pub(super) enum Next {
     Go,
     Stop(Status),
-    /// Lanes jumped to different targets; those of the mask to the same one.
+    /// Lanes jumped to different targets; the lanes in the mask jumped to the same one.
     Diverged(u32),
 }
 
 impl WarpState {
-    /// Executes until the warp ends, waits, or its turn is over.
+    /// Executes instructions until the warp ends or waits, or until its turn is over.
     #[inline(always)]
     pub(in crate::run) fn run<'m, O: Observer>(
         &mut self,
@@ -59,7 +59,7 @@ impl WarpState {
             }
             if entry.wait != Wait::Nothing {
                 let status = self.choose(launch);
-                self.tell_of_meetings(observer, warp_id);
+                self.report_meetings(observer, warp_id);
                 match status {
                     Some(status) => return Ok(status),
                     None => continue,
@@ -93,7 +93,7 @@ impl WarpState {
                 let inst = &code[pc as usize];
                 let alike = match inst.op {
                     Op::Alu(_) => true,
-                    // Observers with other requests need more than `run_accesses` reports.
+                    // Observers with more requests need more information than `run_accesses` reports.
                     Op::Memory(_) => {
                         !O::REQUESTS.has(Requests::CALLS) || O::REQUESTS == Requests::CALLS && !observer.values()
                     }
@@ -115,7 +115,7 @@ impl WarpState {
                         frame: self.frames[entry.frame as usize].place(),
                         shared: env.shared.bytes(),
                         paths: Paths(&|paths: &mut Vec<Path>| {
-                            let entries = self.stack.iter().map(|own| own.path(&self.frames));
+                            let entries = self.stack.iter().map(|entry| entry.path(&self.frames));
                             paths.extend(entries);
                             if let Some(top) = paths.last_mut() {
                                 top.site = here;
@@ -124,7 +124,7 @@ impl WarpState {
                     });
                 }
                 if alike {
-                    // Runs up to the reconvergence point of these lanes, or to the end of the function.
+                    // Runs until the reconvergence point of these lanes or the end of the function.
                     let end = if reconvergence_pc > pc && reconvergence_pc != NEVER {
                         reconvergence_pc as usize
                     } else {
@@ -177,7 +177,7 @@ impl WarpState {
                                     _ => StoredValues::default(),
                                 };
                                 let done = simd.run_memory(op, &mut env, left, &mut self.at, |access| {
-                                    told(observer, launch, here, warp_id, &Access { stored, ..*access });
+                                    report_access(observer, launch, here, warp_id, &Access { stored, ..*access });
                                 });
                                 let Err(fault) = done else { break };
                                 let lane = 1 << fault.lane;
@@ -191,12 +191,12 @@ impl WarpState {
                                 left &= !lane;
                             }
                             if O::REQUESTS.has(Requests::ASYNCHRONOUS) {
-                                for event in env.cluster.told.drain(..) {
+                                for event in env.cluster.mbarrier_events.drain(..) {
                                     observer.mbarrier(here, warp_id, &event);
                                 }
-                                told_of_issues(observer, launch, here, warp_id, env.cluster);
+                                report_issues(observer, launch, here, warp_id, env.cluster);
                             }
-                            if std::mem::take(&mut env.cluster.in_flight.gives_way) {
+                            if std::mem::take(&mut env.cluster.in_flight.yields) {
                                 break Pause::Yield;
                             }
                         }
@@ -246,7 +246,7 @@ impl WarpState {
                                 return Err(BlockFault::new(here, thread, kind));
                             }
                             let done = op.execute(&mut env, warp_id.warp, simd.add_product, &mut |access| {
-                                told(observer, launch, here, warp_id, access);
+                                report_access(observer, launch, here, warp_id, access);
                             });
                             if let Err(fault) = done {
                                 let fault = match O::REQUESTS.has(Requests::SKIPS) && op.may_be_skipped() {
@@ -260,7 +260,7 @@ impl WarpState {
                                 observer.async_group(here, warp_id, active, *group);
                             }
                             if O::REQUESTS.has(Requests::ASYNCHRONOUS) {
-                                told_of_issues(observer, launch, here, warp_id, env.cluster);
+                                report_issues(observer, launch, here, warp_id, env.cluster);
                             }
                         }
                     }
@@ -384,7 +384,7 @@ impl WarpState {
         Ok(Next::Go)
     }
 
-    /// Returns the lanes that jump to one of the targets: all, if they stay together.
+    /// Executes an indexed branch. Returns the lanes that jump to one of the targets: all lanes, if they stay together.
     fn branch_indexed(
         &mut self,
         site: Site,
@@ -403,7 +403,7 @@ impl WarpState {
                 return Err(BlockFault::new(site, thread, kind));
             }
         }
-        // One entry for each target that a lane takes, and one for the lanes that the guard holds back.
+        // One group for each target of a lane, and one for the lanes that the guard disables.
         let mut groups: Vec<(u32, u32)> = Vec::new();
         if mask & !active != 0 {
             groups.push((site.pc + 1, mask & !active));
@@ -435,7 +435,7 @@ impl WarpState {
     }
 }
 
-/// The lanes with the same `membermask`.
+/// Returns the groups of lanes with the same `membermask`.
 fn groups(members: &Lanes32, mut active: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let first = lanes(active).next()?;
@@ -445,7 +445,7 @@ fn groups(members: &Lanes32, mut active: u32) -> impl Iterator<Item = u32> {
     })
 }
 
-/// The calls that the lanes of a frame are in, the innermost first.
+/// Returns the calls that the lanes of a frame are in, innermost first.
 fn calls(frames: &[Frame], innermost: u32) -> impl Iterator<Item = Site> {
     let mut frame = frames[innermost as usize];
     std::iter::from_fn(move || {
@@ -455,9 +455,15 @@ fn calls(frames: &[Frame], innermost: u32) -> impl Iterator<Item = Site> {
     })
 }
 
-/// Tells an observer of an access.
+/// Reports an access to an observer.
 #[inline(always)]
-fn told<O: Observer>(observer: &mut O, launch: &LaunchState<'_>, site: Site, warp_id: WarpId, access: &Access<'_>) {
+fn report_access<O: Observer>(
+    observer: &mut O,
+    launch: &LaunchState<'_>,
+    site: Site,
+    warp_id: WarpId,
+    access: &Access<'_>,
+) {
     observer.access(site, warp_id, access);
     if O::REQUESTS.has(Requests::PLACES) {
         let find = |space, address| launch.place(space, address);
@@ -465,8 +471,8 @@ fn told<O: Observer>(observer: &mut O, launch: &LaunchState<'_>, site: Site, war
     }
 }
 
-/// Tells an observer of the asynchronous operations that an instruction has issued.
-fn told_of_issues<O: Observer>(
+/// Reports the asynchronous operations that an instruction has issued to an observer.
+fn report_issues<O: Observer>(
     observer: &mut O,
     launch: &LaunchState<'_>,
     site: Site,

@@ -1,4 +1,4 @@
-//! The frames of a warp's calls: their registers, local memory, and the values that a frame begins with.
+//! The frames of a warp's calls: their registers, local memory, and initial values.
 
 use super::{StackEntry, Wait, WarpState};
 use crate::code::{Call, FrameInit, InitializedRegister, NEVER, Op, RESERVED_SHARED, Reg, Slot, Special};
@@ -6,27 +6,27 @@ use crate::observe::{FrameChange, FramePlace, Site};
 use crate::regs::{ALL, LANES, Lanes32, Lanes64, lanes};
 use crate::run::block::LaunchState;
 
-/// A function being executed. Frames of different lanes may share registers and local memory, of which each uses its
-/// own lanes'.
+/// The frame of a function call. Frames of different lanes may share registers and local memory; each frame uses only
+/// the parts of its lanes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Frame {
     pub(super) function: u32,
-    /// Its registers begin here in each file.
+    /// The index of the frame's first register in each file.
     pub(super) r32: usize,
     pub(super) r64: usize,
     pub(super) preds: usize,
-    /// Its local memory begins here.
+    /// The offset of the frame's local memory.
     pub(super) local: u32,
-    /// Bytes of local memory that a GPU would use for it and its callers, which have to save registers.
+    /// The bytes of local memory that a GPU would use for the frame's callers and the registers they save.
     pub(super) depth_bytes: u32,
     /// The frame of the caller and the program counter of the call there.
     pub(super) call: Option<(u32, u32)>,
-    /// Whether an entry of the stack belongs to it.
+    /// Whether an entry of the reconvergence stack belongs to the frame.
     pub(super) live: bool,
 }
 
 impl Frame {
-    /// Where it is, as observers are told.
+    /// Returns the place of the frame in the form that observers receive.
     pub(super) fn place(&self) -> FramePlace {
         let registers = [self.r32, self.r64, self.preds].map(|first| first as u32);
         FramePlace { function: self.function, registers, local: self.local }
@@ -34,8 +34,9 @@ impl Frame {
 }
 
 impl WarpState {
-    /// Begins the kernel's frame; `false` if there is no memory for it. The second block and all that follow find the memory
-    /// of the first, and the values of the registers that do not differ between blocks, because nothing writes those.
+    /// Starts the kernel's frame. Returns `false` if there is no memory for the frame. The second and later blocks
+    /// reuse the memory of the first, and the values of the registers that do not differ between blocks, because no
+    /// instruction writes these registers.
     pub(super) fn enter_kernel(&mut self, launch: &LaunchState<'_>) -> bool {
         if !self.filled {
             self.filled = self.enter(launch, 0, self.threads, None);
@@ -45,7 +46,7 @@ impl WarpState {
         self.push(frame, self.threads);
         for filled in &launch.block_registers {
             match (filled.init, filled.reg) {
-                // A fast path for most of them.
+                // A fast path for the most common initial value.
                 (FrameInit::Special(Special::Ctaid(axis)), Reg::R32(reg)) => {
                     self.r32[reg.0 as usize].fill(self.block[axis as usize]);
                 }
@@ -55,25 +56,25 @@ impl WarpState {
         true
     }
 
-    /// Begins a function's frame; `false` if there is no memory for it.
+    /// Starts a function's frame. Returns `false` if there is no memory for the frame.
     fn enter(&mut self, launch: &LaunchState<'_>, function: u32, mask: u32, call: Option<(u32, u32)>) -> bool {
         let func = &launch.program.functions[function as usize];
         let mut frame = Frame { function, call, live: true, ..Frame::default() };
         if let Some((caller, _)) = call {
             let caller = self.frames[caller as usize];
-            let below = &launch.program.functions[caller.function as usize];
-            frame.r32 = caller.r32 + below.r32 as usize;
-            frame.r64 = caller.r64 + below.r64 as usize;
-            frame.preds = caller.preds + below.preds as usize;
-            frame.local = caller.local + below.frame_bytes;
-            if let Some(top) = below.stack_top {
+            let caller_func = &launch.program.functions[caller.function as usize];
+            frame.r32 = caller.r32 + caller_func.r32 as usize;
+            frame.r64 = caller.r64 + caller_func.r64 as usize;
+            frame.preds = caller.preds + caller_func.preds as usize;
+            frame.local = caller.local + caller_func.frame_bytes;
+            if let Some(top) = caller_func.stack_top {
                 let tops = &self.r32[caller.r32 + top.0 as usize];
                 let highest = lanes(mask).map(|lane| tops[lane]).max();
                 frame.local = frame.local.max(highest.unwrap_or(0)).next_multiple_of(16);
             }
             frame.depth_bytes = caller
                 .depth_bytes
-                .saturating_add(below.frame_bytes + 4 * below.r32 + 8 * below.r64 + 8)
+                .saturating_add(caller_func.frame_bytes + 4 * caller_func.r32 + 8 * caller_func.r64 + 8)
                 .max(frame.local);
         }
         let depth = frame.depth_bytes.checked_add(func.frame_bytes);
@@ -81,13 +82,13 @@ impl WarpState {
             return false;
         }
         let local = frame.local + func.frame_bytes;
-        let has_room = grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES])
+        let has_memory = grow(&mut self.r32, frame.r32 + func.r32 as usize, [0; LANES])
             && grow(&mut self.r64, frame.r64 + func.r64 as usize, [0; LANES])
             && grow(&mut self.preds, frame.preds + func.preds as usize, 0)
             && self.frames.try_reserve(1).is_ok()
             && self.stack.try_reserve(1).is_ok()
             && (self.local.len() >= local || self.local.grow(local));
-        if !has_room {
+        if !has_memory {
             return false;
         }
         self.push(frame, mask);
@@ -102,7 +103,7 @@ impl WarpState {
         self.frames.push(frame);
     }
 
-    /// Fills registers of a frame that begins with the lanes of `mask`.
+    /// Initializes registers of a frame that starts with the lanes of `mask`.
     fn fill(&mut self, launch: &LaunchState<'_>, frame: Frame, mask: u32, registers: &[InitializedRegister]) {
         for filled in registers {
             let values: Lanes64 = match filled.init {
@@ -141,7 +142,7 @@ impl WarpState {
             Special::LaneId => each(|lane| lane),
             Special::WarpId => [self.number; LANES],
             Special::NWarpId => [threads.div_ceil(32); LANES],
-            // Any number would do, such as one multiprocessor for each host thread: a kernel may not depend on it.
+            // A kernel must not depend on these numbers, so any value is correct.
             Special::SmId | Special::GridId | Special::Zero => [0; LANES],
             Special::NSmId => [1; LANES],
             Special::Clusterid(axis) => [self.cluster[axis as usize]; LANES],
@@ -159,7 +160,7 @@ impl WarpState {
             Special::TotalSmemSize => [shared; LANES],
             Special::DynamicSmemSize => [launch.dynamic_shared; LANES],
             Special::AggrSmemSize => [shared + RESERVED_SHARED; LANES],
-            Special::ReservedSmem(behind) => [launch.reserved_shared_at() + behind; LANES],
+            Special::ReservedSmem(offset) => [launch.reserved_shared_at() + offset; LANES],
             Special::Envreg(1) => [(launch.workspace >> 32) as u32; LANES],
             Special::Envreg(2) => [launch.workspace as u32; LANES],
             Special::Envreg(_) => [0; LANES],
@@ -179,7 +180,7 @@ impl WarpState {
         true
     }
 
-    /// The lanes of `active` return from their function: its results go to the caller.
+    /// Returns the lanes of `active` from their function, and copies its results to the caller.
     pub(super) fn leave(&mut self, launch: &LaunchState<'_>, active: u32) {
         let number = self.top().frame;
         for entry in &mut self.stack {
@@ -195,19 +196,19 @@ impl WarpState {
         let caller = self.frames[caller as usize];
         let func = &launch.program.functions[caller.function as usize];
         if let Op::Call(call) = &func.code[pc as usize].op {
-            let own = &launch.program.functions[callee.function as usize].slots;
+            let callee_slots = &launch.program.functions[callee.function as usize].slots;
             let (from, to) = (callee.local, caller.local);
-            self.copy(from, &own.results, to, &call.slots.results, active);
+            self.copy(from, &callee_slots.results, to, &call.slots.results, active);
         }
         self.changed = Some(change(&caller, pc, Some(&callee), true));
     }
 
-    /// Removes the entry on top of the reconvergence stack, and its frame if it was the frame's last.
+    /// Removes the top entry of the reconvergence stack, and its frame if no other entry uses the frame.
     pub(super) fn pop(&mut self) {
         let Some(StackEntry { frame, .. }) = self.stack.pop() else {
             return;
         };
-        if self.stack.last().is_some_and(|below| below.frame == frame) {
+        if self.stack.last().is_some_and(|entry| entry.frame == frame) {
             return;
         }
         if !self.stack.iter().any(|entry| entry.frame == frame) {
@@ -218,31 +219,31 @@ impl WarpState {
         }
     }
 
-    /// Copies slots of the frame at `from` to those of the frame at `to`.
-    fn copy(&mut self, from: u32, of: &[Slot], to: u32, into: &[Slot], mask: u32) {
-        for (of, into) in of.iter().zip(into) {
+    /// Copies slots of the frame at `from` to slots of the frame at `to`.
+    fn copy(&mut self, from: u32, from_slots: &[Slot], to: u32, to_slots: &[Slot], mask: u32) {
+        for (from_slot, to_slot) in from_slots.iter().zip(to_slots) {
             for lane in lanes(mask) {
-                for byte in 0..of.bytes.min(into.bytes) {
-                    let value = self.local.byte(lane, from + of.at + byte);
-                    self.local.set_byte(lane, to + into.at + byte, value);
+                for byte in 0..from_slot.bytes.min(to_slot.bytes) {
+                    let value = self.local.byte(lane, from + from_slot.at + byte);
+                    self.local.set_byte(lane, to + to_slot.at + byte, value);
                 }
             }
         }
     }
 }
 
-/// What observers are told of a call at `pc`, or of the return from it.
+/// Returns the report to observers of a call at `pc`, or of the return from it.
 pub(super) fn change(caller: &Frame, pc: u32, callee: Option<&Frame>, returns: bool) -> FrameChange {
     let call = Site { function: caller.function, pc };
     FrameChange { call, caller: caller.place(), callee: callee.map(Frame::place), returns }
 }
 
-/// Gives `values` a length of `len` at least; `false` if the host has no memory for it.
+/// Extends `values` to a length of at least `len`. Returns `false` if the host has no memory for them.
 fn grow<T: Clone>(values: &mut Vec<T>, len: usize, value: T) -> bool {
     let more = len.saturating_sub(values.len());
-    let has_room = values.try_reserve(more).is_ok();
-    if has_room && more > 0 {
+    let has_memory = values.try_reserve(more).is_ok();
+    if has_memory && more > 0 {
         values.resize(len, value);
     }
-    has_room
+    has_memory
 }

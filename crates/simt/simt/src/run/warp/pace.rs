@@ -1,4 +1,4 @@
-//! Whether a warp gets on: it may repeat the same instructions until somebody changes what they read.
+//! The progress of a warp: a warp may repeat the same instructions until another warp changes what it reads.
 
 use super::{StackEntry, Wait, WarpState};
 use crate::code::{Callee, Op};
@@ -6,36 +6,39 @@ use crate::memory::Stored;
 use crate::regs::{Lanes32, Lanes64};
 use crate::run::block::LaunchState;
 
-/// Instructions that a warp executes without waiting before it is looked at whether it repeats itself; after that, at each
-/// doubling.
-const LOOK: u64 = 1 << 14;
-/// The same, where another warp of the launch has repeated itself: warps that wait for each other often all do.
-const LOOK_SOON: u64 = 1 << 10;
-/// The same, where it has repeated itself before.
-const LOOK_AT_ONCE: u64 = 1 << 8;
-/// Instructions that a diverged warp executes so before lanes that wait for others to reconverge with go on without
-/// them, although the others do not repeat themselves exactly: they may count their attempts.
+/// The number of instructions without a wait after which a warp is first checked for repetition. The next check follows
+/// whenever the number has doubled.
+const CHECK_AFTER: u64 = 1 << 14;
+/// The number of instructions before the first check if another warp of the launch has repeated itself. Warps that wait
+/// for each other often all repeat themselves.
+const CHECK_SOON: u64 = 1 << 10;
+/// The number of instructions before the first check if the warp itself has repeated itself before.
+const CHECK_AT_ONCE: u64 = 1 << 8;
+/// The number of instructions that a diverged warp executes without a wait before lanes at a reconvergence point
+/// continue without the others. The others may not repeat themselves exactly, for example because they count their
+/// attempts.
 const PATIENCE: u64 = 1 << 18;
-/// The same, where that has happened before.
+/// The value of `PATIENCE` after lanes have already continued in this way.
 const LESS_PATIENCE: u64 = 1 << 12;
 
-/// How a warp gets on.
+/// The progress of a warp.
 #[derive(Debug)]
 pub(in crate::run) struct Pace {
-    /// Whether all of its lanes wait for a barrier or for each other.
+    /// Whether all lanes of the warp wait for a barrier or for each other.
     pub(in crate::run) blocked: bool,
-    /// Whether all groups of its lanes repeat themselves.
+    /// Whether all groups of lanes of the warp repeat themselves.
     pub(in crate::run) spins: bool,
-    /// Groups of lanes that were found to repeat themselves, one after the other.
+    /// The number of consecutive groups of lanes that were found to repeat themselves.
     repeating: usize,
-    /// Whether one of these groups tries to change memory, as to take a lock.
+    /// Whether one of these groups tries to change memory, for example to take a lock.
     tries: bool,
-    /// Instructions since it last waited.
+    /// The number of instructions since the warp last waited.
     executed: u64,
-    /// How many of them make it worth looking whether it repeats itself: now, and at first.
-    look_at: u64,
-    look: u64,
-    /// How many of them make lanes give up reconvergence.
+    /// The number of instructions at which the warp is next checked for repetition, and the number at which it is first
+    /// checked.
+    check_at: u64,
+    check_interval: u64,
+    /// The number of instructions after which lanes give up reconvergence.
     patience: u64,
 }
 
@@ -47,54 +50,54 @@ impl Default for Pace {
             repeating: 0,
             tries: false,
             executed: 0,
-            look_at: LOOK,
-            look: LOOK,
+            check_at: CHECK_AFTER,
+            check_interval: CHECK_AFTER,
             patience: PATIENCE,
         }
     }
 }
 
 impl Pace {
-    /// The block begins. What was learned from the one before is kept.
+    /// Starts a block. What was learned from the previous block is kept.
     pub(super) fn begin(&mut self) {
         self.blocked = false;
-        self.gets_on();
+        self.restart();
     }
 
-    /// The warp has waited, and goes on.
-    pub(in crate::run) fn gets_on(&mut self) {
-        self.does_not_repeat();
+    /// Starts counting again after the warp has waited.
+    pub(in crate::run) fn restart(&mut self) {
+        self.clear_repetition();
         self.executed = 0;
-        self.look_at = self.look;
+        self.check_at = self.check_interval;
     }
 
-    pub(in crate::run) fn does_not_repeat(&mut self) {
+    pub(in crate::run) fn clear_repetition(&mut self) {
         self.spins = false;
         self.repeating = 0;
         self.tries = false;
     }
 
-    /// Whether the last group of lanes that was looked at repeats itself.
-    pub(in crate::run) fn repeats(&self) -> bool {
+    /// Returns whether the group of lanes that was checked last repeats itself.
+    pub(in crate::run) fn is_repeating(&self) -> bool {
         self.repeating > 0
     }
 
-    /// Another warp of the launch has repeated itself.
+    /// Checks the warp earlier, because another warp of the launch has repeated itself.
     #[inline]
-    pub(in crate::run) fn look_sooner(&mut self) {
-        if self.look > LOOK_SOON {
-            self.look = LOOK_SOON;
-            self.look_at = self.look_at.min(LOOK_SOON);
+    pub(in crate::run) fn check_sooner(&mut self) {
+        if self.check_interval > CHECK_SOON {
+            self.check_interval = CHECK_SOON;
+            self.check_at = self.check_at.min(CHECK_SOON);
         }
     }
 
-    /// The length of a turn that would have `turn` instructions.
+    /// Returns the length of a turn that would otherwise have `turn` instructions.
     pub(in crate::run) fn turn(&self, turn: u32) -> u32 {
-        turn.min(self.look as u32)
+        turn.min(self.check_interval as u32)
     }
 }
 
-/// The registers and local memory of a warp, and where it is.
+/// The registers, the local memory and the position of a warp.
 #[derive(Debug, Default)]
 pub(in crate::run) struct Snapshot {
     pub(super) stack: Vec<StackEntry>,
@@ -105,18 +108,18 @@ pub(in crate::run) struct Snapshot {
 }
 
 impl WarpState {
-    /// A turn has ended after so many instructions. Returns whether it is worth looking whether the warp repeats itself.
-    /// `group` chooses one of so many groups of lanes to be executed next.
+    /// Ends a turn of `executed` instructions. Returns whether the warp should be checked for repetition. `group`
+    /// receives the number of groups of lanes that can be executed and returns the next one.
     pub(in crate::run) fn end_turn(&mut self, executed: u32, group: impl FnOnce(usize) -> usize) -> bool {
         let pace = &mut self.pace;
         pace.executed += u64::from(executed);
-        if pace.executed >= pace.look_at {
-            pace.look_at = pace.executed * 2;
+        if pace.executed >= pace.check_at {
+            pace.check_at = pace.executed * 2;
             return true;
         }
         if pace.executed >= pace.patience && self.stack.len() > 1 {
             self.give_up_reconvergence();
-            self.pace.gets_on();
+            self.pace.restart();
             self.pace.patience = LESS_PATIENCE;
         }
         self.reunite();
@@ -124,16 +127,16 @@ impl WarpState {
         false
     }
 
-    /// Notes the warp's state; `false` if the host has no memory for it.
+    /// Saves the warp's state in `snapshot`. Returns `false` if the host has no memory for the state.
     #[must_use]
     pub(in crate::run) fn note(&self, launch: &LaunchState<'_>, snapshot: &mut Snapshot) -> bool {
         fn note<T: Copy>(values: &[T], noted: &mut Vec<T>) -> bool {
             noted.clear();
-            let has_room = noted.try_reserve(values.len()).is_ok();
-            if has_room {
+            let has_memory = noted.try_reserve(values.len()).is_ok();
+            if has_memory {
                 noted.extend_from_slice(values);
             }
-            has_room
+            has_memory
         }
         let (r32, r64, preds) = self.rows(launch);
         note(&self.stack, &mut snapshot.stack)
@@ -143,8 +146,9 @@ impl WarpState {
             && note(self.local.all(), &mut snapshot.local)
     }
 
-    /// Where the next instruction stores something that others find; `None` if the warp waits, or if what it changes is
-    /// not compared. A warp that changes memory has changed more than its registers show: it may count there.
+    /// Returns where the next instruction stores to memory that other lanes can read. Returns `None` if the warp waits,
+    /// or if the instruction changes state that is not compared. A warp that changes memory has changed more than its
+    /// registers: it may keep a counter in memory.
     pub(in crate::run) fn stores_next(&mut self, launch: &LaunchState<'_>) -> Option<Stored> {
         while let Some(entry) = self.stack.last().copied() {
             if entry.mask != 0 && entry.wait != Wait::Nothing {
@@ -165,14 +169,14 @@ impl WarpState {
         Some(Stored::default())
     }
 
-    /// Something has changed that the warp may have waited for.
-    pub(in crate::run) fn goes_on(&mut self) {
+    /// Restarts a spinning warp after a change that it may have waited for.
+    pub(in crate::run) fn wake(&mut self) {
         if self.pace.spins {
-            self.pace.gets_on();
+            self.pace.restart();
         }
     }
 
-    /// The registers of the frame that is executed and of its callers.
+    /// Returns the registers of the current frame and of its callers.
     pub(super) fn rows(&self, launch: &LaunchState<'_>) -> (&[Lanes32], &[Lanes64], &[u32]) {
         let number = self.stack.last().map_or(0, |entry| entry.frame);
         let Some(frame) = self.frames.get(number as usize) else {
@@ -186,21 +190,21 @@ impl WarpState {
         )
     }
 
-    /// The group of lanes on top repeats itself: others have their turn. If all groups repeat themselves, the warp
-    /// [spins](Pace::spins).
+    /// Records that the top group of lanes repeats itself, and selects another group. If all groups repeat themselves,
+    /// the warp [spins](Pace::spins).
     ///
-    /// A group that only reads may wait for another block, so the lanes at its reconvergence point wait on. They go on if
-    /// a group `tries` to change memory, because they may hold the lock that the group tries to take, or if nothing else in
-    /// the launch gets on, which `alone` says.
-    pub(in crate::run) fn repeats(&mut self, tries: bool, alone: bool) {
-        self.pace.look = LOOK_AT_ONCE;
-        // The next group is looked at after its first turn.
-        self.pace.look_at = 0;
+    /// A group that only reads may wait for another block, so the lanes at its reconvergence point keep waiting. They
+    /// continue if a group `tries` to change memory, because they may hold the lock that the group tries to take. They
+    /// also continue if nothing else in the launch makes progress, as `alone` says.
+    pub(in crate::run) fn record_repetition(&mut self, tries: bool, alone: bool) {
+        self.pace.check_interval = CHECK_AT_ONCE;
+        // The next group is checked after its first turn.
+        self.pace.check_at = 0;
         self.pace.repeating += 1;
         self.pace.tries |= tries;
         if self.pace.repeating >= self.groups() {
             if (self.pace.tries || alone) && self.give_up_reconvergence() {
-                self.pace.gets_on();
+                self.pace.restart();
                 return;
             }
             self.pace.repeating = 0;

@@ -1,10 +1,10 @@
-//! Where the lanes of a warp are: divergence and reconvergence.
+//! The positions of a warp's lanes: divergence and reconvergence.
 //!
-//! Since Volta, each thread of a warp makes progress on its own (CUDA C++ Programming Guide, "Independent Thread
-//! Scheduling"). Lanes that diverge are executed one group after the other, and wait where they reconverge, as long as
-//! that gets all of them on. Where a group waits, the next one is executed. The lanes at a reconvergence point go on
-//! without the rest only when nothing else can end the wait of the rest: [`give_up_reconvergence`] says when. Groups that
-//! were separated like this become one group again where they meet.
+//! Since Volta, each thread of a warp makes progress independently (CUDA C++ Programming Guide, "Independent Thread
+//! Scheduling"). Groups of diverged lanes are executed one after the other. They wait where they reconverge, as long as
+//! all lanes can make progress. When a group waits, the next group is executed. The lanes at a reconvergence point
+//! continue without the rest only when nothing else can end the wait of the rest: see [`give_up_reconvergence`]. Groups
+//! that were separated in this way merge again where they meet.
 //!
 //! [`give_up_reconvergence`]: WarpState::give_up_reconvergence
 
@@ -13,23 +13,23 @@ use crate::code::{NEVER, Op};
 use crate::run::block::LaunchState;
 
 impl WarpState {
-    /// The entry on top of the reconvergence stack; there is one while an instruction is executed.
+    /// Returns the top entry of the reconvergence stack, which exists while an instruction is executed.
     pub(super) fn top(&mut self) -> &mut StackEntry {
         self.stack.last_mut().expect("the loop runs only while there is an entry")
     }
 
-    /// Diverges: the lanes of `taken` go on at `target`, the other lanes of `mask` behind the branch.
+    /// Diverges: the lanes of `taken` continue at `target`, and the other lanes of `mask` after the branch.
     pub(super) fn branch(&mut self, pc: u32, target: u32, reconverge: u32, mask: u32, taken: u32) {
         self.diverge(reconverge, &[(pc + 1, mask & !taken), (target, taken)]);
     }
 
-    /// Splits the entry on top of the reconvergence stack into groups, each with where it goes on and its lanes. They
-    /// go on together at `reconverge`, once each group has arrived there.
+    /// Splits the top entry of the reconvergence stack into groups, each given as an address and its lanes. The groups
+    /// continue together at `reconverge`, once each group has arrived there.
     pub(super) fn diverge(&mut self, reconverge: u32, groups: &[(u32, u32)]) {
         let entry = self.top();
         let frame = entry.frame;
         if reconverge == NEVER || entry.reconvergence_pc == reconverge {
-            // The lanes reconverge nowhere before they end, or where the entry below reconverges anyway.
+            // The lanes do not reconverge before they end, or they reconverge where the entry below reconverges anyway.
             self.stack.pop();
         } else {
             entry.pc = reconverge;
@@ -45,17 +45,17 @@ impl WarpState {
         }
     }
 
-    /// For each entry, from the top of the stack: its index, and those of its lanes that are at its `pc`.
+    /// Returns the index of each entry, from the top of the stack, with the lanes of the entry that are at its `pc`.
     pub(super) fn present(&self) -> impl Iterator<Item = (usize, u32)> {
-        let mut above = 0;
+        let mut covered = 0;
         self.stack.iter().enumerate().rev().map(move |(index, entry)| {
-            let present = entry.mask & !above;
-            above |= entry.mask;
+            let present = entry.mask & !covered;
+            covered |= entry.mask;
             (index, present)
         })
     }
 
-    /// The entries that can be executed, from the top of the stack.
+    /// Returns the indices of the entries that can be executed, from the top of the stack.
     fn runnable(&self) -> impl Iterator<Item = usize> {
         self.present().filter_map(|(index, present)| {
             let entry = &self.stack[index];
@@ -63,7 +63,7 @@ impl WarpState {
         })
     }
 
-    /// The entry nearest to the top where lanes wait for others to reconverge with, and those lanes.
+    /// Returns the topmost accepted entry at which lanes wait for others to reconverge with, and those lanes.
     fn reconverging(&self, accept: impl Fn(&StackEntry) -> bool) -> Option<(usize, u32)> {
         self.present().find(|(index, present)| {
             let entry = &self.stack[*index];
@@ -78,15 +78,16 @@ impl WarpState {
         }
     }
 
-    /// The lanes of `present`, which wait at an entry for others to reconverge with, go on without them.
-    fn go_on_alone(&mut self, (index, present): (usize, u32)) {
+    /// Splits off the lanes of `present`, which wait at an entry for others to reconverge with, so that they continue
+    /// alone.
+    fn split_off(&mut self, (index, present): (usize, u32)) {
         let entry = &mut self.stack[index];
         entry.mask &= !present;
         let alone = StackEntry { mask: present, ..*entry };
         self.stack.push(alone);
     }
 
-    /// Moves an entry that can be executed to the top of the stack. Otherwise, says why there is none.
+    /// Moves an entry that can be executed to the top of the stack. If there is none, returns the reason.
     #[cold]
     pub(super) fn choose(&mut self, launch: &LaunchState<'_>) -> Option<Status> {
         if self.stack.iter().any(|entry| entry.wait == Wait::Lanes) {
@@ -101,17 +102,17 @@ impl WarpState {
         if self.join_aligned(launch) {
             return Some(Status::Barrier);
         }
-        // A GPU's compiler ends lanes where they branch to the end of the kernel. So they are not waited for.
+        // A GPU's compiler ends lanes where they branch to the end of the kernel, so other lanes do not wait for them.
         match self.reconverging(|entry| self.ends(launch, entry)) {
             Some(ending) => {
-                self.go_on_alone(ending);
+                self.split_off(ending);
                 None
             }
             None => Some(Status::Blocked),
         }
     }
 
-    /// Whether the lanes of an entry have nothing left to execute but the end of their threads.
+    /// Returns whether the lanes of an entry only need to end their threads.
     fn ends(&self, launch: &LaunchState<'_>, entry: &StackEntry) -> bool {
         let frame = self.frames[entry.frame as usize];
         let code = &launch.program.functions[frame.function as usize].code;
@@ -131,7 +132,8 @@ impl WarpState {
         false
     }
 
-    /// A group of lanes that can be executed takes the place of the one on top; `choose` says which of so many.
+    /// Moves another group of lanes that can be executed to the top. `choose` receives the number of groups and returns
+    /// one.
     pub(super) fn rotate(&mut self, choose: impl FnOnce(usize) -> usize) {
         if self.stack.len() > 1 {
             let groups: Vec<usize> = self.runnable().collect();
@@ -141,13 +143,13 @@ impl WarpState {
         }
     }
 
-    /// How many groups of lanes can be executed.
+    /// Returns the number of groups of lanes that can be executed.
     pub(super) fn groups(&self) -> usize {
         self.runnable().count()
     }
 
-    /// Merges groups that can be executed and are at the same instruction of the same call, if lanes have gone on without
-    /// the rest. A GPU executes such lanes together, so their next request is one request.
+    /// Merges groups that can be executed and are at the same instruction of the same call, if lanes have continued
+    /// without the rest. A GPU executes such lanes together, so their next access is a single request.
     pub(super) fn reunite(&mut self) {
         if !self.is_separated {
             return;
@@ -161,22 +163,22 @@ impl WarpState {
             self.stack[*upper].mask |= self.stack[lower].mask;
             self.stack.remove(lower);
             groups.iter_mut().for_each(|index| *index -= 1);
-            self.pace.does_not_repeat();
+            self.pace.clear_repetition();
         }
         self.is_separated = self.stack.len() > 1;
     }
 
-    /// Lets lanes go on that wait for others to reconverge with; `false` if there are none.
+    /// Lets lanes continue that wait for others to reconverge with. Returns `false` if there are none.
     ///
-    /// The caller must have found that nothing else can end the wait of the others: they wait for these lanes, or try to
-    /// take a lock that these lanes may hold.
+    /// The caller must have found that nothing else can end the wait of the others: the others wait for these lanes, or
+    /// try to take a lock that these lanes may hold.
     pub(in crate::run) fn give_up_reconvergence(&mut self) -> bool {
         let found = self.reconverging(|_| true);
-        if let Some(alone) = found {
+        if let Some(waiting) = found {
             if self.at(Wait::Lanes) != 0 {
-                self.passed |= alone.1;
+                self.passed |= waiting.1;
             }
-            self.go_on_alone(alone);
+            self.split_off(waiting);
             self.is_separated = true;
             self.pace.blocked = false;
         }

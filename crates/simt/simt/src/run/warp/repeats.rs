@@ -1,9 +1,10 @@
 //! What may differ between two rounds of a loop in which a warp waits, such as a counter of its attempts.
 //!
-//! A warp that comes back to the same instruction with the same values in all registers, and has changed nothing in
-//! memory, repeats itself until somebody else changes what it reads. The same holds if values differ that decide neither
-//! where its lanes go, nor which memory they access, nor what they leave there: the next round does what this one did.
-//! To see that, a round is followed instruction by instruction, with the registers and local memory that vary.
+//! A warp repeats itself if it returns to the same instruction with the same values in all registers and has changed
+//! nothing in memory. It then keeps repeating until another warp changes what it reads. The same holds if some values
+//! differ that do not decide where its lanes go, which memory they access, or which values they store: the next round
+//! then does what this round did. To check this, a round is followed instruction by instruction, with the registers and
+//! local memory that vary.
 
 use super::{Snapshot, WarpState};
 use crate::code::{Callee, Func, Op, Reg, Signature, Slot};
@@ -12,23 +13,23 @@ use crate::regs::{ALL, LANES, lanes};
 use crate::run::block::LaunchState;
 use crate::warp::Named;
 
-/// Registers and words of local memory that may differ from round to round: for each, in which lanes. What lies behind
-/// the end of a list may differ in all of them.
+/// Registers and words of local memory that may differ from round to round, with the lanes in which they may differ.
+/// Registers and words beyond the end of a list may differ in all lanes.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(in crate::run) struct Varying {
     r32: Vec<u32>,
     r64: Vec<u32>,
     preds: Vec<u32>,
     local: Vec<u32>,
-    /// Whether the lanes have read memory that others may change.
+    /// Whether the lanes have read memory that other warps may change.
     pub(in crate::run) reads: bool,
 }
 
-/// Where the registers of a frame begin in each file.
+/// The index of a frame's first register in each file.
 type Base = [usize; 3];
 
 impl Varying {
-    /// Whether nothing differs.
+    /// Returns whether nothing differs.
     pub(in crate::run) fn is_empty(&self) -> bool {
         self.lists().iter().all(|list| list.iter().all(|lanes| *lanes == 0))
     }
@@ -37,7 +38,7 @@ impl Varying {
         [&self.r32, &self.r64, &self.preds, &self.local]
     }
 
-    /// Adds what varies in another. Returns whether that was more.
+    /// Adds what varies in `other`. Returns whether `other` adds anything.
     pub(in crate::run) fn add(&mut self, other: &Varying) -> bool {
         let mut more = false;
         let pairs = [
@@ -46,11 +47,11 @@ impl Varying {
             (&mut self.preds, &other.preds),
             (&mut self.local, &other.local),
         ];
-        for (own, other) in pairs {
-            for (at, own) in own.iter_mut().enumerate() {
-                let other = other.get(at).copied().unwrap_or(ALL);
-                more |= other & !*own != 0;
-                *own |= other;
+        for (list, added) in pairs {
+            for (at, lanes) in list.iter_mut().enumerate() {
+                let added = added.get(at).copied().unwrap_or(ALL);
+                more |= added & !*lanes != 0;
+                *lanes |= added;
             }
         }
         more
@@ -64,13 +65,13 @@ impl Varying {
         }
     }
 
-    /// The lanes in which a register varies.
+    /// Returns the lanes in which a register varies.
     fn of(&mut self, base: Base, reg: Reg) -> u32 {
         let (list, at) = self.place(base, reg);
         list.get(at).copied().unwrap_or(ALL)
     }
 
-    /// The lanes of `active` write a register: it varies in those of `varies`.
+    /// Records that the lanes of `active` write a register, whose new value varies in the lanes of `varies`.
     fn write(&mut self, base: Base, reg: Reg, active: u32, varies: u32) {
         let (list, at) = self.place(base, reg);
         if list.len() <= at {
@@ -79,7 +80,7 @@ impl Varying {
         list[at] = list[at] & !active | varies & active;
     }
 
-    /// Whether any byte of these slots of local memory varies in one of these lanes.
+    /// Returns whether any byte of these slots of local memory varies in any of the lanes of `active`.
     fn any_in(&self, local: u32, slots: &[Slot], active: u32) -> bool {
         slots.iter().any(|slot| {
             let begin = local + slot.at;
@@ -87,46 +88,49 @@ impl Varying {
         })
     }
 
-    /// The words of local memory with these bytes.
+    /// Returns the indices of the words of local memory that contain these bytes.
     fn words(&self, begin: u32, bytes: u32) -> impl Iterator<Item = usize> + use<> {
         begin as usize / 4..(begin as usize + bytes as usize).div_ceil(4)
     }
 }
 
 impl WarpState {
-    /// Whether the warp is at the instruction that was noted.
+    /// Returns whether the warp is at the instruction of the snapshot.
     pub(in crate::run) fn is_back_at(&self, snapshot: &Snapshot) -> bool {
         self.stack.last() == snapshot.stack.last() && self.stack.len() == snapshot.stack.len()
     }
 
-    /// Whether its other groups of lanes are where they were, too.
+    /// Returns whether all groups of lanes are where they were in the snapshot.
     pub(in crate::run) fn all_are_back_at(&self, snapshot: &Snapshot) -> bool {
         self.stack == snapshot.stack
     }
 
-    /// What differs from the state that was noted at this instruction.
+    /// Returns what differs from the snapshot, which was taken at the current instruction.
     pub(in crate::run) fn differences(&self, launch: &LaunchState<'_>, snapshot: &Snapshot) -> Varying {
-        fn lanes_of<T: PartialEq>(own: &[T], noted: &[T]) -> u32 {
-            let pairs = own.iter().zip(noted).enumerate();
-            pairs.fold(0, |lanes, (lane, (own, noted))| lanes | u32::from(own != noted) << lane)
+        fn lanes_of<T: PartialEq>(current: &[T], noted: &[T]) -> u32 {
+            let pairs = current.iter().zip(noted).enumerate();
+            pairs.fold(0, |lanes, (lane, (current, noted))| lanes | u32::from(current != noted) << lane)
         }
         let (r32, r64, preds) = self.rows(launch);
         let all = self.local.all();
-        let mut local: Vec<u32> =
-            all.chunks(LANES).zip(snapshot.local.chunks(LANES)).map(|(own, noted)| lanes_of(own, noted)).collect();
-        // Local memory that was not there yet.
+        let mut local: Vec<u32> = all
+            .chunks(LANES)
+            .zip(snapshot.local.chunks(LANES))
+            .map(|(current, noted)| lanes_of(current, noted))
+            .collect();
+        // Local memory that the snapshot does not contain.
         local.resize(all.len() / LANES, ALL);
         Varying {
-            r32: r32.iter().zip(&snapshot.r32).map(|(own, noted)| lanes_of(own, noted)).collect(),
-            r64: r64.iter().zip(&snapshot.r64).map(|(own, noted)| lanes_of(own, noted)).collect(),
-            preds: preds.iter().zip(&snapshot.preds).map(|(own, noted)| own ^ noted).collect(),
+            r32: r32.iter().zip(&snapshot.r32).map(|(current, noted)| lanes_of(current, noted)).collect(),
+            r64: r64.iter().zip(&snapshot.r64).map(|(current, noted)| lanes_of(current, noted)).collect(),
+            preds: preds.iter().zip(&snapshot.preds).map(|(current, noted)| current ^ noted).collect(),
             local,
             reads: false,
         }
     }
 
-    /// Follows what varies through the next instruction; `false` if what varies decides what it does, or if it may do
-    /// what this does not follow.
+    /// Follows what varies through the next instruction. Returns `false` if varying values decide what the instruction
+    /// does, or if this analysis does not support the instruction.
     pub(in crate::run) fn follow(&mut self, launch: &LaunchState<'_>, varying: &mut Varying) -> bool {
         let Some(entry) = self.stack.last().copied() else {
             return false;
@@ -151,7 +155,7 @@ impl WarpState {
             Op::Clock { .. } => active,
             Op::Nothing | Op::Branch { .. } | Op::Memory(Memory::Fence(..)) => return true,
             Op::BranchIndexed { .. } => return varies == 0,
-            // Lanes read each other's registers, and wait for none.
+            // The lanes read each other's registers, and no lane waits.
             Op::Warp(op) if any == 0 => {
                 let alive = self.alive();
                 match op.named(&self.regs(entry.frame), active, alive) {
@@ -169,7 +173,8 @@ impl WarpState {
                         None => varying.reads = true,
                         Some(at) => {
                             let mut words = varying.words(at, op.bytes);
-                            let is_same = |word: usize| varying.local.get(word).is_some_and(|own| own >> lane & 1 == 0);
+                            let is_same =
+                                |word: usize| varying.local.get(word).is_some_and(|lanes| lanes >> lane & 1 == 0);
                             varies |= u32::from(!words.all(is_same)) << lane;
                         }
                     }
@@ -190,8 +195,8 @@ impl WarpState {
                     };
                     for word in varying.words(at, op.bytes) {
                         match varying.local.get_mut(word) {
-                            Some(own) if differs => *own |= bit,
-                            Some(own) if op.bytes >= 4 => *own &= !bit,
+                            Some(lanes) if differs => *lanes |= bit,
+                            Some(lanes) if op.bytes >= 4 => *lanes &= !bit,
                             Some(_) => {}
                             None => return false,
                         }
@@ -228,7 +233,8 @@ impl WarpState {
         true
     }
 
-    /// Where the lanes of `active` access memory: at an address of local memory, or elsewhere. `None` if that varies.
+    /// Returns each lane of `active` with the address that it accesses in local memory, or with `None` for other
+    /// memory. Returns `None` if the addresses vary.
     fn places(
         &mut self,
         frame: u32,
@@ -258,7 +264,7 @@ impl WarpState {
 }
 
 impl Varying {
-    /// A function is called: its registers hold anything, apart from those that are filled.
+    /// Starts the frame of a called function: its registers hold arbitrary values, except for the initialized ones.
     fn begin_frame(&mut self, caller: Base, func: &Func, callee: &Func, active: u32) {
         let counts = [func.r32, func.r64, func.preds];
         let base: Base = std::array::from_fn(|file| caller[file] + counts[file] as usize);

@@ -1,4 +1,4 @@
-//! Calls of addresses, of CUDA's runtime on the device, and the part of the stack that grows within a frame.
+//! Indirect calls, calls of CUDA's device runtime, and the part of the stack that grows within a frame.
 
 use super::WarpState;
 use super::frames::change;
@@ -10,18 +10,18 @@ use crate::run::block::{BlockFault, LaunchState};
 use crate::run::fault::FaultKind;
 use crate::run::printf;
 
-/// Bytes of a text that is printed or asserted: longer ones are cut.
+/// The largest size in bytes of a printed or asserted text; longer texts are truncated.
 const MAX_TEXT: u64 = 1 << 16;
 
-/// The function of the program that a call of an address calls.
+/// Returns the function of the program that a call of an address calls.
 ///
 /// # Errors
-/// The reason in words when the call may not call what is at the address.
+/// Returns the reason in words when there is no matching function at the address.
 pub(super) fn called(program: &Program, call: &Call, address: u64, listed: &Option<Box<[u64]>>) -> Result<u32, String> {
     let targets = &program.targets;
     let found = targets.binary_search_by_key(&address, |target| target.address);
     let Ok(found) = found else {
-        return Err("where no function is".to_owned());
+        return Err("at which there is no function".to_owned());
     };
     let name = crate::demangle::demangled(&targets[found].name);
     if listed.as_ref().is_some_and(|listed| !listed.contains(&address)) {
@@ -35,7 +35,8 @@ pub(super) fn called(program: &Program, call: &Call, address: u64, listed: &Opti
 }
 
 impl WarpState {
-    /// The address that the lanes of `active` call; `None` if they call several, and now stand apart.
+    /// Returns the address that the lanes of `active` call. Returns `None` if they call different addresses, and
+    /// diverges them.
     pub(super) fn target(&mut self, site: Site, address: R64, mask: u32, active: u32) -> Option<u64> {
         let frame = self.top().frame;
         let addresses = *self.regs(frame).get64(address);
@@ -44,14 +45,14 @@ impl WarpState {
         if same == active {
             return Some(first);
         }
-        let behind = site.pc + 1;
-        let groups = [(behind, mask & !active), (site.pc, active & !same), (site.pc, same)];
+        let next_pc = site.pc + 1;
+        let groups = [(next_pc, mask & !active), (site.pc, active & !same), (site.pc, same)];
         let groups: Vec<_> = groups.into_iter().filter(|group| group.1 != 0).collect();
-        self.diverge(behind, &groups);
+        self.diverge(next_pc, &groups);
         None
     }
 
-    /// `alloca`, `stacksave`, `stackrestore`: each lane has an end of the stack of its own.
+    /// Executes `alloca`, `stacksave` or `stackrestore`: each lane has a separate stack top.
     pub(super) fn stack(
         &mut self,
         launch: &LaunchState<'_>,
@@ -120,7 +121,7 @@ impl WarpState {
         }
     }
 
-    /// A function of CUDA's runtime, for one lane after the other.
+    /// Executes a function of CUDA's runtime for each lane in sequence.
     pub(super) fn runtime(
         &mut self,
         launch: &LaunchState<'_>,
@@ -150,7 +151,7 @@ impl WarpState {
             let text = |at| memory.text(argument(at)).map_err(access);
             let result = match runtime {
                 Runtime::Print => match argument(0) {
-                    // As CUDA: -1 for no format.
+                    // As in CUDA: -1 for a null format.
                     0 => u64::MAX,
                     _ => {
                         let format = text(0)?;
@@ -199,7 +200,7 @@ impl WarpState {
     }
 }
 
-/// The memory that one lane sees at generic addresses.
+/// The memory that one lane can access at generic addresses.
 struct Bytes<'a, 'm> {
     launch: &'a LaunchState<'m>,
     shared: &'a SharedMemory,
@@ -250,7 +251,7 @@ impl Bytes<'_, '_> {
         })
     }
 
-    /// The bytes up to a zero.
+    /// Reads bytes up to a zero.
     fn text(&self, address: u64) -> Result<Vec<u8>, AccessFault> {
         let mut text = Vec::new();
         for at in 0..MAX_TEXT {

@@ -1,4 +1,4 @@
-//! What the lanes of a warp wait for: for each other at instructions with a `membermask`, and at barriers.
+//! What the lanes of a warp wait for: each other, at instructions with a `membermask`, and barriers.
 
 use super::execute::Next;
 use super::{Arrival, StackEntry, Status, Votes, Wait, WarpState};
@@ -10,8 +10,8 @@ use crate::run::fault::FaultKind;
 use crate::warp::Warp;
 
 impl WarpState {
-    /// The lanes of `active`, of the entry's `mask`, wait at the instruction at `pc` for the others that its
-    /// `membermask` names.
+    /// Makes the lanes of `active`, a part of the entry's `mask`, wait at the instruction at `pc` for the other lanes
+    /// that its `membermask` names.
     pub(super) fn await_lanes(&mut self, launch: &LaunchState<'_>, pc: u32, mask: u32, active: u32) {
         let op = self.warp_op(launch, self.stack.len() - 1);
         let frame = self.top().frame;
@@ -38,7 +38,7 @@ impl WarpState {
         }
     }
 
-    /// The instruction that the lanes of an entry wait at for others.
+    /// Returns the instruction at which the lanes of an entry wait for other lanes.
     fn warp_op<'a>(&self, launch: &'a LaunchState<'_>, index: usize) -> &'a Warp {
         match &launch.inst(self.site_of(&self.stack[index])).op {
             Op::Warp(op) => op,
@@ -46,7 +46,7 @@ impl WarpState {
         }
     }
 
-    /// The lanes that those of an entry wait for, themselves included.
+    /// Returns the lanes that the lanes of an entry wait for, including themselves.
     fn awaited(&mut self, launch: &LaunchState<'_>, index: usize) -> u32 {
         let op = self.warp_op(launch, index);
         let StackEntry { mask, frame, .. } = self.stack[index];
@@ -57,8 +57,9 @@ impl WarpState {
 
     /// Executes the instructions at which all lanes that wait for each other have arrived.
     ///
-    /// They need not be at the same place: "the executing thread [waits] until all non-exited threads corresponding to
-    /// membermask have executed shfl.sync with the same qualifiers and same membermask value" (PTX ISA §9.7.9.6).
+    /// The lanes need not be at the same instruction: "the executing thread [waits] until all non-exited threads
+    /// corresponding to membermask have executed shfl.sync with the same qualifiers and same membermask value" (PTX ISA
+    /// §9.7.9.6).
     pub(super) fn meet(&mut self, launch: &LaunchState<'_>) {
         let alive = self.alive();
         let gone = self.passed & self.ended;
@@ -82,7 +83,7 @@ impl WarpState {
                 continue;
             }
             let mut values = [0; LANES];
-            // The lanes that wait for each other here, reported at each of their instructions.
+            // The lanes that wait for each other here, which are reported at each of their instructions.
             let together = if matches!(op, Warp::Sync { .. }) { awaited & there } else { 0 };
             for index in &group {
                 let StackEntry { mask, frame, .. } = self.stack[*index];
@@ -112,7 +113,8 @@ impl WarpState {
         }
     }
 
-    /// The lanes of `active`, of the entry's `mask`, arrive at a barrier: where the warp continues.
+    /// Handles the arrival at a barrier of the lanes of `active`, a part of the entry's `mask`. Returns how the warp
+    /// continues.
     pub(super) fn arrive(&mut self, site: Site, barrier: &Barrier, mask: u32, active: u32) -> Next {
         if active != mask {
             self.diverge(site.pc + 1, &[(site.pc + 1, active)]);
@@ -126,7 +128,7 @@ impl WarpState {
         if barrier.waits {
             self.top().wait = Wait::Barrier(arrival.id);
         }
-        // A barrier with a count counts whole warps, however many threads they have.
+        // A barrier with a count counts whole warps, regardless of their number of threads.
         let absent = match arrival.count {
             Some(_) if active | self.at(Wait::Barrier(arrival.id)) == alive => !alive,
             _ => 0,
@@ -135,7 +137,7 @@ impl WarpState {
         Next::Stop(Status::Barrier)
     }
 
-    /// Lanes arrive at the cluster's barrier, or wait for it: where the warp continues.
+    /// Handles lanes that arrive at or wait for the cluster's barrier. Returns how the warp continues.
     pub(super) fn cluster_barrier(
         &mut self,
         site: Site,
@@ -150,7 +152,7 @@ impl WarpState {
         };
         if !waits {
             if (self.cluster_arrived | self.cluster_over) & active != 0 {
-                return Err(bad("arrival of threads that have not waited since the last one"));
+                return Err(bad("arrival of threads that have not waited since their last arrival"));
             }
             self.cluster_arrived |= active;
             return Ok(Next::Stop(Status::Barrier));
@@ -169,25 +171,25 @@ impl WarpState {
         Ok(Next::Stop(Status::Barrier))
     }
 
-    /// Whether all threads have arrived at the cluster's barrier that have not ended.
+    /// Returns whether all threads that have not ended have arrived at the cluster's barrier.
     pub(in crate::run) fn has_arrived_in_cluster(&self) -> bool {
         self.alive() & !self.cluster_arrived == 0
     }
 
-    /// All threads have arrived at the cluster's barrier. Those that wait already go on.
+    /// Ends a phase of the cluster's barrier, at which all threads have arrived. Threads that already wait continue.
     pub(in crate::run) fn end_cluster_phase(&mut self) {
         let waiting = self.at(Wait::Barrier(CLUSTER_BARRIER));
         self.cluster_over |= self.cluster_arrived & !waiting;
         self.cluster_arrived = 0;
     }
 
-    /// The lanes that wait for this.
+    /// Returns the lanes with this wait.
     pub(super) fn at(&self, wait: Wait) -> u32 {
         let there = self.stack.iter().filter(|entry| entry.wait == wait);
         there.fold(0, |all, entry| all | entry.mask)
     }
 
-    /// The block's barrier before the `pc` of an entry.
+    /// Returns the block's barrier whose instruction precedes the `pc` of an entry.
     #[inline]
     fn barrier<'a>(&self, launch: &'a LaunchState<'_>, index: usize) -> Option<&'a Barrier> {
         let Site { function, pc } = self.site_of(&self.stack[index]);
@@ -197,7 +199,7 @@ impl WarpState {
         }
     }
 
-    /// The arrival of the lanes of an entry at the barrier before its `pc`, without a number of threads.
+    /// Returns the arrival of the lanes of an entry at the barrier before its `pc`, with `threads` not yet set.
     fn arrival(&mut self, index: usize, barrier: &Barrier) -> Arrival {
         let StackEntry { mask, frame, .. } = self.stack[index];
         let mut site = self.site_of(&self.stack[index]);
@@ -218,8 +220,8 @@ impl WarpState {
         }
     }
 
-    /// Lets lanes that wait for the rest of their warp arrive at an `.aligned` barrier, if all have come. They may stand
-    /// at different instructions: a GPU counts the threads of a warp one by one.
+    /// Lets lanes that wait for the rest of their warp arrive at an `.aligned` barrier, if all lanes have reached the
+    /// barrier. They may be at different instructions: a GPU counts the threads of a warp individually.
     pub(super) fn join_aligned(&mut self, launch: &LaunchState<'_>) -> bool {
         let waits = |entry: &&StackEntry| matches!(entry.wait, Wait::Aligned(_));
         let Some(wait) = self.stack.iter().find(waits).map(|entry| entry.wait) else {
@@ -249,7 +251,7 @@ impl WarpState {
         true
     }
 
-    /// Lets the lanes go on that wait at a barrier, which combines their predicates to `result`.
+    /// Releases the lanes that wait at a barrier. `result` returns the barrier's reduction of their predicates.
     pub(in crate::run) fn release(&mut self, launch: &LaunchState<'_>, id: u32, result: impl Fn(ReduceOp) -> u32) {
         for index in 0..self.stack.len() {
             if self.stack[index].wait != Wait::Barrier(id) {
@@ -271,13 +273,13 @@ impl WarpState {
         self.reunite();
     }
 
-    /// Whether lanes wait for the rest of their warp at an `.aligned` barrier.
+    /// Returns whether lanes wait for the rest of their warp at an `.aligned` barrier.
     pub(in crate::run) fn is_divided_at_barrier(&self) -> bool {
         let mut all = self.stack.iter();
         all.any(|entry| matches!(entry.wait, Wait::Aligned(_)))
     }
 
-    /// The fault of lanes that wait for others of their warp, which cannot come.
+    /// Returns the fault of lanes that wait for other lanes of their warp, which cannot arrive.
     pub(in crate::run) fn divergence(&mut self, launch: &LaunchState<'_>) -> Option<BlockFault> {
         for index in (0..self.stack.len()).rev() {
             let entry = self.stack[index];
@@ -295,14 +297,14 @@ impl WarpState {
                 }
                 _ => continue,
             };
-            let other = self.waiting().into_iter().find(|own| own.lanes & absent != 0);
-            let other = other.map(|own| own.within(absent).elsewhere(None)).or_else(|| self.ended());
+            let other = self.waiting().into_iter().find(|waiting| waiting.lanes & absent != 0);
+            let other = other.map(|waiting| waiting.within(absent).elsewhere(None)).or_else(|| self.ended());
             return Some(BlockFault { other, ..BlockFault::new(site, thread, kind) });
         }
         None
     }
 
-    /// Where the lanes of the warp are that do not get on, from the top of the stack.
+    /// Returns the lanes of the warp that make no progress, with their positions, from the top of the stack.
     pub(in crate::run) fn waiting(&self) -> Vec<Waiting> {
         let mut waiting = Vec::new();
         for (index, lanes) in self.present() {
@@ -332,8 +334,8 @@ impl WarpState {
         waiting
     }
 
-    /// Tells an observer of the lanes that have met at instructions at which they waited for each other.
-    pub(super) fn tell_of_meetings<O: Observer>(&mut self, observer: &mut O, warp_id: WarpId) {
+    /// Reports to an observer the lanes that have met at instructions where they waited for each other.
+    pub(super) fn report_meetings<O: Observer>(&mut self, observer: &mut O, warp_id: WarpId) {
         for Meeting { site, lanes, together, gone, absent_sources } in self.met.drain(..) {
             observer.synchronized(site, warp_id, lanes);
             if together != 0 {
@@ -353,7 +355,7 @@ impl WarpState {
         }
     }
 
-    /// Where threads of the warp have ended, if some have.
+    /// Returns the place where threads of the warp ended, if any have.
     pub(in crate::run) fn ended(&self) -> Option<WaitedForThread> {
         let (site, lane) = self.ended_at?;
         let thread = self.number * LANES as u32 + lane;
@@ -365,29 +367,29 @@ impl WarpState {
 pub(super) struct Meeting {
     site: Site,
     lanes: u32,
-    /// All lanes that met at a `bar.warp.sync`, with the first of them; none with the others.
+    /// All lanes that met at a `bar.warp.sync`; 0 for other instructions.
     together: u32,
-    /// The lanes that the mask names and that ended instead, past the place where they would have reconverged.
+    /// The lanes in the mask that ended after they had passed their reconvergence point.
     gone: u32,
-    /// The lanes that shuffle from lanes that take no part.
+    /// The lanes that shuffle from lanes that do not participate.
     absent_sources: u32,
 }
 
-/// Lanes of a warp that do not get on.
+/// Lanes of a warp that make no progress.
 pub(in crate::run) struct Waiting {
     pub(in crate::run) warp: u32,
     pub(in crate::run) lanes: u32,
-    /// What they wait for, in words.
+    /// What the lanes wait for, in words.
     pub(in crate::run) what: String,
     pub(in crate::run) site: Site,
-    /// The barrier that they wait at.
+    /// The barrier at which the lanes wait.
     pub(in crate::run) barrier: Option<u32>,
-    /// Whether they could go on, and only wait for others to reconverge with.
+    /// Whether the lanes could continue and only wait for others to reconverge with.
     pub(in crate::run) reconverges: bool,
 }
 
 impl Waiting {
-    /// The first thread.
+    /// Returns the first thread.
     pub(in crate::run) fn thread(&self) -> u32 {
         self.warp * LANES as u32 + self.lanes.trailing_zeros()
     }
@@ -396,7 +398,7 @@ impl Waiting {
         Self { lanes: self.lanes & lanes, ..self }
     }
 
-    /// As a thread that another one waits for.
+    /// Converts the lanes to a thread that another thread waits for.
     pub(in crate::run) fn elsewhere(self, block: Option<u64>) -> WaitedForThread {
         let thread = self.thread();
         WaitedForThread { what: self.what, site: self.site, block, thread }
