@@ -2,12 +2,13 @@
 //!
 //! # Algorithm
 //!
-//! Undefined bits are tracked as Valgrind's Memcheck does (Seward and Nethercote, "Using Valgrind to Detect Undefined Value Errors
-//! with Bit-Precision", USENIX ATC 2005). Each byte of memory is written or unwritten: shared memory for each block, local memory
-//! for each thread, and device memory from launch to launch. A load of unwritten bytes is not a finding, because copies of a struct
-//! include its padding. From such a load on, each bit of the warp's registers is defined or undefined ([`follow`], [`rules`]). A
-//! finding is a branch, an address or a store to device memory that depends on an undefined bit. While no register has undefined
-//! bits, instructions on registers cost nothing.
+//! Undefined bits are tracked as Valgrind's Memcheck does (Seward and Nethercote, "Using Valgrind to Detect Undefined
+//! Value Errors with Bit-Precision", USENIX ATC 2005). Each byte of memory is either written or unwritten. This state
+//! lasts one block for shared memory, one thread for local memory, and several launches for device memory. A load of
+//! unwritten bytes is not a finding, because copies of a struct include its padding. After such a load, each bit of the
+//! warp's registers is either defined or undefined ([`follow`], [`rules`]). A finding is a branch, an address or a
+//! store to device memory that depends on an undefined bit. While no register has undefined bits, instructions on
+//! registers cost nothing.
 //!
 //! # What it can miss
 //!
@@ -53,29 +54,30 @@ pub(super) struct Init {
     findings: Findings,
     lives: Arc<RegisterLives>,
     device: Arc<Mutex<Unwritten>>,
-    /// Whether device memory is followed: not if instructions write it of which no check is told.
+    /// Whether device memory is tracked. It is not if the program has instructions that write it without an event.
     follows_device: bool,
     /// Whether functions have frames in local memory.
     has_frames: bool,
-    /// The blocks of the cluster that begins, by their ranks; none if each block is for itself.
+    /// The blocks of the starting cluster, by rank; empty if blocks have no clusters.
     cluster: Arc<[u64]>,
-    /// The blocks that run, without the current one.
+    /// The running blocks except the current one.
     blocks: HashMap<u64, BlockState>,
     spare: Vec<BlockState>,
     warp_id: WarpId,
     block: BlockState,
-    /// Of the store that is executed: its place, which bytes of each lane's value are undefined, and why.
+    /// For the current store: its site, the undefined bits of each lane's value, and their cause.
     stored: Option<(Site, Lanes64, Cause)>,
-    /// Of the instruction that sends registers to other blocks: the lane whose are sent, and how many bytes it has sent.
+    /// For the instruction that sends registers to other blocks: the sending lane, and the number of bytes that it has
+    /// sent.
     sent: (u32, u32),
-    /// Of the asynchronous copy that is executed: which bytes of the source nobody has written.
+    /// For the current asynchronous copy: its site and the unwritten bytes of its source.
     copied: Option<(Site, Lanes64)>,
     origins: Vec<Origin>,
     known_origins: HashMap<(Site, u64, u32), u32>,
     scratch: Scratch,
 }
 
-/// What is known of a block that runs.
+/// The state of a running block.
 #[derive(Default)]
 struct BlockState {
     shared: SharedShadow,
@@ -90,7 +92,7 @@ impl Init {
         let lives = program.analyses.get(|| RegisterLives::new(&program.functions));
         let follows_device = sees_all_writes(program);
         let device = simulator.memory().share_unwritten();
-        let mut own = Self {
+        let mut init = Self {
             findings: Findings::default(),
             lives,
             follows_device,
@@ -109,13 +111,13 @@ impl Init {
             scratch: Scratch::default(),
             facts: facts.clone(),
         };
-        own.origins.resize_with(own.lives.unwritten.iter().map(Vec::len).sum(), || Origin {
+        init.origins.resize_with(init.lives.unwritten.iter().map(Vec::len).sum(), || Origin {
             read: None,
             address: None,
             place: String::new(),
             kind: OriginKind::Register,
         });
-        own
+        init
     }
 
     fn warp(&mut self) -> &mut WarpState {
@@ -130,12 +132,13 @@ impl Init {
         &mut self.warp().taints
     }
 
-    /// What is known of the shared memory of the cluster's block with this rank; of the own without one.
+    /// Returns the shadow of the shared memory of the cluster's block with this rank, or of the current block without a
+    /// rank.
     fn shared(&mut self, rank: Option<u32>) -> Option<&mut SharedShadow> {
         let other = rank.and_then(|rank| self.block.cluster.get(rank as usize).copied());
         match other.filter(|block| *block != self.warp_id.block) {
             None => Some(&mut self.block.shared),
-            Some(block) => self.blocks.get_mut(&block).map(|own| &mut own.shared),
+            Some(block) => self.blocks.get_mut(&block).map(|block| &mut block.shared),
         }
     }
 
@@ -148,13 +151,14 @@ impl Init {
     }
 }
 
-/// Whether the machine reports all writes of a program to device memory.
+/// Returns whether the simulator reports all writes of a program to device memory.
 fn sees_all_writes(program: &Program) -> bool {
-    program.functions.iter().flat_map(|func| &func.code).all(|inst| is_told(&inst.op))
+    program.functions.iter().flat_map(|func| &func.code).all(|inst| is_reported(&inst.op))
 }
 
-/// Whether the machine reports all writes of an instruction to device memory: not those to surfaces, and to tensor maps.
-fn is_told(op: &Op) -> bool {
+/// Returns whether the simulator reports all writes of an instruction to device memory. It does not report writes to
+/// surfaces and tensor maps.
+fn is_reported(op: &Op) -> bool {
     match op {
         Op::Memory(Memory::MapEdit(_)) => false,
         Op::Memory(Memory::Texture(texture)) => !matches!(
@@ -206,7 +210,7 @@ impl Checker for Init {
 
     fn steps(&self) -> bool {
         let warp = self.block.warps.get(self.warp_id.warp as usize);
-        // What is stored is known until the next instruction.
+        // The stored value is known until the next instruction.
         self.stored.is_some() || warp.is_some_and(|warp| !warp.taints.is_empty())
     }
 
