@@ -238,7 +238,9 @@ fn candidates(launch: &Launch<'_>, program: &Program, usual: &[Outcome]) -> Vec<
     }
     let is_unjudged = |site: &Site| usual.iter().any(|outcome| outcome.unjudged.contains(site));
     // The PTX ISA allows no other scope for `.mmio`.
-    candidates.retain(|candidate| !candidate.sites.iter().any(is_unjudged) && !opcode(launch, candidate.sites[0]).contains(".mmio"));
+    candidates.retain(|candidate| {
+        !candidate.sites.iter().any(is_unjudged) && !opcode(launch, candidate.sites[0]).contains(".mmio")
+    });
     candidates
 }
 

@@ -160,7 +160,10 @@ impl Memory {
                 [Space::Local, Space::Param].map(|space| object(space, variable_use.at, bytes)).into()
             }
             (Space::Param, Some(bytes)) => {
-                vec![Object { name: format!("parameter `{}`", variable_use.name), ..object(Space::Param, variable_use.at, bytes) }]
+                vec![Object {
+                    name: format!("parameter `{}`", variable_use.name),
+                    ..object(Space::Param, variable_use.at, bytes)
+                }]
             }
             (space, Some(bytes)) => vec![object(space, variable_use.at, bytes)],
             (_, None) => Vec::new(),

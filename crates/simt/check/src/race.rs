@@ -357,7 +357,11 @@ impl Checker for Race {
             warp.in_cluster |= lanes;
             // An arrival with `.relaxed` releases what happened before a fence.
             let released = match relaxed {
-                true => warp.fenced.iter().map(|release| Release { lanes: release.lanes & lanes, ..release.clone() }).collect(),
+                true => warp
+                    .fenced
+                    .iter()
+                    .map(|release| Release { lanes: release.lanes & lanes, ..release.clone() })
+                    .collect(),
                 false => {
                     vec![Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cluster, by_volatile: false }]
                 }

@@ -117,7 +117,8 @@ fn products(opcode: &str) -> f32 {
 /// others, "Dissecting Tensor Cores via Microbenchmarks", arXiv:2206.02874).
 fn product_cycles(products: f32, reference: u32) -> u32 {
     const REFERENCE: f32 = 16.0 * 8.0 * 16.0;
-    (reference as f32 - 16.0 + products.min(REFERENCE) / REFERENCE * 16.0 + (products / REFERENCE - 1.0).max(0.0) * 8.0) as u32
+    (reference as f32 - 16.0 + products.min(REFERENCE) / REFERENCE * 16.0 + (products / REFERENCE - 1.0).max(0.0) * 8.0)
+        as u32
 }
 
 /// Returns the bytes of shared memory that the tensor cores read for a warp's share of `wgmma`: A, unless it is in

@@ -119,7 +119,8 @@ fn lines_of(file: &str, first: u32, last: u32) -> Option<String> {
 /// Shortens a path: relative to the current directory if it is in that directory or a sibling directory.
 pub(super) fn shown(path: &str) -> String {
     let here = std::env::current_dir().unwrap_or_default();
-    let relative_to = |folder: &Path| folder.parent().and(Path::new(path).strip_prefix(folder).ok()).map(Path::to_owned);
+    let relative_to =
+        |folder: &Path| folder.parent().and(Path::new(path).strip_prefix(folder).ok()).map(Path::to_owned);
     let in_sibling = || Some(Path::new("..").join(relative_to(here.parent()?)?));
     relative_to(&here).or_else(in_sibling).unwrap_or_else(|| path.into()).display().to_string()
 }

@@ -113,7 +113,9 @@ impl Init {
                     self.report_undefined(ADDRESS, step, &step.addresses, mask);
                 }
             }
-            Op::BranchIndexed { index, .. } => self.report_undefined(("branch", "a branch"), step, &[Reg::R32(*index)], mask),
+            Op::BranchIndexed { index, .. } => {
+                self.report_undefined(("branch", "a branch"), step, &[Reg::R32(*index)], mask)
+            }
             Op::Call(call) => {
                 if let Callee::Pointer { address, .. } = call.callee {
                     self.report_undefined(("call", "which function is called"), step, &[Reg::R64(address)], mask);

@@ -60,7 +60,8 @@ impl Init {
         let operands = self.facts.function.program().operands(site);
         let covers = |at: u64, bytes: Option<u64>| within >= at && within - at < bytes.unwrap_or(0);
         let found = operands.variables.iter().find(|variable| variable.in_frame && covers(variable.at, variable.bytes));
-        found.map_or(String::new(), |variable| format!("byte {} of parameter `{}`", within - variable.at, variable.name))
+        found
+            .map_or(String::new(), |variable| format!("byte {} of parameter `{}`", within - variable.at, variable.name))
     }
 
     /// Returns whether an instruction accesses parameters or results of functions, which are stored in frames.

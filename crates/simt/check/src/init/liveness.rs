@@ -75,8 +75,9 @@ impl Liveness {
             _ if index < self.preds => Reg::R64(R64(index - self.wide)),
             _ => Reg::Pred(Pred(index - self.preds)),
         });
-        let is_filled =
-            |reg: &Reg| func.frame_init.iter().any(|entry| entry.reg == *reg) || func.stack_top.map(Reg::R32) == Some(*reg);
+        let is_filled = |reg: &Reg| {
+            func.frame_init.iter().any(|entry| entry.reg == *reg) || func.stack_top.map(Reg::R32) == Some(*reg)
+        };
         all.filter(|reg| self.is_read(0, *reg) && !is_filled(reg)).collect()
     }
 }
@@ -95,7 +96,8 @@ impl RegisterLives {
     pub(crate) fn new(functions: &[Func]) -> Self {
         let lives: Vec<Liveness> = functions.iter().map(Liveness::new).collect();
         let mut numbers = 0..;
-        let of_function = |(liveness, func): (&Liveness, &Func)| numbers.by_ref().zip(liveness.unwritten(func)).collect();
+        let of_function =
+            |(liveness, func): (&Liveness, &Func)| numbers.by_ref().zip(liveness.unwritten(func)).collect();
         let unwritten = lives.iter().zip(functions).map(of_function).collect();
         Self { functions: lives, unwritten }
     }

@@ -91,8 +91,12 @@ fn logic(op: &Logic) -> Rule {
 
 /// Returns the rule for a row of a table of `simt`, applied to the registers `r`.
 fn of_row((dependence, kinds): (Dependence, &[OperandKind]), r: &[u32; 6]) -> Rule {
-    let mut operands: Vec<Reg> =
-        kinds.iter().zip(r).skip(1).map(|(kind, number)| if kind.wide { wide(*number) } else { narrow(*number) }).collect();
+    let mut operands: Vec<Reg> = kinds
+        .iter()
+        .zip(r)
+        .skip(1)
+        .map(|(kind, number)| if kind.wide { wide(*number) } else { narrow(*number) })
+        .collect();
     match dependence {
         Dependence::Bitwise => Rule::Bitwise(operands),
         Dependence::Upwards => Rule::Upwards(operands),

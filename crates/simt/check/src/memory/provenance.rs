@@ -395,8 +395,10 @@ impl Flow<'_> {
                 let mut value = self.get(function, address.base);
                 if address.fixed {
                     let space = address.region.space();
-                    let named =
-                        operands.variables.iter().filter(|variable| variable.space == space || address.region == Region::Generic);
+                    let named = operands
+                        .variables
+                        .iter()
+                        .filter(|variable| variable.space == space || address.region == Region::Generic);
                     for variable in named {
                         value = value.or(self.variable(function, variable));
                     }

@@ -270,7 +270,9 @@ impl Race {
             trial.access(site, (warp_number, &info), access, place);
         }
         if info.order.is_strong() {
-            self.strong_access(warp_id, (info, access.mask), |lane| flag_place(access.space, owner_block, access.addresses[lane]));
+            self.strong_access(warp_id, (info, access.mask), |lane| {
+                flag_place(access.space, owner_block, access.addresses[lane])
+            });
         }
         let writes = match access.kind {
             AccessKind::Load => false,

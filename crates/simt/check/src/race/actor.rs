@@ -254,8 +254,8 @@ impl Actor<'_> {
             return None;
         }
         let (_, nearness) = self.reason(earlier, self.same_size(earlier.site))?;
-        for (lane, other) in
-            simt::regs::lanes(lanes).flat_map(|later_lane| simt::regs::lanes(earlier.lanes).map(move |lane| (later_lane, lane)))
+        for (lane, other) in simt::regs::lanes(lanes)
+            .flat_map(|later_lane| simt::regs::lanes(earlier.lanes).map(move |lane| (later_lane, lane)))
         {
             let (later, other) = (lane as u32, other as u32);
             if (self.warp, later) == (earlier.warp, other)

@@ -165,7 +165,9 @@ impl Node {
 
 fn inner(children: [Node; LANES]) -> Node {
     match &children[0] {
-        Node::Uniform(first) if children.iter().all(|child| matches!(child, Node::Uniform(clock) if clock == first)) => {
+        Node::Uniform(first)
+            if children.iter().all(|child| matches!(child, Node::Uniform(clock) if clock == first)) =>
+        {
             Node::Uniform(*first)
         }
         _ => Node::Inner(Arc::new(children)),

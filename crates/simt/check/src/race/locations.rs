@@ -95,7 +95,8 @@ impl Locations {
             // An atomic of one instruction reads the results of earlier lanes. This has no effect if all lanes know
             // each other's releases.
             let is_known = |release: Release| release.known_by(warp, place_lanes, grid) == place_lanes;
-            if place_lanes.is_power_of_two() || released(warp, &write_release, (place_lanes, order.scope)).all(is_known) {
+            if place_lanes.is_power_of_two() || released(warp, &write_release, (place_lanes, order.scope)).all(is_known)
+            {
                 self.hand_over(warp, (place, place_lanes), info, &write_release, grid);
                 continue;
             }

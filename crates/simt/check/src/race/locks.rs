@@ -94,7 +94,8 @@ impl Locks {
     pub(super) fn release(&mut self, warp: &WarpState, mask: u32, at: impl Fn(usize) -> u64) {
         for lane in lanes(mask) {
             let sections = self.sections.get_mut(&(warp.number, lane as u32));
-            let open = sections.into_iter().flatten().filter(|section| section.to.is_none() && section.lock == at(lane));
+            let open =
+                sections.into_iter().flatten().filter(|section| section.to.is_none() && section.lock == at(lane));
             open.for_each(|section| section.to = Some(warp.clock));
         }
     }
@@ -115,12 +116,17 @@ impl Locks {
         let mut is_missing = false;
         for later_section in sections_of(later).filter(|later_section| later_section.to.is_none()) {
             let has_access = |other: &&Section| {
-                other.lock == later_section.lock && other.from <= earlier.clock && other.to.is_some_and(|to| earlier.clock <= to)
+                other.lock == later_section.lock
+                    && other.from <= earlier.clock
+                    && other.to.is_some_and(|to| earlier.clock <= to)
             };
             let Some(earlier_section) = sections_of(earlier).find(has_access) else { continue };
             let known = later_section.before.of(later.warp, earlier.warp, grid).lanes_at(earlier.clock);
             let is_ordered = known >> earlier.lane & 1 != 0;
-            if is_ordered || later_section.is_acquired(later.clock, nearness) && earlier_section.is_acquired(earlier.clock, nearness) {
+            if is_ordered
+                || later_section.is_acquired(later.clock, nearness)
+                    && earlier_section.is_acquired(earlier.clock, nearness)
+            {
                 return false;
             }
             is_missing = true;

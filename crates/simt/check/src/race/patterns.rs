@@ -34,7 +34,10 @@ fn loops_back(func: &Func, pc: usize, address: &[Reg]) -> bool {
             return true;
         }
         let is_new = seen.get_mut(at).is_some_and(|seen| !std::mem::replace(seen, true));
-        if is_new && !does_work(&func.code[at].op) && !func.operands_of(at).writes.iter().any(|reg| address.contains(reg)) {
+        if is_new
+            && !does_work(&func.code[at].op)
+            && !func.operands_of(at).writes.iter().any(|reg| address.contains(reg))
+        {
             next.extend(func.successors(at));
         }
     }

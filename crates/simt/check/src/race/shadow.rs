@@ -216,7 +216,8 @@ impl Runs {
                     if wrote && actor.may_have_seen(&toucher) {
                         let later = self.writes.all()[index + 1..].iter().chain(self.reads.all());
                         let overlapping = later.filter(|later_run| later_run.lo <= byte && byte < later_run.hi);
-                        lanes &= !actor.have_seen(overlapping.map(|later_run| later_run.toucher(later_run.lanes_at(byte))), lanes);
+                        lanes &= !actor
+                            .have_seen(overlapping.map(|later_run| later_run.toucher(later_run.lanes_at(byte))), lanes);
                     }
                     if let Some(hit) = actor.hit(&toucher, wrote, lanes, same_size, byte) {
                         hits.push(hit);

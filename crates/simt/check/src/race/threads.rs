@@ -156,7 +156,8 @@ impl Release {
     pub(super) fn tree(&self, grid: &Grid) -> Tree {
         let Snapshot { warp, clock, classes, waited, others } = &*self.snapshot;
         let classes = classes.of(self.lanes);
-        let tree = classes.fold(others.clone(), |all, (class_lanes, known)| all.join(&known.tree(*warp, class_lanes, *clock, grid)));
+        let tree = classes
+            .fold(others.clone(), |all, (class_lanes, known)| all.join(&known.tree(*warp, class_lanes, *clock, grid)));
         match waited {
             Some(waited) => Tree { known: waited.add_to(self.lanes, *warp, &tree.known, grid), ..tree },
             None => tree,
@@ -230,10 +231,9 @@ impl Release {
             && self.is_single()
             && later.is_single()
             && self.by_volatile == later.by_volatile
-            && later_snapshot
-                .classes
-                .of(later.lanes)
-                .all(|(_, known)| self.lanes & !known.of(later_snapshot.warp, snapshot.warp, grid).lanes_at(snapshot.clock) == 0)
+            && later_snapshot.classes.of(later.lanes).all(|(_, known)| {
+                self.lanes & !known.of(later_snapshot.warp, snapshot.warp, grid).lanes_at(snapshot.clock) == 0
+            })
     }
 }
 

@@ -133,7 +133,9 @@ impl Word {
     fn is_of_thread(&self, toucher: &Toucher, bytes: u8, actor: &Actor<'_>) -> bool {
         let is_replaced = |entry: &Entry| {
             entry.bytes == 0
-                || entry.bytes == bytes && entry.toucher.is_thread_of(toucher) && actor.is_as_strong_as(entry.toucher.site)
+                || entry.bytes == bytes
+                    && entry.toucher.is_thread_of(toucher)
+                    && actor.is_as_strong_as(entry.toucher.site)
         };
         actor.is_threads()
             && self.writes.rest().is_empty()
@@ -188,7 +190,8 @@ impl Word {
                 return;
             }
             // A later write that is ordered after this read is ordered after reads before it.
-            let is_obsolete = |other: &Entry| actor.happened_before(&other.toucher) && actor.is_as_strong_as(other.toucher.site);
+            let is_obsolete =
+                |other: &Entry| actor.happened_before(&other.toucher) && actor.is_as_strong_as(other.toucher.site);
             self.reads.retain(|other| other.bytes & !bytes != 0 || !is_obsolete(other));
             // If all slots are used, drop the oldest access, because it most likely happened before.
             self.reads.add(entry);

@@ -81,7 +81,7 @@ impl Barriers {
             if first.count != now.count {
                 findings.add("counts", site, Some(first.site), 1, || {
                     let what = format!(
-                    "barrier {id} is used with a count of {} threads and, at the same time, with a count of {}",
+                        "barrier {id} is used with a count of {} threads and, at the same time, with a count of {}",
                         now.count, first.count
                     );
                     let help = "give all instructions of one barrier the same count";
@@ -104,7 +104,8 @@ impl Barriers {
             }
         }
         // Different instructions within one warp are reported below.
-        let is_divided = |warp: u32, site: Site| before.iter().any(|arrived| arrived.warp == warp && arrived.site != site);
+        let is_divided =
+            |warp: u32, site: Site| before.iter().any(|arrived| arrived.warp == warp && arrived.site != site);
         let is_apart = |earlier: &&Arrived| {
             let is_comparable = earlier.is_for_block && now.is_for_block && earlier.reduces == now.reduces;
             let is_whole = !is_divided(earlier.warp, earlier.site) && !is_divided(now.warp, site);
@@ -159,7 +160,9 @@ impl Barriers {
         let arrived = self.arrived.remove(&(block, id)).unwrap_or_default();
         let Some((ended, threads)) = self.ended.get(&block) else { return };
         let for_block = |arrived: &&Arrived| arrived.waits_for_block(facts);
-        let Some(first) = arrived.iter().filter(for_block).min_by_key(|arrived| (arrived.site.pc, arrived.party.thread)) else {
+        let Some(first) =
+            arrived.iter().filter(for_block).min_by_key(|arrived| (arrived.site.pc, arrived.party.thread))
+        else {
             return;
         };
         findings.add("ended", first.site, Some(ended.site), 1, || {

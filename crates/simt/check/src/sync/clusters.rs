@@ -68,9 +68,17 @@ impl Clusters {
     }
 
     /// Records an access of a thread. `owner_rank` is the rank of the block whose shared memory it accesses, if any.
-    pub(super) fn accesses(&mut self, facts: &LaunchFacts, party: ThreadAtSite, kind: AccessKind, owner_rank: Option<u32>) {
+    pub(super) fn accesses(
+        &mut self,
+        facts: &LaunchFacts,
+        party: ThreadAtSite,
+        kind: AccessKind,
+        owner_rank: Option<u32>,
+    ) {
         let Some((cluster, rank)) = self.cluster_of(party.block) else { return };
-        let Some(owner_rank) = owner_rank.map(|owner_rank| owner_rank as usize).filter(|owner_rank| *owner_rank != rank) else {
+        let Some(owner_rank) =
+            owner_rank.map(|owner_rank| owner_rank as usize).filter(|owner_rank| *owner_rank != rank)
+        else {
             let waits = match kind {
                 AccessKind::Atomic => true,
                 AccessKind::Load => is_strong_load(facts, party.site),
@@ -124,10 +132,12 @@ impl Clusters {
         let other = same_warp.find(|(_, _, earlier, _)| *earlier != site && (aligned(site) || aligned(*earlier)));
         if let Some((_, _, earlier, other)) = other {
             findings.add("divergent cluster barrier", site, Some(*earlier), 1, || RawFinding {
-                what: "cluster barrier in divergent code: some lanes of a warp arrive here, others at another instruction"
-                    .to_owned(),
+                what:
+                    "cluster barrier in divergent code: some lanes of a warp arrive here, others at another instruction"
+                        .to_owned(),
                 action: None,
-                help: "move {sync_cluster} out of the branches: all threads of a warp reach it at the same instruction".into(),
+                help: "move {sync_cluster} out of the branches: all threads of a warp reach it at the same instruction"
+                    .into(),
                 party,
                 address: None,
                 place: None,

@@ -46,8 +46,7 @@ impl Objects {
                 if let Some(before) = self.0.insert(key, new) {
                     let before = before.initialized;
                     findings.add("initialized twice", party.site, Some(before.site), 1, || RawFinding {
-                        what: "an mbarrier is initialized again while it is in use, which is undefined"
-                            .to_owned(),
+                        what: "an mbarrier is initialized again while it is in use, which is undefined".to_owned(),
                         action: None,
                         help: "invalidate it first (`mbarrier.inval`), or initialize it once".into(),
                         party,
