@@ -11,7 +11,7 @@ use simt::observe::{FrameChange, Site, WarpId};
 pub(super) struct WarpCalls {
     warp_id: WarpId,
     calls: Vec<(Site, u32)>,
-    /// Identifies the list of calls, so that different lists have different numbers; 0 in the kernel itself.
+    /// A hash of the list of calls; 0 in the kernel itself.
     pub(super) number: u64,
 }
 

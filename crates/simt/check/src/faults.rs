@@ -3,19 +3,19 @@
 use simt::run::{Fault, FaultKind};
 
 /// Returns the message for a fault of this check, or `None` if the message of the fault itself is clear.
-pub(crate) fn sentence(fault: &Fault) -> Option<String> {
+pub(crate) fn fault_message(fault: &Fault) -> Option<String> {
     let opcode = opcode(&fault.ptx);
     match &fault.kind {
         FaultKind::DivergentBarrier { here, elsewhere } => Some(format!(
             "barrier in divergent code: {} of a warp wait at `{opcode}`, and {} do not reach it",
-            in_words(*here),
-            in_words(*elsewhere)
+            format_lanes(*here),
+            format_lanes(*elsewhere)
         )),
-        FaultKind::UnnamedLanes { lanes } => Some(unnamed(opcode, *lanes)),
+        FaultKind::UnnamedLanes { lanes } => Some(unnamed_lanes_message(opcode, *lanes)),
         FaultKind::AbsentLanes { lanes } if takes_whole_warps(opcode) => {
-            Some(format!("`{opcode}` is executed without {}", in_words(*lanes)))
+            Some(format!("`{opcode}` is executed without {}", format_lanes(*lanes)))
         }
-        FaultKind::AbsentLanes { lanes } => Some(without(opcode, *lanes)),
+        FaultKind::AbsentLanes { lanes } => Some(absent_lanes_message(opcode, *lanes)),
         _ => None,
     }
 }
@@ -23,31 +23,31 @@ pub(crate) fn sentence(fault: &Fault) -> Option<String> {
 /// Returns the fix for such a fault.
 pub(crate) fn help(fault: &Fault) -> &'static str {
     match &fault.kind {
-        FaultKind::UnnamedLanes { .. } => NAME_ALL,
+        FaultKind::UnnamedLanes { .. } => NAME_ALL_LANES,
         FaultKind::AbsentLanes { .. } if takes_whole_warps(opcode(&fault.ptx)) => {
             "let all 32 threads of the warp execute it together: move it out of the branch"
         }
-        FaultKind::AbsentLanes { .. } => NAME_THEM,
+        FaultKind::AbsentLanes { .. } => NAME_PRESENT_LANES,
         _ => "move the barrier out of the branch, so that either all threads of the block reach it or none do",
     }
 }
 
 /// The fix for a mask that names lanes which do not reach the instruction.
-pub(super) const NAME_THEM: &str = "name in the mask only the lanes that reach this instruction ({ballot} before the \
+pub(super) const NAME_PRESENT_LANES: &str = "name in the mask only the lanes that reach this instruction ({ballot} before the \
                                     branch returns them), or move the operation out of the branch";
 
 /// The fix for a mask that does not name all lanes that reach the instruction.
-pub(super) const NAME_ALL: &str = "name in the mask every lane that reaches this instruction, and no other lane";
+pub(super) const NAME_ALL_LANES: &str = "name in the mask every lane that reaches this instruction, and no other lane";
 
 /// Describes lanes that execute an instruction with a mask that does not name them.
-pub(super) fn unnamed(opcode: &str, lanes: u32) -> String {
+pub(super) fn unnamed_lanes_message(opcode: &str, lanes: u32) -> String {
     let them = if lanes.is_power_of_two() { ("executes", "it") } else { ("execute", "them") };
-    format!("{} {} `{opcode}` with a mask that does not name {}", in_words(lanes), them.0, them.1)
+    format!("{} {} `{opcode}` with a mask that does not name {}", format_lanes(lanes), them.0, them.1)
 }
 
 /// Describes a warp operation whose mask names lanes that do not reach it.
-pub(super) fn without(opcode: &str, lanes: u32) -> String {
-    format!("`{opcode}` waits for {}, named in its mask but not executing it", in_words(lanes))
+pub(super) fn absent_lanes_message(opcode: &str, lanes: u32) -> String {
+    format!("`{opcode}` waits for {}, named in its mask but not executing it", format_lanes(lanes))
 }
 
 /// Returns whether all threads of a warp must execute an instruction that has no mask.
@@ -63,7 +63,7 @@ pub(super) fn opcode(line: &str) -> &str {
 }
 
 /// Formats the lanes of a mask: `lane 3`, `lanes 0 to 15 and 17`.
-pub(super) fn in_words(mask: u32) -> String {
+pub(super) fn format_lanes(mask: u32) -> String {
     let mut parts = Vec::new();
     let mut lane = 0;
     while lane < 32 {

@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use super::calls::WarpCalls;
 use super::checks::Check;
 use super::facts::LaunchFacts;
-use super::faults::{self, sentence};
+use super::faults::{self, fault_message};
 use crate::language::Language;
 use simt::code::{Callee, Op, Program};
 use simt::library_frames;
@@ -145,13 +145,13 @@ pub(super) struct RawFinding {
     pub(super) help: Cow<'static, str>,
     pub(super) party: ThreadAtSite,
     pub(super) address: Option<u64>,
-    /// The memory that the address belongs to, formatted by [`in_words`].
+    /// The memory that the address belongs to, formatted by [`describe_memory`].
     pub(super) place: Option<String>,
     pub(super) other: Option<(String, ThreadAtSite)>,
 }
 
 /// The maximum number of different findings that a check keeps. Further findings are only counted.
-const MOST: usize = 256;
+const MAX_FINDINGS: usize = 256;
 
 /// The findings of one check.
 #[derive(Debug, Default)]
@@ -193,7 +193,7 @@ impl Findings {
         let key = (kind, site, other, calls.number);
         match self.known.get(&key) {
             Some(index) => self.found[*index].times += times,
-            None if self.found.len() < MOST => {
+            None if self.found.len() < MAX_FINDINGS => {
                 self.known.insert(key, self.found.len());
                 let raw = make();
                 let calls = calls.of(raw.party.block, raw.party.thread).collect();
@@ -238,7 +238,10 @@ impl Findings {
     /// Returns a sentence for each part of the launch that could not be checked, and for findings that are not listed.
     pub(super) fn notes(&self, check: Check) -> impl Iterator<Item = String> {
         let left_out = (self.left_out > 0).then(|| {
-            format!("{check}: {MOST} different findings are listed; the others were seen {} times", self.left_out)
+            format!(
+                "{check}: {MAX_FINDINGS} different findings are listed; the others were seen {} times",
+                self.left_out
+            )
         });
         self.note.clone().into_iter().chain(left_out)
     }
@@ -348,7 +351,7 @@ impl Finding {
                 (what, Some(access.offset), Some(near.clone()).filter(|near| !near.is_empty()))
             }
             FaultKind::BadFree { address } => (fault.kind.to_string(), Some(*address), None),
-            kind => (sentence(fault).unwrap_or_else(|| kind.to_string()), None, None),
+            kind => (fault_message(fault).unwrap_or_else(|| kind.to_string()), None, None),
         };
         // The text of a fault has the fix after a semicolon.
         let (what, help) = match (help(fault), what.split_once("; ")) {
@@ -420,13 +423,13 @@ pub(super) const OUT_OF_BOUNDS: &str =
     "check the index before the access ({length}): the last block often has more threads than there are elements left";
 
 /// Describes the memory at an address: `byte 16 of argument 0's buffer of 64 bytes`.
-pub(super) fn in_words(launch: &LaunchFacts, space: Space, place: &Place<'_>, address: u64) -> String {
-    let whose = whose(launch, space, place);
-    format!("byte {} of {whose} of {} bytes", address.wrapping_sub(place.base), place.bytes)
+pub(super) fn describe_memory(launch: &LaunchFacts, space: Space, place: &Place<'_>, address: u64) -> String {
+    let owner_name = owner_name(launch, space, place);
+    format!("byte {} of {owner_name} of {} bytes", address.wrapping_sub(place.base), place.bytes)
 }
 
 /// Names the owner of memory: `argument 0's buffer`.
-pub(super) fn whose(launch: &LaunchFacts, space: Space, place: &Place<'_>) -> String {
+pub(super) fn owner_name(launch: &LaunchFacts, space: Space, place: &Place<'_>) -> String {
     match (place.variable, space) {
         (Some(name), _) => variable(name),
         (None, Space::Shared) => "dynamic shared memory".to_owned(),

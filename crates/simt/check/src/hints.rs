@@ -12,16 +12,18 @@
 //!
 //! # What it can miss
 //!
-//! - Another launch, other data or another order of the threads may need the instruction: `LADDER_SCHEDULES` tries more orders.
-//!   A race that the check `race` misses is also missed here.
-//! - Accesses by the host, another GPU or another kernel during the launch are unknown. A smaller scope than `.sys` is always
-//!   considered enough.
-//! - The effects of a full fence beyond happens-before. A fence between a store and a load of another location is not judged.
-//!   Other patterns, such as independent reads of independent writes, are not recognized.
-//! - The effects of barriers beyond the order of accesses: convergence of lanes, running blocks of a cluster, the order of
-//!   messages, and time. Barriers are not judged in kernels that read a clock. Warp barriers are not judged in kernels with
-//!   `activemask` or matrix instructions. Cluster barriers are not judged where blocks access each other's shared memory.
-//! - Mbarriers, asynchronous copies and proxy fences are not judged. A barrier is never suggested as a warp barrier.
+//! - Another launch, other data or another order of the threads may need the instruction: `LADDER_SCHEDULES` tries more
+//!   orders. A race that the check `race` misses is also missed here.
+//! - Accesses by the host, another GPU or another kernel during the launch are unknown. A smaller scope than `.sys` is
+//!   always considered enough.
+//! - The effects of a full fence beyond happens-before. A fence between a store and a load of another location is not
+//!   judged. Other patterns, such as independent reads of independent writes, are not recognized.
+//! - The effects of barriers beyond the order of accesses: convergence of lanes, running blocks of a cluster, the order
+//!   of messages, and time. Barriers are not judged in kernels that read a clock. Warp barriers are not judged in
+//!   kernels with `activemask` or matrix instructions. Cluster barriers are not judged where blocks access each other's
+//!   shared memory.
+//! - Mbarriers, asynchronous copies and proxy fences are not judged. The hints never suggest a warp barrier in place of
+//!   a barrier.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
@@ -39,9 +41,9 @@ use simt::run::{Launch, Position, SavedState, Schedule, Simulator};
 use simt::warp::Warp;
 
 /// The maximum number of source places that are tried.
-const MOST: usize = 64;
+const MAX_PLACES: usize = 64;
 /// The minimum number of random orders that are tried.
-const ORDERS: u32 = 2;
+const MIN_ORDERS: u32 = 2;
 
 /// The kinds of synchronization that could be weaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -97,7 +99,7 @@ struct Candidate {
 }
 
 /// Returns a sentence for each instruction of a launch that could be weaker, if the checks include [`Extra::Weaker`].
-/// Tries the usual order, a round-robin order and `orders` random orders, at least [`ORDERS`].
+/// Tries the usual order, a round-robin order and `orders` random orders, at least [`MIN_ORDERS`].
 pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
     if !checks.looks_for(Extra::Weaker) {
         return Vec::new();
@@ -107,7 +109,7 @@ pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Chec
     };
     // In the usual order, one block may do the work of all blocks.
     let usual = simulator.config().schedule;
-    let random = (1..=u64::from(orders.max(ORDERS))).map(Schedule::Random);
+    let random = (1..=u64::from(orders.max(MIN_ORDERS))).map(Schedule::Random);
     let schedules: Vec<Schedule> = [usual, Schedule::RoundRobin].into_iter().chain(random).collect();
     let hints = hints_in(simulator, launch, &state, &schedules).unwrap_or_else(|why| vec![not_tried(why)]);
     simulator.config_mut().schedule = usual;
@@ -122,7 +124,7 @@ fn hints_in(
     schedules: &[Schedule],
 ) -> Result<Vec<String>, &'static str> {
     let program = launch.function.program();
-    unseen(program, launch).map_or(Ok(()), Err)?;
+    unsupported(program, launch).map_or(Ok(()), Err)?;
     let mut usual = Vec::new();
     for schedule in [&schedules[..1], schedules].concat() {
         let outcome = trial(simulator, launch, state, schedule, &Weaker::new());
@@ -134,7 +136,7 @@ fn hints_in(
     first.is_same(&usual[0]).then_some(()).ok_or("two runs of the launch differ")?;
     let (facts, candidates) = (LaunchFacts::of(launch, Checks::NONE), candidates(launch, program, &usual));
     let (mut weaker, mut hints) = (Weaker::new(), Vec::new());
-    for Candidate { kind, sites, position } in candidates.iter().take(MOST) {
+    for Candidate { kind, sites, position } in candidates.iter().take(MAX_PLACES) {
         let mut found = None;
         while found != Some(None)
             && let Some(next) = kind.next(found.flatten(), &facts)
@@ -152,8 +154,8 @@ fn hints_in(
         }
         hints.extend(found.map(|scope| hint(launch, *kind, sites[0], position, scope)));
     }
-    if candidates.len() > MOST {
-        hints.push(format!("weaker: only the first {MOST} of {} places were tried", candidates.len()));
+    if candidates.len() > MAX_PLACES {
+        hints.push(format!("weaker: only the first {MAX_PLACES} of {} places were tried", candidates.len()));
     }
     Ok(hints)
 }
@@ -183,7 +185,7 @@ fn not_tried(why: &str) -> String {
 }
 
 /// Returns the reason why a launch cannot be judged, if it does something that `race` does not check.
-fn unseen(program: &Program, launch: &Launch<'_>) -> Option<&'static str> {
+fn unsupported(program: &Program, launch: &Launch<'_>) -> Option<&'static str> {
     let is_texture = |inst: &Inst| matches!(inst.op, Op::Memory(Memory::Texture(_)));
     if launch.blocks.is_some() {
         Some("only some blocks of the grid run")

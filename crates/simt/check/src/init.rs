@@ -4,11 +4,11 @@
 //!
 //! Undefined bits are tracked as Valgrind's Memcheck does (Seward and Nethercote, "Using Valgrind to Detect Undefined
 //! Value Errors with Bit-Precision", USENIX ATC 2005). Each byte of memory is either written or unwritten. This state
-//! lasts one block for shared memory, one thread for local memory, and several launches for device memory. A load of
-//! unwritten bytes is not a finding, because copies of a struct include its padding. After such a load, each bit of the
-//! warp's registers is either defined or undefined ([`follow`], [`rules`]). A finding is a branch, an address or a
-//! store to device memory that depends on an undefined bit. While no register has undefined bits, instructions on
-//! registers cost nothing.
+//! is kept for each block's shared memory, for each thread's local memory and, across launches, for device memory. A
+//! load of unwritten bytes is not a finding, because copies of a struct include its padding. After such a load, each
+//! bit of the warp's registers is either defined or undefined ([`follow`], [`rules`]). A finding is a branch, an
+//! address or a store to device memory that depends on an undefined bit. While no register has undefined bits,
+//! instructions on registers cost nothing.
 //!
 //! # What it can miss
 //!
@@ -65,13 +65,13 @@ pub(super) struct Init {
     spare: Vec<BlockState>,
     warp_id: WarpId,
     block: BlockState,
-    /// For the current store: its site, the undefined bits of each lane's value, and their cause.
-    stored: Option<(Site, Lanes64, Cause)>,
+    /// For the current store: its site, the undefined bytes of each lane's value, and their cause.
+    current_store: Option<(Site, Lanes64, Cause)>,
     /// For the instruction that sends registers to other blocks: the sending lane, and the number of bytes that it has
     /// sent.
-    sent: (u32, u32),
+    sent_bytes: (u32, u32),
     /// For the current asynchronous copy: its site and the unwritten bytes of its source.
-    copied: Option<(Site, Lanes64)>,
+    current_copy: Option<(Site, Lanes64)>,
     origins: Vec<Origin>,
     known_origins: HashMap<(Site, u64, u32), u32>,
     scratch: Scratch,
@@ -103,9 +103,9 @@ impl Init {
             spare: Vec::new(),
             warp_id: WarpId { block: u64::MAX, warp: 0 },
             block: BlockState::default(),
-            stored: None,
-            sent: (0, 0),
-            copied: None,
+            current_store: None,
+            sent_bytes: (0, 0),
+            current_copy: None,
             origins: Vec::new(),
             known_origins: HashMap::new(),
             scratch: Scratch::default(),
@@ -205,18 +205,18 @@ impl Checker for Init {
             }
         }
         self.warp_id = warp_id;
-        (self.stored, self.copied) = (None, None);
+        (self.current_store, self.current_copy) = (None, None);
     }
 
     fn steps(&self) -> bool {
         let warp = self.block.warps.get(self.warp_id.warp as usize);
         // The stored value is known until the next instruction.
-        self.stored.is_some() || warp.is_some_and(|warp| !warp.taints.is_empty())
+        self.current_store.is_some() || warp.is_some_and(|warp| !warp.taints.is_empty())
     }
 
     fn step(&mut self, step: &Step<'_>) {
         let Step { site, active, .. } = *step;
-        (self.stored, self.sent) = (None, (0, 0));
+        (self.current_store, self.sent_bytes) = (None, (0, 0));
         self.enter(active);
         let lives = self.lives.clone();
         let live = &lives.functions[site.function as usize];
@@ -245,9 +245,9 @@ impl Checker for Init {
             Space::Param => self.has_frames && self.is_in_frame(site),
             _ => false,
         };
-        let stored = self.stored.as_ref().filter(|stored| stored.0 == site).map(|stored| (stored.1, stored.2));
-        let mut undefined = stored.map_or([0; LANES], |stored| stored.0);
-        if let (Some((_, cause)), Space::Global) = (stored, access.space) {
+        let current_store = self.current_store.filter(|store| store.0 == site).map(|store| (store.1, store.2));
+        let mut undefined = current_store.map_or([0; LANES], |store| store.0);
+        if let (Some((_, cause)), Space::Global) = (current_store, access.space) {
             self.stored_to_device(site, access, &mut undefined, cause);
         }
         if !is_followed {
@@ -262,11 +262,11 @@ impl Checker for Init {
             AccessKind::Store => self.write(access, &undefined),
             AccessKind::AsyncCopy if access.space == Space::Global => {
                 let whole = matches!(&self.inst(site).op, Op::Memory(Memory::AsyncCopy(copy)) if copy.read.is_none());
-                self.copied = self.unwritten(access).filter(|_| whole).map(|unwritten| (site, unwritten));
+                self.current_copy = self.unwritten(access).filter(|_| whole).map(|unwritten| (site, unwritten));
             }
             AccessKind::AsyncCopy => {
-                let copied = self.copied.take().filter(|copied| copied.0 == site);
-                self.write(access, &copied.map_or([0; LANES], |copied| copied.1));
+                let current_copy = self.current_copy.take().filter(|current_copy| current_copy.0 == site);
+                self.write(access, &current_copy.map_or([0; LANES], |current_copy| current_copy.1));
             }
             AccessKind::Atomic | AccessKind::Reduction => self.changed(site, access, places),
         }

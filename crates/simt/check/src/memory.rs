@@ -11,8 +11,8 @@
 //!
 //! # What it can miss
 //!
-//! - An address that is loaded from memory, or computed from more than one object, may point anywhere. Only the simulator's
-//!   general checks apply to it.
+//! - An address that is loaded from memory, or computed from more than one object, may point anywhere. Only the
+//!   simulator's general checks apply to it.
 //! - Accesses to another part of the same object, such as the next row of a matrix.
 //! - Textures, surfaces, `tensormap.replace` and mbarrier instructions have only the simulator's general checks.
 
@@ -23,7 +23,7 @@ use std::sync::Arc;
 
 use super::checker::Checker;
 use super::facts::LaunchFacts;
-use super::finding::{Findings, OUT_OF_BOUNDS, RawFinding, ThreadAtSite, whose};
+use super::finding::{Findings, OUT_OF_BOUNDS, RawFinding, ThreadAtSite, owner_name};
 use provenance::{Provenance, ROLES, Role, Source, Sources};
 use simt::code::Op;
 use simt::memory::Region;
@@ -50,7 +50,7 @@ impl Object {
     }
 
     /// Describes the distance between the object and bytes outside it.
-    fn away(&self, address: u64, bytes: u64) -> String {
+    fn describe_distance(&self, address: u64, bytes: u64) -> String {
         let Self { base, bytes: size, name, .. } = self;
         let end = base + size;
         let far = match address {
@@ -206,9 +206,9 @@ impl Memory {
     }
 
     /// Checks that an access to the heap is within memory that `malloc` returned and that has not been freed.
-    fn in_heap(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+    fn check_heap(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
         let bytes = u64::from(access.bytes);
-        let away = |address: u64| match places.find(Space::Global, address) {
+        let describe_distance = |address: u64| match places.find(Space::Global, address) {
             None => Some("in the heap, outside all memory that malloc has returned and that is not freed".to_owned()),
             Some(place) if address + bytes > place.base + place.bytes => {
                 let past = address + bytes - place.base - place.bytes;
@@ -216,7 +216,7 @@ impl Memory {
             }
             Some(_) => None,
         };
-        let outside = || lanes(access.mask).filter_map(|lane| Some((lane, away(access.addresses[lane])?)));
+        let outside = || lanes(access.mask).filter_map(|lane| Some((lane, describe_distance(access.addresses[lane])?)));
         let Some((lane, place)) = outside().next() else { return };
         self.findings.add("heap", site, None, outside().count() as u64, || RawFinding {
             what: format!("out of bounds {} of {bytes} bytes", verb(access)),
@@ -230,11 +230,11 @@ impl Memory {
     }
 
     /// Checks an access by the address with this role in its instruction.
-    fn accessed(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, role: Role) {
+    fn check_access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, role: Role) {
         let index = self.sites[site.function as usize][site.pc as usize][role as usize];
         if index == 0 {
             if self.uses_heap && access.space == Space::Global {
-                self.in_heap(site, warp_id, access, places);
+                self.check_heap(site, warp_id, access, places);
             }
             return;
         }
@@ -254,7 +254,7 @@ impl Memory {
     }
 
     /// Checks that an accessed part of a tensor is within the object that the tensor map's address belongs to.
-    fn in_tensor(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, base: u64) {
+    fn check_tensor(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, base: u64) {
         let Some(place) = places.find(Space::Global, base) else { return };
         let address = access.addresses[access.mask.trailing_zeros() as usize % LANES];
         let mut end = place.base + place.bytes;
@@ -267,7 +267,7 @@ impl Memory {
         let (space, base, bytes) = (Space::Global, place.base, end - place.base);
         let object = Object { space, base, bytes, name: String::new() };
         if !object.contains(address, access.bytes.into()) {
-            let name = format!("{}, to which the tensor map points,", whose(&self.facts, space, &place));
+            let name = format!("{}, to which the tensor map points,", owner_name(&self.facts, space, &place));
             self.report(site, warp_id, access, places, &[Object { name, ..object }]);
         }
     }
@@ -299,11 +299,11 @@ impl Memory {
                 if address < begin { begin - address } else { address.saturating_sub(end) }
             };
             let mut place = match allowed.iter().filter(|object| object.space == access.space).min_by_key(distance) {
-                Some(object) => object.away(address, bytes),
+                Some(object) => object.describe_distance(address, bytes),
                 None => format!("in a different address space than {}", allowed[0].name),
             };
             if let Some(found) = places.find(access.space, address) {
-                place += &format!(", inside of {}", whose(facts, access.space, &found));
+                place += &format!(", inside of {}", owner_name(facts, access.space, &found));
             }
             let thread = warp_id.warp * LANES as u32 + lane as u32;
             RawFinding {
@@ -338,7 +338,7 @@ impl Checker for Memory {
     fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
         let is_source = access.kind == AccessKind::AsyncCopy && access.space == Space::Global;
         self.outside = 0;
-        self.accessed(site, warp_id, access, places, if is_source { Role::Source } else { Role::Target });
+        self.check_access(site, warp_id, access, places, if is_source { Role::Source } else { Role::Target });
     }
 
     fn issued(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
@@ -357,9 +357,9 @@ impl Checker for Memory {
             };
             match tensor {
                 Some((_, base)) if space == Space::Global && role != Role::Map => {
-                    self.in_tensor(site, warp_id, &access, places, base);
+                    self.check_tensor(site, warp_id, &access, places, base);
                 }
-                _ => self.accessed(site, warp_id, &access, places, role),
+                _ => self.check_access(site, warp_id, &access, places, role),
             }
         };
         let place = |location: Location| match location {

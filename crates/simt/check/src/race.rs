@@ -1,4 +1,4 @@
-//! The sanitizer `race`: conflicting accesses to the same byte without an order (PTX ISA, "Memory Consistency Model").
+//! The sanitizer `race`: unordered conflicting accesses to the same byte (PTX ISA, "Memory Consistency Model").
 //!
 //! # Algorithm
 //!
@@ -15,11 +15,12 @@
 //! # What it can miss
 //!
 //! - Races on paths that this run does not take.
-//! - Races that the order of this run hides, because a lock (except as described in [`locks`]) or an atomic operation happens to
-//!   run first.
-//! - Some accesses if more than five accesses to a word or more than four accesses to a line are relevant ([`words`], [`shadow`]).
+//! - Races that the order of this run hides, because a lock (except as described in [`locks`]) or an atomic operation
+//!   happens to run first.
+//! - A race with one of more than five readers or writers of a word, or with one of more than four accesses to a line
+//!   ([`words`], [`shadow`]).
 //! - Accesses through textures and surfaces.
-//! - The order of two `fence.sc`, unless the kernel itself makes one of them run first.
+//! - The order of two `fence.sc`, unless the kernel itself orders them.
 //!
 //! A launch starts without knowledge: everything before the launch happened before it.
 
@@ -122,7 +123,7 @@ struct ClusterBarrier {
 }
 
 /// The limit for the state of memory in bytes, regardless of the host's memory.
-const MOST: u64 = 2 << 30;
+const MAX_BYTES: u64 = 2 << 30;
 
 impl Race {
     /// Creates the check. With [`Extra::PtxVolatile`], volatile accesses are atomic.
@@ -145,7 +146,7 @@ impl Race {
             objects: Objects::default(),
             issuers: HashMap::new(),
             pairs: Pairs::default(),
-            max_bytes: available_memory().map_or(MOST, |bytes| MOST.min(bytes / 4)),
+            max_bytes: available_memory().map_or(MAX_BYTES, |bytes| MAX_BYTES.min(bytes / 4)),
             used_bytes: 0,
             is_full: false,
             cluster: Arc::new([]),

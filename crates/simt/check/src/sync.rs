@@ -6,8 +6,10 @@
 //! sanitizer adds errors whose behavior the PTX ISA leaves undefined, although a GPU may continue ("Parallel
 //! Synchronization and Communication Instructions"):
 //!
-//! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once ([`barriers`]);
-//! - masks that differ between the lanes that they name, that name lanes which have ended, or that leave out the executing lane;
+//! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once
+//!   ([`barriers`]);
+//! - masks that differ between the lanes that they name, that name lanes which have ended, or that leave out the
+//!   executing lane;
 //! - mbarriers that are used in a wrong phase or before they exist ([`objects`]);
 //! - asynchronous copies that are still running when the block ends whose shared memory they use;
 //! - blocks of a cluster that end before the other blocks have finished with their memory ([`clusters`]).
@@ -27,7 +29,9 @@ use std::sync::Arc;
 use super::checker::Checker;
 use super::checks::Extra;
 use super::facts::LaunchFacts;
-use super::faults::{NAME_ALL, NAME_THEM, in_words, opcode, unnamed, without};
+use super::faults::{
+    NAME_ALL_LANES, NAME_PRESENT_LANES, absent_lanes_message, format_lanes, opcode, unnamed_lanes_message,
+};
 use super::finding::{self, Findings, RawFinding, ThreadAtSite};
 use barriers::Barriers;
 use clusters::Clusters;
@@ -131,14 +135,14 @@ impl Checker for Sync {
             Mistake::AbsentSource => {}
             Mistake::UnnamedLanes => {
                 self.findings.add("masks", site, None, 1, || {
-                    finding(unnamed(opcode_at(&self.facts.function, site), lanes), NAME_ALL)
+                    finding(unnamed_lanes_message(opcode_at(&self.facts.function, site), lanes), NAME_ALL_LANES)
                 });
             }
             Mistake::EndedLanes { lanes, at, lane } => {
                 self.findings.add("masks", site, None, 1, || {
                     let other = Some(("has ended there".to_owned(), self::party(at, warp_id, lane)));
-                    let what = without(opcode_at(&self.facts.function, site), lanes);
-                    RawFinding { other, ..finding(what, NAME_THEM) }
+                    let what = absent_lanes_message(opcode_at(&self.facts.function, site), lanes);
+                    RawFinding { other, ..finding(what, NAME_PRESENT_LANES) }
                 });
             }
             Mistake::DifferentMasks { own: (lane, mask), other: (other_lane, other_mask) } => {
@@ -158,7 +162,7 @@ impl Checker for Sync {
                     let what = format!(
                         "asynchronous copy of {bytes} bytes {does} the shared memory of block ({x}, {y}, {z}) still runs \
                          when the block ends, started by {}",
-                        in_words(lanes)
+                        format_lanes(lanes)
                     );
                     let help = "wait for it (`cp.async.wait_all`, `cp.async.bulk.wait_group` or its mbarrier) before the \
                                 last thread of the block ends";
@@ -188,5 +192,5 @@ fn shared_variable(facts: &LaunchFacts, at: u64) -> Option<String> {
     let mut named = facts.function.program().shared.iter();
     let (name, range) = named.find(|(_, range)| range.contains(&at))?;
     let place = Place { variable: Some(name), base: range.start, bytes: range.end - range.start };
-    Some(finding::in_words(facts, Space::Shared, &place, at))
+    Some(finding::describe_memory(facts, Space::Shared, &place, at))
 }

@@ -7,7 +7,7 @@ use crate::class::Section;
 use crate::expected::Expected;
 use crate::needs::Needs;
 
-/// Alternative modifiers, of which an opcode has one.
+/// Alternative modifiers. An opcode has one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
     /// The modifiers.

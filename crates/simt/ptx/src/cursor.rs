@@ -12,7 +12,7 @@ pub(super) type Parsed<T> = Result<T, ParseError>;
 
 /// The maximum nesting depth of braces, parentheses and operators. The limit keeps the parser and recursive walks of
 /// the tree from overflowing the stack.
-const DEEPEST: u32 = 64;
+const MAX_DEPTH: u32 = 64;
 
 /// A parser between two tokens.
 pub(super) struct Cursor<'a> {
@@ -155,8 +155,8 @@ impl<'a> Cursor<'a> {
 
     /// Parses one level deeper.
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth == DEEPEST {
-            let message = format!("nested more than {DEEPEST} levels deep");
+        if self.depth == MAX_DEPTH {
+            let message = format!("nested more than {MAX_DEPTH} levels deep");
             return Err(self.error(self.at, message));
         }
         self.depth += 1;
@@ -198,8 +198,8 @@ fn place(offset: usize) -> At {
 
 /// Shortens a token's text for a message.
 fn clipped(word: &str) -> String {
-    const LONGEST: usize = 60;
-    match word.char_indices().nth(LONGEST) {
+    const MAX_LENGTH: usize = 60;
+    match word.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", &word[..end]),
         None => word.to_owned(),
     }

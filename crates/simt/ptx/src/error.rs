@@ -33,14 +33,14 @@ impl ParseError {
 }
 
 /// The maximum number of bytes of a line that are shown before and after the place.
-const SHOWN: usize = 100;
+const MAX_SHOWN: usize = 100;
 
 /// Returns a source line and a caret under one of its columns, indented by four. For a long line, shows the part around
 /// the column.
 fn excerpt(line: &str, column: u32) -> String {
     let at = line.floor_char_boundary((column as usize).saturating_sub(1));
-    let from = line.floor_char_boundary(at.saturating_sub(SHOWN));
-    let to = line.ceil_char_boundary(at.saturating_add(SHOWN));
+    let from = line.floor_char_boundary(at.saturating_sub(MAX_SHOWN));
+    let to = line.ceil_char_boundary(at.saturating_add(MAX_SHOWN));
     // Tabs are kept, so that the caret is aligned for any tab width.
     let blank: String = line[from..at].chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
     let (before, after) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });

@@ -22,8 +22,8 @@ pub enum SourceLines {
 /// lines replace the rest, so that line numbers stay the same.
 ///
 /// Returns `None` if there is no such entry, or if the module has parts that this crate does not support. Also returns
-/// `None` if the entry shares a variable in global memory with other code, because after separation each would have its
-/// own copy.
+/// `None` if the entry shares a variable in global memory with other code, because after separation each would have a
+/// separate copy.
 #[must_use]
 pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option<String> {
     if !outline.is_divisible() || !outline.has_entry(entry) {
@@ -94,7 +94,7 @@ fn shares_globals(outline: &Outline<'_>, needed: &BTreeSet<usize>) -> bool {
         })
 }
 
-/// Appends a text without its `.loc` directives, each of which is the last directive on its line.
+/// Appends a text without its `.loc` directives. Each `.loc` is the last directive on its line.
 fn push_without_lines(out: &mut String, text: &str) {
     let mut tokens = Token::lexer(text);
     let mut kept = 0;

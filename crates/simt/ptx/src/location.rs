@@ -61,7 +61,7 @@ impl Loc {
 }
 
 impl<'a> Function<'a> {
-    /// Returns the source frames of an instruction with this `.loc`: its own place and the calls through which it was
+    /// Returns the source frames of an instruction with this `.loc`: the place of the instruction and the calls through which it was
     /// inlined, innermost first. `text` must be the text of the module.
     ///
     /// Without a comment (see [`Loc::inlined_through`]), the `.loc` of each call gives the next call in the chain. It

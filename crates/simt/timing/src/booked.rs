@@ -3,7 +3,7 @@
 /// The number of cycles of a slot.
 const SLOT: u64 = 64;
 /// A slot with fewer free cycles counts as full.
-const LEAST: f32 = 0.01;
+const MIN_CYCLES: f32 = 0.01;
 
 /// The time of a unit. Each request takes the first free time. The simulator does not run warps in the order of their
 /// clocks. A warp that runs later may make an earlier request, and gets the time that is still free.
@@ -21,7 +21,7 @@ impl UnitSchedule {
         let mut left = cycles as f32;
         let mut slot = (from / SLOT) as usize;
         let mut end = from;
-        while left > LEAST {
+        while left > MIN_CYCLES {
             slot = self.next_free_slot(slot);
             let begin = from.max(slot as u64 * SLOT);
             let booked = left.min(self.free_cycles[slot]).min(((slot as u64 + 1) * SLOT - begin) as f32);
@@ -46,7 +46,7 @@ impl UnitSchedule {
                 self.free_cycles.resize(len, SLOT as f32);
                 self.next.resize(len, 0);
             }
-            if self.free_cycles[at] > LEAST {
+            if self.free_cycles[at] > MIN_CYCLES {
                 break;
             }
             at = (self.next[at] as usize).max(at + 1);

@@ -34,7 +34,7 @@ pub(crate) struct Step {
     pub(crate) uses: Vec<u32>,
 }
 
-/// The effect of an instruction on a warp's clock besides its latency.
+/// The effect of an instruction on a warp's clock apart from its latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
     /// No other effect.

@@ -62,7 +62,7 @@ fn move_addresses(steps: &mut [Step]) {
 
 /// The maximum number of instructions of a loop that `ptxas` unrolls: it unrolls the 23 of `one_block`, but not the 100
 /// of `product_global`.
-const MOST_UNROLLED: usize = 24;
+const MAX_UNROLLED: usize = 24;
 
 /// Marks the loops that `ptxas` unrolls. Such a loop is one short basic block with loads of global memory, without
 /// instructions that block hoisting, and with a counter that increases by a constant.
@@ -72,7 +72,7 @@ fn unroll(code: &[Inst], instructions: &[Option<Instruction<'_>>], steps: &mut [
         let first = *target as usize;
         let is_plain = |step: &Step| !step.holds && step.kind != Kind::AsyncCopy;
         if first >= at
-            || at - first > MOST_UNROLLED
+            || at - first > MAX_UNROLLED
             || !steps[first..at].iter().all(is_plain)
             || steps[first + 1..=at].iter().any(|step| step.leads)
         {
@@ -118,7 +118,7 @@ fn is_arithmetic(step: &Step) -> bool {
 
 /// The maximum number of instructions that `ptxas` predicates instead of branching around them ("CUDA C Programming
 /// Guide" of CUDA 4, section 5.4.2).
-const PREDICATED: f32 = 7.0;
+const MAX_PREDICATED: f32 = 7.0;
 /// The maximum number of instructions that are followed on a path. Some instructions are free, and some branches lead
 /// to themselves.
 const MAX_PATH: usize = 32;
@@ -138,7 +138,7 @@ fn predicated(code: &[Inst], steps: &[Step]) -> HashSet<usize> {
                 _ => {
                     issued += steps[at].cost.issued;
                     let may_be = is_arithmetic(&steps[at]) || steps[at].moves;
-                    (may_be && issued <= PREDICATED).then_some(at + 1)
+                    (may_be && issued <= MAX_PREDICATED).then_some(at + 1)
                 }
             };
             Some(at)

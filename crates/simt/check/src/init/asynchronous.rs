@@ -47,10 +47,10 @@ impl Init {
     }
 
     /// Returns the undefined bytes of the next piece of a lane's registers that an instruction sends.
-    fn sent(&mut self, site: Site, lane: u32, bytes: u32) -> Option<(u64, Cause)> {
-        let (_, undefined, cause) = self.stored.filter(|stored| stored.0 == site)?;
-        let before = if self.sent.0 == lane { self.sent.1 } else { 0 };
-        self.sent = (lane, before + bytes);
+    fn sent_bytes(&mut self, site: Site, lane: u32, bytes: u32) -> Option<(u64, Cause)> {
+        let (_, undefined, cause) = self.current_store.filter(|current_store| current_store.0 == site)?;
+        let before = if self.sent_bytes.0 == lane { self.sent_bytes.1 } else { 0 };
+        self.sent_bytes = (lane, before + bytes);
         Some((undefined[lane as usize] >> before & ones(bytes), cause))
     }
 
@@ -62,14 +62,14 @@ impl Init {
             Op::Memory(Memory::Tensor(op)) => op.reduce.is_some(),
             _ => false,
         };
-        let sent = if from.is_none() { self.sent(site, lane, bytes) } else { None };
+        let sent_bytes = if from.is_none() { self.sent_bytes(site, lane, bytes) } else { None };
         // The first undefined byte to report, in the source and in the memory that a reduction changes.
         let (mut source, mut target): (Option<(Location, Option<Cause>)>, Option<Location>) = (None, None);
         for offset in (0..bytes).step_by(64) {
             let count = (bytes - offset).min(64);
             let to = to.offset_by(offset.into());
             let place = from.map(|from| from.offset_by(offset.into()));
-            let (mut undefined, cause) = match (place, sent) {
+            let (mut undefined, cause) = match (place, sent_bytes) {
                 (Some(from), _) => (self.unwritten_at(from, count), None),
                 (None, Some((undefined, cause))) => (undefined, Some(cause)),
                 (None, None) => (0, None),

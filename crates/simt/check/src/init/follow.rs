@@ -24,7 +24,7 @@ struct Followed {
 }
 
 impl Init {
-    /// Returns the undefined bytes of consecutive registers, as one value of each lane.
+    /// Returns the undefined bytes of consecutive registers, as one bit mask for each lane.
     fn bytes_of(&mut self, registers: &[Reg], width: u32, mask: u32) -> Option<(Lanes64, Cause)> {
         let taints = self.taints();
         let mut bytes = [0; LANES];
@@ -153,7 +153,7 @@ impl Init {
             Memory::Store(Store { from, width, .. }) => {
                 self.report_undefined(ADDRESS, step, &step.addresses, mask);
                 let bytes = self.bytes_of(from, width.bytes(), mask);
-                self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
+                self.current_store = bytes.map(|(bytes, cause)| (site, bytes, cause));
             }
             Memory::Atomic(op) => {
                 self.report_undefined(ADDRESS, step, &step.addresses, mask);
@@ -165,7 +165,7 @@ impl Init {
                 let plain = matches!(op, AtomicOp::WideOp(WideOp::Load | WideOp::Store));
                 if plain {
                     let bytes = self.bytes_of(&registers, width.bytes(), mask);
-                    self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
+                    self.current_store = bytes.map(|(bytes, cause)| (site, bytes, cause));
                 } else {
                     self.report_undefined(("operand", "an operand of an atomic"), step, &registers, mask);
                 }
@@ -182,7 +182,7 @@ impl Init {
                     self.report_undefined(("operand", "an operand of an atomic"), step, data, mask);
                 }
                 let bytes = self.bytes_of(data, bytes, mask);
-                self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
+                self.current_store = bytes.map(|(bytes, cause)| (site, bytes, cause));
             }
             Memory::AsyncCopy(_)
             | Memory::Mbarrier(_)

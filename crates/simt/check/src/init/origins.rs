@@ -1,12 +1,12 @@
 //! The origins of undefined bits, and the findings that report them.
 
 use super::Init;
-use crate::finding::{RawFinding, ThreadAtSite, in_words};
+use crate::finding::{RawFinding, ThreadAtSite, describe_memory};
 use simt::observe::{Access, Places, Site, Space};
 use simt::regs::{LANES, Lanes64, lanes};
 
 /// The maximum number of different reads of unwritten memory that are kept. Later reads share one origin.
-const MOST_ORIGINS: usize = 1 << 14;
+const MAX_ORIGINS: usize = 1 << 14;
 
 /// The origin of undefined bits.
 pub(super) struct Origin {
@@ -56,7 +56,7 @@ impl Init {
             return *known;
         }
         let number = self.origins.len() as u32;
-        if self.origins.len() >= MOST_ORIGINS {
+        if self.origins.len() >= MAX_ORIGINS {
             let anywhere = (site, u64::MAX, u32::MAX);
             if let Some(known) = self.known_origins.get(&anywhere) {
                 return *known;
@@ -64,7 +64,7 @@ impl Init {
             self.known_origins.insert(anywhere, number);
         }
         let place = match (places.find(space, address), space) {
-            (Some(place), space) => in_words(&self.facts, space, &place, address),
+            (Some(place), space) => describe_memory(&self.facts, space, &place, address),
             (None, Space::Param) => self.parameter(site, lane, address),
             (None, Space::Local) => format!("byte {address} of the thread's local memory"),
             (None, _) => String::new(),
@@ -86,7 +86,7 @@ impl Init {
         let party = ThreadAtSite { site, block: self.warp_id.block, thread: self.thread(lane) };
         let read = Some(("shuffle from a lane that does not execute it".to_owned(), party));
         self.origins.push(Origin { read, address: None, place: String::new(), kind: OriginKind::Lane });
-        if self.origins.len() < MOST_ORIGINS {
+        if self.origins.len() < MAX_ORIGINS {
             self.known_origins.insert(key, number);
         }
         number

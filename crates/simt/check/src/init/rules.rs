@@ -28,7 +28,7 @@ pub(super) enum Rule {
     All,
 }
 
-/// Returns the history of the result of an instruction whose operands have at most the history `history`.
+/// Returns the history of the result of an instruction. `history` is the latest history of its operands.
 ///
 /// Compilers pack the fields of a struct with `or`, `prmt` and `bfi`, after they have shifted them by whole bytes. A
 /// shift without packing counts as a multiplication. `distance` returns the shift distance in bits if it is the same in

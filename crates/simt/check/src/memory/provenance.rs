@@ -32,7 +32,7 @@ pub(super) enum Source {
 pub(super) type Sources = u128;
 
 /// The maximum number of sources that the analysis distinguishes.
-const MOST: usize = Sources::BITS as usize;
+const MAX_SOURCES: usize = Sources::BITS as usize;
 
 /// The possible sources of a program's addresses.
 #[derive(Debug)]
@@ -142,7 +142,7 @@ impl Flow<'_> {
         let next = self.sources.len();
         let number = match self.numbers.get(&source) {
             Some(number) => *number,
-            None if next == MOST => return UNKNOWN,
+            None if next == MAX_SOURCES => return UNKNOWN,
             None => {
                 self.sources.push(source.clone());
                 self.numbers.insert(source, next);

@@ -10,7 +10,7 @@ use super::grid::{Agent, WarpNumber};
 use super::shadow::{LINE, Run};
 use super::sites::{Info, PRODUCT};
 use super::threads::{Release, Tree};
-use crate::finding::{ThreadAtSite, in_words};
+use crate::finding::{ThreadAtSite, describe_memory};
 use simt::memory::Place;
 use simt::observe::{
     Access, AccessKind, Issue, MbarrierEvent, MbarrierUse, Places, Scope, Site, Space, StoredValues, WarpId,
@@ -102,7 +102,7 @@ impl Race {
                     let later = ThreadAtSite { thread: home % 32 * 32 + later, ..party(home, 0, site) };
                     let earlier = party(hit.earlier.warp, earlier, actor.sites.site(hit.earlier.site));
                     let address = line * LINE + u64::from(hit.byte);
-                    let place = || Some(in_words(facts, space, &places.find(space, address)?, address));
+                    let place = || Some(describe_memory(facts, space, &places.find(space, address)?, address));
                     // Either the lanes of one instruction stored equal values, or this access stored the value that was
                     // already there.
                     let at_once = (hit.earlier.warp, hit.earlier.clock, hit.earlier.site) == (agent, clock, number);

@@ -147,8 +147,8 @@ impl Actor<'_> {
         (unknown != 0).then(|| unknown.trailing_zeros())
     }
 
-    /// Returns whether each access that conflicts with an earlier access also conflicts with this one. A strong access
-    /// conflicts with fewer accesses than a weak one.
+    /// Returns whether this access can replace an earlier one that happened before it: every access that conflicts with
+    /// the earlier one also conflicts with this one. A strong access conflicts with fewer accesses than a weak one.
     #[inline]
     pub(super) fn is_as_strong_as(&self, site: SiteNumber) -> bool {
         if !self.is_strong {
@@ -167,8 +167,8 @@ impl Actor<'_> {
     }
 
     /// Returns which of these lanes have observed a strong write. Such a lane follows one of the strong accesses that
-    /// read the written value. (PTX ISA, "Causality order": an observed write precedes everything that the reading
-    /// thread precedes.)
+    /// read the written value. (PTX ISA, "Causality order": an observed write happens before everything that follows the
+    /// read.)
     #[cold]
     pub(super) fn have_seen(&self, later_accesses: impl Iterator<Item = Toucher>, lanes: u32) -> u32 {
         let reads = later_accesses.filter(|toucher| {

@@ -12,7 +12,7 @@ use simt::observe::AsyncGroup;
 use simt::regs::{LANES, lanes};
 
 /// The number of groups that are kept for a lane that does not wait.
-const GROUPS: usize = 64;
+const MAX_GROUPS: usize = 64;
 
 /// The asynchronous operations of a warp.
 #[derive(Debug, Clone, Default)]
@@ -55,7 +55,7 @@ impl Issued {
             done = match op {
                 AsyncGroup::Commit => {
                     groups.push_back(self.clock);
-                    if groups.len() > GROUPS {
+                    if groups.len() > MAX_GROUPS {
                         groups.pop_front();
                     }
                     continue;

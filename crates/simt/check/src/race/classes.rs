@@ -44,7 +44,7 @@ impl Classes {
         (class_lanes & lanes != 0).then_some((class_lanes & lanes, known))
     }
 
-    /// Returns the classes of these lanes only.
+    /// Returns the classes restricted to these lanes.
     pub(super) fn part(&self, lanes: u32) -> Self {
         let mut part = Self::default();
         self.of(lanes).for_each(|(class_lanes, known)| part.push(class_lanes, known.clone()));

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use rustc_hash::FxBuildHasher;
 use simt::observe::Scope;
 
-/// The number of 32 lanes in the tree of clocks: a warp's threads, or an agent for its asynchronous operations. The
-/// warps of a block are consecutive, with space for 32 of them.
+/// The number of a group of 32 lanes in the tree of clocks: a warp's threads, or an agent for its asynchronous
+/// operations. The warps of a block are consecutive, with space for 32 of them.
 pub(super) type WarpNumber = u32;
 
 /// The part of a warp that accesses memory.

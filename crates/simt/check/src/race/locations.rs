@@ -17,7 +17,7 @@ use simt::observe::{AccessKind, Order, Scope};
 use simt::regs::{ALL, LANES, lanes};
 
 /// The maximum number of separate releases of a place. Beyond it, releases of the same scope are joined.
-const MOST: usize = 8;
+const MAX_RELEASES: usize = 8;
 
 /// Memory on which threads spin, by place.
 pub(super) type Flags = HashSet<u64, FxBuildHasher>;
@@ -132,7 +132,7 @@ impl Locations {
             releases.clear();
         }
         let changes = new.fold(false, |changes, release| add(releases, release, grid) | changes);
-        if releases.len() > MOST {
+        if releases.len() > MAX_RELEASES {
             join(releases, grid);
         }
         if changes {

@@ -22,7 +22,7 @@ use simt::observe::{Order, Scope};
 use simt::regs::lanes;
 
 /// The maximum number of sections that are kept for a thread.
-const MOST: usize = 8;
+const MAX_SECTIONS: usize = 8;
 
 /// A thread, and the clock of one of its accesses.
 #[derive(Debug, Clone, Copy)]
@@ -82,7 +82,7 @@ impl Locks {
             let (lock, Some((_, before))) = (at(lane), warp.classes.first(1 << lane)) else { continue };
             let sections = self.sections.entry((warp.number, lane as u32)).or_default();
             sections.retain(|section| section.to.is_some() || section.lock != lock);
-            if sections.len() == MOST {
+            if sections.len() == MAX_SECTIONS {
                 sections.pop_front();
             }
             let fences = if order.acquires() { vec![(warp.clock - 1, order.scope)] } else { Vec::new() };

@@ -33,7 +33,7 @@ impl Pair {
 }
 
 /// The maximum number of pairs that are kept. Further pairs are not counted.
-const MOST: usize = 4096;
+const MAX_PAIRS: usize = 4096;
 
 /// The key of a pair: why it races, whether both accesses write the same value, and the instructions.
 pub(super) type PairKey = (Reason, bool, SiteNumber, SiteNumber);
@@ -53,7 +53,7 @@ impl Pairs {
 
     /// Returns whether the maximum number of pairs is reached.
     pub(super) fn is_full(&self) -> bool {
-        self.all.len() == MOST
+        self.all.len() == MAX_PAIRS
     }
 
     /// Adds a conflict of an access by the instruction `site` of `later`.
@@ -80,7 +80,7 @@ impl Pairs {
             self.all[index].times = times;
             return;
         }
-        if index.is_none() && self.all.len() == MOST {
+        if index.is_none() && self.all.len() == MAX_PAIRS {
             return;
         }
         let pair = Pair { hit: *hit, same_value, later, earlier, address, flag, place: place(), times };
@@ -111,18 +111,18 @@ impl Pairs {
                 (Reason::Lock, _) => "lock",
                 (Reason::Proxy, _) => "proxy",
             };
-            let (what, help) = what(&hit, same_value, (one, &later), (other, &earlier));
+            let (what, help) = describe_race(&hit, same_value, (one, &later), (other, &earlier));
             // Whichever lane writes last, the memory contains the constant.
             let is_note =
                 same_value && hit.nearness == Nearness::Warp && later.site == earlier.site && one.stores_constant;
             let make = || RawFinding {
                 what,
-                action: Some(words(one, hit.writes)),
+                action: Some(describe_access(one, hit.writes)),
                 help: help.into(),
                 party: later,
                 address: Some(address),
                 place,
-                other: Some((words(other, hit.wrote), earlier)),
+                other: Some((describe_access(other, hit.wrote), earlier)),
             };
             findings.add_as(is_note, kind, (later.site, Some(earlier.site)), times, make);
         }
@@ -131,7 +131,7 @@ impl Pairs {
 }
 
 /// Describes an access.
-fn words(info: &Info, wrote: bool) -> String {
+fn describe_access(info: &Info, wrote: bool) -> String {
     let what = if wrote { "write" } else { "read" };
     if let Some(name) = info.name {
         return match info.kind {
@@ -152,7 +152,7 @@ fn words(info: &Info, wrote: bool) -> String {
 }
 
 /// Describes the race and the usual fix.
-fn what(
+fn describe_race(
     hit: &Hit,
     same_value: bool,
     (one, later): (&Info, &ThreadAtSite),
@@ -169,10 +169,13 @@ fn what(
         Nearness::Cluster => "another block of the cluster",
         Nearness::Grid => "another block",
     };
-    let mut what = format!("{} races with ", words(one, writes));
+    let mut what = format!("{} races with ", describe_access(one, writes));
     let _ = match same_access {
         true => write!(what, "the same instruction in {party}"),
-        false => write!(what, "{} {} by {party}", article(&words(other, hit.wrote)), words(other, hit.wrote)),
+        false => {
+            let other = describe_access(other, hit.wrote);
+            write!(what, "{} {other} by {party}", article(&other))
+        }
     };
     if same_value {
         what.push_str("; both write the same value");
@@ -249,6 +252,6 @@ fn is_asynchronous(info: &Info) -> bool {
     info.name.is_some() && matches!(info.kind, AccessKind::AsyncCopy | AccessKind::Reduction)
 }
 
-fn article(words: &str) -> &'static str {
-    if words.starts_with(['a', 'i', 'o']) { "an" } else { "a" }
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'i', 'o']) { "an" } else { "a" }
 }

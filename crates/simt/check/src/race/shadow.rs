@@ -251,7 +251,7 @@ impl Runs {
         if self.reads.push(*run) {
             return true;
         }
-        // Keep runs that read the same bytes, because many warps may read them without a write.
+        // If all runs read the same bytes, do not divide the line: many warps may read it without a write.
         if !self.reads.all().iter().all(|other| other.same_bytes(run)) {
             self.reads.retain(|other| !is_obsolete(other));
             return self.reads.push(*run);

@@ -9,8 +9,8 @@ use super::grid::{Grid, Nearness, WarpNumber};
 use simt::observe::Scope;
 use simt::regs::{ALL, LANES};
 
-/// The knowledge that a thread has of other threads. The parts for its own warp and block are separate, because they
-/// change most often. If two parts contain different clocks, the later clock counts.
+/// The knowledge that a thread has of other threads. The parts for the thread's warp and block are separate, because
+/// they change most often. If two parts contain different clocks, the later clock counts.
 #[derive(Debug, Clone)]
 pub(super) struct Knowledge {
     pub(super) warp: Node,
@@ -79,7 +79,7 @@ impl Knowledge {
         }
     }
 
-    /// Returns the knowledge of `lanes` of a warp at this clock, including their own accesses.
+    /// Returns the knowledge of `lanes` of a warp at this clock, including the accesses of these lanes.
     fn tree(&self, home: WarpNumber, lanes: u32, clock: u32, grid: &Grid) -> Tree {
         let warp = self.warp.join(&Node::lanes(lanes, clock));
         let block = self.block.join_at(1, home, &warp);
@@ -87,7 +87,7 @@ impl Knowledge {
         Tree { known, proxied: self.proxied.clone(), heard: self.heard_by(home, lanes, grid) }
     }
 
-    /// Returns the `fence.sc` knowledge of `lanes` of a warp, including their own fences.
+    /// Returns the `fence.sc` knowledge of `lanes` of a warp, including the fences of these lanes.
     pub(super) fn heard_by(&self, home: WarpNumber, lanes: u32, grid: &Grid) -> Node {
         match self.fence {
             0 => self.heard.clone(),
@@ -152,7 +152,7 @@ pub(super) struct Release {
 }
 
 impl Release {
-    /// Returns the knowledge of the lanes, including their own accesses.
+    /// Returns the knowledge of the lanes, including the accesses of these lanes.
     pub(super) fn tree(&self, grid: &Grid) -> Tree {
         let Snapshot { warp, clock, classes, waited, others } = &*self.snapshot;
         let classes = classes.of(self.lanes);
@@ -199,7 +199,7 @@ impl Release {
             let unknown = self.lanes & !known.of(by.number, *warp, grid).lanes_at(*clock);
             match unknown {
                 0 => all | class_lanes,
-                // Each lane knows its own accesses.
+                // Each lane knows the accesses of that lane.
                 _ if unknown.is_power_of_two() && by.number == *warp => all | class_lanes & unknown,
                 _ => all,
             }

@@ -7,10 +7,10 @@
 //!
 //! The run also detects instructions that cannot be judged:
 //!
-//! - A full fence between a strong store and a later strong load of another location by the same thread (store buffering,
-//!   Dekker, Peterson). The simulator is sequentially consistent, so no run shows the effect of this fence.
-//! - A barrier at which some threads used a different barrier instruction or do not wait. Two consecutive warp barriers look the
-//!   same.
+//! - A full fence between a strong store and a later strong load of another location by the same thread (store
+//!   buffering, Dekker, Peterson). The simulator is sequentially consistent, so no run shows the effect of this fence.
+//! - A barrier at which some threads used a different barrier instruction or do not wait. Two consecutive warp barriers
+//!   look the same.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hasher;
@@ -32,7 +32,7 @@ pub(crate) type Weaker = HashMap<Site, Option<Scope>>;
 pub(crate) struct Outcome {
     /// How often each pair of instructions was unordered.
     pairs: HashMap<PairKey, u64>,
-    /// The fences, barriers and strong accesses that threads have executed, except accesses to the block's own shared
+    /// The fences, barriers and strong accesses that threads have executed, except accesses of a block to its shared
     /// memory.
     pub(crate) executed: HashSet<Site>,
     /// The executed instructions that cannot be judged.

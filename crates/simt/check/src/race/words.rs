@@ -1,13 +1,13 @@
 //! The last accesses to a word of four bytes.
 //!
 //! A word keeps the last write and the reads since then. If the last writes are atomic and of different warps, the word
-//! keeps all of them. An old access is dropped if there are more than [`MOST`]. A race with one of many readers may
-//! then be missed, if the writer knows all the kept readers.
+//! keeps all of them. If there are more than [`MAX_ENTRIES`], an old access is dropped. A race with one of many readers
+//! may then be missed, if the writer knows all the kept readers.
 
 use super::actor::{Actor, Hit, Toucher};
 
 /// The maximum number of writes, and of reads, that are kept.
-const MOST: usize = 5;
+const MAX_ENTRIES: usize = 5;
 
 /// The last accesses to four bytes.
 #[derive(Debug, Clone, Default)]
@@ -101,7 +101,7 @@ impl Entries {
 
 impl More {
     fn is_full(&self) -> bool {
-        self.entries.len() + 1 == MOST
+        self.entries.len() + 1 == MAX_ENTRIES
     }
 }
 

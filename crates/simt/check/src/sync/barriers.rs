@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::party;
 use crate::facts::LaunchFacts;
-use crate::faults::in_words;
+use crate::faults::format_lanes;
 use crate::finding::{Findings, RawFinding, ThreadAtSite};
 use simt::Function;
 use simt::code::{Barrier, Op};
@@ -134,7 +134,7 @@ impl Barriers {
                     let what = format!(
                         "{} of a warp arrive at barrier {id} for the second time before it is complete, and are counted \
                          twice",
-                        in_words(earlier.lanes & lanes)
+                        format_lanes(earlier.lanes & lanes)
                     );
                     let help = "let them wait for the others (`barrier.sync`) before they arrive again";
                     now.finding(earlier, format!("arrives at barrier {id} first"), what, help)
@@ -143,12 +143,12 @@ impl Barriers {
                 findings.add("divergent", site, Some(earlier.site), 1, || {
                     let what = format!(
                         "barrier in divergent code: {} of a warp wait at barrier {id} here and {} at another instruction",
-                        in_words(lanes),
-                        in_words(earlier.lanes)
+                        format_lanes(lanes),
+                        format_lanes(earlier.lanes)
                     );
                     let help = "move {sync_threads} out of the branches: all threads of a warp reach it at the same \
                                 instruction";
-                    now.finding(earlier, format!("waits at barrier {id}, as do {}", in_words(earlier.lanes)), what, help)
+                    now.finding(earlier, format!("waits at barrier {id}, as do {}", format_lanes(earlier.lanes)), what, help)
                 });
             }
         }
