@@ -41,8 +41,8 @@ pub(super) const NAME_ALL_LANES: &str = "name in the mask every lane that reache
 
 /// Describes lanes that execute an instruction with a mask that does not name them.
 pub(super) fn unnamed_lanes_message(opcode: &str, lanes: u32) -> String {
-    let them = if lanes.is_power_of_two() { ("executes", "it") } else { ("execute", "them") };
-    format!("{} {} `{opcode}` with a mask that does not name {}", format_lanes(lanes), them.0, them.1)
+    let words = if lanes.is_power_of_two() { ("executes", "it") } else { ("execute", "them") };
+    format!("{} {} `{opcode}` with a mask that does not name {}", format_lanes(lanes), words.0, words.1)
 }
 
 /// Describes a warp operation whose mask names lanes that do not reach it.

@@ -12,7 +12,8 @@
 //!
 //! # What it can miss
 //!
-//! - Unwritten bytes next to written ones in a value that a kernel copies to device memory, because they may be padding.
+//! - Unwritten bytes next to written ones in a value that a kernel copies to device memory, because they may be
+//!   padding.
 //! - Device memory, if the kernel writes surfaces or tensor maps, because the sanitizer does not see these writes.
 //! - Sums of `wgmma`, results of textures and surfaces, and memory of `alloca` and `malloc` count as written.
 

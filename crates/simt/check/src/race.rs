@@ -183,12 +183,12 @@ impl Race {
         let Some(block) = blocks.get_mut(&block) else { return };
         let arrivals = std::mem::take(&mut block.barriers[id]);
         let Block { warps, .. } = block;
-        let mut here = [0u32; 32];
+        let mut arrived_lanes = [0u32; 32];
         for arrival in arrivals.iter().filter(|arrival| arrival.waits) {
-            here[arrival.warp as usize] |= arrival.release.lanes;
+            arrived_lanes[arrival.warp as usize] |= arrival.release.lanes;
         }
         let all_wait = arrivals.iter().all(|arrival| arrival.waits);
-        if all_wait && warps.iter().zip(&here).all(|(warp, here)| warp.alive & !here == 0) {
+        if all_wait && warps.iter().zip(&arrived_lanes).all(|(warp, arrived_lanes)| warp.alive & !arrived_lanes == 0) {
             let clock = warps.iter().map(|warp| warp.clock).max().unwrap_or(0);
             let others = warps.iter().fold(Tree::NONE, |all, warp| all.join(&warp.knowledge_of_others(grid)));
             let known = Arc::new(Knowledge::of_block(clock, others));

@@ -197,7 +197,7 @@ fn integer(word: &str) -> Result<Value, &'static str> {
         _ => (digits, 10),
     };
     let value = u64::from_str_radix(digits, radix).map_err(|error| match error.kind() {
-        std::num::IntErrorKind::PosOverflow => "the number does not fit 64 bits",
+        std::num::IntErrorKind::PosOverflow => "the number does not fit in 64 bits",
         _ => DIGITS,
     })?;
     Ok(match i64::try_from(value) {

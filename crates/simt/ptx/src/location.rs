@@ -43,9 +43,10 @@ impl Loc {
     /// Returns the calls through which the instructions were inlined, innermost first. `text` must be the text of the
     /// directive.
     ///
-    /// LLVM writes the chain in a comment after the directive: `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/a.rs:51:13 ]
-    /// ]`. From PTX ISA 7.2 on, LLVM also writes the first step in the directive; nvcc writes only the directive. Parts
-    /// of a comment that cannot be parsed are left out. A `.file` number may replace a path.
+    /// LLVM writes the chain in a comment after the directive, such as
+    /// `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/a.rs:51:13 ] ]`. From PTX ISA 7.2 on, LLVM also writes the first step
+    /// in the directive; nvcc writes only the directive. Parts of a comment that cannot be parsed are left out. A
+    /// `.file` number may replace a path.
     #[must_use]
     pub fn inlined_through<'a>(&self, text: &'a str) -> Vec<Place<'a>> {
         let calls = self.commented(text);
@@ -61,8 +62,8 @@ impl Loc {
 }
 
 impl<'a> Function<'a> {
-    /// Returns the source frames of an instruction with this `.loc`: the place of the instruction and the calls through which it was
-    /// inlined, innermost first. `text` must be the text of the module.
+    /// Returns the source frames of an instruction with this `.loc`: the place of the instruction and the calls through
+    /// which it was inlined, innermost first. `text` must be the text of the module.
     ///
     /// Without a comment (see [`Loc::inlined_through`]), the `.loc` of each call gives the next call in the chain. It
     /// is the last earlier `.loc` with the place that `inlined_at` names (PTX ISA, "Debugging Directives: .loc").

@@ -113,9 +113,9 @@ impl CriticalPath {
                     *words.entry(access.addresses[lane]).or_default() += 1;
                 }
                 for sector in &sectors {
-                    let most = words.iter().filter(|(at, _)| *at / SECTOR == *sector);
-                    let most = most.map(|(_, count)| *count).max().unwrap_or(1);
-                    let passes = f64::from(cost.passes) * if cost.elects { 1.0 } else { most as f64 };
+                    let counts = words.iter().filter(|(at, _)| *at / SECTOR == *sector);
+                    let max_count = counts.map(|(_, count)| *count).max().unwrap_or(1);
+                    let passes = f64::from(cost.passes) * if cost.elects { 1.0 } else { max_count as f64 };
                     self.sums.atomics += passes;
                     *self.sums.passes.entry(sector * SECTOR / SLICE).or_default() += passes;
                 }

@@ -61,9 +61,11 @@ impl Spot {
             (Some(text), false, None) => statement(text, 0),
         };
         // A longer underlined part would make the shown line too long.
-        let most = width.saturating_sub(30).max(1);
+        let max_length = width.saturating_sub(30).max(1);
         let span = match &text {
-            Some(text) if span.len() > most => span.start..text.floor_char_boundary(span.start + most).max(span.start),
+            Some(text) if span.len() > max_length => {
+                span.start..text.floor_char_boundary(span.start + max_length).max(span.start)
+            }
             _ => span,
         };
         let unread = self.source.as_ref().filter(|_| !is_source && text.is_some());
@@ -118,16 +120,16 @@ fn lines_of(file: &str, first: u32, last: u32) -> Option<String> {
 
 /// Shortens a path: relative to the current directory if it is in that directory or a sibling directory.
 pub(super) fn shown(path: &str) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
+    let current_dir = std::env::current_dir().unwrap_or_default();
     let relative_to =
         |folder: &Path| folder.parent().and(Path::new(path).strip_prefix(folder).ok()).map(Path::to_owned);
-    let in_sibling = || Some(Path::new("..").join(relative_to(here.parent()?)?));
-    relative_to(&here).or_else(in_sibling).unwrap_or_else(|| path.into()).display().to_string()
+    let in_sibling = || Some(Path::new("..").join(relative_to(current_dir.parent()?)?));
+    relative_to(&current_dir).or_else(in_sibling).unwrap_or_else(|| path.into()).display().to_string()
 }
 
-/// Cuts the front of a path that is longer than `most`.
-fn front_cut(path: &str, most: usize) -> String {
-    match path.len().checked_sub(most.max(10)) {
+/// Cuts the front of a path that is longer than `max_length`.
+fn front_cut(path: &str, max_length: usize) -> String {
+    match path.len().checked_sub(max_length.max(10)) {
         None | Some(0) => path.to_owned(),
         Some(more) => format!("...{}", &path[path.ceil_char_boundary(more + 3)..]),
     }

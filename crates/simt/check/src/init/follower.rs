@@ -22,10 +22,11 @@ impl Scratch {
     /// Allocates the registers of the largest function of a program.
     fn begin(&mut self, program: &Program) {
         if self.preds.is_empty() {
-            let most = |count: fn(&simt::code::Func) -> u32| program.functions.iter().map(count).max().unwrap_or(0);
-            self.r32 = vec![[0; LANES]; most(|func| func.r32) as usize];
-            self.r64 = vec![[0; LANES]; most(|func| func.r64) as usize];
-            self.preds = vec![0; most(|func| func.preds) as usize + 1];
+            let max_count =
+                |count: fn(&simt::code::Func) -> u32| program.functions.iter().map(count).max().unwrap_or(0);
+            self.r32 = vec![[0; LANES]; max_count(|func| func.r32) as usize];
+            self.r64 = vec![[0; LANES]; max_count(|func| func.r64) as usize];
+            self.preds = vec![0; max_count(|func| func.preds) as usize + 1];
         }
     }
 
@@ -57,7 +58,7 @@ impl Follower<'_> {
         let reads = step.reads().iter().filter_map(|reg| self.taints.get(*reg));
         let mut causes = reads.filter(|taint| taint.lanes & mask != 0).map(|taint| taint.cause);
         let first = causes.next()?;
-        Some(Cause { history: causes.fold(first.history, |most, cause| most.max(cause.history)), ..first })
+        Some(Cause { history: causes.fold(first.history, |latest, cause| latest.max(cause.history)), ..first })
     }
 
     /// Applies an instruction that computes each lane separately.

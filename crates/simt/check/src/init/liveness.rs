@@ -68,7 +68,8 @@ impl Liveness {
         self.rows.get(pc as usize * self.words + word).is_some_and(|row| row & bit != 0)
     }
 
-    /// Returns the registers that may be read before they are written, without the registers that a new frame initializes.
+    /// Returns the registers that may be read before they are written, without the registers that a new frame
+    /// initializes.
     fn unwritten(&self, func: &Func) -> Vec<Reg> {
         let all = (0..self.preds + func.preds).map(|index| match index {
             _ if index < self.wide => Reg::R32(R32(index)),

@@ -204,8 +204,8 @@ impl Flow<'_> {
             Op::Memory(_) => Value::default(),
             Op::Alu(alu) => self.combined(function, operands, combination(alu)),
             Op::Warp(Warp::Shuffle { value, .. } | Warp::Reduce { value, .. }) => {
-                let given = self.get(function, Reg::R32(*value));
-                let joined = self.shuffled[function].or(given);
+                let lane_value = self.get(function, Reg::R32(*value));
+                let joined = self.shuffled[function].or(lane_value);
                 self.changed |= joined != self.shuffled[function];
                 self.shuffled[function] = joined;
                 joined

@@ -167,8 +167,8 @@ impl Actor<'_> {
     }
 
     /// Returns which of these lanes have observed a strong write. Such a lane follows one of the strong accesses that
-    /// read the written value. (PTX ISA, "Causality order": an observed write happens before everything that follows the
-    /// read.)
+    /// read the written value. (PTX ISA, "Causality order": an observed write happens before everything that
+    /// follows the read.)
     #[cold]
     pub(super) fn have_seen(&self, later_accesses: impl Iterator<Item = Toucher>, lanes: u32) -> u32 {
         let reads = later_accesses.filter(|toucher| {

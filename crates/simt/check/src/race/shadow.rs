@@ -312,8 +312,8 @@ impl Shadow {
                 *line = Line::Words(runs.divide());
             }
             if let Line::Words(words) = line {
-                let here = |word: &(usize, &mut Word)| (address..end).contains(&(first + word.0 as u64 * 4));
-                words.iter_mut().enumerate().filter(here).for_each(|(_, word)| *word = Word::default());
+                let is_in_range = |word: &(usize, &mut Word)| (address..end).contains(&(first + word.0 as u64 * 4));
+                words.iter_mut().enumerate().filter(is_in_range).for_each(|(_, word)| *word = Word::default());
             }
         }
     }

@@ -24,7 +24,7 @@ struct Object {
     phase: u64,
     /// By warp of its block: the number of phases that the warp knows to be complete.
     known: HashMap<u32, u64>,
-    most: u64,
+    max_known: u64,
 }
 
 impl Objects {
@@ -42,7 +42,7 @@ impl Objects {
         let warp = party.thread / 32;
         match what {
             MbarrierUse::Init => {
-                let new = Object { initialized: party, phase: 0, known: HashMap::new(), most: 0 };
+                let new = Object { initialized: party, phase: 0, known: HashMap::new(), max_known: 0 };
                 if let Some(before) = self.0.insert(key, new) {
                     let before = before.initialized;
                     findings.add("initialized twice", party.site, Some(before.site), 1, || RawFinding {
@@ -62,7 +62,7 @@ impl Objects {
                     object.phase += 1;
                 }
             }
-            // These operations do not wait, so they give no knowledge of phases.
+            // Other blocks arrive at the mbarrier, but do not wait for it.
             MbarrierUse::Bytes | MbarrierUse::CopiesArrive => {}
             MbarrierUse::Arrive | MbarrierUse::Wait { .. } if owner != party.block => {}
             MbarrierUse::Arrive => {
@@ -105,8 +105,8 @@ impl Objects {
     /// Records that all warps of a block, or some of them, have waited for each other.
     pub(super) fn block_meets(&mut self, block: u64) {
         for object in self.0.iter_mut().filter(|((owner, _), _)| *owner == block).map(|(_, object)| object) {
-            let most = object.most;
-            object.known.values_mut().for_each(|known| *known = most);
+            let max_known = object.max_known;
+            object.known.values_mut().for_each(|known| *known = max_known);
         }
     }
 
@@ -119,14 +119,14 @@ impl Object {
     /// Records that a warp knows that all phases before the current one are complete.
     fn knows(&mut self, warp: u32) {
         self.known.insert(warp, self.phase);
-        self.most = self.most.max(self.phase);
+        self.max_known = self.max_known.max(self.phase);
     }
 
     /// Gives a warp the knowledge of all other warps.
     fn learns(&mut self, warp: u32) {
-        let most = self.most;
+        let max_known = self.max_known;
         if let Some(known) = self.known.get_mut(&warp) {
-            *known = most;
+            *known = max_known;
         }
     }
 }
