@@ -7,7 +7,7 @@ use simt::{every_event, nothing};
 
 use super::finding::Findings;
 
-/// Selects the events that sanitizers receive. Each event takes a lock, so the events that no sanitizer needs are left out.
+/// Selects the events that sanitizers receive. Each event takes a lock, so events that no sanitizer needs are left out.
 macro_rules! received {
     ($make:ident $($(#[$doc:meta])* $method:ident($($args:tt)+);)*) => {$(
         received! { @ $make $method($($args)+) }
@@ -22,7 +22,7 @@ macro_rules! received {
     (@ $make:ident $method:ident($($args:tt)+)) => { $make! { $method($($args)+); } };
 }
 
-/// Makes a method that does nothing of each event that sanitizers receive.
+/// Defines, for each event that sanitizers receive, a method that does nothing.
 macro_rules! ignore_received {
     ($($events:tt)*) => { received! { nothing $($events)* } };
 }
@@ -31,22 +31,22 @@ macro_rules! ignore_received {
 pub(super) trait Checker: Send {
     every_event!(ignore_received);
 
-    /// Whether the sanitizer needs `step` for the next instruction of the current warp.
+    /// Returns whether the sanitizer needs `step` for the next instruction of the current warp.
     fn steps(&self) -> bool {
         false
     }
 
-    /// Whether the machine must compare the values that stores write with those that are there.
+    /// Returns whether the simulator must compare the values that stores write with the values already in memory.
     fn compares_values(&self) -> bool {
         false
     }
 
-    /// Whether the machine must record which bytes of device memory the launch writes.
+    /// Returns whether the simulator must record which bytes of device memory the launch writes.
     fn records_writes(&self) -> bool {
         false
     }
 
-    /// Whether the sanitizer does not receive accesses outside their object, which `memory` reports.
+    /// Returns whether accesses outside their object are withheld from this sanitizer, because `memory` reports them.
     fn skips_outside(&self) -> bool {
         false
     }
@@ -56,7 +56,7 @@ pub(super) trait Checker: Send {
         0
     }
 
-    /// Ends the launch and adds the findings that concern all of it. `completed` is false after a fault.
+    /// Ends the launch and adds the findings that concern the whole launch. `completed` is false after a fault.
     fn end(&mut self, completed: bool) {
         let _ = completed;
     }

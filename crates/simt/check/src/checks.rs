@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 use simt::memory::AccessProblem;
 use simt::run::FaultKind;
 
-/// Calls a macro with one row for each sanitizer: its documentation, the module of this crate, whose name is the sanitizer's
-/// name, and the type in it that implements `Checker`, whose name is that of the variant of [`Check`].
+/// Calls a macro with one row for each sanitizer: its documentation, its module in this crate and its type. The module
+/// name is also the name of the sanitizer. The type implements `Checker`, and its name is also the variant of
+/// [`Check`].
 macro_rules! every_sanitizer {
     ($make:ident) => {
         $make! {
@@ -17,7 +18,7 @@ macro_rules! every_sanitizer {
             memory::Memory;
             /// Values that depend on memory or registers that no thread has written.
             init::Init;
-            /// Conflicting accesses to the same byte that nothing orders.
+            /// Conflicting accesses to the same byte that are not ordered by synchronization.
             race::Race;
             /// Wrong use of barriers, masks and waits.
             sync::Sync;
@@ -56,7 +57,7 @@ macro_rules! define {
 every_sanitizer!(define);
 
 impl Check {
-    /// The check that a fault belongs to.
+    /// Returns the check that a fault belongs to.
     #[must_use]
     pub fn of(kind: &FaultKind) -> Option<Check> {
         match kind {
@@ -81,25 +82,27 @@ impl fmt::Display for Check {
     }
 }
 
-/// How checks differ on request: what they look for although CUDA allows it, what they then allow, and what they advise.
+/// Options that change checks: reporting what CUDA allows, allowing more, or giving advice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Extra {
-    /// Memory that is still allocated when its context ends. Only the simulated driver has contexts.
+    /// Memory that is still allocated when its context ends. Only simt's driver has contexts.
     Leaks,
-    /// Threads that end before a barrier that others of their block wait at, and barriers that a compiler may have made of
-    /// one in the source, which warps of a block wait at together.
+    /// Barriers that CUDA allows but that are suspect. Threads may end before a barrier that others of their block wait
+    /// at. Warps of a block may wait at different copies of a barrier that is one barrier in the source.
     Barriers,
-    /// Only the races of PTX, where volatile accesses are relaxed atomic ones. In CUDA C++ and Rust they are not atomic.
+    /// Only the races of PTX, where volatile accesses are relaxed atomic accesses. In CUDA C++ and Rust they are not
+    /// atomic.
     PtxVolatile,
-    /// Hints about synchronization: fences, scopes and barriers that could be weaker. The launch runs many times.
+    /// Hints about synchronization: fences, scopes and barriers that could be weaker. This option runs the launch many
+    /// times.
     Weaker,
 }
 
 impl Extra {
-    /// All of them.
+    /// All options.
     pub const ALL: [Self; 4] = [Self::Leaks, Self::Barriers, Self::PtxVolatile, Self::Weaker];
 
-    /// Its name, as on the command line.
+    /// Returns the name on the command line.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -110,7 +113,7 @@ impl Extra {
         }
     }
 
-    /// The check that it is a part of, which its findings have the name of.
+    /// Returns the check that the option belongs to. Findings of the option carry the name of this check.
     #[must_use]
     pub fn check(self) -> Check {
         match self {
@@ -121,8 +124,8 @@ impl Extra {
     }
 }
 
-/// A set of checks. As text it is their names with commas between them, `all` or `none`. The names of [`Extra`] are added to
-/// those, and turn the check on that they are a part of: `all,leaks`.
+/// A set of checks and options. Its text form is their names with commas between them, `all` or `none`. The name of an
+/// [`Extra`] also enables the check that it belongs to: `all,leaks`.
 ///
 /// ```
 /// use simt_check::{Check, Checks};
@@ -138,55 +141,55 @@ impl Extra {
 pub struct Checks(u16);
 
 impl Checks {
-    /// No check.
+    /// The empty set.
     pub const NONE: Self = Self(0);
-    /// Every check.
+    /// The set of all checks.
     pub const ALL: Self = Self((1 << Check::ALL.len()) - 1);
 
-    /// Whether it has this check.
+    /// Returns whether the set contains a check.
     #[must_use]
     pub fn contains(self, check: Check) -> bool {
         self.0 >> check as u8 & 1 != 0
     }
 
-    /// Whether it has none.
+    /// Returns whether the set is empty.
     #[must_use]
     pub fn is_empty(self) -> bool {
         self == Self::NONE
     }
 
-    /// The names of its checks and requests.
+    /// Returns the names of the checks and options in the set.
     #[must_use]
     pub fn names(self) -> Vec<&'static str> {
         let checks = Check::ALL.iter().copied().filter(|check| self.contains(*check)).map(Check::name);
         checks.chain(Extra::ALL.into_iter().filter(|extra| self.looks_for(*extra)).map(Extra::name)).collect()
     }
 
-    /// Whether it has this request.
+    /// Returns whether the set contains an option.
     #[must_use]
     pub fn looks_for(self, extra: Extra) -> bool {
         self.0 >> (Check::ALL.len() + extra as usize) & 1 != 0
     }
 
-    /// The same and this request, with the check that it is a part of.
+    /// Returns the set with an option added, and with the check that the option belongs to.
     #[must_use]
     pub fn with_extra(self, extra: Extra) -> Self {
         Self(self.0 | 1 << (Check::ALL.len() + extra as usize)).with(extra.check())
     }
 
-    /// The same without this request.
+    /// Returns the set without an option.
     #[must_use]
     pub fn without_extra(self, extra: Extra) -> Self {
         Self(self.0 & !(1 << (Check::ALL.len() + extra as usize)))
     }
 
-    /// The same without this check.
+    /// Returns the set without a check.
     #[must_use]
     pub fn without(self, check: Check) -> Self {
         Self(self.0 & !(1 << check as u8))
     }
 
-    /// The same and this check.
+    /// Returns the set with a check added.
     #[must_use]
     pub fn with(self, check: Check) -> Self {
         Self(self.0 | 1 << check as u8)

@@ -1,4 +1,4 @@
-//! Diagnostics: findings, faults and refused PTX for people, in the form of rustc's messages.
+//! Diagnostics: messages for people about findings, faults and refused PTX, in the form of rustc's messages.
 //!
 //! ```
 //! use simt_check::diagnostic::{Diagnostic, Style};
@@ -24,24 +24,24 @@ use simt::observe::Site;
 use simt::run::{Fault, Frame, Position};
 use simt::{Function, LoadError};
 
-/// How diagnostics are drawn.
+/// The appearance of diagnostics.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Style {
-    /// The columns to fit into.
+    /// The maximum width in columns.
     pub width: usize,
     /// Whether to use ANSI colors.
     pub color: bool,
 }
 
 impl Default for Style {
-    /// 100 columns without colors.
+    /// Returns 100 columns without colors.
     fn default() -> Self {
         Self { width: 100, color: false }
     }
 }
 
 impl Style {
-    /// As wide as the process's terminal, from 40 to 140 columns; 100 without one.
+    /// Returns a style as wide as the terminal, from 40 to 140 columns, or 100 columns without a terminal.
     #[must_use]
     pub fn of_terminal(color: bool) -> Self {
         let terminal = terminal_size::terminal_size().map(|(width, _)| width.0.into());
@@ -52,25 +52,25 @@ impl Style {
 /// A message for people: what is wrong, where, and what to do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostic {
-    /// The name of the check that has found it.
+    /// The check that found the error.
     check: Option<Check>,
-    /// Whether it is a warning, and no error.
+    /// Whether it is a warning instead of an error.
     is_warning: bool,
     title: String,
-    /// The place, and what is said there.
+    /// The place and its label.
     at: Option<(Spot, String)>,
-    /// The place of the other access or thread.
+    /// The place and label of the other access or thread.
     other: Option<(Spot, String)>,
     notes: Vec<String>,
     help: String,
 }
 
 impl Diagnostic {
-    /// The diagnostics of findings: one for each pair of source lines and kind, however many instructions the compiler has
-    /// made of these lines.
+    /// Returns one diagnostic for each pair of source lines and each kind of finding. Findings at several instructions
+    /// from the same lines share a diagnostic.
     pub fn of_findings<'f>(findings: impl IntoIterator<Item = &'f Finding>) -> Vec<Self> {
         let mut findings: Vec<&Finding> = findings.into_iter().collect();
-        // Other findings often explain why no thread has written a value.
+        // Findings of other checks often explain why a value was never written.
         findings.sort_by_key(|finding| (finding.check == Check::Init, finding.check));
         let mut groups: Vec<Vec<&Finding>> = Vec::new();
         for finding in findings {
@@ -82,9 +82,9 @@ impl Diagnostic {
         groups.iter().map(|group| Self::of_group(group)).collect()
     }
 
-    /// That of findings which are alike.
+    /// Returns the diagnostic of findings that are alike.
     fn of_group(group: &[&Finding]) -> Self {
-        // The fix for threads that are farthest from each other covers the others.
+        // The fix for the threads that are farthest apart also covers the other threads.
         let farthest = group.iter().rev().max_by_key(|finding| distance(finding));
         let finding = farthest.expect("a group has findings");
         let mut diagnostic = Self::of_finding(finding);
@@ -99,7 +99,7 @@ impl Diagnostic {
             diagnostic.notes.push(format!("seen {times} times{instructions}"));
         }
         let mut kernels: Vec<&str> =
-            group.iter().map(|own| &*own.kernel).filter(|own| *own != finding.kernel).collect();
+            group.iter().map(|finding| &*finding.kernel).filter(|kernel| *kernel != finding.kernel).collect();
         kernels.sort_unstable();
         kernels.dedup();
         if !kernels.is_empty() {
@@ -159,7 +159,7 @@ impl Diagnostic {
         }
     }
 
-    /// That of a fault.
+    /// Returns the diagnostic of a fault.
     #[must_use]
     pub fn of_fault(fault: &Fault) -> Self {
         let check = Check::of(&fault.kind);
@@ -169,13 +169,13 @@ impl Diagnostic {
         Self { check, notes, ..diagnostic }
     }
 
-    /// One without a place: the name of a check, what is wrong, notes, and what to do.
+    /// Returns a diagnostic without a place.
     #[must_use]
     pub fn without_place(check: Option<Check>, title: String, notes: Vec<String>, help: String) -> Self {
         Self { check, is_warning: false, title, at: None, other: None, notes, help }
     }
 
-    /// A warning about an instruction of a kernel: what is wrong, what to say at its source line, and what to do.
+    /// Returns a warning about an instruction of a kernel. `label` is shown at its source line.
     #[must_use]
     pub fn warning(function: &Function, site: Site, title: String, label: String, help: String) -> Self {
         let position = Position::of(function, site);
@@ -190,7 +190,7 @@ impl Diagnostic {
         Self { check: None, is_warning: true, title, at: Some((spot, label)), other: None, notes, help }
     }
 
-    /// That of PTX that cannot be loaded, which was read from this file.
+    /// Returns the diagnostic of PTX that cannot be loaded. `file` is the path of the PTX.
     #[must_use]
     pub fn of_load_error(error: &LoadError, file: &str) -> Self {
         let of_text = |error: &ptx::ParseError| {
@@ -232,7 +232,7 @@ impl Diagnostic {
         }
     }
 
-    /// The same for a module whose PTX was read from a file.
+    /// Sets the file that the module's PTX was read from.
     #[must_use]
     pub fn in_ptx_file(mut self, file: &str) -> Self {
         for (spot, _) in [&mut self.at, &mut self.other].into_iter().flatten() {
@@ -241,14 +241,14 @@ impl Diagnostic {
         self
     }
 
-    /// The same with another note.
+    /// Adds a note.
     #[must_use]
     pub fn with_note(mut self, note: impl Into<String>) -> Self {
         self.notes.push(note.into());
         self
     }
 
-    /// It as text, whose last line has an end.
+    /// Returns the diagnostic as text that ends with a newline.
     #[must_use]
     pub fn text(&self, style: Style) -> String {
         let with_labels = self.drawn(Style { color: false, ..style }, true);
@@ -259,7 +259,7 @@ impl Diagnostic {
         }
     }
 
-    /// It as text; without labels, notes say what these would.
+    /// Returns the diagnostic as text. Without labels, notes carry their text.
     fn drawn(&self, style: Style, with_labels: bool) -> String {
         let wrap = |text: &str, indent: usize| cut(text, style.width.saturating_sub(indent));
         let title = match self.check.map(Check::name) {
@@ -269,7 +269,7 @@ impl Diagnostic {
         };
         let (excerpts, mut notes) = self.excerpts(style.width, with_labels);
         notes.extend(self.notes.iter().cloned());
-        let digits = excerpts.iter().map(|(own, _)| own.line.to_string().len()).max().unwrap_or(0);
+        let digits = excerpts.iter().map(|(excerpt, _)| excerpt.line.to_string().len()).max().unwrap_or(0);
         let indent = digits + " = note: ".len();
         let mut group = Group::with_title(title);
         for all in excerpts.chunk_by(|(one, _), (other, _)| one.is_in_text_of(other)) {
@@ -279,13 +279,13 @@ impl Diagnostic {
         if !self.help.is_empty() {
             group = group.element(Level::HELP.message(wrap(&self.help, indent)));
         }
-        // Where it cuts lines, it writes dots beyond its width.
+        // The renderer writes dots beyond its width where it cuts lines.
         let width = style.width.saturating_sub(2 * "...".len());
         let renderer = if style.color { Renderer::styled() } else { Renderer::plain() };
         renderer.term_width(width).render(&[group]) + "\n"
     }
 
-    /// The lines to show, and notes for what their labels do not say.
+    /// Returns the lines to show, and notes with the text of omitted labels.
     fn excerpts(&self, width: usize, with_labels: bool) -> (Vec<(Excerpt, AnnotationKind)>, Vec<String>) {
         let mut excerpts: Vec<(Excerpt, AnnotationKind)> = Vec::new();
         let mut notes = Vec::new();
@@ -300,8 +300,8 @@ impl Diagnostic {
                 false => notes.push(label.clone()),
             }
             notes.extend(excerpt.note.take());
-            match excerpts.iter_mut().find(|(own, _)| own.is_same_as(&excerpt)) {
-                Some((own, _)) => own.label = both(&own.label, &excerpt.label),
+            match excerpts.iter_mut().find(|(known, _)| known.is_same_as(&excerpt)) {
+                Some((known, _)) => known.label = both(&known.label, &excerpt.label),
                 None => excerpts.push((excerpt, kind)),
             }
         }
@@ -312,7 +312,7 @@ impl Diagnostic {
     }
 }
 
-/// Excerpts of one text as an element of a message.
+/// Converts excerpts of one text to an element of a message.
 fn element(all: &[(Excerpt, AnnotationKind)]) -> Element<'_> {
     let first = &all[0].0;
     let Some(text) = &first.text else {
@@ -322,15 +322,15 @@ fn element(all: &[(Excerpt, AnnotationKind)]) -> Element<'_> {
             column => origin.char_column(column).into(),
         };
     };
-    let annotations = all.iter().map(|(own, kind)| {
-        let label = (!own.label.is_empty()).then_some(own.label.as_str());
-        kind.span(own.span.clone()).label(label)
+    let annotations = all.iter().map(|(excerpt, kind)| {
+        let label = (!excerpt.label.is_empty()).then_some(excerpt.label.as_str());
+        kind.span(excerpt.span.clone()).label(label)
     });
     let snippet = Snippet::source(&**text).path(&*first.path).line_start(first.first_line as usize);
     snippet.annotations(annotations).into()
 }
 
-/// The label of an expression that two have: `write of 4 bytes by thread 1 and thread 2`.
+/// Combines the labels of two parties at the same expression: `write of 4 bytes by thread 1 and thread 2`.
 fn both(one: &str, other: &str) -> String {
     match (one.split_once(" by "), other.split_once(" by ")) {
         (Some((what, _)), Some((same, who))) if what == same => format!("{one} and {who}"),
@@ -339,33 +339,33 @@ fn both(one: &str, other: &str) -> String {
     }
 }
 
-/// Diagnostics one below the other, with empty lines between them.
+/// Joins the texts of diagnostics with empty lines between them.
 #[must_use]
 pub fn texts(diagnostics: &[Diagnostic], style: Style) -> String {
-    let texts: Vec<String> = diagnostics.iter().map(|own| own.text(style)).collect();
+    let texts: Vec<String> = diagnostics.iter().map(|diagnostic| diagnostic.text(style)).collect();
     texts.join("\n")
 }
 
-/// Whether two findings are the same to a reader.
+/// Returns whether two findings look the same to a reader.
 fn is_alike(one: &Finding, other: &Finding) -> bool {
     let place = |source: &Option<(String, u32)>, ptx_line: u32| source.clone().unwrap_or((String::new(), ptx_line));
     let places = |finding: &Finding| {
         let other = finding.other.as_ref().map(|other| place(&other.source, other.ptx_line));
         let mut places = [Some(place(&finding.source, finding.ptx_line)), other];
-        // Which of two accesses that race is the first is chance.
+        // The order of two racing accesses is arbitrary.
         if finding.check == Check::Race {
             places.sort();
         }
         places
     };
-    // One function is often made into several kernels.
+    // One function is often compiled into several kernels.
     one.check == other.check
         && (one.kernel == other.kernel || one.source.is_some())
         && (one.check == Check::Race || one.what == other.what)
         && places(one) == places(other)
 }
 
-/// How far from each other two threads are: of one warp, of one block, of two blocks.
+/// Returns how far apart two threads are: 0 in one warp, 1 in one block, 2 in different blocks.
 fn distance(finding: &Finding) -> u8 {
     match &finding.other {
         Some(other) if other.block != finding.block => 2,
@@ -374,7 +374,7 @@ fn distance(finding: &Finding) -> u8 {
     }
 }
 
-/// Coordinates: a number if only x is other than 0.
+/// Formats coordinates, as a single number if y and z are 0.
 fn position([x, y, z]: [u32; 3]) -> String {
     match (y, z) {
         (0, 0) => x.to_string(),
@@ -383,7 +383,7 @@ fn position([x, y, z]: [u32; 3]) -> String {
     }
 }
 
-/// The library code that the line leads to, if the instruction is there.
+/// Returns a note with the library frames between the source line and the instruction, if there are any.
 fn library_note(library: &[Frame]) -> Option<String> {
     const LISTED: usize = 4;
     let mut text = "in library code that this line calls:".to_owned();
@@ -398,22 +398,22 @@ fn library_note(library: &[Frame]) -> Option<String> {
     (!library.is_empty()).then_some(text)
 }
 
-/// The path of a library's file below the folder that compilers look for it in.
+/// Returns the path of a library's file relative to the folder that compilers search.
 fn in_library(file: &str) -> &str {
     let ends = ["/include/", "/library/", "/registry/src/"].map(|root| Some(file.rfind(root)? + root.len()));
     ends.into_iter().flatten().max().map_or(file, |end| &file[end..])
 }
 
-/// The functions of the user's that a thread was in when it faulted, if there are several.
+/// Returns a note with the user's functions that a thread was in when it faulted, if there are several.
 fn calls(frames: &[Frame]) -> Option<String> {
     const LISTED: usize = 8;
-    let own: Vec<&Frame> = frames.iter().filter(|frame| !frame.library && frame.place.is_some()).collect();
-    if own.len() < 2 {
+    let user_frames: Vec<&Frame> = frames.iter().filter(|frame| !frame.library && frame.place.is_some()).collect();
+    if user_frames.len() < 2 {
         return None;
     }
-    let mut text = "the functions that the thread was in:".to_owned();
+    let mut text = "call stack of the thread:".to_owned();
     let mut how = "at";
-    for frame in own.iter().take(LISTED) {
+    for frame in user_frames.iter().take(LISTED) {
         let (file, line) = frame.place.clone().unwrap_or_default();
         let function = frame.function.as_ref().map_or(String::new(), |name| format!(" in `{name}`"));
         let _ = write!(text, "\n  {how} {}:{line}{function}", shown(&file));

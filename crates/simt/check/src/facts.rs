@@ -12,7 +12,7 @@ pub(super) struct LaunchFacts {
     pub(super) block: [u32; 3],
     /// Bytes of dynamic shared memory.
     pub(super) shared_bytes: u32,
-    /// Blocks of a cluster.
+    /// The number of blocks of a cluster along each axis.
     pub(super) cluster: [u32; 3],
     pub(super) args: Vec<Arg>,
     pub(super) checks: Checks,

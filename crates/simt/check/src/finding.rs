@@ -1,4 +1,4 @@
-//! What the checks find, and how it is collected.
+//! The findings of the checks, and how they are collected.
 
 use std::borrow::Cow;
 use std::cell::RefCell;
@@ -13,7 +13,7 @@ use serde::{Serialize, Serializer};
 use super::calls::WarpCalls;
 use super::checks::Check;
 use super::facts::LaunchFacts;
-use super::faults::{self, sentence};
+use super::faults::{self, fault_message};
 use crate::language::Language;
 use simt::code::{Callee, Op, Program};
 use simt::library_frames;
@@ -22,67 +22,67 @@ use simt::observe::{Place, Site, Space};
 use simt::run::{Arg, Fault, FaultKind, Frame, Launch, OtherThread, Position, unravel};
 use simt::{demangled, variable};
 
-/// Something that a check has found, at one pair of places.
+/// An error that a check found at one place or one pair of places.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Finding {
-    /// The check that has found it.
+    /// The check that found it.
     pub check: Check,
     /// What is wrong: `write of 4 bytes races with a read of 4 bytes by another warp of the block`.
     pub what: String,
-    /// What the thread does there, where [`Finding::what`] does not say it alone: `write of 4 bytes`.
+    /// The action of the thread, if [`Finding::what`] does not name it alone: `write of 4 bytes`.
     #[serde(skip)]
     pub action: Option<String>,
     /// The kernel, demangled.
     pub kernel: String,
-    /// The source line to look at: file and line, if the PTX has them.
+    /// The source line to look at: file and line, if the PTX contains them.
     #[serde(serialize_with = "with_colon")]
     pub source: Option<(String, u32)>,
-    /// The column in that line, in bytes from 1; 0 where the PTX says none.
+    /// The column in that line, in bytes from 1; 0 if the PTX contains no column.
     pub column: u32,
-    /// The frames of library code between the instruction and that line, the innermost first: the line is that of the user's
-    /// code where there is any.
+    /// The frames of library code between the instruction and that line, innermost first. The line is in the user's
+    /// code if there is any.
     #[serde(skip_serializing_if = "Vec::is_empty", serialize_with = "as_places")]
     pub library: Vec<Frame>,
-    /// The line of the PTX, from 1.
+    /// The line of the PTX, starting at 1.
     pub ptx_line: u32,
     /// The text of that line.
     #[serde(skip)]
     pub ptx: String,
     /// The block of the thread that was seen first.
     pub block: [u32; 3],
-    /// That thread in its block.
+    /// The coordinates of that thread in its block.
     pub thread: [u32; 3],
-    /// The address, in the space that it lies in; `None` where it is not about an address.
+    /// The address in its address space; `None` if the finding is not about an address.
     pub address: Option<u64>,
     /// The allocation or variable that the address belongs to, by name and offset.
     #[serde(rename = "where")]
     pub place: Option<String>,
-    /// The usual fix, with the functions' names in the language of the source.
+    /// The usual fix, with function names in the language of the source.
     pub help: String,
-    /// The second party, if two are concerned.
+    /// The second party, if the finding concerns two threads.
     pub other: Option<OtherParty>,
-    /// How often it was seen.
+    /// The number of times that the finding was seen.
     pub times: u64,
 }
 
-/// The second of two parties of a [`Finding`].
+/// The second of the two parties of a [`Finding`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct OtherParty {
-    /// What it does: `read of 4 bytes`.
+    /// The action of the thread: `read of 4 bytes`.
     pub what: String,
-    /// Its source line, as that of the finding.
+    /// The source line, as in [`Finding::source`].
     #[serde(serialize_with = "with_colon")]
     pub source: Option<(String, u32)>,
-    /// The column in that line, as that of the finding.
+    /// The column in that line, as in [`Finding::column`].
     pub column: u32,
-    /// Its line of the PTX.
+    /// The line of the PTX.
     pub ptx_line: u32,
     /// The text of that line.
     #[serde(skip)]
     pub ptx: String,
-    /// Its block.
+    /// The block of the thread.
     pub block: [u32; 3],
-    /// Its thread in that block.
+    /// The coordinates of the thread in its block.
     pub thread: [u32; 3],
 }
 
@@ -96,7 +96,7 @@ fn as_places<S: Serializer>(frames: &[Frame], serializer: S) -> Result<S::Ok, S:
 }
 
 impl fmt::Display for Finding {
-    /// One line, for logs: [`Diagnostic`](crate::diagnostic::Diagnostic) is for people.
+    /// Formats the finding as one line for logs. [`Diagnostic`](crate::diagnostic::Diagnostic) is for people.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { check, what, kernel, source, ptx_line, block, thread, address, place, other, .. } = self;
         write!(f, "{check}: {what}")?;
@@ -117,7 +117,7 @@ impl fmt::Display for Finding {
     }
 }
 
-/// A thread and its place in the text.
+/// Formats a thread and its place in the PTX and the source.
 fn party(block: [u32; 3], thread: [u32; 3], ptx_line: u32, source: Option<&(String, u32)>) -> String {
     let ([bx, by, bz], [tx, ty, tz]) = (block, thread);
     let source = source.map_or(String::new(), |(file, line)| format!(" [{file}:{line}]"));
@@ -141,46 +141,46 @@ pub(super) struct RawFinding {
     pub(super) what: String,
     /// As [`Finding::action`].
     pub(super) action: Option<String>,
-    /// The usual fix, with places for the names of functions: see [`Language::fill`].
+    /// The usual fix, with placeholders for the names of functions: see [`Language::fill`].
     pub(super) help: Cow<'static, str>,
     pub(super) party: ThreadAtSite,
     pub(super) address: Option<u64>,
-    /// The memory that the address belongs to, in words: see [`in_words`].
+    /// The memory that the address belongs to, formatted by [`describe_memory`].
     pub(super) place: Option<String>,
     pub(super) other: Option<(String, ThreadAtSite)>,
 }
 
-/// The different findings of a check that are kept; those beyond are counted only.
-const MOST: usize = 256;
+/// The maximum number of different findings that a check keeps. Further findings are only counted.
+const MAX_FINDINGS: usize = 256;
 
-/// What one check has found.
+/// The findings of one check.
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     /// What could not be checked, in a sentence.
     pub(super) note: Option<String>,
     found: Vec<Found>,
-    /// By kind, by the places in the text, and by the calls that led there.
+    /// By kind, by the places in the text, and by the active calls.
     known: HashMap<(&'static str, Site, Option<Site>, u64), usize>,
-    /// How often findings were seen that are not kept.
+    /// The number of occurrences of findings that are not kept.
     left_out: u64,
-    /// The calls of the warp whose turn it is.
+    /// The active calls of the current warp.
     calls: RefCell<Arc<WarpCalls>>,
 }
 
-/// A finding, and what is known of it beyond its places.
+/// A finding with its count, its calls and its severity.
 #[derive(Debug)]
 struct Found {
     raw: RawFinding,
     times: u64,
-    /// The calls that its thread was in, the innermost first.
+    /// The active calls of its thread, innermost first.
     calls: Vec<Site>,
-    /// Whether it is a note, and not an error.
+    /// Whether it is a note instead of an error.
     is_note: bool,
 }
 
 impl Findings {
-    /// Adds `times` occurrences of what `make` describes, which is called for the first one only. Those of the same `kind`
-    /// at the same places are counted together.
+    /// Adds `times` occurrences of a finding. Findings of the same `kind` at the same places are counted together, and
+    /// `make` is called only for the first one.
     pub(super) fn add(
         &mut self,
         kind: &'static str,
@@ -193,7 +193,7 @@ impl Findings {
         let key = (kind, site, other, calls.number);
         match self.known.get(&key) {
             Some(index) => self.found[*index].times += times,
-            None if self.found.len() < MOST => {
+            None if self.found.len() < MAX_FINDINGS => {
                 self.known.insert(key, self.found.len());
                 let raw = make();
                 let calls = calls.of(raw.party.block, raw.party.thread).collect();
@@ -203,7 +203,8 @@ impl Findings {
         }
     }
 
-    /// Adds what [`Findings::add`] adds, as a note if `is_note`: the launch is right as it is.
+    /// Adds a finding as [`Findings::add`] does. If `is_note`, the finding becomes a note, because the launch is
+    /// correct.
     pub(super) fn add_as(
         &mut self,
         is_note: bool,
@@ -214,14 +215,14 @@ impl Findings {
     ) {
         let before = self.found.len();
         self.add(kind, site, other, times, make);
-        self.found[before..].iter_mut().for_each(|own| own.is_note = is_note);
+        self.found[before..].iter_mut().for_each(|found| found.is_note = is_note);
     }
 
-    /// Divides the resolved findings into errors and notes, which are sentences.
+    /// Divides the resolved findings into errors and notes. A note is a sentence.
     pub(super) fn divide(&self, check: Check, findings: Vec<Finding>) -> (Vec<Finding>, Vec<String>) {
         let (mut errors, mut notes) = (Vec::new(), Vec::new());
-        for (own, finding) in self.found.iter().zip(findings) {
-            if !own.is_note {
+        for (found, finding) in self.found.iter().zip(findings) {
+            if !found.is_note {
                 errors.push(finding);
                 continue;
             }
@@ -234,20 +235,23 @@ impl Findings {
         (errors, notes)
     }
 
-    /// What could not be checked or is not listed, a sentence each.
+    /// Returns a sentence for each part of the launch that could not be checked, and for findings that are not listed.
     pub(super) fn notes(&self, check: Check) -> impl Iterator<Item = String> {
         let left_out = (self.left_out > 0).then(|| {
-            format!("{check}: {MOST} different findings are listed; others were seen {} times", self.left_out)
+            format!(
+                "{check}: {MAX_FINDINGS} different findings are listed; the others were seen {} times",
+                self.left_out
+            )
         });
         self.note.clone().into_iter().chain(left_out)
     }
 
-    /// The warp whose turn it is is in these calls from now on.
+    /// Sets the active calls of the current warp.
     pub(super) fn enter(&self, calls: &Arc<WarpCalls>) {
         self.calls.replace(calls.clone());
     }
 
-    /// The findings with their places.
+    /// Returns the findings with their places in the text.
     pub(super) fn resolve(&self, check: Check, launch: &Launch<'_>) -> Vec<Finding> {
         if self.found.is_empty() {
             return Vec::new();
@@ -255,13 +259,13 @@ impl Findings {
         let program = &launch.function.program();
         let parties = self.found.iter().flat_map(|Found { raw, calls, .. }| {
             let chain = |site: Site, calls: &[Site]| [&[site], calls].concat();
-            let own = match calls.is_empty() {
+            let first = match calls.is_empty() {
                 true => chain(raw.party.site, &only_calls(program, raw.party.site)),
                 false => chain(raw.party.site, calls),
             };
-            // Which calls the other thread was in is not known any more.
+            // The active calls of the other thread are no longer known.
             let other = raw.other.as_ref().map(|(_, other)| chain(other.site, &only_calls(program, other.site)));
-            [Some(own), other].into_iter().flatten()
+            [Some(first), other].into_iter().flatten()
         });
         let chains: Vec<Vec<Site>> = parties.collect();
         let mut positions = Position::of_chains(launch.function, chains.iter().map(Vec::as_slice)).into_iter();
@@ -300,12 +304,13 @@ impl Findings {
     }
 }
 
-/// The calls that lead to a function, the innermost first, as long as there is only one of each in the program.
+/// Returns the calls that lead to a function, innermost first, as long as the program has only one call of each
+/// function.
 fn only_calls(program: &Program, site: Site) -> Vec<Site> {
     let mut function = site.function;
     let call = |function: u32| {
-        let code = program.functions.iter().enumerate().flat_map(|(of, own)| {
-            own.code.iter().enumerate().map(move |(pc, inst)| (Site { function: of as u32, pc: pc as u32 }, inst))
+        let code = program.functions.iter().enumerate().flat_map(|(index, func)| {
+            func.code.iter().enumerate().map(move |(pc, inst)| (Site { function: index as u32, pc: pc as u32 }, inst))
         });
         let mut calls = code.filter(|(_, inst)| match &inst.op {
             Op::Call(call) => matches!(call.callee, Callee::Function(number) if number == function),
@@ -319,21 +324,21 @@ fn only_calls(program: &Program, site: Site) -> Vec<Site> {
         function = found.function;
         Some(found)
     });
-    // A function that only calls itself is never entered.
+    // The entry kernel is never called, so a function that only calls itself is never entered.
     calls.take(program.functions.len()).collect()
 }
 
 impl Finding {
-    /// Whether two findings are about the same instructions, in either order.
+    /// Returns whether two findings are about the same instructions, in either order.
     pub(super) fn is_same(&self, other: &Self) -> bool {
-        let lines = |own: &Self| {
-            let line = own.other.as_ref().map_or(own.ptx_line, |other| other.ptx_line);
-            (own.ptx_line.min(line), own.ptx_line.max(line))
+        let lines = |finding: &Self| {
+            let line = finding.other.as_ref().map_or(finding.ptx_line, |other| other.ptx_line);
+            (finding.ptx_line.min(line), finding.ptx_line.max(line))
         };
         self.check == other.check && lines(self) == lines(other)
     }
 
-    /// A fault as a finding of the check that it belongs to.
+    /// Converts a fault to a finding of `check`.
     pub(crate) fn of_fault(check: Check, fault: &Fault) -> Self {
         let (what, address, place) = match &fault.kind {
             FaultKind::Access { access, near } if access.what.words().is_none() => {
@@ -346,9 +351,9 @@ impl Finding {
                 (what, Some(access.offset), Some(near.clone()).filter(|near| !near.is_empty()))
             }
             FaultKind::BadFree { address } => (fault.kind.to_string(), Some(*address), None),
-            kind => (sentence(fault).unwrap_or_else(|| kind.to_string()), None, None),
+            kind => (fault_message(fault).unwrap_or_else(|| kind.to_string()), None, None),
         };
-        // The machine's own words have the fix after a semicolon.
+        // The text of a fault has the fix after a semicolon.
         let (what, help) = match (help(fault), what.split_once("; ")) {
             ("", Some((what, help))) => (what.to_owned(), help.to_owned()),
             (help, _) => (what, Language::of(fault.origin.as_ref()).fill(help)),
@@ -377,7 +382,7 @@ impl Finding {
     }
 }
 
-/// The usual fix of what has caused a fault; empty where there is none.
+/// Returns the usual fix for a fault, or an empty text if there is none.
 fn help(fault: &Fault) -> &'static str {
     match &fault.kind {
         FaultKind::Access { access, near } => match access.what {
@@ -413,18 +418,18 @@ fn help(fault: &Fault) -> &'static str {
     }
 }
 
-/// The usual fix of an access out of bounds.
+/// The usual fix for an access out of bounds.
 pub(super) const OUT_OF_BOUNDS: &str =
     "check the index before the access ({length}): the last block often has more threads than there are elements left";
 
-/// The memory that an address of a space belongs to, in words: `byte 16 of argument 0's buffer of 64 bytes`.
-pub(super) fn in_words(launch: &LaunchFacts, space: Space, place: &Place<'_>, address: u64) -> String {
-    let whose = whose(launch, space, place);
-    format!("byte {} of {whose} of {} bytes", address.wrapping_sub(place.base), place.bytes)
+/// Describes the memory at an address: `byte 16 of argument 0's buffer of 64 bytes`.
+pub(super) fn describe_memory(launch: &LaunchFacts, space: Space, place: &Place<'_>, address: u64) -> String {
+    let owner_name = owner_name(launch, space, place);
+    format!("byte {} of {owner_name} of {} bytes", address.wrapping_sub(place.base), place.bytes)
 }
 
-/// What memory is, in words: `argument 0's buffer`.
-pub(super) fn whose(launch: &LaunchFacts, space: Space, place: &Place<'_>) -> String {
+/// Names the owner of memory: `argument 0's buffer`.
+pub(super) fn owner_name(launch: &LaunchFacts, space: Space, place: &Place<'_>) -> String {
     match (place.variable, space) {
         (Some(name), _) => variable(name),
         (None, Space::Shared) => "dynamic shared memory".to_owned(),

@@ -1,26 +1,29 @@
-//! Hints about too much synchronization: fences, scopes and barriers that could be weaker ([`Extra::Weaker`]).
+//! Hints about excess synchronization: fences, scopes and barriers that could be weaker ([`Extra::Weaker`]).
 //!
-//! The launch first runs with `race` alone, twice. Then it runs once for each fence, scope and barrier: the clocks of `race` treat
-//! this instruction as weaker, and the machine executes it as always. If nothing is unordered that was ordered before, the
-//! instruction stays weaker in the runs that follow, and becomes a hint. So only one of two barriers is called unnecessary where
-//! one suffices. All runs are undone. [`trial`](super::race::trial) describes a run.
+//! The launch first runs twice with only the check `race`. Then it runs once for each fence, scope and barrier: the
+//! clocks of `race` treat this instruction as weaker, and the simulator executes it unchanged. If no accesses lose
+//! their order, the instruction becomes a hint and stays weaker in the following runs. So if one of two barriers
+//! suffices, only one is called unnecessary. All runs are undone. [`trial`](super::race::trial) describes a run.
 //!
-//! ScopeAdvice does this on GPUs (Nayak and Basu, "Over-synchronization in GPU Programs", MICRO 2024). ScopeAdvice instruments
-//! machine code, and infers from the accesses which scope each operation needs. Here the happens-before relation of the launch is
-//! computed again without the instruction. So barriers can be judged too, and several weaker instructions are judged together.
+//! ScopeAdvice does this on GPUs (Nayak and Basu, "Over-synchronization in GPU Programs", MICRO 2024). ScopeAdvice
+//! instruments machine code, and infers from the accesses which scope each operation needs. simt instead recomputes the
+//! happens-before relation of the launch without the instruction. This method also covers barriers and several weaker
+//! instructions together.
 //!
 //! # What it can miss
 //!
-//! - Another launch, other data or another order of the threads may need the instruction: `LADDER_SCHEDULES` tries more orders.
-//!   What the race check misses is missed here too.
-//! - Whether the host, another GPU or another kernel accesses memory during the launch. A smaller scope than `.sys` is always
-//!   found to be enough.
-//! - What a full fence is for beyond happens-before. One between a store and a load of another location is not judged. Other
-//!   patterns, such as independent reads of independent writes, are not recognized.
-//! - What barriers are for beyond the order of accesses: that lanes converge, that blocks of a cluster run, the order of messages,
-//!   and time. Barriers are not judged in kernels that read a clock, warp barriers not in kernels with `activemask` or matrix
-//!   instructions, and cluster barriers not where blocks access each other's shared memory.
-//! - Mbarriers, asynchronous copies and proxy fences, which are not judged, and barriers that could be for a warp only.
+//! - Another launch, other data or another order of the threads may need the instruction: `LADDER_SCHEDULES` tries more
+//!   orders. A race that the check `race` misses is also missed here.
+//! - Accesses by the host, another GPU or another kernel during the launch are unknown. A smaller scope than `.sys` is
+//!   always considered enough.
+//! - The effects of a full fence beyond happens-before. A fence between a store and a load of another location is not
+//!   judged. Other patterns, such as independent reads of independent writes, are not recognized.
+//! - The effects of barriers beyond the order of accesses: convergence of lanes, running blocks of a cluster, the order
+//!   of messages, and time. Barriers are not judged in kernels that read a clock. Warp barriers are not judged in
+//!   kernels with `activemask` or matrix instructions. Cluster barriers are not judged where blocks access each other's
+//!   shared memory.
+//! - Mbarriers, asynchronous copies and proxy fences are not judged. The hints never suggest a warp barrier in place of
+//!   a barrier.
 
 use std::collections::{BTreeSet, HashMap};
 use std::sync::PoisonError;
@@ -37,12 +40,12 @@ use simt::observe::{FenceKind, Order, Scope, Semantics, Site};
 use simt::run::{Launch, Position, SavedState, Schedule, Simulator};
 use simt::warp::Warp;
 
-/// The places of the source that are tried.
-const MOST: usize = 64;
-/// The random orders that are tried at least.
-const ORDERS: u32 = 2;
+/// The maximum number of source places that are tried.
+const MAX_PLACES: usize = 64;
+/// The minimum number of random orders that are tried.
+const MIN_ORDERS: u32 = 2;
 
-/// What could be weaker.
+/// The kinds of synchronization that could be weaker.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Kind {
     Fence(Scope),
@@ -58,7 +61,7 @@ impl Kind {
         match op {
             Op::Memory(Memory::Fence(scope, FenceKind::Sc | FenceKind::AcqRel)) => Some(Self::Fence(*scope)),
             Op::Memory(Memory::Load(Load { order, .. }) | Memory::Store(Store { order, .. })) => Self::of_order(*order),
-            Op::Memory(Memory::Atomic(own)) => Self::of_order(own.order),
+            Op::Memory(Memory::Atomic(atomic)) => Self::of_order(atomic.order),
             Op::Barrier(Barrier { waits: true, reduce: None, .. }) => Some(Self::Barrier),
             Op::Warp(Warp::Sync { .. }) => Some(Self::WarpBarrier),
             Op::ClusterBarrier { relaxed: false, .. } => Some(Self::ClusterBarrier),
@@ -71,9 +74,10 @@ impl Kind {
         has_scope.then_some(Self::Access(order.scope))
     }
 
-    /// The next weaker form: a smaller scope that excludes some threads of the launch, or `None` if it orders nothing.
+    /// Returns the next weaker form, or `None` if there is no weaker form. The form is a smaller scope that excludes
+    /// some threads of the launch, or `Some(None)` if the instruction orders nothing.
     fn next(self, now: Option<Scope>, launch: &LaunchFacts) -> Option<Option<Scope>> {
-        let count = |of: [u32; 3]| of.iter().map(|side| u64::from(*side)).product::<u64>();
+        let count = |sides: [u32; 3]| sides.iter().map(|side| u64::from(*side)).product::<u64>();
         let (blocks, cluster) = (count(launch.grid), count(launch.cluster));
         let (Self::Fence(scope) | Self::Access(scope)) = self else { return now.is_none().then_some(None) };
         match now.unwrap_or(scope) {
@@ -87,15 +91,15 @@ impl Kind {
     }
 }
 
-/// Instructions that the compiler has made of one place of the source.
+/// Instructions that the compiler generated from one place in the source.
 struct Candidate {
     kind: Kind,
     sites: Vec<Site>,
     position: Position,
 }
 
-/// What could be weaker in a launch, a sentence each, if the checks look for it: in the usual order, in a round-robin order
-/// and in this many random ones, at least [`ORDERS`].
+/// Returns a sentence for each instruction of a launch that could be weaker, if the checks include [`Extra::Weaker`].
+/// Tries the usual order, a round-robin order and `orders` random orders, at least [`MIN_ORDERS`].
 pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks, orders: u32) -> Vec<String> {
     if !checks.looks_for(Extra::Weaker) {
         return Vec::new();
@@ -103,9 +107,9 @@ pub(super) fn hints(simulator: &mut Simulator, launch: &Launch<'_>, checks: Chec
     let Some(state) = simulator.save() else {
         return vec![not_tried("the host has too little memory to undo a launch")];
     };
-    // In the usual order, a block may do the work of all.
+    // In the usual order, one block may do the work of all blocks.
     let usual = simulator.config().schedule;
-    let random = (1..=u64::from(orders.max(ORDERS))).map(Schedule::Random);
+    let random = (1..=u64::from(orders.max(MIN_ORDERS))).map(Schedule::Random);
     let schedules: Vec<Schedule> = [usual, Schedule::RoundRobin].into_iter().chain(random).collect();
     let hints = hints_in(simulator, launch, &state, &schedules).unwrap_or_else(|why| vec![not_tried(why)]);
     simulator.config_mut().schedule = usual;
@@ -120,7 +124,7 @@ fn hints_in(
     schedules: &[Schedule],
 ) -> Result<Vec<String>, &'static str> {
     let program = launch.function.program();
-    unseen(program, launch).map_or(Ok(()), Err)?;
+    unsupported(program, launch).map_or(Ok(()), Err)?;
     let mut usual = Vec::new();
     for schedule in [&schedules[..1], schedules].concat() {
         let outcome = trial(simulator, launch, state, schedule, &Weaker::new());
@@ -132,7 +136,7 @@ fn hints_in(
     first.is_same(&usual[0]).then_some(()).ok_or("two runs of the launch differ")?;
     let (facts, candidates) = (LaunchFacts::of(launch, Checks::NONE), candidates(launch, program, &usual));
     let (mut weaker, mut hints) = (Weaker::new(), Vec::new());
-    for Candidate { kind, sites, position } in candidates.iter().take(MOST) {
+    for Candidate { kind, sites, position } in candidates.iter().take(MAX_PLACES) {
         let mut found = None;
         while found != Some(None)
             && let Some(next) = kind.next(found.flatten(), &facts)
@@ -141,7 +145,7 @@ fn hints_in(
             more.extend(sites.iter().map(|site| (*site, next)));
             let is_enough = schedules.iter().zip(&usual).all(|(schedule, usual)| {
                 let outcome = trial(simulator, launch, state, *schedule, &more);
-                outcome.is_some_and(|own| own.is_of_same_run(usual) && !own.orders_less_than(usual))
+                outcome.is_some_and(|outcome| outcome.is_of_same_run(usual) && !outcome.orders_less_than(usual))
             });
             if !is_enough {
                 break;
@@ -150,13 +154,13 @@ fn hints_in(
         }
         hints.extend(found.map(|scope| hint(launch, *kind, sites[0], position, scope)));
     }
-    if candidates.len() > MOST {
-        hints.push(format!("weaker: only the first {MOST} of {} places were tried", candidates.len()));
+    if candidates.len() > MAX_PLACES {
+        hints.push(format!("weaker: only the first {MAX_PLACES} of {} places were tried", candidates.len()));
     }
     Ok(hints)
 }
 
-/// Runs a launch with some instructions weaker, and undoes it. `None` if it faults.
+/// Runs a launch with some instructions weaker, and undoes it. Returns `None` if the launch faults.
 fn trial(
     simulator: &mut Simulator,
     launch: &Launch<'_>,
@@ -180,8 +184,8 @@ fn not_tried(why: &str) -> String {
     format!("weaker: nothing was tried: {why}")
 }
 
-/// Why a launch cannot be judged, if it does what `race` does not see.
-fn unseen(program: &Program, launch: &Launch<'_>) -> Option<&'static str> {
+/// Returns the reason why a launch cannot be judged, if it does something that `race` does not check.
+fn unsupported(program: &Program, launch: &Launch<'_>) -> Option<&'static str> {
     let is_texture = |inst: &Inst| matches!(inst.op, Op::Memory(Memory::Texture(_)));
     if launch.blocks.is_some() {
         Some("only some blocks of the grid run")
@@ -194,12 +198,12 @@ fn unseen(program: &Program, launch: &Launch<'_>) -> Option<&'static str> {
     }
 }
 
-/// The instructions to try, by places of the source: those that some thread has executed and that can be judged.
+/// Returns the instructions to try, grouped by source place: the executed instructions that can be judged.
 fn candidates(launch: &Launch<'_>, program: &Program, usual: &[Outcome]) -> Vec<Candidate> {
     let any = |is: fn(&Op) -> bool| program.any(|func| func.code.iter().any(|inst| is(&inst.op)));
     let reads_clock = any(|op| matches!(op, Op::Clock { .. }));
     let needs_warp = any(|op| matches!(op, Op::Matrix(_) | Op::Warp(Warp::ActiveMask { .. })));
-    let needs_cluster = usual.iter().any(|own| own.is_distributed)
+    let needs_cluster = usual.iter().any(|outcome| outcome.is_distributed)
         || any(|op| matches!(op, Op::ClusterBarrier { relaxed: true, .. }))
         || any(|op| matches!(op, Op::Memory(Memory::Mbarrier(_) | Memory::Bulk(_) | Memory::Tensor(_))));
     let is_judged = |kind: Kind| match kind {
@@ -209,10 +213,11 @@ fn candidates(launch: &Launch<'_>, program: &Program, usual: &[Outcome]) -> Vec<
         Kind::ClusterBarrier => !reads_clock && !needs_cluster,
     };
     let code = |site: Site| &program.functions[site.function as usize].code;
-    let executed: BTreeSet<Site> = usual.iter().flat_map(|own| own.executed.iter().copied()).collect();
+    let executed: BTreeSet<Site> = usual.iter().flat_map(|outcome| outcome.executed.iter().copied()).collect();
     let of_kind = |site: Site| Some((Kind::of(&code(site)[site.pc as usize].op)?, site));
-    let all: Vec<(Kind, Site)> = executed.into_iter().filter_map(of_kind).filter(|own| is_judged(own.0)).collect();
-    // The arrival at a cluster's barrier belongs to the wait that follows it.
+    let all: Vec<(Kind, Site)> =
+        executed.into_iter().filter_map(of_kind).filter(|(kind, _)| is_judged(*kind)).collect();
+    // An arrival at a cluster barrier belongs to the wait that follows it.
     let named = |(kind, site): &(Kind, Site)| match kind {
         Kind::ClusterBarrier => {
             let wait = |inst: &Inst| matches!(inst.op, Op::ClusterBarrier { waits: true, .. });
@@ -225,28 +230,31 @@ fn candidates(launch: &Launch<'_>, program: &Program, usual: &[Outcome]) -> Vec<
     let (mut candidates, mut known) = (Vec::<Candidate>::new(), HashMap::new());
     for (((kind, site), name), position) in all.iter().zip(&names).zip(Position::of_all(launch.function, &names)) {
         let library: Vec<String> = position.library.iter().map(ToString::to_string).collect();
-        let own_site = position.source.is_none().then_some(*name);
-        let key = (*kind, position.source.clone(), position.column, library, own_site);
+        let site_without_source = position.source.is_none().then_some(*name);
+        let key = (*kind, position.source.clone(), position.column, library, site_without_source);
         let index = *known.entry(key).or_insert(candidates.len());
         match candidates.get_mut(index) {
-            Some(own) => own.sites.push(*site),
+            Some(candidate) => candidate.sites.push(*site),
             None => candidates.push(Candidate { kind: *kind, sites: vec![*site], position }),
         }
     }
-    let is_unjudged = |site: &Site| usual.iter().any(|own| own.unjudged.contains(site));
+    let is_unjudged = |site: &Site| usual.iter().any(|outcome| outcome.unjudged.contains(site));
     // The PTX ISA allows no other scope for `.mmio`.
-    candidates.retain(|own| !own.sites.iter().any(is_unjudged) && !opcode(launch, own.sites[0]).contains(".mmio"));
+    candidates.retain(|candidate| {
+        !candidate.sites.iter().any(is_unjudged) && !opcode(launch, candidate.sites[0]).contains(".mmio")
+    });
     candidates
 }
 
-/// The opcode of an instruction, as the text has it.
+/// Returns the opcode of an instruction as written in the PTX.
 fn opcode<'l>(launch: &Launch<'l>, site: Site) -> &'l str {
     let origin = &launch.function.program().functions[site.function as usize].origins[site.pc as usize];
     let text = &launch.function.ptx()[origin.at as usize..];
     text.split([' ', '\t', '\n', '\r', ';']).next().unwrap_or_default()
 }
 
-/// What could be weaker, in a sentence. It is enough with this scope, or orders nothing if there is none.
+/// Describes a weaker form in a sentence. `scope` is a scope that is enough, or `None` if the instruction orders
+/// nothing.
 fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope: Option<Scope>) -> String {
     let opcode = opcode(launch, site);
     let place = match &position.source {
@@ -259,7 +267,7 @@ fn hint(launch: &Launch<'_>, kind: Kind, site: Site, position: &Position, scope:
         Kind::WarpBarrier => "the warp barrier".to_owned(),
         Kind::ClusterBarrier => "the cluster barrier".to_owned(),
     };
-    // The scope .sys is for threads that the launch does not have.
+    // The scope `.sys` is for threads outside the launch.
     let unless = match kind {
         Kind::Fence(Scope::Sys) | Kind::Access(Scope::Sys) => {
             ", unless the host or another GPU accesses the memory during the launch"

@@ -2,16 +2,18 @@
 //!
 //! # Algorithm
 //!
-//! Undefined bits are tracked as Valgrind's Memcheck does (Seward and Nethercote, "Using Valgrind to Detect Undefined Value Errors
-//! with Bit-Precision", USENIX ATC 2005). Each byte of memory is written or unwritten: shared memory for each block, local memory
-//! for each thread, and device memory from launch to launch. A load of unwritten bytes is not a finding, because copies of a struct
-//! include its padding. From such a load on, each bit of the warp's registers is defined or undefined ([`follow`], [`rules`]). A
-//! finding is a branch, an address or a store to device memory that depends on an undefined bit. While no register has undefined
-//! bits, instructions on registers cost nothing.
+//! Undefined bits are tracked as Valgrind's Memcheck does (Seward and Nethercote, "Using Valgrind to Detect Undefined
+//! Value Errors with Bit-Precision", USENIX ATC 2005). Each byte of memory is either written or unwritten. This state
+//! is kept for each block's shared memory, for each thread's local memory and, across launches, for device memory. A
+//! load of unwritten bytes is not a finding, because copies of a struct include its padding. After such a load, each
+//! bit of the warp's registers is either defined or undefined ([`follow`], [`rules`]). A finding is a branch, an
+//! address or a store to device memory that depends on an undefined bit. While no register has undefined bits,
+//! instructions on registers cost nothing.
 //!
 //! # What it can miss
 //!
-//! - Unwritten bytes next to written ones in a value that a kernel copies to device memory, because they may be padding.
+//! - Unwritten bytes next to written ones in a value that a kernel copies to device memory, because they may be
+//!   padding.
 //! - Device memory, if the kernel writes surfaces or tensor maps, because the sanitizer does not see these writes.
 //! - Sums of `wgmma`, results of textures and surfaces, and memory of `alloca` and `malloc` count as written.
 
@@ -53,29 +55,30 @@ pub(super) struct Init {
     findings: Findings,
     lives: Arc<RegisterLives>,
     device: Arc<Mutex<Unwritten>>,
-    /// Whether device memory is followed: not if instructions write it of which no check is told.
+    /// Whether device memory is tracked. It is not if the program has instructions that write it without an event.
     follows_device: bool,
     /// Whether functions have frames in local memory.
     has_frames: bool,
-    /// The blocks of the cluster that begins, by their ranks; none if each block is for itself.
+    /// The blocks of the starting cluster, by rank; empty if blocks have no clusters.
     cluster: Arc<[u64]>,
-    /// The blocks that run, without the current one.
+    /// The running blocks except the current one.
     blocks: HashMap<u64, BlockState>,
     spare: Vec<BlockState>,
     warp_id: WarpId,
     block: BlockState,
-    /// Of the store that is executed: its place, which bytes of each lane's value are undefined, and why.
-    stored: Option<(Site, Lanes64, Cause)>,
-    /// Of the instruction that sends registers to other blocks: the lane whose are sent, and how many bytes it has sent.
-    sent: (u32, u32),
-    /// Of the asynchronous copy that is executed: which bytes of the source nobody has written.
-    copied: Option<(Site, Lanes64)>,
+    /// For the current store: its site, the undefined bytes of each lane's value, and their cause.
+    current_store: Option<(Site, Lanes64, Cause)>,
+    /// For the instruction that sends registers to other blocks: the sending lane, and the number of bytes that it has
+    /// sent.
+    sent_bytes: (u32, u32),
+    /// For the current asynchronous copy: its site and the unwritten bytes of its source.
+    current_copy: Option<(Site, Lanes64)>,
     origins: Vec<Origin>,
     known_origins: HashMap<(Site, u64, u32), u32>,
     scratch: Scratch,
 }
 
-/// What is known of a block that runs.
+/// The state of a running block.
 #[derive(Default)]
 struct BlockState {
     shared: SharedShadow,
@@ -90,7 +93,7 @@ impl Init {
         let lives = program.analyses.get(|| RegisterLives::new(&program.functions));
         let follows_device = sees_all_writes(program);
         let device = simulator.memory().share_unwritten();
-        let mut own = Self {
+        let mut init = Self {
             findings: Findings::default(),
             lives,
             follows_device,
@@ -101,21 +104,21 @@ impl Init {
             spare: Vec::new(),
             warp_id: WarpId { block: u64::MAX, warp: 0 },
             block: BlockState::default(),
-            stored: None,
-            sent: (0, 0),
-            copied: None,
+            current_store: None,
+            sent_bytes: (0, 0),
+            current_copy: None,
             origins: Vec::new(),
             known_origins: HashMap::new(),
             scratch: Scratch::default(),
             facts: facts.clone(),
         };
-        own.origins.resize_with(own.lives.unwritten.iter().map(Vec::len).sum(), || Origin {
+        init.origins.resize_with(init.lives.unwritten.iter().map(Vec::len).sum(), || Origin {
             read: None,
             address: None,
             place: String::new(),
             kind: OriginKind::Register,
         });
-        own
+        init
     }
 
     fn warp(&mut self) -> &mut WarpState {
@@ -130,12 +133,13 @@ impl Init {
         &mut self.warp().taints
     }
 
-    /// What is known of the shared memory of the cluster's block with this rank; of the own without one.
+    /// Returns the shadow of the shared memory of the cluster's block with this rank, or of the current block without a
+    /// rank.
     fn shared(&mut self, rank: Option<u32>) -> Option<&mut SharedShadow> {
         let other = rank.and_then(|rank| self.block.cluster.get(rank as usize).copied());
         match other.filter(|block| *block != self.warp_id.block) {
             None => Some(&mut self.block.shared),
-            Some(block) => self.blocks.get_mut(&block).map(|own| &mut own.shared),
+            Some(block) => self.blocks.get_mut(&block).map(|block| &mut block.shared),
         }
     }
 
@@ -148,13 +152,14 @@ impl Init {
     }
 }
 
-/// Whether the machine reports all writes of a program to device memory.
+/// Returns whether the simulator reports all writes of a program to device memory.
 fn sees_all_writes(program: &Program) -> bool {
-    program.functions.iter().flat_map(|func| &func.code).all(|inst| is_told(&inst.op))
+    program.functions.iter().flat_map(|func| &func.code).all(|inst| is_reported(&inst.op))
 }
 
-/// Whether the machine reports all writes of an instruction to device memory: not those to surfaces, and to tensor maps.
-fn is_told(op: &Op) -> bool {
+/// Returns whether the simulator reports all writes of an instruction to device memory. It does not report writes to
+/// surfaces and tensor maps.
+fn is_reported(op: &Op) -> bool {
     match op {
         Op::Memory(Memory::MapEdit(_)) => false,
         Op::Memory(Memory::Texture(texture)) => !matches!(
@@ -201,18 +206,18 @@ impl Checker for Init {
             }
         }
         self.warp_id = warp_id;
-        (self.stored, self.copied) = (None, None);
+        (self.current_store, self.current_copy) = (None, None);
     }
 
     fn steps(&self) -> bool {
         let warp = self.block.warps.get(self.warp_id.warp as usize);
-        // What is stored is known until the next instruction.
-        self.stored.is_some() || warp.is_some_and(|warp| !warp.taints.is_empty())
+        // The stored value is known until the next instruction.
+        self.current_store.is_some() || warp.is_some_and(|warp| !warp.taints.is_empty())
     }
 
     fn step(&mut self, step: &Step<'_>) {
         let Step { site, active, .. } = *step;
-        (self.stored, self.sent) = (None, (0, 0));
+        (self.current_store, self.sent_bytes) = (None, (0, 0));
         self.enter(active);
         let lives = self.lives.clone();
         let live = &lives.functions[site.function as usize];
@@ -241,9 +246,9 @@ impl Checker for Init {
             Space::Param => self.has_frames && self.is_in_frame(site),
             _ => false,
         };
-        let stored = self.stored.as_ref().filter(|stored| stored.0 == site).map(|stored| (stored.1, stored.2));
-        let mut undefined = stored.map_or([0; LANES], |stored| stored.0);
-        if let (Some((_, cause)), Space::Global) = (stored, access.space) {
+        let current_store = self.current_store.filter(|store| store.0 == site).map(|store| (store.1, store.2));
+        let mut undefined = current_store.map_or([0; LANES], |store| store.0);
+        if let (Some((_, cause)), Space::Global) = (current_store, access.space) {
             self.stored_to_device(site, access, &mut undefined, cause);
         }
         if !is_followed {
@@ -258,11 +263,11 @@ impl Checker for Init {
             AccessKind::Store => self.write(access, &undefined),
             AccessKind::AsyncCopy if access.space == Space::Global => {
                 let whole = matches!(&self.inst(site).op, Op::Memory(Memory::AsyncCopy(copy)) if copy.read.is_none());
-                self.copied = self.unwritten(access).filter(|_| whole).map(|unwritten| (site, unwritten));
+                self.current_copy = self.unwritten(access).filter(|_| whole).map(|unwritten| (site, unwritten));
             }
             AccessKind::AsyncCopy => {
-                let copied = self.copied.take().filter(|copied| copied.0 == site);
-                self.write(access, &copied.map_or([0; LANES], |copied| copied.1));
+                let current_copy = self.current_copy.take().filter(|current_copy| current_copy.0 == site);
+                self.write(access, &current_copy.map_or([0; LANES], |current_copy| current_copy.1));
             }
             AccessKind::Atomic | AccessKind::Reduction => self.changed(site, access, places),
         }

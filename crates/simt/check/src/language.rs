@@ -1,4 +1,4 @@
-//! The languages of kernels, and what each calls the functions that messages name.
+//! The languages of kernels, and the names that messages use for functions in each language.
 
 use std::path::Path;
 
@@ -7,11 +7,11 @@ use std::path::Path;
 pub(crate) enum Language {
     Rust,
     Cuda,
-    /// There is no other source.
+    /// The kernel has no other source than its PTX.
     Ptx,
 }
 
-/// What a text writes for a function, and its name in Rust, in CUDA C++ and in PTX.
+/// The placeholders in messages, each with the name of its function in Rust, in CUDA C++ and in PTX.
 const NAMES: [(&str, [&str; 3]); 7] = [
     ("{sync_threads}", ["`thread::sync_threads()`", "`__syncthreads()`", "`bar.sync 0`"]),
     ("{sync_warp}", ["`warp::sync_warp`", "`__syncwarp()`", "`bar.warp.sync`"]),
@@ -30,7 +30,7 @@ const NAMES: [(&str, [&str; 3]); 7] = [
 ];
 
 impl Language {
-    /// The language of a source file; PTX without one.
+    /// Returns the language of a source file, or PTX if there is no source file.
     pub(crate) fn of(source: Option<&(String, u32)>) -> Self {
         match source.map(|(file, _)| Path::new(file).extension().unwrap_or_default()) {
             None => Self::Ptx,
@@ -39,7 +39,7 @@ impl Language {
         }
     }
 
-    /// A text with this language's names of functions.
+    /// Replaces the placeholders in `text` with this language's names of functions.
     pub(crate) fn fill(self, text: &str) -> String {
         NAMES.iter().fold(text.to_owned(), |text, (place, names)| text.replace(place, names[self as usize]))
     }

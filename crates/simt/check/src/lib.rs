@@ -1,14 +1,14 @@
 //! Sanitizers for kernels on the simulator [`simt`]: accesses outside their object, reads of memory that no thread has
 //! written, data races, and wrong synchronization.
 //!
-//! [`Checks::launch`] runs a kernel with the given [`Checks`] and returns [`Finding`]s. A finding is a pair of places in the
-//! kernel, with the number of times that it was seen. [`diagnostic`] shows findings and faults to people. A sanitized launch
-//! runs on one host thread.
+//! [`Checks::launch`] runs a kernel with the given [`Checks`] and returns [`Finding`]s. A finding is one place or a
+//! pair of places in the kernel, with the number of times that it was seen. [`diagnostic`] formats findings and faults
+//! for people. A sanitized launch runs on one host thread.
 //!
-//! A sanitized launch skips the accesses that would end another launch: out of bounds, misaligned, and writes to constants.
-//! Each skipped access is a finding, whatever the checks are, and the launch goes on.
+//! A sanitized launch skips the accesses that would end another launch: out-of-bounds accesses, misaligned accesses and
+//! writes to constants. Each skipped access is a finding, whichever checks run, and the launch continues.
 //!
-//! Each check is a module that does not know the others. It receives the events of an [`Observer`] and collects findings.
+//! Each check is a separate module. It receives the events of an [`Observer`] and collects findings.
 
 mod calls;
 mod checker;
@@ -33,22 +33,21 @@ use simt::Counters;
 use simt::observe::Observer;
 use simt::run::{Launch, LaunchError, Schedule, Simulator};
 
-/// What a sanitized launch gives.
+/// The result of a sanitized launch.
 #[derive(Debug)]
 pub struct Sanitized<O = Counters> {
-    /// The observer, which is the counters if no other was given; or why the launch was refused, or the fault that ended it,
-    /// which is among the findings too if the check that it belongs to was asked for. Skipped accesses are findings, and
-    /// no faults.
+    /// The observer, which is the counters by default, or the error that refused or ended the launch. A fault is also a
+    /// finding if its check is enabled. Skipped accesses are findings and do not make the launch fail.
     pub result: Result<O, LaunchError>,
-    /// What the checks have found, in the order in which it was first seen.
+    /// The findings, in the order in which they were first seen.
     pub findings: Vec<Finding>,
-    /// What could not be checked, a sentence each: the memory that a check takes is bounded. Also the hints, if
-    /// [`Extra::Weaker`] is requested.
+    /// What could not be checked, for example because a check reached its memory limit; one sentence each. Also
+    /// contains the hints if [`Extra::Weaker`] is enabled.
     pub notes: Vec<String>,
 }
 
 impl<O> Sanitized<O> {
-    /// The same launch with something else in place of the observer.
+    /// Replaces the observer with the result of `make`.
     pub fn map<P>(self, make: impl FnOnce(O) -> P) -> Sanitized<P> {
         let Self { result, findings, notes } = self;
         Sanitized { result: result.map(make), findings, notes }
@@ -56,7 +55,7 @@ impl<O> Sanitized<O> {
 }
 
 impl Checks {
-    /// Runs a kernel as [`Simulator::launch_counted`] does, and looks for errors that its results need not show.
+    /// Runs a kernel as [`Simulator::launch_counted`] does, and looks for errors that may not show in its results.
     ///
     /// ```
     /// use simt_check::{Check, Checks};
@@ -85,9 +84,9 @@ impl Checks {
         self.launch_with(simulator, launch, Counters::new(launch.function))
     }
 
-    /// Runs a kernel as [`Checks::launch`] does. Before that, runs it in `orders` random orders of blocks, warps and lanes
-    /// and undoes the changes of these runs: `race` and `sync` find errors that only another order shows. A kernel that
-    /// waits for the host waits in each run.
+    /// Runs a kernel as [`Checks::launch`] does. Before that, runs the kernel in `orders` random orders of blocks,
+    /// warps and lanes and undoes the changes of these runs. `race` and `sync` find errors that only another order
+    /// shows. A kernel that waits for the host waits in each run.
     pub fn launch_in_orders(self, simulator: &mut Simulator, launch: &Launch<'_>, orders: u32) -> Sanitized {
         let hints = hints::hints(simulator, launch, self, orders);
         let mut sanitized = self.without_extra(Extra::Weaker).try_orders(simulator, launch, orders);
@@ -133,7 +132,7 @@ impl Checks {
         sanitized
     }
 
-    /// Runs a kernel with checks as [`Checks::launch`] does, and with an observer instead of the counters.
+    /// Runs a kernel with checks as [`Checks::launch`] does, but with `observer` instead of the counters.
     pub fn launch_with<O: Observer>(self, simulator: &mut Simulator, launch: &Launch<'_>, observer: O) -> Sanitized<O> {
         if self.is_empty() {
             let result = simulator.launch_observed(launch, observer);

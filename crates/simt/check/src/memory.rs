@@ -1,19 +1,20 @@
-//! The sanitizer `memory`: accesses outside of the object that their address was made for.
+//! The sanitizer `memory`: accesses outside the object that their address was made for.
 //!
 //! # Algorithm
 //!
-//! The machine itself faults at addresses where no allocation is. This sanitizer finds addresses that hit another object. It
-//! follows pointers as CompCert's memory model does (Leroy and Blazy, "Formal Verification of a C-like Memory Model", JAR 2008):
-//! an address belongs to the object from which it was computed. A static analysis gives, for each instruction, the parameters and
-//! variables that its address can be made of ([`provenance`]). The arguments of a launch say which allocation each of them is.
-//! compute-sanitizer's memcheck compares an address with all allocations, so it misses an access that hits a neighbor.
+//! The simulator itself faults at addresses outside all allocations. This sanitizer finds addresses that hit another
+//! object. It follows pointers as CompCert's memory model does (Leroy and Blazy, "Formal Verification of a C-like
+//! Memory Model", JAR 2008): an address belongs to the object from which it was computed. For each instruction, a
+//! static analysis finds the parameters and variables that its address can come from ([`provenance`]). The arguments of
+//! a launch give the allocation of each parameter. compute-sanitizer's memcheck compares an address with all
+//! allocations, so it misses an access that hits a neighbor.
 //!
 //! # What it can miss
 //!
-//! - An address that is loaded from memory, or computed from more than one object, may point anywhere. Only the machine's own checks
-//!   apply to it.
+//! - An address that is loaded from memory, or computed from more than one object, may point anywhere. Only the
+//!   simulator's general checks apply to it.
 //! - Accesses to another part of the same object, such as the next row of a matrix.
-//! - Textures, surfaces, `tensormap.replace` and mbarrier instructions have only the machine's own checks.
+//! - Textures, surfaces, `tensormap.replace` and mbarrier instructions have only the simulator's general checks.
 
 mod provenance;
 
@@ -22,7 +23,7 @@ use std::sync::Arc;
 
 use super::checker::Checker;
 use super::facts::LaunchFacts;
-use super::finding::{Findings, OUT_OF_BOUNDS, RawFinding, ThreadAtSite, whose};
+use super::finding::{Findings, OUT_OF_BOUNDS, RawFinding, ThreadAtSite, owner_name};
 use provenance::{Provenance, ROLES, Role, Source, Sources};
 use simt::code::Op;
 use simt::memory::Region;
@@ -37,25 +38,25 @@ struct Object {
     space: Space,
     base: u64,
     bytes: u64,
-    /// What it is, in words: `argument 0's buffer`.
+    /// A name for messages: `argument 0's buffer`.
     name: String,
 }
 
 impl Object {
-    /// Whether so many bytes from an address on lie in it.
+    /// Returns whether the `bytes` bytes at `address` lie within the object.
     fn contains(&self, address: u64, bytes: u64) -> bool {
         let at = address.wrapping_sub(self.base);
         at <= self.bytes && bytes <= self.bytes - at
     }
 
-    /// How far bytes that do not lie in it are away, in words.
-    fn away(&self, address: u64, bytes: u64) -> String {
+    /// Describes the distance between the object and bytes outside it.
+    fn describe_distance(&self, address: u64, bytes: u64) -> String {
         let Self { base, bytes: size, name, .. } = self;
         let end = base + size;
         let far = match address {
             _ if address >= end => format!("{} bytes past the end", address - end),
             _ if address >= *base => format!("{} of them past the end", address + bytes - end),
-            _ => format!("{} bytes before the begin", base - address),
+            _ => format!("{} bytes before the start", base - address),
         };
         format!("{far} of {name} of {size} bytes")
     }
@@ -69,7 +70,7 @@ fn verb(access: &Access<'_>) -> &'static str {
     }
 }
 
-/// The objects that an instruction may access. The first, an empty one, is for instructions of which that is not known.
+/// The objects that an instruction may access. Index 0, an empty list, is for instructions whose objects are unknown.
 type Allowed = Vec<Object>;
 
 /// The check of one launch.
@@ -79,16 +80,16 @@ pub(super) struct Memory {
     provenance: Arc<Provenance>,
     /// By the number of the source.
     objects: Vec<Vec<Object>>,
-    /// Where the module's variables lie, by their numbers.
+    /// The address and size of the module's variables, by their numbers.
     variables: HashMap<u64, (u64, u64)>,
-    /// Whether the program may allocate memory itself.
+    /// Whether the program may allocate memory.
     uses_heap: bool,
-    /// How many of the program's variables got a place for this launch.
-    placed: usize,
-    /// For each function, one for each [`Role`] of each of its instructions: index into `allowed`.
+    /// The number of the program's variables that have been placed for this launch.
+    placed_count: usize,
+    /// For each function and instruction, an index into `allowed` for each [`Role`].
     sites: Vec<Vec<[u32; ROLES]>>,
     allowed: Vec<Allowed>,
-    /// The lanes of the last access that lie outside of their object.
+    /// The lanes of the last access that were outside their object.
     outside: u32,
 }
 
@@ -101,7 +102,7 @@ impl Memory {
             objects: Vec::new(),
             variables: HashMap::new(),
             uses_heap: program.uses_heap(),
-            placed: 0,
+            placed_count: 0,
             sites: Vec::new(),
             outside: 0,
             allowed: Vec::new(),
@@ -117,18 +118,18 @@ impl Memory {
         memory
     }
 
-    /// A variable of the module lies at this address.
+    /// Records the address of a variable of the module.
     fn place(&mut self, number: usize, address: u64) {
         if let Some(variable) = self.facts.function.variable(number) {
             self.variables.insert(number as u64, (address, variable.bytes));
         }
     }
 
-    /// The object that an argument points to.
+    /// Returns the object that an argument points to.
     fn arguments_object(&self, simulator: &Simulator, source: &Source) -> Option<Object> {
         let Source::Argument(offset) = source else { return None };
         let mut params = self.facts.function.program().params.iter().enumerate();
-        let (index, param) = params.find(|(_, own)| (own.offset..own.offset + own.bytes).contains(offset))?;
+        let (index, param) = params.find(|(_, param)| (param.offset..param.offset + param.bytes).contains(offset))?;
         let within = (offset - param.offset) as usize;
         let bytes = self.facts.args.get(index)?.bytes();
         let address = u64::from_le_bytes(*bytes.get(within..)?.first_chunk()?);
@@ -140,14 +141,14 @@ impl Memory {
         Some(Object { space: Space::Global, base: found.start, bytes: found.end - found.start, name })
     }
 
-    /// The places of a variable; in more than one space if its address may be used in more than one.
+    /// Returns the objects of a variable: several if its address may be used in more than one space.
     fn variables_objects(&self, source: &Source) -> Vec<Object> {
-        let Source::Variable(own) = source else { return Vec::new() };
-        let name = variable(&own.name);
+        let Source::Variable(variable_use) = source else { return Vec::new() };
+        let name = variable(&variable_use.name);
         let object = |space, base, bytes| Object { space, base, bytes, name: name.clone() };
-        match (own.space, own.bytes) {
+        match (variable_use.space, variable_use.bytes) {
             (Space::Global, Some(_)) => {
-                let place = self.variables.get(&own.at);
+                let place = self.variables.get(&variable_use.at);
                 place.map(|(base, bytes)| object(Space::Global, *base, *bytes)).into_iter().collect()
             }
             (Space::Shared, None) => {
@@ -155,13 +156,16 @@ impl Memory {
                 let name = "dynamic shared memory".to_owned();
                 vec![Object { space: Space::Shared, base, bytes: self.facts.shared_bytes.into(), name }]
             }
-            (_, Some(bytes)) if own.in_frame => {
-                [Space::Local, Space::Param].map(|space| object(space, own.at, bytes)).into()
+            (_, Some(bytes)) if variable_use.in_frame => {
+                [Space::Local, Space::Param].map(|space| object(space, variable_use.at, bytes)).into()
             }
             (Space::Param, Some(bytes)) => {
-                vec![Object { name: format!("parameter `{}`", own.name), ..object(Space::Param, own.at, bytes) }]
+                vec![Object {
+                    name: format!("parameter `{}`", variable_use.name),
+                    ..object(Space::Param, variable_use.at, bytes)
+                }]
             }
-            (space, Some(bytes)) => vec![object(space, own.at, bytes)],
+            (space, Some(bytes)) => vec![object(space, variable_use.at, bytes)],
             (_, None) => Vec::new(),
         }
     }
@@ -175,11 +179,11 @@ impl Memory {
         self.allowed.push(Allowed::new());
         let mut known: HashMap<Sources, u32> = HashMap::new();
         for (function, func) in self.facts.function.program().functions.iter().enumerate() {
-            let mut own = vec![[0; ROLES]; func.code.len()];
+            let mut site_roles = vec![[0; ROLES]; func.code.len()];
             for (pc, sources) in &self.provenance.addresses[function] {
                 for (role, sources) in sources.iter().enumerate() {
                     let Some(sources) = sources else { continue };
-                    own[*pc as usize][role] = *known.entry(*sources).or_insert_with(|| {
+                    site_roles[*pc as usize][role] = *known.entry(*sources).or_insert_with(|| {
                         let chosen = self.objects.iter().enumerate().filter(|(number, _)| sources >> number & 1 != 0);
                         if chosen.clone().any(|(number, objects)| {
                             let is_variable = matches!(self.provenance.sources[number], Source::Variable(_));
@@ -197,22 +201,22 @@ impl Memory {
                     });
                 }
             }
-            self.sites.push(own);
+            self.sites.push(site_roles);
         }
     }
 
-    /// What lies in the heap has to lie in what `malloc` has given out and nobody has freed.
-    fn in_heap(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
+    /// Checks that an access to the heap is within memory that `malloc` returned and that has not been freed.
+    fn check_heap(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
         let bytes = u64::from(access.bytes);
-        let away = |address: u64| match places.find(Space::Global, address) {
-            None => Some("in the heap, where malloc has given out nothing or it was freed".to_owned()),
+        let describe_distance = |address: u64| match places.find(Space::Global, address) {
+            None => Some("in the heap, outside all memory that malloc has returned and that is not freed".to_owned()),
             Some(place) if address + bytes > place.base + place.bytes => {
                 let past = address + bytes - place.base - place.bytes;
                 Some(format!("{past} of them past the end of an allocation of {} bytes", place.bytes))
             }
             Some(_) => None,
         };
-        let outside = || lanes(access.mask).filter_map(|lane| Some((lane, away(access.addresses[lane])?)));
+        let outside = || lanes(access.mask).filter_map(|lane| Some((lane, describe_distance(access.addresses[lane])?)));
         let Some((lane, place)) = outside().next() else { return };
         self.findings.add("heap", site, None, outside().count() as u64, || RawFinding {
             what: format!("out of bounds {} of {bytes} bytes", verb(access)),
@@ -225,20 +229,20 @@ impl Memory {
         });
     }
 
-    /// An access by the address with this role in its instruction.
-    fn accessed(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, role: Role) {
+    /// Checks an access by the address with this role in its instruction.
+    fn check_access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, role: Role) {
         let index = self.sites[site.function as usize][site.pc as usize][role as usize];
         if index == 0 {
             if self.uses_heap && access.space == Space::Global {
-                self.in_heap(site, warp_id, access, places);
+                self.check_heap(site, warp_id, access, places);
             }
             return;
         }
         let allowed = &self.allowed[index as usize];
         let bytes = u64::from(access.bytes);
         let is_inside = match &allowed[..] {
-            [own] if own.space == access.space => {
-                lanes(access.mask).all(|lane| own.contains(access.addresses[lane], bytes))
+            [object] if object.space == access.space => {
+                lanes(access.mask).all(|lane| object.contains(access.addresses[lane], bytes))
             }
             _ => false,
         };
@@ -249,12 +253,12 @@ impl Memory {
         }
     }
 
-    /// A part of a tensor has to lie in what the tensor map's address belongs to.
-    fn in_tensor(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, base: u64) {
+    /// Checks that an accessed part of a tensor is within the object that the tensor map's address belongs to.
+    fn check_tensor(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, base: u64) {
         let Some(place) = places.find(Space::Global, base) else { return };
         let address = access.addresses[access.mask.trailing_zeros() as usize % LANES];
         let mut end = place.base + place.bytes;
-        // Memory that is mapped piece by piece is one object.
+        // Memory that is mapped in several pieces counts as one object.
         while end < address + u64::from(access.bytes)
             && let Some(next) = places.find(Space::Global, end)
         {
@@ -263,7 +267,7 @@ impl Memory {
         let (space, base, bytes) = (Space::Global, place.base, end - place.base);
         let object = Object { space, base, bytes, name: String::new() };
         if !object.contains(address, access.bytes.into()) {
-            let name = format!("{}, to which the tensor map points,", whose(&self.facts, space, &place));
+            let name = format!("{}, to which the tensor map points,", owner_name(&self.facts, space, &place));
             self.report(site, warp_id, access, places, &[Object { name, ..object }]);
         }
     }
@@ -272,7 +276,7 @@ impl Memory {
     fn report(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>, allowed: &[Object]) {
         let inst = &self.facts.function.program().functions[site.function as usize].code[site.pc as usize];
         let bytes = match &inst.op {
-            // How many bytes of its source it reads is in a register.
+            // A register contains the number of bytes that the copy reads from its source.
             Op::Memory(simt::memory::Memory::AsyncCopy(copy))
                 if copy.read.is_some() && access.space == Space::Global =>
             {
@@ -281,8 +285,8 @@ impl Memory {
             _ => u64::from(access.bytes),
         };
         let is_allowed = |address: u64| {
-            let own = allowed.iter().filter(|own| own.space == access.space);
-            own.into_iter().any(|own| own.contains(address, bytes))
+            let mut objects = allowed.iter().filter(|object| object.space == access.space);
+            objects.any(|object| object.contains(address, bytes))
         };
         let outside = || lanes(access.mask).filter(|lane| !is_allowed(access.addresses[*lane]));
         let Some(lane) = outside().next() else { return };
@@ -290,16 +294,16 @@ impl Memory {
         let facts = &self.facts;
         self.findings.add("out of bounds", site, None, outside().count() as u64, || {
             let address = access.addresses[lane];
-            let distance = |own: &&Object| {
-                let (begin, end) = (own.base, own.base + own.bytes);
+            let distance = |object: &&Object| {
+                let (begin, end) = (object.base, object.base + object.bytes);
                 if address < begin { begin - address } else { address.saturating_sub(end) }
             };
-            let mut place = match allowed.iter().filter(|own| own.space == access.space).min_by_key(distance) {
-                Some(own) => own.away(address, bytes),
-                None => format!("in another space than {}", allowed[0].name),
+            let mut place = match allowed.iter().filter(|object| object.space == access.space).min_by_key(distance) {
+                Some(object) => object.describe_distance(address, bytes),
+                None => format!("in a different address space than {}", allowed[0].name),
             };
             if let Some(found) = places.find(access.space, address) {
-                place += &format!(", inside of {}", whose(facts, access.space, &found));
+                place += &format!(", inside of {}", owner_name(facts, access.space, &found));
             }
             let thread = warp_id.warp * LANES as u32 + lane as u32;
             RawFinding {
@@ -317,12 +321,12 @@ impl Memory {
 
 impl Checker for Memory {
     fn allocated(&mut self, address: u64, _bytes: u64) {
-        // Those of the program's variables that live as long as the launch, in the order of their numbers.
-        let number = self.facts.function.program().variables.get(self.placed);
+        // These are the program's variables that live as long as the launch, in the order of their numbers.
+        let number = self.facts.function.program().variables.get(self.placed_count);
         if let Some(number) = number.copied() {
             self.place(number as usize, address);
         }
-        self.placed += 1;
+        self.placed_count += 1;
     }
 
     fn block(&mut self, _block: u64, _warps: u32, _threads: u32) {
@@ -334,11 +338,11 @@ impl Checker for Memory {
     fn located(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
         let is_source = access.kind == AccessKind::AsyncCopy && access.space == Space::Global;
         self.outside = 0;
-        self.accessed(site, warp_id, access, places, if is_source { Role::Source } else { Role::Target });
+        self.check_access(site, warp_id, access, places, if is_source { Role::Source } else { Role::Target });
     }
 
     fn issued(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
-        // What products of matrices read is not told by addresses.
+        // Events do not give the addresses that matrix products read.
         let Issue { lane, from, to: Some(to), bytes, mbarrier, tensor } = *issue else { return };
         let mut check = |(space, address): (Space, u64), bytes: u32, kind: AccessKind, role: Role| {
             let access = Access {
@@ -353,9 +357,9 @@ impl Checker for Memory {
             };
             match tensor {
                 Some((_, base)) if space == Space::Global && role != Role::Map => {
-                    self.in_tensor(site, warp_id, &access, places, base);
+                    self.check_tensor(site, warp_id, &access, places, base);
                 }
-                _ => self.accessed(site, warp_id, &access, places, role),
+                _ => self.check_access(site, warp_id, &access, places, role),
             }
         };
         let place = |location: Location| match location {

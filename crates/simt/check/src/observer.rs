@@ -17,12 +17,12 @@ use simt::observe::{
 };
 use simt::run::{Launch, LaunchError, Simulator, SkippedFaults};
 
-/// Makes a method that forwards the event to all sanitizers of each event that they receive.
+/// Defines, for each event that sanitizers receive, a method that forwards it to all sanitizers.
 macro_rules! forward_received {
     ($($events:tt)*) => { received! { forward $($events)* } };
 }
 
-/// Makes a method that forwards an event to all sanitizers. [`Sanitizer`] implements `located` itself.
+/// Defines a method that forwards an event to all sanitizers. [`Sanitizer`] implements `located` itself.
 macro_rules! forward {
     (located($($args:tt)+);) => {};
     ($method:ident($($arg:ident: $ty:ty),+);) => {
@@ -38,7 +38,7 @@ macro_rules! forward {
     };
 }
 
-/// Makes a method that returns no new calls.
+/// Defines a method that returns no new calls.
 macro_rules! no_change {
     (located($($args:tt)+);) => {};
     ($method:ident($($arg:ident: $ty:ty),+);) => {
@@ -50,12 +50,13 @@ macro_rules! no_change {
     };
 }
 
-/// Makes a method that returns no new calls of each event that sanitizers receive.
+/// Defines, for each event that sanitizers receive, a method that returns no new calls.
 macro_rules! no_change_received {
     ($($events:tt)*) => { received! { no_change $($events)* } };
 }
 
-/// The events that change the function calls of a warp. Each method returns the calls of the current warp if they changed.
+/// The events that change the function calls of a warp. Each method returns the calls of the current warp if they
+/// changed.
 trait CallEvents {
     every_event!(no_change_received);
 }
@@ -74,7 +75,7 @@ impl CallEvents for Calls {
     }
 }
 
-/// Defines the function that makes the [`Checker`] of a sanitizer.
+/// Defines the function that creates the [`Checker`] of a sanitizer.
 macro_rules! define_checker {
     ($($(#[$doc:meta])* $module:ident::$Check:ident;)*) => {
         fn checker(check: Check, simulator: &mut Simulator, facts: Arc<LaunchFacts>) -> Box<dyn Checker> {
@@ -111,7 +112,7 @@ impl State {
     }
 }
 
-/// Tells the checks of a launch what happens. All copies of it tell the same ones.
+/// Forwards the events of a launch to its checks. All clones share the same checks.
 pub(super) struct Sanitizer {
     state: Arc<Mutex<State>>,
     steps: Arc<AtomicBool>,
@@ -120,16 +121,16 @@ pub(super) struct Sanitizer {
 }
 
 impl Sanitizer {
-    /// The observer of a launch.
+    /// Creates the observer of a launch.
     pub(super) fn new(simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Self {
         let facts = Arc::new(LaunchFacts::of(launch, checks));
         let requested = Check::ALL.iter().filter(|check| checks.contains(**check));
         Self::of(requested.map(|check| (*check, checker(*check, simulator, facts.clone()))).collect())
     }
 
-    /// The observer of a launch for [`hints`](super::hints).
+    /// Creates the observer of a trial launch for [`hints`](super::hints).
     pub(super) fn of_trial(launch: &Launch<'_>, trial: Trial) -> Self {
-        // The lenient rules for volatile flags would hide what a fence is for.
+        // The lenient rules for volatile flags would hide why a fence is needed.
         let checks = Checks::NONE.with_extra(Extra::PtxVolatile);
         let race = Race::of_trial(Arc::new(LaunchFacts::of(launch, checks)), trial);
         Self::of(vec![(Check::Race, Box::new(race))])
@@ -144,7 +145,7 @@ impl Sanitizer {
         Self { state: Arc::new(Mutex::new(state)), steps, compares_values, records_writes }
     }
 
-    /// The checks, which outlive the observer if the launch faults.
+    /// Returns the checks, which outlive the observer if the launch faults.
     pub(super) fn state(&self) -> Arc<Mutex<State>> {
         self.state.clone()
     }
@@ -154,7 +155,7 @@ fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
     state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The findings of a launch that is over, with what it has skipped and the fault that ended it.
+/// Returns the findings and notes of a finished launch, including its skipped accesses and the fault that ended it.
 pub(super) fn end(
     state: &Mutex<State>,
     launch: &Launch<'_>,
@@ -172,22 +173,23 @@ pub(super) fn end(
         notes.extend(more);
         notes.extend(checker.findings().notes(*check));
     }
-    // Skipped accesses are findings also where `memory` was not asked for: the launch would have ended at the first.
+    // Skipped accesses are findings even if `memory` is disabled: without the sanitizer, the launch would end at the
+    // first one.
     for (fault, lanes) in &skipped.faults {
         let fault = Finding { times: *lanes, ..Finding::of_fault(Check::Memory, fault) };
-        let is_same = |own: &&mut Finding| {
-            (own.check, own.ptx_line, &own.source, &own.what)
+        let is_same = |finding: &&mut Finding| {
+            (finding.check, finding.ptx_line, &finding.source, &finding.what)
                 == (fault.check, fault.ptx_line, &fault.source, &fault.what)
         };
         match findings.iter_mut().find(is_same) {
-            Some(own) => own.times += lanes,
+            Some(finding) => finding.times += lanes,
             None => findings.push(fault),
         }
     }
     if skipped.left_out > 0 {
         let listed = skipped.faults.len();
         notes.push(format!(
-            "{listed} different accesses that were skipped are listed; others were seen {} times",
+            "{listed} different skipped accesses are listed; the others were seen {} times",
             skipped.left_out
         ));
     }
@@ -197,7 +199,7 @@ pub(super) fn end(
         && let Some(check) = Check::of(&fault.kind).filter(|check| checks.contains(*check))
     {
         let fault = Finding::of_fault(check, fault);
-        let is_known = |own: &Finding| (own.check, own.ptx_line) == (check, fault.ptx_line);
+        let is_known = |finding: &Finding| (finding.check, finding.ptx_line) == (check, fault.ptx_line);
         if !findings.iter().any(is_known) {
             findings.push(fault);
         }

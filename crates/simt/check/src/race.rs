@@ -1,23 +1,26 @@
-//! The sanitizer `race`: conflicting accesses to the same byte that nothing orders (PTX ISA, "Memory Consistency Model").
+//! The sanitizer `race`: unordered conflicting accesses to the same byte (PTX ISA, "Memory Consistency Model").
 //!
 //! # Algorithm
 //!
-//! Happens-before by vector clocks, as in FastTrack (Flanagan and Freund, PLDI 2009) and in ThreadSanitizer. Each warp has a clock.
-//! Each thread knows, for every other thread, the clock up to which that thread's accesses happened before the thread's next access.
-//! Barriers, `__syncwarp()`, releases and acquires transfer this knowledge ([`threads`], [`clocks`], [`locations`]), limited by
-//! their scopes. For each byte the last accesses are kept ([`shadow`], [`words`]). A new access is compared with those of which its
-//! thread does not know ([`actor`]). So a finding does not depend on which of two unordered accesses comes first.
+//! The check computes happens-before with vector clocks, as FastTrack (Flanagan and Freund, PLDI 2009) and
+//! ThreadSanitizer do. Each warp has a clock. Each thread knows a clock of every other thread: the accesses of that
+//! thread up to this clock happened before the next access of this one. Barriers, `__syncwarp()`, releases and acquires
+//! transfer this knowledge ([`threads`], [`clocks`], [`locations`]), limited by their scopes. The last accesses to each
+//! byte are kept ([`shadow`], [`words`]). A new access is compared with the kept accesses that its thread does not know
+//! ([`actor`]). So a finding does not depend on which of two unordered accesses runs first.
 //!
-//! Two rules go beyond the memory model of PTX: volatile accesses are not atomic unless threads spin on the memory ([`patterns`]),
-//! and critical sections are compared in both orders ([`locks`]). docs/sanitizers.md describes them.
+//! Two rules go beyond the memory model of PTX. Volatile accesses are not atomic unless threads spin on the memory
+//! ([`patterns`]). Critical sections are compared in both orders ([`locks`]). docs/sanitizers.md describes these rules.
 //!
 //! # What it can miss
 //!
-//! - Races on paths that this run does not take, and races that an order of this run hides: a lock, other than in [`locks`], or an
-//!   atomic operation that happens to come first.
-//! - One of more than five readers or writers of a word, and one of more than four accesses to a line ([`words`], [`shadow`]).
+//! - Races on paths that this run does not take.
+//! - Races that the order of this run hides, because a lock (except as described in [`locks`]) or an atomic operation
+//!   happens to run first.
+//! - A race with one of more than five readers or writers of a word, or with one of more than four accesses to a line
+//!   ([`words`], [`shadow`]).
 //! - Accesses through textures and surfaces.
-//! - The order of two `fence.sc`, unless the kernel itself makes one of them come first.
+//! - The order of two `fence.sc`, unless the kernel itself orders them.
 //!
 //! A launch starts without knowledge: everything before the launch happened before it.
 
@@ -65,37 +68,38 @@ pub(super) struct Race {
     facts: Arc<LaunchFacts>,
     findings: Findings,
     sites: Sites,
-    /// `None` if it is too large to be checked.
+    /// `None` if the grid is too large to be checked.
     grid: Option<Grid>,
-    /// The blocks that run.
+    /// The running blocks.
     blocks: HashMap<u64, Block, FxBuildHasher>,
     global: Shadow,
     locations: Locations,
     locks: Locks,
     objects: Objects,
-    /// The lanes that have issued the last operations of which mbarriers are told, by the threads that stand for these.
+    /// The issuing lanes of the last operations that signal mbarriers, by the agent threads that represent these
+    /// operations.
     issuers: HashMap<(WarpNumber, u32), u32>,
     pairs: Pairs,
-    /// The most bytes that are taken for what is known of memory.
-    most: u64,
-    /// Those that are taken.
-    taken: u64,
-    /// Whether that was too much.
+    /// The maximum number of bytes for the state of memory.
+    max_bytes: u64,
+    /// The number of bytes in use.
+    used_bytes: u64,
+    /// Whether the maximum was reached.
     is_full: bool,
-    /// The blocks of the cluster that has begun last.
+    /// The blocks of the cluster that started last.
     cluster: Arc<[u64]>,
     hits: Vec<Hit>,
-    /// If it is a run for hints, what this run does and counts.
+    /// The state of a trial run for hints, if this is one.
     trial: Option<Trial>,
 }
 
-/// A block that runs.
+/// A running block.
 struct Block {
     warps: Vec<WarpState>,
-    /// Who has arrived at each of the barriers.
+    /// The arrivals at each of the barriers.
     barriers: [Vec<Arrival>; 16],
     shared: Shadow,
-    /// The blocks of the cluster by their ranks; itself only, if there is none.
+    /// The blocks of the cluster by rank; only this block if there is no cluster.
     cluster: Arc<[u64]>,
     cluster_barrier: ClusterBarrier,
 }
@@ -104,25 +108,25 @@ struct Block {
 struct Arrival {
     warp: u32,
     waits: bool,
-    /// What they have done and know.
+    /// The accesses and knowledge that the lanes release.
     release: Release,
 }
 
-/// A cluster's barrier, as the cluster's first block has it.
+/// A cluster barrier, stored in the first block of the cluster.
 struct ClusterBarrier {
-    /// What those know that have arrived.
+    /// The knowledge of the threads that have arrived.
     arrived: Vec<Release>,
-    /// What those knew that arrived in the phase before.
+    /// The joint knowledge of the threads that arrived in the previous phase.
     over: Tree,
-    /// Lanes that wait for the phase to end.
+    /// Lanes that wait for the end of the phase.
     waiting: Vec<(WarpId, u32)>,
 }
 
-/// The most bytes that are taken for what is known of memory, whatever there is.
-const MOST: u64 = 2 << 30;
+/// The limit for the state of memory in bytes, regardless of the host's memory.
+const MAX_BYTES: u64 = 2 << 30;
 
 impl Race {
-    /// The check. With `by_ptx`, volatile accesses are atomic ones.
+    /// Creates the check. With [`Extra::PtxVolatile`], volatile accesses are atomic.
     pub(super) fn new(_: &mut Simulator, facts: Arc<LaunchFacts>) -> Self {
         Self::of(facts)
     }
@@ -142,8 +146,8 @@ impl Race {
             objects: Objects::default(),
             issuers: HashMap::new(),
             pairs: Pairs::default(),
-            most: available_memory().map_or(MOST, |bytes| MOST.min(bytes / 4)),
-            taken: 0,
+            max_bytes: available_memory().map_or(MAX_BYTES, |bytes| MAX_BYTES.min(bytes / 4)),
+            used_bytes: 0,
             is_full: false,
             cluster: Arc::new([]),
             hits: Vec::new(),
@@ -152,7 +156,7 @@ impl Race {
         }
     }
 
-    /// A run for hints.
+    /// Creates the check for a trial run for hints.
     pub(super) fn of_trial(facts: Arc<LaunchFacts>, trial: Trial) -> Self {
         let mut race = Self::of(facts.clone());
         let program = facts.function.program();
@@ -161,32 +165,32 @@ impl Race {
         race
     }
 
-    /// A warp and the grid.
+    /// Returns a warp and the grid.
     fn warp(&mut self, warp_id: WarpId) -> Option<(&mut WarpState, &Grid)> {
         let warp = self.blocks.get_mut(&warp_id.block)?.warps.get_mut(warp_id.warp as usize)?;
         Some((warp, self.grid.as_ref()?))
     }
 
-    /// The block of a cluster with this rank.
-    fn of_rank(&self, block: u64, rank: u32) -> u64 {
-        let own = self.blocks.get(&block);
-        own.and_then(|own| own.cluster.get(rank as usize).copied()).unwrap_or(block)
+    /// Returns the block with this rank in the cluster of `block`.
+    fn block_of_rank(&self, block: u64, rank: u32) -> u64 {
+        let state = self.blocks.get(&block);
+        state.and_then(|state| state.cluster.get(rank as usize).copied()).unwrap_or(block)
     }
 
-    /// All that a barrier waits for have come.
+    /// Completes a barrier after all its threads have arrived.
     fn release(&mut self, block: u64, id: usize) {
         let Self { blocks, grid: Some(grid), .. } = self else { return };
         let Some(block) = blocks.get_mut(&block) else { return };
         let arrivals = std::mem::take(&mut block.barriers[id]);
         let Block { warps, .. } = block;
-        let mut here = [0u32; 32];
+        let mut arrived_lanes = [0u32; 32];
         for arrival in arrivals.iter().filter(|arrival| arrival.waits) {
-            here[arrival.warp as usize] |= arrival.release.lanes;
+            arrived_lanes[arrival.warp as usize] |= arrival.release.lanes;
         }
         let all_wait = arrivals.iter().all(|arrival| arrival.waits);
-        if all_wait && warps.iter().zip(&here).all(|(warp, here)| warp.alive & !here == 0) {
+        if all_wait && warps.iter().zip(&arrived_lanes).all(|(warp, arrived_lanes)| warp.alive & !arrived_lanes == 0) {
             let clock = warps.iter().map(|warp| warp.clock).max().unwrap_or(0);
-            let others = warps.iter().fold(Tree::NONE, |all, warp| all.join(&warp.of_others(grid)));
+            let others = warps.iter().fold(Tree::NONE, |all, warp| all.join(&warp.knowledge_of_others(grid)));
             let known = Arc::new(Knowledge::of_block(clock, others));
             warps.iter_mut().for_each(|warp| warp.meet_block(clock, &known));
             return;
@@ -197,10 +201,10 @@ impl Race {
         }
     }
 
-    /// Lanes execute a fence that orders memory.
+    /// Records a fence that orders memory.
     fn fence_of(&mut self, warp_id: WarpId, mask: u32, scope: Scope, kind: FenceKind) {
         let Self { blocks, grid: Some(grid), locks, .. } = self else { return };
-        let warp = blocks.get_mut(&warp_id.block).and_then(|own| own.warps.get_mut(warp_id.warp as usize));
+        let warp = blocks.get_mut(&warp_id.block).and_then(|block| block.warps.get_mut(warp_id.warp as usize));
         let Some(warp) = warp else { return };
         warp.acquire_pending(mask, scope, grid);
         locks.fence(warp, mask, scope);
@@ -210,7 +214,7 @@ impl Race {
         warp.fence(mask, scope);
     }
 
-    /// The block that keeps the state of the barrier of a block's cluster.
+    /// Returns the block that stores the cluster barrier of a block's cluster.
     fn first_of_cluster(&mut self, block: u64) -> Option<&mut Block> {
         let first = self.blocks.get(&block)?.cluster.first().copied().unwrap_or(block);
         self.blocks.get_mut(&first)
@@ -222,7 +226,7 @@ impl Checker for Race {
         true
     }
 
-    // Races of an access outside of its object are a consequence of the finding of `memory`.
+    // Races of an access outside its object are a consequence of the finding of `memory`.
     fn skips_outside(&self) -> bool {
         true
     }
@@ -255,7 +259,7 @@ impl Checker for Race {
 
     fn block_ended(&mut self, block: u64) {
         if let Some(block) = self.blocks.remove(&block) {
-            self.taken -= block.shared.bytes;
+            self.used_bytes -= block.shared.bytes;
         }
     }
 
@@ -278,7 +282,7 @@ impl Checker for Race {
     }
 
     fn mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
-        self.object(site, warp_id, event);
+        self.use_mbarrier(site, warp_id, event);
     }
 
     fn async_group(&mut self, site: Site, warp_id: WarpId, lanes: u32, op: AsyncGroup) {
@@ -352,9 +356,13 @@ impl Checker for Race {
         let Some((warp, _)) = self.warp(warp_id) else { return };
         if !waits {
             warp.in_cluster |= lanes;
-            // With `.relaxed`, what was before a fence is released.
+            // An arrival with `.relaxed` releases what happened before a fence.
             let released = match relaxed {
-                true => warp.fenced.iter().map(|own| Release { lanes: own.lanes & lanes, ..own.clone() }).collect(),
+                true => warp
+                    .fenced
+                    .iter()
+                    .map(|release| Release { lanes: release.lanes & lanes, ..release.clone() })
+                    .collect(),
                 false => {
                     vec![Release { snapshot: warp.release(lanes), lanes, scope: Scope::Cluster, by_volatile: false }]
                 }
@@ -401,13 +409,13 @@ impl Checker for Race {
         if self.end_of_trial() {
             return;
         }
-        self.pairs.tell(&self.sites, &self.locations.flags, &mut self.findings);
+        self.pairs.report(&self.sites, &self.locations.flags, &mut self.findings);
         let what = match (&self.grid, self.is_full) {
-            (None, _) => "the grid has more blocks than the check has room for",
-            (_, true) => "what is known of memory has taken all room, and memory accessed later was not looked at",
+            (None, _) => "the grid has more blocks than the check supports",
+            (_, true) => "the limit for the state of memory was reached, and memory accessed later was not checked",
             _ => return,
         };
-        self.findings.note = Some(format!("race: not all was checked: {what}"));
+        self.findings.note = Some(format!("race: the check is incomplete: {what}"));
     }
 
     fn findings(&self) -> &Findings {

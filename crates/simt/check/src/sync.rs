@@ -1,20 +1,23 @@
-//! The sanitizer `sync`: barriers, masks and waits that threads do not reach as they must.
+//! The sanitizer `sync`: incorrect use of barriers, masks and waits.
 //!
 //! # Algorithm
 //!
-//! A wait from which no thread can continue is a fault of the machine, and [`faults`] describes it. The sanitizer adds what the PTX ISA
-//! leaves undefined, although a GPU may continue ("Parallel Synchronization and Communication Instructions"):
+//! The simulator reports a wait from which no thread can continue as a fault, and [`faults`] describes it. The
+//! sanitizer adds errors whose behavior the PTX ISA leaves undefined, although a GPU may continue ("Parallel
+//! Synchronization and Communication Instructions"):
 //!
-//! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once ([`barriers`]);
-//! - masks that differ between the lanes that they name, that name lanes which have ended, or that leave out the executing lane;
+//! - threads that reach an `.aligned` barrier at different instructions, and a barrier that is used in two ways at once
+//!   ([`barriers`]);
+//! - masks that differ between the lanes that they name, that name lanes which have ended, or that leave out the
+//!   executing lane;
 //! - mbarriers that are used in a wrong phase or before they exist ([`objects`]);
-//! - asynchronous copies that are still running when the block ends whose shared memory they use, and blocks of a cluster that end
-//!   before the others have finished with their memory ([`clusters`]).
+//! - asynchronous copies that are still running when the block ends whose shared memory they use;
+//! - blocks of a cluster that end before the other blocks have finished with their memory ([`clusters`]).
 //!
 //! # What it can miss
 //!
 //! - Barriers and masks on paths that this run does not take.
-//! - A deadlock that needs another order of the threads.
+//! - A deadlock that occurs only in another order of the threads.
 //! - Barriers whose number of threads happens to match in this run.
 
 mod barriers;
@@ -26,7 +29,9 @@ use std::sync::Arc;
 use super::checker::Checker;
 use super::checks::Extra;
 use super::facts::LaunchFacts;
-use super::faults::{NAME_ALL, NAME_THEM, in_words, opcode, unnamed, without};
+use super::faults::{
+    NAME_ALL_LANES, NAME_PRESENT_LANES, absent_lanes_message, format_lanes, opcode, unnamed_lanes_message,
+};
 use super::finding::{self, Findings, RawFinding, ThreadAtSite};
 use barriers::Barriers;
 use clusters::Clusters;
@@ -45,7 +50,8 @@ pub(super) struct Sync {
 }
 
 impl Sync {
-    /// The check of a launch; with `extra`, it also looks for [`Extra::Barriers`](super::Extra::Barriers).
+    /// Creates the check of a launch. It also looks for [`Extra::Barriers`](super::Extra::Barriers) if they are
+    /// enabled.
     pub(super) fn new(_: &mut Simulator, facts: Arc<LaunchFacts>) -> Self {
         Self {
             findings: Findings::default(),
@@ -69,7 +75,7 @@ impl Checker for Sync {
 
     fn mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
         let party = party(site, warp_id, event.lanes.trailing_zeros());
-        self.objects.happens(&self.facts, party, event, &mut self.findings);
+        self.objects.record(&self.facts, party, event, &mut self.findings);
         self.clusters.uses_object(party, event.what, event.rank);
     }
 
@@ -115,7 +121,7 @@ impl Checker for Sync {
 
     fn mistake(&mut self, site: Site, warp_id: WarpId, lanes: u32, mistake: &Mistake) {
         let party = party(site, warp_id, lanes.trailing_zeros());
-        let found = |what: String, help: &'static str| RawFinding {
+        let finding = |what: String, help: &'static str| RawFinding {
             what,
             action: None,
             help: help.into(),
@@ -125,28 +131,28 @@ impl Checker for Sync {
             other: None,
         };
         match *mistake {
-            // Whether the value matters is the business of the check `init`.
+            // The check `init` reports whether the value matters.
             Mistake::AbsentSource => {}
             Mistake::UnnamedLanes => {
                 self.findings.add("masks", site, None, 1, || {
-                    found(unnamed(opcode_at(&self.facts.function, site), lanes), NAME_ALL)
+                    finding(unnamed_lanes_message(opcode_at(&self.facts.function, site), lanes), NAME_ALL_LANES)
                 });
             }
             Mistake::EndedLanes { lanes, at, lane } => {
                 self.findings.add("masks", site, None, 1, || {
                     let other = Some(("has ended there".to_owned(), self::party(at, warp_id, lane)));
-                    let what = without(opcode_at(&self.facts.function, site), lanes);
-                    RawFinding { other, ..found(what, NAME_THEM) }
+                    let what = absent_lanes_message(opcode_at(&self.facts.function, site), lanes);
+                    RawFinding { other, ..finding(what, NAME_PRESENT_LANES) }
                 });
             }
-            Mistake::DifferentMasks { own: (lane, mask), other: (named, its) } => {
+            Mistake::DifferentMasks { own: (lane, mask), other: (other_lane, other_mask) } => {
                 self.findings.add("masks", site, None, 1, || {
                     let what = format!(
-                        "lane {lane} names lane {named} in its mask {mask:#010x}, and that one executes the same \
-                         instruction with another mask, {its:#010x}: which lanes wait for each other is undefined"
+                        "lane {lane} names lane {other_lane} in its mask {mask:#010x}, but lane {other_lane} executes \
+                         the same instruction with mask {other_mask:#010x}: which lanes wait for each other is undefined"
                     );
                     let help = "give all lanes that a mask names the same mask";
-                    RawFinding { party: self::party(site, warp_id, lane), ..found(what, help) }
+                    RawFinding { party: self::party(site, warp_id, lane), ..finding(what, help) }
                 });
             }
             Mistake::UnderWay { block, at, bytes, write } => {
@@ -154,13 +160,13 @@ impl Checker for Sync {
                 self.findings.add("under way", site, None, 1, || {
                     let [x, y, z] = unravel(block, self.facts.grid);
                     let what = format!(
-                        "asynchronous copy of {bytes} bytes {does} the shared memory of block ({x}, {y}, {z}) that nobody \
-                         has waited for when the block ends, by {}",
-                        in_words(lanes)
+                        "asynchronous copy of {bytes} bytes {does} the shared memory of block ({x}, {y}, {z}) still runs \
+                         when the block ends, started by {}",
+                        format_lanes(lanes)
                     );
                     let help = "wait for it (`cp.async.wait_all`, `cp.async.bulk.wait_group` or its mbarrier) before the \
                                 last thread of the block ends";
-                    RawFinding { address: Some(at), place: shared_variable(&self.facts, at), ..found(what, help) }
+                    RawFinding { address: Some(at), place: shared_variable(&self.facts, at), ..finding(what, help) }
                 });
             }
         }
@@ -171,20 +177,20 @@ impl Checker for Sync {
     }
 }
 
-/// A lane of a warp at an instruction.
+/// Returns the thread of a warp's lane at an instruction.
 fn party(site: Site, warp_id: WarpId, lane: u32) -> ThreadAtSite {
     ThreadAtSite { site, block: warp_id.block, thread: warp_id.warp * 32 + lane }
 }
 
-/// The opcode of an instruction.
+/// Returns the opcode of an instruction.
 fn opcode_at(function: &Function, site: Site) -> &str {
     opcode(function.text_at(site))
 }
 
-/// The variable of shared memory that an address lies in, in words.
+/// Describes the variable of shared memory that contains an address.
 fn shared_variable(facts: &LaunchFacts, at: u64) -> Option<String> {
     let mut named = facts.function.program().shared.iter();
-    let (name, own) = named.find(|(_, own)| own.contains(&at))?;
-    let place = Place { variable: Some(name), base: own.start, bytes: own.end - own.start };
-    Some(finding::in_words(facts, Space::Shared, &place, at))
+    let (name, range) = named.find(|(_, range)| range.contains(&at))?;
+    let place = Place { variable: Some(name), base: range.start, bytes: range.end - range.start };
+    Some(finding::describe_memory(facts, Space::Shared, &place, at))
 }

@@ -1,11 +1,11 @@
 //! A check that finds the loads and stores of global memory that are not coalesced.
 //!
-//! It is an example: it shows all that a check needs and uses only the public interface of `simt`. It counts in an
-//! [`Observer`], finds the source line of an instruction with [`Position`], and draws its findings as a [`Diagnostic`].
+//! The crate is an example of a complete check that uses only the public interface of `simt`. It counts in an
+//! [`Observer`], finds the source line of an instruction with [`Position`], and shows its findings as a [`Diagnostic`].
 //!
-//! Global memory moves in sectors of 32 bytes. A warp's access is coalesced if it touches as few sectors as its bytes fill
-//! (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"). A finding says by how much an instruction exceeds that.
-//! It can miss an instruction that only other inputs execute.
+//! Global memory moves in sectors of 32 bytes. A warp's access is coalesced if it touches no more sectors than its
+//! bytes fill (CUDA C++ Best Practices Guide, "Coalesced Access to Global Memory"). A finding contains the factor by
+//! which an instruction exceeds this number. The check can miss an instruction that only other inputs execute.
 
 use std::collections::BTreeMap;
 
@@ -18,11 +18,11 @@ use simt_check::diagnostic::Diagnostic;
 /// The sectors of an instruction's accesses.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Sectors {
-    /// Those that they touch.
+    /// The number of sectors that the accesses touch.
     touched: u64,
-    /// Those that their bytes fill.
+    /// The number of sectors that their bytes fill.
     needed: u64,
-    /// How many warps have executed the instruction.
+    /// The number of warps that have executed the instruction.
     warps: u64,
 }
 
@@ -31,16 +31,16 @@ struct Sectors {
 pub struct Uncoalesced {
     /// The first instruction of the line.
     pub site: Site,
-    /// The file and the line; `None` if the PTX does not have them.
+    /// The file and the line; `None` if the PTX does not contain them.
     pub source: Option<(String, u32)>,
-    /// How many times as many sectors the accesses touch as their bytes fill: 8 for columns of 4-byte elements.
+    /// The ratio of touched sectors to the sectors that the bytes fill: 8 for columns of 4-byte elements.
     pub factor: f64,
-    /// How many accesses of warps that are.
+    /// The number of warp-wide accesses.
     pub warps: u64,
 }
 
 impl Uncoalesced {
-    /// The finding as a message for people.
+    /// Returns the finding as a message for people.
     #[must_use]
     pub fn diagnostic(&self, function: &Function) -> Diagnostic {
         let title = format!("this access touches {:.1} times as many sectors as its bytes fill", self.factor);
@@ -50,24 +50,24 @@ impl Uncoalesced {
     }
 }
 
-/// The observer that counts sectors, instruction by instruction.
+/// The observer that counts sectors for each instruction.
 #[derive(Debug, Default)]
 struct Coalescing {
     sites: BTreeMap<Site, Sectors>,
 }
 
 impl Observer for Coalescing {
-    // Each of the host's threads counts for itself.
+    // Each host thread counts separately.
     fn fork(&self) -> Self {
         Self::default()
     }
 
     fn merge(&mut self, other: Self) {
         for (site, more) in other.sites {
-            let own = self.sites.entry(site).or_default();
-            own.touched += more.touched;
-            own.needed += more.needed;
-            own.warps += more.warps;
+            let sectors = self.sites.entry(site).or_default();
+            sectors.touched += more.touched;
+            sectors.needed += more.needed;
+            sectors.warps += more.warps;
         }
     }
 
@@ -82,37 +82,37 @@ impl Observer for Coalescing {
         let bytes = elements.len() as u64 * u64::from(access.bytes);
         elements.iter_mut().for_each(|address| *address /= SECTOR);
         elements.dedup();
-        let own = self.sites.entry(site).or_default();
-        own.touched += elements.len() as u64;
-        own.needed += bytes.div_ceil(SECTOR);
-        own.warps += 1;
+        let sectors = self.sites.entry(site).or_default();
+        sectors.touched += elements.len() as u64;
+        sectors.needed += bytes.div_ceil(SECTOR);
+        sectors.warps += 1;
     }
 }
 
-/// Runs a kernel and returns the source lines whose accesses touch more than `limit` times as many sectors as their bytes fill,
-/// the worst first.
+/// Runs a kernel and returns the uncoalesced source lines, worst first. Their accesses touch more than `limit` times as
+/// many sectors as their bytes fill.
 ///
 /// # Errors
-/// Those of [`Simulator::launch_observed`].
+/// Returns the errors of [`Simulator::launch_observed`].
 pub fn check(simulator: &mut Simulator, launch: &Launch<'_>, limit: f64) -> Result<Vec<Uncoalesced>, LaunchError> {
     let seen = simulator.launch_observed(launch, Coalescing::default())?;
     let mut lines: BTreeMap<_, (Site, Sectors)> = BTreeMap::new();
     for (site, sectors) in seen.sites {
         let position = Position::of(launch.function, site);
-        // Unrolled loops repeat a line. Without source lines, each line of the PTX is one.
+        // Unrolled loops repeat a line. Without source lines, each line of the PTX counts as a separate line.
         let line = (position.source.is_none().then_some(position.ptx_line), position.source);
-        let (_, own) = lines.entry(line).or_insert((site, Sectors::default()));
-        own.touched += sectors.touched;
-        own.needed += sectors.needed;
-        own.warps += sectors.warps;
+        let (_, total) = lines.entry(line).or_insert((site, Sectors::default()));
+        total.touched += sectors.touched;
+        total.needed += sectors.needed;
+        total.warps += sectors.warps;
     }
-    let found = lines.into_iter().map(|((_, source), (site, own))| Uncoalesced {
+    let found = lines.into_iter().map(|((_, source), (site, total))| Uncoalesced {
         site,
         source,
-        factor: own.touched as f64 / own.needed as f64,
-        warps: own.warps,
+        factor: total.touched as f64 / total.needed as f64,
+        warps: total.warps,
     });
-    let mut found: Vec<Uncoalesced> = found.filter(|own| own.factor > limit).collect();
+    let mut found: Vec<Uncoalesced> = found.filter(|line| line.factor > limit).collect();
     found.sort_by(|one, other| other.factor.total_cmp(&one.factor));
     Ok(found)
 }

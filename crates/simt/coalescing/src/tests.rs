@@ -1,7 +1,7 @@
 use super::*;
 use simt::{Config, Module};
 
-/// A copy of elements of 4 bytes: thread `i` reads element `stride * i` and writes element `i`.
+/// A copy of 4-byte elements: thread `i` reads element `stride * i` and writes element `i`.
 const STRIDED: &str = "
 .version 8.0
 .target sm_80
@@ -27,7 +27,7 @@ const STRIDED: &str = "
     ret;
 }";
 
-/// What the check finds in a launch of four warps.
+/// Returns the findings of a launch of four warps, and their text.
 fn found(stride: u32) -> (Vec<Uncoalesced>, String) {
     let function =
         Module::from_ptx(STRIDED).and_then(|module| module.function("strided")).expect("the kernel is valid PTX");
@@ -37,7 +37,7 @@ fn found(stride: u32) -> (Vec<Uncoalesced>, String) {
     let args = [from.into(), to.into(), stride.into()];
     let launch = Launch::new(&function, [1, 1, 1], [128, 1, 1], &args);
     let found = check(&mut simulator, &launch, 1.0).expect("the kernel runs");
-    let text = found.iter().map(|own| own.diagnostic(&function).text(Default::default())).collect();
+    let text = found.iter().map(|finding| finding.diagnostic(&function).text(Default::default())).collect();
     (found, text)
 }
 

@@ -10,18 +10,18 @@ pub enum Class {
     Integer,
     /// Arithmetic on floating-point numbers: `fma.rn.f32`, `testp.number.f32`.
     Float,
-    /// Copies, conversions of values and of addresses: `mov`, `cvt`, `cvta`.
+    /// Copies, and conversions of values and addresses: `mov`, `cvt`, `cvta`.
     Convert,
     /// Comparisons and selections: `setp`, `selp`.
     Compare,
-    /// Logic, shifts and permutations of bytes: `and.b32`, `shl.b32`, `prmt.b32`.
+    /// Logic, shifts and byte permutations: `and.b32`, `shl.b32`, `prmt.b32`.
     Logic,
-    /// Loads, stores, atomics and copies, by the state space that the opcode names: `None` for generic
-    /// addresses. An asynchronous copy counts as global memory, whichever way it goes.
+    /// Loads, stores, atomics and copies, by the state space in the opcode: `None` for generic addresses. An
+    /// asynchronous copy counts as global memory in both directions.
     Memory(Option<Space>),
-    /// Orders accesses to memory: `membar`, `fence`.
+    /// Instructions that order accesses to memory: `membar`, `fence`.
     Fence,
-    /// Branches, calls, and ends of a thread.
+    /// Branches, calls, and instructions that end a thread.
     Control,
     /// Barriers of a block: `bar`, `barrier`.
     Barrier,
@@ -29,26 +29,26 @@ pub enum Class {
     Warp,
     /// Instructions that change neither registers nor memory: `prefetch`, `nanosleep`, `pmevent`.
     Hint,
-    /// Tensor cores: products of matrices, and loads and stores of matrices.
+    /// Tensor core instructions: matrix products, and loads and stores of matrices.
     Matrix,
     /// Textures and surfaces: `tex`, `suld`.
     Texture,
-    /// All others.
+    /// All other instructions.
     Other,
 }
 
-/// A section of the table. Where the modifiers decide between classes, a section has instructions of both.
+/// A section of the table. If the modifiers decide the class, a section contains instructions of several classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
-    /// [`Class::Float`] if the opcode names a floating-point type, else [`Class::Integer`].
+    /// [`Class::Float`] if the opcode names a floating-point type, otherwise [`Class::Integer`].
     Arithmetic,
-    /// [`Class::Memory`] of the space that the opcode names.
+    /// [`Class::Memory`] with the space that the opcode names.
     Memory,
     Of(Class),
 }
 
 impl Section {
-    /// The section with this header.
+    /// Returns the section with this header.
     pub(crate) fn named(header: &str) -> Option<Self> {
         Some(match header {
             "Arithmetic" => Self::Arithmetic,

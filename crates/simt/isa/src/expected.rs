@@ -1,21 +1,21 @@
-//! What an instruction's operands have to be.
+//! The operands that an instruction requires.
 
 use ptx::opcode::type_bytes;
 
-/// What an operand has to be.
+/// The requirements for an operand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Expected {
-    /// The kind.
+    /// The kind of the operand.
     pub kind: Kind,
     /// Whether the instruction writes it.
     pub is_written: bool,
     /// Whether the instruction reads it.
     pub is_read: bool,
-    /// Whether it can be left out.
+    /// Whether it can be omitted.
     pub is_optional: bool,
-    /// Whether a predicate is written next to it, as `d|p`.
+    /// Whether the instruction also writes a predicate next to it, as in `d|p`.
     pub predicate: Predicate,
-    /// Whether `_` can stand for it, which throws the result away.
+    /// Whether it can be `_`, which discards the result.
     pub allows_discard: bool,
     /// Whether it can be a special register.
     pub allows_special: bool,
@@ -26,15 +26,15 @@ pub struct Expected {
 /// The predicate next to a written register.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Predicate {
-    /// There is none.
+    /// There is no predicate.
     None,
-    /// It can be left out.
+    /// The predicate can be omitted.
     Optional,
-    /// It cannot be left out.
+    /// The predicate is required.
     Required,
 }
 
-/// The kind of an operand. The table's head explains its words.
+/// The kind of an operand. The comment at the start of the table explains its words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// `type`: a value of the last type that the opcode names.
@@ -45,15 +45,15 @@ pub enum Kind {
     Double,
     /// `type+`: a value of the last type, in a register of this width or a wider one.
     LastOrWider,
-    /// `dtype+`: the same of the first type.
+    /// `dtype+`: a value of the first type, in a register of this width or a wider one.
     FirstOrWider,
-    /// `vec`: as `type+`, in braces if the opcode names a vector.
+    /// `vec`: like `type+`, but in braces if the opcode names a vector.
     Elements,
     /// `texels`: values of the first type in braces.
     Texels,
     /// `u32`, `pred` and so on: a value of this type.
     Of(&'static str),
-    /// `byte`: a `.u32`; a constant is at most 255.
+    /// `byte`: a `.u32`, or a constant of at most 255.
     Byte,
     /// `barrier`: the number of a barrier.
     Barrier,
@@ -71,22 +71,22 @@ pub enum Kind {
     Discarded,
     /// `texture`: a texture or surface with coordinates.
     Texture,
-    /// `sides`: numbers for the sides of a texture.
+    /// `sides`: the side lengths of a texture.
     Sides,
     /// `offset`: offsets in a texture, or a depth to compare with.
     Offset,
-    /// `frag`: registers with a matrix, or what `wgmma` has instead.
+    /// `frag`: registers with a matrix, or the corresponding operand of `wgmma`.
     Fragment,
     /// `coords`: a tensor map with coordinates.
     Coordinates,
     /// `im2col`: offsets in a tensor.
     Im2col,
-    /// `any`: the operands decide together.
+    /// `any`: the requirements depend on all operands together.
     Any,
 }
 
 impl Kind {
-    /// The kind that a word of the table stands for.
+    /// Returns the kind for a word of the table.
     fn named(word: &'static str) -> Option<Self> {
         Some(match word {
             "type" => Self::Last,
@@ -114,7 +114,7 @@ impl Kind {
         })
     }
 
-    /// The type of such an operand of an opcode, given by its words; `None` for a kind without a type.
+    /// Returns the type of such an operand of the opcode with these words, or `None` for a kind without a type.
     #[must_use]
     pub fn ty<'w>(self, words: &[&'w str]) -> Option<&'w str> {
         let mut types = words[1..].iter().copied().filter(|word| is_type(word));
@@ -135,7 +135,7 @@ impl Kind {
 }
 
 impl Expected {
-    /// An operand of this kind that is read.
+    /// Returns an operand of this kind that is read.
     #[must_use]
     pub const fn read(kind: Kind) -> Self {
         Self {
@@ -150,13 +150,13 @@ impl Expected {
         }
     }
 
-    /// An operand of this kind that is written.
+    /// Returns an operand of this kind that is written.
     #[must_use]
     pub const fn written(kind: Kind) -> Self {
         Self { is_written: true, is_read: false, ..Self::read(kind) }
     }
 
-    /// The operand that the table writes so: `d|p: b32|_`, `[a]`, and followed by `}` if it can be left out.
+    /// Parses an operand of the table: `d|p: b32|_` or `[a]`, followed by `}` if it can be omitted.
     pub(crate) fn parse(text: &'static str) -> Option<Self> {
         let is_optional = text.ends_with('}');
         let text = text.trim_end_matches(['{', '}']);
@@ -188,7 +188,7 @@ impl Expected {
     }
 }
 
-/// Whether a modifier is a type.
+/// Returns whether a modifier is a type.
 #[must_use]
 pub fn is_type(word: &str) -> bool {
     matches!(word, "pred" | "u16x2" | "s16x2" | "tf32" | "f32x2" | "e4m3x2" | "e5m2x2") || type_bytes(word).is_some()

@@ -1,6 +1,7 @@
-//! The instructions of PTX as one table, `instructions.txt`: modifiers, operands, class, and the version that each needs.
+//! The instructions of PTX as one table, `instructions.txt`: their modifiers, operands and classes, and the PTX version
+//! and target that each needs.
 //!
-//! The table lists what `ptxas` accepts. The simulator decides which of these instructions it runs.
+//! The table lists the instructions that `ptxas` accepts. The simulator decides which of these instructions it runs.
 
 mod class;
 mod expected;

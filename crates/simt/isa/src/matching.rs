@@ -1,10 +1,10 @@
-//! Finding the row and the class of an instruction.
+//! The lookup of an instruction's row and class.
 
 use crate::class::Class;
 use crate::table::{Row, Slot, entry};
 
 impl Row {
-    /// The opcode's words in the order of the table; `None` if it is not of this form.
+    /// Returns the opcode's words in the order of the table, or `None` if the opcode does not match the row.
     pub(crate) fn order<'w>(&self, words: &[&'w str]) -> Option<Vec<&'w str>> {
         let mut places = vec![0; self.slots.len()];
         let mut named = 1;
@@ -22,26 +22,26 @@ impl Row {
         }
         let is_filled = |at: usize| self.slots[at].is_optional || places[at] > 0;
         let is_in_order = |at: usize| !self.slots[at].follows || places[at - 1] < places[at];
-        let is_of_it = (0..places.len()).all(|at| is_filled(at) && is_in_order(at));
+        let is_match = (0..places.len()).all(|at| is_filled(at) && is_in_order(at));
         let placed = places.into_iter().filter(|place| *place > 0).map(|place| words[place]);
-        is_of_it.then(|| words[..1].iter().copied().chain(placed).collect())
+        is_match.then(|| words[..1].iter().copied().chain(placed).collect())
     }
 
-    /// Whether an instruction of this form can have this number of operands.
+    /// Returns whether an instruction of this row can have this number of operands.
     #[must_use]
     pub fn takes(&self, operands: usize) -> bool {
         (self.least()..=self.operands.len()).contains(&operands)
     }
 
-    /// The least number of operands.
+    /// Returns the minimum number of operands.
     #[must_use]
     pub fn least(&self) -> usize {
         self.operands.iter().filter(|operand| !operand.is_optional).count()
     }
 }
 
-/// The opcode's words in the order of their row, and the row of an instruction with this number of operands. If all
-/// rows with these words have other numbers of operands, it is the first of these rows.
+/// Returns the opcode's words in the order of their row, and the row of an instruction with this number of operands. If
+/// no matching row has this number of operands, returns the first matching row.
 #[must_use]
 pub fn find(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Row)> {
     let words: Vec<&str> = opcode.split('.').collect();
@@ -54,7 +54,7 @@ pub fn find(opcode: &str, operands: usize) -> Option<(Vec<&str>, &'static Row)> 
     rows.find(|(_, row)| row.takes(operands)).or(Some(first))
 }
 
-/// The class of an opcode with its modifiers; `None` for an opcode that is not in the table.
+/// Returns the class of an opcode with its modifiers, or `None` for an opcode that is not in the table.
 #[must_use]
 pub fn class(opcode: &str) -> Option<Class> {
     Some(entry(opcode)?.section(opcode).class(opcode))

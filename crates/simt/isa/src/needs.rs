@@ -4,7 +4,7 @@ use std::fmt;
 
 use ptx::ast::Module;
 
-/// The PTX version and the target that an instruction needs. The default is PTX 6.0 and sm_70, or older.
+/// The PTX version and the target that an instruction needs. The default is PTX 6.0 and sm_70 or older.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Needs {
     /// The PTX version, as major and minor number.
@@ -18,11 +18,11 @@ pub struct Needs {
 pub struct Target {
     /// 90 for `sm_90`.
     pub number: u32,
-    /// Which targets have the instruction.
+    /// The targets that have the instruction.
     pub reach: Reach,
 }
 
-/// The targets that have an instruction.
+/// The targets that have an instruction, relative to a number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Reach {
     /// `sm_90`: this target and all later ones.
@@ -35,7 +35,7 @@ pub enum Reach {
 }
 
 impl Needs {
-    /// What the table writes as `7.8 sm_90a`, with a version, a target or both.
+    /// Parses an entry of the table such as `7.8 sm_90a`, with a version, a target or both.
     pub(crate) fn parse(text: &str) -> Option<Self> {
         let mut needs = Self::default();
         for word in text.split(' ') {
@@ -50,18 +50,18 @@ impl Needs {
         Some(needs)
     }
 
-    /// What two instructions need together.
+    /// Returns the combined needs of two instructions.
     pub(crate) fn and(self, other: Self) -> Self {
         Self { version: self.version.max(other.version), target: self.target.max(other.target) }
     }
 
-    /// Whether a module declares a PTX version that has the instruction.
+    /// Returns whether a module declares a PTX version that has the instruction.
     #[must_use]
     pub fn has_version(&self, module: &Module<'_>) -> bool {
         module.version >= self.version
     }
 
-    /// Whether a module declares a target that has the instruction.
+    /// Returns whether a module declares a target that has the instruction.
     #[must_use]
     pub fn has_target(&self, module: &Module<'_>) -> bool {
         module.target.iter().any(|target| self.target.is_met_by(target))
@@ -79,7 +79,7 @@ impl Target {
         Some(Self { number: number.parse().ok()?, reach })
     }
 
-    /// Whether a module's target, such as `sm_90a`, has the instruction.
+    /// Returns whether a module's target, such as `sm_90a`, has the instruction.
     fn is_met_by(self, target: &str) -> bool {
         let Some(target) = ["sm_", "compute_"].iter().find_map(|prefix| target.strip_prefix(prefix)) else {
             return false;

@@ -6,13 +6,13 @@ use crate::Expected;
 use crate::matching::find;
 use crate::table::entry;
 
-/// What an instruction writes and reads.
+/// The registers and other names that an instruction writes and reads.
 pub trait Registers<'a> {
-    /// The names of the registers that it writes, in the order of its operands.
+    /// Returns the names of the written registers, in the order of the operands.
     fn definitions(&self) -> Vec<&'a str>;
 
-    /// The names that it reads, in the order of its operands: registers, variables and labels, and at last
-    /// its guard.
+    /// Returns the read names in the order of the operands, followed by the guard. The names are registers, variables
+    /// and labels.
     fn uses(&self) -> Vec<&'a str>;
 }
 
@@ -34,8 +34,8 @@ impl<'a> Registers<'a> for Instruction<'a> {
     }
 }
 
-/// How many of the first operands are written, and whether they are read as well. An opcode that is not in the table
-/// writes the first.
+/// Returns the number of leading operands that are written, and whether they are also read. An opcode that is not in
+/// the table writes the first operand.
 fn written(instruction: &Instruction<'_>) -> (usize, bool) {
     let count = instruction.operands.len();
     let (written, is_read) = match (instruction.operation(), entry(instruction.opcode)) {
@@ -51,7 +51,7 @@ fn written(instruction: &Instruction<'_>) -> (usize, bool) {
 }
 
 impl crate::Row {
-    /// How many of the first operands are written, and whether they are read as well.
+    /// Returns the number of leading operands that are written, and whether they are also read.
     pub(crate) fn written(&self) -> (usize, bool) {
         let is_read = |operand: &Expected| operand.is_written && operand.is_read;
         let written = self.operands.iter().filter(|operand| operand.is_written);

@@ -1,4 +1,4 @@
-//! The table as data.
+//! The parsed table of instructions.
 
 use std::collections::HashMap;
 use std::sync::{LazyLock, OnceLock};
@@ -7,16 +7,16 @@ use crate::class::Section;
 use crate::expected::Expected;
 use crate::needs::Needs;
 
-/// Modifiers of which an opcode has one.
+/// Alternative modifiers. An opcode has one of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slot {
     /// The modifiers.
     pub words: Vec<&'static str>,
-    /// Whether an opcode can have none of them.
+    /// Whether the modifier can be omitted.
     pub is_optional: bool,
-    /// Whether it belongs to the instruction's name, and stands there in the order of the table.
+    /// Whether it belongs to the instruction's name, where modifiers keep the order of the table.
     pub is_of_name: bool,
-    /// Whether it follows the one before it, in whatever order the others are.
+    /// Whether it must come after the previous slot, although other slots can be in any order.
     pub follows: bool,
 }
 
@@ -29,14 +29,14 @@ pub struct Row {
     pub slots: Vec<Slot>,
     /// The operands.
     pub operands: Vec<Expected>,
-    /// What all instructions of the row need.
+    /// The needs of all instructions of the row.
     needs: Needs,
-    /// What some of them need.
+    /// The additional needs of some instructions of the row.
     rules: Vec<Rule>,
 }
 
 impl Slot {
-    /// The words, after `None` if the slot is optional.
+    /// Returns the words, preceded by `None` if the slot is optional.
     #[must_use]
     pub fn choices(&self) -> Vec<Option<&'static str>> {
         let none = self.is_optional.then_some(None);
@@ -45,20 +45,21 @@ impl Slot {
 }
 
 impl Row {
-    /// What an instruction of the row needs, with these words in the order of the row and this number of operands.
+    /// Returns the needs of an instruction of the row, with these words in the order of the row and this number of
+    /// operands.
     #[must_use]
     pub fn needs(&self, words: &[&str], operands: usize) -> Needs {
         let rules = self.rules.iter().filter(|rule| rule.is_about(words, operands));
         rules.fold(self.needs, |needs, rule| needs.and(rule.needs))
     }
 
-    /// The number of opcodes that the modifiers make.
+    /// Returns the number of opcodes that the modifiers can form.
     #[must_use]
     pub fn opcodes(&self) -> usize {
         self.slots.iter().map(|slot| slot.choices().len()).product()
     }
 
-    /// For each slot the index in its [choices](Slot::choices), of the opcode with this number.
+    /// Returns, for each slot, the index in its [choices](Slot::choices) for the opcode with this number.
     #[must_use]
     pub fn choices(&self, mut number: usize) -> Vec<usize> {
         let mut chosen = Vec::new();
@@ -71,7 +72,7 @@ impl Row {
         chosen
     }
 
-    /// For each slot a word or none, of the opcode with this number.
+    /// Returns, for each slot, the modifier of the opcode with this number, or `None`.
     #[must_use]
     pub fn modifiers(&self, number: usize) -> Vec<Option<&'static str>> {
         let chosen = self.choices(number).into_iter().zip(&self.slots);
@@ -79,17 +80,17 @@ impl Row {
     }
 }
 
-/// A line of the table with rows.
+/// A line of the table that defines rows.
 #[derive(Debug, Clone)]
 struct Line {
     /// The names, with `|` between them.
     names: &'static str,
     section: Section,
-    /// The modifiers that belong to the name, and the others.
+    /// The modifiers that belong to the name, and the other modifiers.
     modifiers: [&'static str; 2],
     operands: &'static str,
     needs: Needs,
-    /// The lines below it, which say what some of its instructions need.
+    /// The indented lines after it: the additional needs of some of its instructions.
     rules: Vec<&'static str>,
 }
 
@@ -98,13 +99,13 @@ struct Line {
 pub(crate) struct Entry {
     name: &'static str,
     lines: Vec<&'static Line>,
-    /// The rows, once an instruction has asked for them: few programs use all.
+    /// The rows, computed at the first use, because few programs use all of them.
     rows: OnceLock<Vec<Row>>,
-    /// What [`Row::written`] says, where all rows say the same.
+    /// The result of [`Row::written`], if it is the same for all rows.
     written: OnceLock<Option<(usize, bool)>>,
 }
 
-/// The operands of instructions whose operands are not in the table.
+/// The operands column of instructions whose operands are not in the table.
 const OPEN: &str = "...";
 
 static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
@@ -112,7 +113,7 @@ static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
     let mut lines: Vec<Line> = Vec::new();
     for text in texts().skip_while(|text| !text.starts_with("# ")) {
         match (text.strip_prefix("# "), text.strip_prefix("    ")) {
-            (Some(header), _) => section = Section::named(header).expect("headers are those of sections"),
+            (Some(header), _) => section = Section::named(header).expect("each header names a section"),
             (_, Some(rule)) => lines.last_mut().expect("a rule follows its row").rules.push(rule),
             _ => lines.push(Line::new(text, section)),
         }
@@ -120,7 +121,7 @@ static LINES: LazyLock<Vec<Line>> = LazyLock::new(|| {
     lines
 });
 
-/// What modifiers need in all rows of some names, of which `*` stands for all.
+/// The additional needs of modifiers in all rows of some names; the name `*` stands for all names.
 static RULES: LazyLock<Vec<(&str, Rule)>> = LazyLock::new(|| {
     let texts = texts().take_while(|text| !text.starts_with("# ")).filter(|text| !text.contains(" = "));
     let rule = |text: &'static str| {
@@ -141,12 +142,12 @@ static ENTRIES: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
     entries
 });
 
-/// The table's lines.
+/// Returns the lines of the table.
 fn texts() -> impl Iterator<Item = &'static str> {
     include_str!("instructions.txt").lines().filter(|text| !text.is_empty() && !text.starts_with("//"))
 }
 
-/// The sets of words that have a name in the table.
+/// Returns the named sets of words in the table.
 pub fn sets() -> &'static HashMap<&'static str, Vec<&'static str>> {
     static SETS: LazyLock<HashMap<&str, Vec<&str>>> = LazyLock::new(|| {
         let mut sets = HashMap::new();
@@ -158,25 +159,25 @@ pub fn sets() -> &'static HashMap<&'static str, Vec<&'static str>> {
     &SETS
 }
 
-/// The names of all instructions.
+/// Returns the names of all instructions.
 pub fn names() -> impl Iterator<Item = &'static str> {
     ENTRIES.keys().copied()
 }
 
-/// All rows, in the order of the table.
+/// Returns all rows, in the order of the table.
 #[must_use]
 pub fn rows() -> Vec<Row> {
     let lines = LINES.iter().filter(|line| line.operands != OPEN);
     lines.flat_map(|line| line.names.split('|').map(|name| line.row(name))).collect()
 }
 
-/// The lines of an opcode, given with or without its modifiers.
+/// Returns the lines of an opcode, which can be given with or without its modifiers.
 pub(crate) fn entry(opcode: &str) -> Option<&'static Entry> {
     ENTRIES.get(opcode.split('.').next()?)
 }
 
 impl Entry {
-    /// The rows. There are none if the table does not know the operands.
+    /// Returns the rows, or no rows if the table does not contain the operands.
     pub(crate) fn rows(&self) -> &[Row] {
         self.rows.get_or_init(|| {
             let lines = self.lines.iter().filter(|line| line.operands != OPEN);
@@ -184,7 +185,7 @@ impl Entry {
         })
     }
 
-    /// How many of the first operands are written, and whether they are read as well, if it is the same for all rows.
+    /// Returns the number of leading operands that are written, and whether they are also read, if all rows agree.
     pub(crate) fn written(&self) -> Option<(usize, bool)> {
         *self.written.get_or_init(|| {
             let mut rows = self.rows().iter().map(Row::written);
@@ -193,7 +194,7 @@ impl Entry {
         })
     }
 
-    /// The section of an opcode with this name: of the first row that it matches.
+    /// Returns the section of an opcode with this name: the section of the first matching row.
     pub(crate) fn section(&self, opcode: &str) -> Section {
         let first = self.lines[0].section;
         if self.lines.iter().all(|line| line.section == first) {
@@ -219,19 +220,20 @@ impl Line {
         Self { names, section, modifiers: [of_name, modifiers], operands, needs, rules: Vec::new() }
     }
 
-    /// The row of one of the names.
+    /// Returns the row for one of the names.
     fn row(&self, name: &'static str) -> Row {
         let [of_name, others] = self.modifiers.map(slots);
         let of_name = of_name.into_iter().map(|slot| Slot { is_of_name: true, ..slot });
         let operands = self.operands.split(", ").filter(|operand| !operand.is_empty());
-        let operands = operands.map(|text| Expected::parse(text).expect("the table's head lists all kinds")).collect();
-        let of_all = RULES.iter().filter(|(names, _)| names.split('|').any(|own| own == "*" || own == name));
+        let operands = operands.map(|text| Expected::parse(text).expect("each operand has a known kind")).collect();
+        let of_all =
+            RULES.iter().filter(|(names, _)| names.split('|').any(|rule_name| rule_name == "*" || rule_name == name));
         let rules = of_all.map(|(_, rule)| rule.clone()).chain(self.rules.iter().map(|text| rule(text)));
         Row { name, slots: of_name.chain(others).collect(), operands, needs: self.needs, rules: rules.collect() }
     }
 }
 
-/// The last column, if it says what an instruction needs, and what is before it.
+/// Splits off the last column if it contains needs, and returns the columns before it.
 fn needed(columns: &'static str) -> (&'static str, Needs) {
     let (before, last) = columns.rsplit_once("  ").unwrap_or(("", columns));
     match Needs::parse(last) {
@@ -240,14 +242,14 @@ fn needed(columns: &'static str) -> (&'static str, Needs) {
     }
 }
 
-/// The rule of `.a(.b|.c)  7.8 sm_90` or `3 operands  7.8`.
+/// Parses a rule such as `.a(.b|.c)  7.8 sm_90` or `3 operands  7.8`.
 fn rule(text: &'static str) -> Rule {
     let (condition, needs) = needed(text);
     let operands = condition.strip_suffix(" operands").and_then(|count| count.parse().ok());
     Rule { slots: if operands.is_some() { Vec::new() } else { slots(condition) }, operands, needs }
 }
 
-/// The slots of `.a{.b|.c}(.d|.e)>.f`.
+/// Parses the slots of `.a{.b|.c}(.d|.e)>.f`.
 fn slots(mut text: &'static str) -> Vec<Slot> {
     let mut slots = Vec::new();
     while !text.is_empty() {
@@ -269,7 +271,7 @@ fn slots(mut text: &'static str) -> Vec<Slot> {
     slots
 }
 
-/// The words of `.a|.b|.SET`, and of a range `.m64n(8..256 by 8)k16`.
+/// Returns the words of `.a|.b|.SET`, and of a range `.m64n(8..256 by 8)k16`.
 fn alternatives(words: &'static str, sets: &HashMap<&str, Vec<&'static str>>) -> Vec<&'static str> {
     let mut all = Vec::new();
     for word in words.split('|').map(|word| word.trim_start_matches('.')) {
@@ -282,27 +284,27 @@ fn alternatives(words: &'static str, sets: &HashMap<&str, Vec<&'static str>>) ->
     all
 }
 
-/// The words of a range: what is before its parenthesis, and what follows.
+/// Returns the words of a range. `before` is the text before its parenthesis, and `range` the text after it.
 fn in_range(before: &str, range: &str) -> impl Iterator<Item = &'static str> {
     let parts: Vec<&str> = range.split([')', ' ', '.']).filter(|part| !part.is_empty()).collect();
     let number = |at: usize| -> usize { parts[at].parse().expect("a range has numbers") };
     let (from, to, step) = (number(0), number(1), number(3));
-    // The table's words live as long as the program.
+    // The words of the table live as long as the program.
     (from..=to).step_by(step).map(move |number| &*format!("{before}{number}{}", parts[4]).leak())
 }
 
-/// What some instructions need more than their row or all rows.
+/// The additional needs of some instructions.
 #[derive(Debug, Clone)]
 pub(crate) struct Rule {
-    /// Words of the opcode, one of each slot.
+    /// Words of the opcode, one for each slot.
     pub(crate) slots: Vec<Slot>,
-    /// The number of operands, if that makes the difference.
+    /// The number of operands, if the rule depends on it.
     pub(crate) operands: Option<usize>,
     pub(crate) needs: Needs,
 }
 
 impl Rule {
-    /// Whether the rule is about an instruction with these words, in the order of its row.
+    /// Returns whether the rule applies to an instruction with these words, in the order of its row.
     pub(crate) fn is_about(&self, words: &[&str], operands: usize) -> bool {
         let mut last = 0;
         let has = |slot: &Slot| {
@@ -311,6 +313,6 @@ impl Rule {
             last = found.unwrap_or(last);
             found.is_some()
         };
-        self.operands.is_none_or(|own| own == operands) && self.slots.iter().all(has)
+        self.operands.is_none_or(|count| count == operands) && self.slots.iter().all(has)
     }
 }

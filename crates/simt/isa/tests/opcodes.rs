@@ -1,4 +1,4 @@
-//! What an opcode and its modifiers say: its class, and which operands an instruction writes and reads.
+//! Tests of opcodes and their modifiers: the class, and the operands that an instruction writes and reads.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,20 +9,20 @@ const CLASSES: &str = include_str!("fixtures/classes.txt");
 /// Instructions, and the names that they write and read.
 const DEFINITIONS_AND_USES: &str = include_str!("fixtures/definitions_and_uses.txt");
 
-/// The rows `text => expected` of a table.
+/// Returns the rows `text => expected` of a table.
 fn expectations(table: &str) -> impl Iterator<Item = (&str, &str)> {
     table.lines().map(|row| row.split_once(" => ").unwrap())
 }
 
 #[test]
-fn modifiers_tell_the_class() {
+fn modifiers_decide_the_class() {
     for (opcode, expected) in expectations(CLASSES) {
         assert_eq!(format!("{:?}", class(opcode)), expected, "{opcode}");
     }
 }
 
 #[test]
-fn definitions_and_uses_are_told_apart() {
+fn definitions_and_uses_are_distinguished() {
     for (text, expected) in expectations(DEFINITIONS_AND_USES) {
         let module = format!(".version 8.5\n.target sm_90\n.address_size 64\n.entry k() {{ {{ {text} }} done: }}");
         let module = ptx::parse(&module).unwrap_or_else(|error| panic!("{error}"));
@@ -53,7 +53,7 @@ fn every_row_is_found_by_its_opcodes() {
 }
 
 #[test]
-fn ranges_are_all_words_of_a_set() {
+fn ranges_expand_to_all_words() {
     assert_eq!(sets()["INT32"][3..6], ["m64n32k32", "m64n48k32", "m64n64k32"]);
     assert_eq!(sets()["GROUP8"].len(), 32);
 }
@@ -64,7 +64,7 @@ fn names_have_a_class() {
     assert_eq!(class("nothing"), None);
 }
 
-/// Opcodes, their number of operands, and what they need.
+/// Opcodes, their number of operands, and their needs.
 const NEEDS: [(&str, usize, (u32, u32), &str); 9] = [
     ("add.f32", 3, (0, 0), "sm_0"),
     ("add.rn.bf16", 3, (7, 8), "sm_90"),
@@ -78,7 +78,7 @@ const NEEDS: [(&str, usize, (u32, u32), &str); 9] = [
 ];
 
 #[test]
-fn needs_are_those_of_the_row_and_of_modifiers() {
+fn needs_depend_on_the_row_and_the_modifiers() {
     for (opcode, operands, version, target) in NEEDS {
         let (words, row) = find(opcode, operands).unwrap();
         let needs = row.needs(&words, operands);

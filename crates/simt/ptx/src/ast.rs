@@ -1,7 +1,7 @@
-//! The syntax tree of a PTX module: names are unresolved, types and opcodes are words of the text.
+//! The syntax tree of a PTX module. Names are unresolved, and types and opcodes are words of the text.
 //!
-//! Everything borrows from the text. Places are byte offsets into it; [`Source`](crate::Source) turns
-//! them into lines and columns.
+//! The tree borrows from the text. Places are byte offsets into the text; [`Source`](crate::Source) converts them to
+//! lines and columns.
 
 use std::borrow::Cow;
 
@@ -11,14 +11,14 @@ pub type At = u32;
 /// A range of the text, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
-    /// The offset of its first byte.
+    /// The offset of the first byte.
     pub start: At,
-    /// The offset behind its last byte.
+    /// The offset after the last byte.
     pub end: At,
 }
 
 impl Span {
-    /// The text of this range. `text` has to be the text that was parsed; for another, the result may be empty.
+    /// Returns the text of this range. `text` must be the parsed text; for another text, the result may be empty.
     #[must_use]
     pub fn of(self, text: &str) -> &str {
         text.get(self.start as usize..self.end as usize).unwrap_or_default()
@@ -32,17 +32,18 @@ pub struct Module<'a> {
     pub version: (u32, u32),
     /// `.target sm_75, debug` is `["sm_75", "debug"]`.
     pub target: Vec<&'a str>,
-    /// `.address_size`, 32 where the text says nothing.
+    /// `.address_size`, or 32 by default.
     pub address_size: u32,
-    /// `.file` directives: number and name, in which an octal number such as `\303` is a byte of a non-ASCII character.
+    /// `.file` directives: number and name. An octal number such as `\303` in the name is a byte of a non-ASCII
+    /// character.
     pub files: Vec<(u32, Cow<'a, str>)>,
     /// Variables of the module's scope, in order.
     pub variables: Vec<Variable<'a>>,
-    /// Entries and functions, declarations included, in order.
+    /// Entries and functions in order, including declarations.
     pub functions: Vec<Function<'a>>,
     /// The bodies of `.section` directives, unparsed: name and text.
     pub sections: Vec<(&'a str, &'a str)>,
-    /// `.alias name, function;` directives: the alias, then the function.
+    /// `.alias name, function;` directives: the alias and its function.
     pub aliases: Vec<(&'a str, &'a str)>,
 }
 
@@ -58,7 +59,7 @@ pub enum Linkage {
     Common,
 }
 
-/// A state space (PTX ISA §5.1), as a declaration or an instruction's modifier names it.
+/// A state space (PTX ISA §5.1), as named in a declaration or in an instruction's modifier.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the variants are the directives")]
 pub enum Space {
@@ -82,13 +83,13 @@ impl Space {
         (Self::Tex, "tex"),
     ];
 
-    /// The space of this name, without the dot: `shared`.
+    /// Returns the space with this name, without the dot: `shared`.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::NAMES.iter().find(|row| row.1 == name).map(|row| row.0)
     }
 
-    /// Its name, without the dot.
+    /// Returns the name, without the dot.
     #[must_use]
     pub fn name(self) -> &'static str {
         Self::NAMES[self as usize].1
@@ -98,30 +99,30 @@ impl Space {
 /// A declared variable or parameter: `.shared .align 4 .b8 tile[512]`, `.param .u64 .ptr .align 1 p`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Variable<'a> {
-    /// Its linkage.
+    /// The linkage.
     pub linkage: Linkage,
-    /// The state space that it lies in.
+    /// The state space.
     pub space: Space,
-    /// `.align`, in bytes. An alignment behind `.ptr` is not kept, because it belongs to the memory that a parameter
-    /// points to.
+    /// `.align`, in bytes. An alignment after `.ptr` is not kept, because it is the alignment of the memory that the
+    /// parameter points to.
     pub align: Option<u32>,
     /// The element type without the dot: `b8`, `f32`, `pred`.
     pub ty: &'a str,
-    /// `.v2`, `.v4`, `.v8`: the number, else 1.
+    /// The number of `.v2`, `.v4` or `.v8`, or 1.
     pub vector: u32,
     /// The name.
     pub name: &'a str,
-    /// Where the name stands.
+    /// The place of the name.
     pub at: At,
     /// Array sizes, outermost first; `None` for `[]`. Empty for a scalar.
     pub dims: Vec<Option<u64>>,
     /// The initializer, if there is one.
     pub init: Option<Init<'a>>,
-    /// `.attribute(.managed)`: the host's program accesses it too.
+    /// `.attribute(.managed)`: the host also accesses the variable.
     pub is_managed: bool,
     /// `.ptr`: the parameter is the address of memory.
     pub is_pointer: bool,
-    /// For a parameter, the comment on the rest of its line: `// rust: n: u32` gives ` rust: n: u32`. Else nothing.
+    /// For a parameter, the comment on the rest of its line: ` rust: n: u32` for `// rust: n: u32`. Otherwise empty.
     pub comment: &'a str,
 }
 
@@ -136,7 +137,7 @@ pub enum Init<'a> {
     Address {
         /// The variable or function.
         name: &'a str,
-        /// Bytes behind it.
+        /// The number of bytes after it.
         offset: i64,
         /// Whether it is written `generic(name)`.
         generic: bool,
@@ -150,35 +151,35 @@ pub enum Init<'a> {
     },
 }
 
-/// A number as PTX writes it (PTX ISA §4.5).
+/// A number in PTX notation (PTX ISA §4.5).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Number {
-    /// An integer, sign applied (two's complement).
+    /// An integer in two's complement, with the sign applied.
     Integer(u64),
     /// `0f3f800000`: the bits of an f32.
     F32(u32),
-    /// `0d3ff0000000000000` or a decimal such as `1.0`: an f64's bits.
+    /// `0d3ff0000000000000`, or a decimal such as `1.0`: the bits of an f64.
     F64(u64),
 }
 
 /// `.entry` or `.func`.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Function<'a> {
-    /// Its linkage.
+    /// The linkage.
     pub linkage: Linkage,
     /// Whether it is a kernel (`.entry`).
     pub entry: bool,
     /// The name.
     pub name: &'a str,
-    /// Where the name stands.
+    /// The place of the name.
     pub at: At,
     /// The range of the whole function, from the linkage directive to the closing brace or `;`.
     pub span: Span,
-    /// Return parameters of a `.func`.
+    /// The return parameters of a `.func`.
     pub returns: Vec<Variable<'a>>,
-    /// Parameters.
+    /// The parameters.
     pub params: Vec<Variable<'a>>,
-    /// `.maxntid 128, 1, 1`, `.noreturn`, …: the name without the dot, and its numbers as written.
+    /// `.maxntid 128, 1, 1`, `.noreturn`, …: the name without the dot, and the numbers as written.
     pub directives: Vec<(&'a str, Vec<u64>)>,
     /// The statements; `None` for a declaration.
     pub body: Option<Vec<Statement<'a>>>,
@@ -191,18 +192,18 @@ pub enum Statement<'a> {
     Label {
         /// The label.
         name: &'a str,
-        /// Where it stands.
+        /// The place of the label.
         at: At,
     },
     /// `.reg .b32 %r<9>, %x;`
     Registers {
-        /// The type without the dot; with `vector` elements each.
+        /// The type without the dot. Each register has `vector` elements of it.
         ty: &'a str,
-        /// `.v2`, `.v4`: the number, else 1.
+        /// The number of `.v2` or `.v4`, or 1.
         vector: u32,
-        /// The names; with `Some(n)` for `%r<n>`, which declares `%r0` to `%r{n-1}`.
+        /// The names, with `Some(n)` for `%r<n>`, which declares `%r0` to `%r{n-1}`.
         names: Vec<(&'a str, Option<u32>)>,
-        /// Where it stands.
+        /// The place of the directive.
         at: At,
     },
     /// A variable of the body's scope: `.shared`, `.local`, `.param`, `.const`, `.global`.
@@ -219,7 +220,7 @@ pub enum Statement<'a> {
         label: &'a str,
         /// The targets.
         targets: Vec<&'a str>,
-        /// Where it stands.
+        /// The place of the label.
         at: At,
     },
     /// `label: .calltargets f, g;`
@@ -228,39 +229,39 @@ pub enum Statement<'a> {
         label: &'a str,
         /// The functions.
         targets: Vec<&'a str>,
-        /// Where it stands.
+        /// The place of the label.
         at: At,
     },
     /// `label: .callprototype (ret) _ (params);`
     CallPrototype {
         /// The label before it.
         label: &'a str,
-        /// Return parameters.
+        /// The return parameters.
         returns: Vec<Variable<'a>>,
-        /// Parameters.
+        /// The parameters.
         params: Vec<Variable<'a>>,
-        /// Where it stands.
+        /// The place of the label.
         at: At,
     },
-    /// `.pragma "…";`, and directives that mean nothing to execution.
+    /// `.pragma "…";`, and other directives that do not affect execution.
     Ignored,
 }
 
 /// `.loc`: the source line of the instructions that follow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Loc {
-    /// Where the directive stands.
+    /// The place of the directive.
     pub at: At,
     /// The number of a `.file`.
     pub file: u32,
-    /// From 1; 0 where the compiler knows none.
+    /// The line, starting at 1; 0 if the compiler knows none.
     pub line: u32,
-    /// From 1; 0 where the compiler knows none.
+    /// The column, starting at 1; 0 if the compiler knows none.
     pub column: u32,
-    /// Where the text names the inlined function: a label of the section `.debug_str`, which [`Module::debug_string`]
-    /// reads.
+    /// The range of the text that names the inlined function. It contains a label of the section `.debug_str`, which
+    /// [`Module::debug_string`] reads.
     pub function_name: Option<Span>,
-    /// File, line and column of the call that the code was inlined into, if it was inlined.
+    /// File, line and column of the inlined call, if the code was inlined.
     pub inlined_at: Option<(u32, u32, u32)>,
 }
 
@@ -269,9 +270,9 @@ pub struct Loc {
 pub struct Instruction<'a> {
     /// `@%p` or `@!%p`.
     pub guard: Option<Guard<'a>>,
-    /// The opcode as written, dots and all: `ld.global.v4.f32`, `st.shared::cta.b32`.
+    /// The opcode as written, including dots: `ld.global.v4.f32`, `st.shared::cta.b32`.
     pub opcode: &'a str,
-    /// Where the opcode stands.
+    /// The place of the opcode.
     pub at: At,
     /// The range of the whole instruction, from the guard to the `;`.
     pub span: Span,
@@ -284,15 +285,15 @@ pub struct Instruction<'a> {
 pub struct Guard<'a> {
     /// The predicate register.
     pub register: &'a str,
-    /// `@!%p`
+    /// Whether it is written `@!%p`.
     pub negated: bool,
 }
 
 /// One operand.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Operand<'a> {
-    /// A register, variable, label, function or special register: `%r1`, `tile`, `%tid.x`, `_`. Selectors that do not
-    /// name an element of a vector stay in the name: `%r1.b0`.
+    /// A register, variable, label, function or special register: `%r1`, `tile`, `%tid.x`, `_`. The name includes
+    /// selectors that do not name an element of a vector: `%r1.b0`.
     Name(&'a str),
     /// `!%p`
     Not(&'a str),
@@ -306,7 +307,7 @@ pub enum Operand<'a> {
     Address {
         /// The base of the address.
         base: AddressBase<'a>,
-        /// Bytes behind it.
+        /// The number of bytes after it.
         offset: i64,
     },
     /// `{%r1, %r2}`
@@ -315,15 +316,14 @@ pub enum Operand<'a> {
     VectorPair(Vec<Operand<'a>>, &'a str),
     /// `%r1|%p1`
     Pair(&'a str, &'a str),
-    /// `(%param0, %param1)`: the lists of a call.
+    /// `(%param0, %param1)`: the results or arguments of a call.
     List(Vec<Operand<'a>>),
     /// `%r1.x`: an element of a vector register, or half of one. Special registers such as `%tid.x` are
     /// [`Operand::Name`].
     Element(&'a str, char),
-    /// `[texture, {%f1, %f2}]`: several values in one pair of brackets, as textures, surfaces and tensors
-    /// take them.
+    /// `[texture, {%f1, %f2}]`: several values in one pair of brackets, for textures, surfaces and tensors.
     Tuple(Vec<Operand<'a>>),
-    /// `tile[3]`: an element of an array, by a constant index. No CUDA compiler writes it.
+    /// `tile[3]`: an element of an array, by a constant index. No CUDA compiler generates this form.
     Indexed(&'a str, u64),
 }
 

@@ -6,13 +6,13 @@ use super::ast::Number;
 use super::cursor::{Cursor, Parsed};
 use super::token::Token;
 
-/// The value of a constant expression during its evaluation. Integers are signed unless they do not fit or have a
-/// `U`, and an operation is unsigned if one of its operands is (PTX ISA §4.5.6).
+/// The value of a constant expression during its evaluation. Integers are signed unless they do not fit or have the
+/// suffix `U`. An operation is unsigned if one of its operands is unsigned (PTX ISA §4.5.6).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Value {
     Signed(i64),
     Unsigned(u64),
-    /// An f32's bits. Arithmetic makes it an f64.
+    /// The bits of an f32. Arithmetic converts it to an f64.
     Single(u32),
     Double(f64),
 }
@@ -31,7 +31,7 @@ impl From<Value> for Number {
 }
 
 impl Value {
-    /// The 64 bits of an integer.
+    /// Returns the 64 bits of an integer.
     pub(super) fn bits(self) -> Option<u64> {
         match self {
             Signed(value) => Some(value.cast_unsigned()),
@@ -55,34 +55,34 @@ impl Value {
 }
 
 impl Cursor<'_> {
-    /// A constant. `what` says in an error message what was expected here.
+    /// Parses a constant. `what` is the expected item for the error message.
     pub(super) fn number(&mut self, what: &str) -> Parsed<Number> {
         Ok(self.constant(what)?.into())
     }
 
-    /// An integer constant.
+    /// Parses an integer constant.
     pub(super) fn integer(&mut self, what: &str) -> Parsed<u64> {
         let at = self.at;
         let value = self.constant(what)?;
         value.bits().ok_or_else(|| self.error(at, format!("expected {what}, found a floating-point number")))
     }
 
-    /// One integer of at most 32 bits, without operators, as directives take it.
+    /// Parses one integer of at most 32 bits without operators, as in directives.
     pub(super) fn small(&mut self, what: &str) -> Parsed<u32> {
         let at = self.at;
         if self.token != Token::Integer {
             return Err(self.expected(what));
         }
         let value = self.literal()?.bits().and_then(|value| u32::try_from(value).ok());
-        value.ok_or_else(|| self.error(at, format!("{what} has to fit 32 bits")))
+        value.ok_or_else(|| self.error(at, format!("{what} must fit in 32 bits")))
     }
 
-    /// A product, or an operand that binds tighter: a term between an offset's `+` and `-`.
+    /// Parses a product or an operand that binds more tightly: a term between the `+` and `-` of an offset.
     pub(super) fn term(&mut self) -> Parsed<Value> {
         self.binary("a number", PRODUCT)
     }
 
-    /// `condition ? a : b`, or an expression that binds tighter.
+    /// Parses `condition ? a : b`, or an expression that binds more tightly.
     fn constant(&mut self, what: &str) -> Parsed<Value> {
         let value = self.binary(what, 0)?;
         if self.token != Token::Question {
@@ -97,7 +97,7 @@ impl Cursor<'_> {
         })
     }
 
-    /// Operators that bind at least as tightly as `weakest`.
+    /// Parses operators that bind at least as tightly as `weakest`.
     fn binary(&mut self, what: &str, weakest: u8) -> Parsed<Value> {
         let mut left = self.unary(what)?;
         while let Some(strength) = strength(self.token).filter(|&strength| strength >= weakest) {
@@ -148,7 +148,7 @@ impl Cursor<'_> {
         }
     }
 
-    /// `.s64) value` or `.u64) value`, behind the parenthesis.
+    /// Parses `.s64) value` or `.u64) value`, after the parenthesis.
     fn cast(&mut self) -> Parsed<Value> {
         let signed = match self.word {
             ".s64" => true,
@@ -184,10 +184,10 @@ impl Cursor<'_> {
     }
 }
 
-/// The lexer lets only digits through, so only octal numbers can fail here.
-const DIGITS: &str = "a digit that the number's base does not have (a leading 0 means octal)";
+/// The reason for an invalid digit. The lexer accepts only digits, so only octal numbers can fail here.
+const DIGITS: &str = "a digit that does not exist in the number's base (a leading 0 means octal)";
 
-/// `12`, `0x1F`, `017`, `0b101`, each with or without `U`.
+/// Parses `12`, `0x1F`, `017` or `0b101`, each with or without `U`.
 fn integer(word: &str) -> Result<Value, &'static str> {
     let (digits, signed) = word.strip_suffix('U').map_or((word, true), |digits| (digits, false));
     let (digits, radix) = match digits.as_bytes() {
@@ -197,7 +197,7 @@ fn integer(word: &str) -> Result<Value, &'static str> {
         _ => (digits, 10),
     };
     let value = u64::from_str_radix(digits, radix).map_err(|error| match error.kind() {
-        std::num::IntErrorKind::PosOverflow => "the number does not fit 64 bits",
+        std::num::IntErrorKind::PosOverflow => "the number does not fit in 64 bits",
         _ => DIGITS,
     })?;
     Ok(match i64::try_from(value) {
@@ -206,10 +206,10 @@ fn integer(word: &str) -> Result<Value, &'static str> {
     })
 }
 
-/// How tightly `*`, `/` and `%` bind.
+/// The precedence of `*`, `/` and `%`.
 const PRODUCT: u8 = 10;
 
-/// How tightly a binary operator binds, as in C.
+/// Returns the precedence of a binary operator, as in C.
 fn strength(token: Token) -> Option<u8> {
     Some(match token {
         Token::OrOr => 1,
@@ -268,7 +268,7 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
         Token::Star => a.wrapping_mul(b),
         Token::Slash => a.checked_div(b).ok_or("divides by zero")?,
         Token::Percent => a.checked_rem(b).ok_or("divides by zero")?,
-        _ => return Err("is no operator of constants"),
+        _ => return Err("is not an operator for constants"),
     };
     // A shift has the signedness of its left operand (PTX ISA §4.5.6).
     let is_shift = matches!(operator, Token::ShiftLeft | Token::ShiftRight);
@@ -278,7 +278,8 @@ fn apply(operator: Token, left: Value, right: Value) -> Result<Value, &'static s
     })
 }
 
-/// The result of a comparison for operands in this order, none if one is NaN; `None` if the operator is not a comparison.
+/// Returns the result of a comparison, or `None` if the operator is not a comparison. `order` is the order of the
+/// operands, or `None` if one is NaN.
 fn ordered(operator: Token, order: Option<Ordering>) -> Option<bool> {
     Some(match operator {
         Token::Equal => order == Some(Ordering::Equal),

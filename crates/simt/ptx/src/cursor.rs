@@ -1,4 +1,4 @@
-//! The parser's position in the text, with one token of lookahead, and the steps that advance it.
+//! The parser's position in the text, with one token of lookahead, and the methods that advance it.
 
 use logos::{Lexer, Logos};
 
@@ -10,9 +10,9 @@ use super::token::Token;
 /// The result of a parser function.
 pub(super) type Parsed<T> = Result<T, ParseError>;
 
-/// How deep braces, parentheses and operators may be nested, so that neither the parser nor a recursive walk of the
-/// tree runs out of stack.
-const DEEPEST: u32 = 64;
+/// The maximum nesting depth of braces, parentheses and operators. The limit keeps the parser and recursive walks of
+/// the tree from overflowing the stack.
+const MAX_DEPTH: u32 = 64;
 
 /// A parser between two tokens.
 pub(super) struct Cursor<'a> {
@@ -22,20 +22,21 @@ pub(super) struct Cursor<'a> {
     pub(super) token: Token,
     pub(super) word: &'a str,
     pub(super) at: At,
-    /// Where the token before the next one ends.
-    behind: At,
+    /// The end of the previous token.
+    previous_end: At,
     depth: u32,
     /// The parts of the module that have been read so far.
     pub(super) tree: Module<'a>,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor before the text's first token.
+    /// Returns a cursor before the first token of the text.
     pub(super) fn new(text: &'a str) -> Parsed<Self> {
         Self::within(text, 0, text.len())
     }
 
-    /// A cursor before the first token of a part of the text, whose end counts as the end of the text.
+    /// Returns a cursor before the first token of a part of the text. The end of the part counts as the end of the
+    /// text.
     pub(super) fn within(text: &'a str, start: usize, end: usize) -> Parsed<Self> {
         if At::try_from(text.len()).is_err() {
             let message = "the text is longer than 4 GiB, which no PTX compiler writes";
@@ -44,21 +45,21 @@ impl<'a> Cursor<'a> {
         let mut lexer = Token::lexer(&text[..end]);
         lexer.bump(start);
         let tree = Module { address_size: 32, ..Module::default() };
-        let mut cursor = Self { text, lexer, token: Token::End, word: "", at: 0, behind: 0, depth: 0, tree };
+        let mut cursor = Self { text, lexer, token: Token::End, word: "", at: 0, previous_end: 0, depth: 0, tree };
         cursor.advance()?;
         Ok(cursor)
     }
 
-    /// The text of the comment (`// …`) on the line of a place, after the place; nothing if there is none.
+    /// Returns the text of the comment (`// …`) after a place on the same line, or an empty text.
     pub(super) fn comment_after(&self, at: At) -> &'a str {
         let line = self.text[at as usize..].lines().next().unwrap_or_default();
         line.split_once("//").map_or("", |(_, comment)| comment)
     }
 
-    /// Steps over the next token and gives its text.
+    /// Advances past the next token and returns its text.
     pub(super) fn advance(&mut self) -> Parsed<&'a str> {
         let word = self.word;
-        self.behind = place(self.lexer.span().end);
+        self.previous_end = place(self.lexer.span().end);
         let token = self.lexer.next();
         self.word = self.lexer.slice();
         self.at = place(self.lexer.span().start);
@@ -70,7 +71,7 @@ impl<'a> Cursor<'a> {
         Ok(word)
     }
 
-    /// Steps over one `{ … }`, whatever is in it, and gives the text between the braces.
+    /// Advances past one `{ … }` with any contents, and returns the text between the braces.
     pub(super) fn raw_braces(&mut self) -> Parsed<&'a str> {
         if self.token != Token::OpenBrace {
             return Err(self.expected("`{`"));
@@ -94,18 +95,18 @@ impl<'a> Cursor<'a> {
         Ok(body)
     }
 
-    /// The range from a place to the end of the last token that was stepped over.
+    /// Returns the range from a place to the end of the previous token.
     pub(super) fn since(&self, start: At) -> Span {
-        Span { start, end: self.behind }
+        Span { start, end: self.previous_end }
     }
 
-    /// The word behind the next token, if one stands there.
+    /// Returns the word after the next token, if there is one.
     pub(super) fn second_word(&self) -> Option<&'a str> {
         let mut lexer = self.lexer.clone();
         (lexer.next() == Some(Ok(Token::Word))).then(|| lexer.slice())
     }
 
-    /// Steps over the next token if it is this one.
+    /// Advances past the next token if it is `token`.
     pub(super) fn take(&mut self, token: Token) -> Parsed<bool> {
         let found = self.token == token;
         if found {
@@ -114,7 +115,7 @@ impl<'a> Cursor<'a> {
         Ok(found)
     }
 
-    /// Steps over this token and gives its text.
+    /// Advances past `token` and returns its text.
     pub(super) fn expect(&mut self, token: Token, what: &str) -> Parsed<&'a str> {
         if self.token != token {
             return Err(self.expected(what));
@@ -122,7 +123,7 @@ impl<'a> Cursor<'a> {
         self.advance()
     }
 
-    /// A name without selectors, and where it stands.
+    /// Parses a name without selectors, and returns it with its place.
     pub(super) fn name(&mut self, what: &str) -> Parsed<(&'a str, At)> {
         let (word, at) = (self.word, self.at);
         if self.token != Token::Word {
@@ -135,7 +136,7 @@ impl<'a> Cursor<'a> {
         Ok((word, at))
     }
 
-    /// `item, item, … close`: at least one item, `close` included.
+    /// Parses `item, item, … close`: at least one item, and the closing token.
     pub(super) fn list<T>(
         &mut self,
         close: Token,
@@ -152,10 +153,10 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Goes one level deeper.
+    /// Parses one level deeper.
     pub(super) fn nested<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth == DEEPEST {
-            let message = format!("nested more than {DEEPEST} levels deep");
+        if self.depth == MAX_DEPTH {
+            let message = format!("nested more than {MAX_DEPTH} levels deep");
             return Err(self.error(self.at, message));
         }
         self.depth += 1;
@@ -164,12 +165,12 @@ impl<'a> Cursor<'a> {
         parsed
     }
 
-    /// An error at a place.
+    /// Creates an error at a place.
     pub(super) fn error(&self, at: At, message: impl Into<String>) -> ParseError {
         ParseError::new(&Source::new(self.text), at, message)
     }
 
-    /// An error at the next token: something else should stand there.
+    /// Creates an error that says what was expected instead of the next token.
     pub(super) fn expected(&self, what: &str) -> ParseError {
         let found = match self.token {
             Token::End => "the end of the text".to_owned(),
@@ -178,7 +179,7 @@ impl<'a> Cursor<'a> {
         self.error(self.at, format!("expected {what}, found {found}"))
     }
 
-    /// An error at text that the lexer could not read.
+    /// Creates an error at text that the lexer could not read.
     fn not_a_token(&self, at: At) -> ParseError {
         let rest = self.text.get(at as usize..).unwrap_or_default();
         let message = match rest.chars().next() {
@@ -192,13 +193,13 @@ impl<'a> Cursor<'a> {
 }
 
 fn place(offset: usize) -> At {
-    At::try_from(offset).expect("texts of more than 4 GiB are refused by `new`")
+    At::try_from(offset).expect("`new` refuses texts of more than 4 GiB")
 }
 
-/// A token's text, short enough for a message.
+/// Shortens a token's text for a message.
 fn clipped(word: &str) -> String {
-    const LONGEST: usize = 60;
-    match word.char_indices().nth(LONGEST) {
+    const MAX_LENGTH: usize = 60;
+    match word.char_indices().nth(MAX_LENGTH) {
         Some((end, _)) => format!("{}…", &word[..end]),
         None => word.to_owned(),
     }

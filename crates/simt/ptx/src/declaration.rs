@@ -16,8 +16,8 @@ struct Head<'a> {
 }
 
 impl<'a> Cursor<'a> {
-    /// `.shared .align 4 .b8 a[512], b = 1;`, each variable given to `push`. `what` says in an error message what was
-    /// expected if this is no state space.
+    /// Parses `.shared .align 4 .b8 a[512], b = 1;`, and passes each variable to `push`. `what` is the expected item
+    /// for the error message if there is no state space.
     pub(super) fn variables(&mut self, linkage: Linkage, what: &str, mut push: impl FnMut(Variable<'a>)) -> Parsed<()> {
         let head = self.head(linkage, what)?;
         loop {
@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `(.param .u64 a, .param .align 8 .b8 b[16])`, possibly empty.
+    /// Parses `(.param .u64 a, .param .align 8 .b8 b[16])`, possibly empty.
     pub(super) fn parameters(&mut self) -> Parsed<Vec<Variable<'a>>> {
         self.expect(Token::OpenParen, "`(`")?;
         if self.take(Token::CloseParen)? {
@@ -43,13 +43,13 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// `.reg .v4 .f32`: the type and the number of its elements.
+    /// Parses `.reg .v4 .f32`, and returns the type and the number of its elements.
     pub(super) fn register_type(&mut self) -> Parsed<(&'a str, u32)> {
         let head = self.head(Linkage::Internal, "`.reg`")?;
         Ok((head.ty, head.vector))
     }
 
-    /// `.attribute(.managed)`, and whether that is among the attributes.
+    /// Parses `.attribute(.managed)`, and returns whether `.managed` is among the attributes.
     pub(super) fn attribute(&mut self) -> Parsed<bool> {
         let mut is_managed = false;
         self.advance()?;
@@ -65,7 +65,7 @@ impl<'a> Cursor<'a> {
         Ok(is_managed)
     }
 
-    /// Everything up to the name.
+    /// Parses everything up to the name.
     fn head(&mut self, linkage: Linkage, what: &str) -> Parsed<Head<'a>> {
         let space = self.word.strip_prefix('.').and_then(Space::named);
         let space = space.ok_or_else(|| self.expected(what))?;
@@ -79,9 +79,9 @@ impl<'a> Cursor<'a> {
                     let at = self.at;
                     let align = self.small("an alignment in bytes")?;
                     if !align.is_power_of_two() {
-                        return Err(self.error(at, format!("an alignment of {align} is no power of two")));
+                        return Err(self.error(at, format!("an alignment of {align} is not a power of two")));
                     }
-                    // Behind `.ptr` it is the alignment of the memory that the parameter points to.
+                    // After `.ptr`, it is the alignment of the memory that the parameter points to.
                     head.align = if head.is_pointer { head.align } else { Some(align) };
                 }
                 ".v2" | ".v4" | ".v8" if head.ty.is_empty() => {
@@ -108,7 +108,7 @@ impl<'a> Cursor<'a> {
         Ok(head)
     }
 
-    /// The part of a declaration behind the name.
+    /// Parses the part of a declaration after the name.
     fn variable(&mut self, head: &Head<'a>, name: &'a str, at: At) -> Parsed<Variable<'a>> {
         let mut dims = Vec::new();
         while self.take(Token::OpenBracket)? {
@@ -140,7 +140,7 @@ impl<'a> Cursor<'a> {
                     return Ok(Init::Number(number));
                 }
                 let Number::Integer(mask) = number else {
-                    return Err(self.error(at, "a mask has to be an integer such as `0xFF00`"));
+                    return Err(self.error(at, "a mask must be an integer such as `0xFF00`"));
                 };
                 self.nested(|cursor| {
                     cursor.advance()?;
@@ -152,7 +152,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `name`, `name+8`, `generic(name)+8`
+    /// Parses `name`, `name+8` or `generic(name)+8`.
     fn init_address(&mut self) -> Parsed<Init<'a>> {
         let (mut name, _) = self.name("a variable's or a function's name")?;
         let generic = name == "generic" && self.take(Token::OpenParen)?;
@@ -164,7 +164,7 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// The types a variable may have (PTX ISA §5.2 and §5.3).
+/// The types of variables (PTX ISA §5.2 and §5.3).
 const TYPES: [&str; 24] = [
     "pred",
     "b8",

@@ -1,6 +1,6 @@
-//! What the source says of a kernel's parameters.
+//! The source declarations of a kernel's parameters.
 //!
-//! `cuda_builder` writes it as a comment next to each parameter, which drivers skip:
+//! `cuda_builder` writes each declaration as a comment next to its parameter. Drivers ignore these comments:
 //!
 //! ```text
 //! .param .u64 .ptr .align 1 add_param_0, // rust: a: &[f32]
@@ -15,15 +15,15 @@ use std::fmt;
 /// A parameter as the source declares it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Declared {
-    /// Its name; for the length of a slice, the slice's name.
+    /// The name; for the length of a slice, the slice's name.
     pub name: String,
-    /// Its type: `&[f32]`.
+    /// The type: `&[f32]`.
     pub ty: String,
-    /// What an argument for it is.
+    /// The meaning of an argument for it.
     pub role: Role,
 }
 
-/// What an argument for a parameter is.
+/// The meaning of an argument for a parameter.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Role {
     /// A value of this type.
@@ -32,23 +32,23 @@ pub enum Role {
     Pointer(DataType),
     /// The address of a slice with elements of this type. The next parameter is its length.
     Slice(DataType),
-    /// The number of elements of the slice before it.
+    /// The number of elements of the preceding slice.
     Length,
 }
 
-/// A type of numbers, as far as its name says.
+/// A data type, with the properties that follow from its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DataType {
-    /// Its name.
+    /// The name.
     pub name: String,
-    /// Its size, if known.
+    /// The size in bytes, if known.
     pub bytes: Option<u64>,
-    /// The number that it is or that it is an array of, if it is known: whether that is a float, and its size in bytes.
+    /// For a number or an array of numbers: whether the numbers are floats, and the size of one in bytes, if known.
     pub number: Option<(bool, u64)>,
 }
 
 impl Declared {
-    /// Reads the comment next to a parameter; `None` if it is not of this form.
+    /// Reads the comment next to a parameter. Returns `None` if it does not have this form.
     #[must_use]
     pub fn read(comment: &str) -> Option<Self> {
         let text = comment.trim().strip_prefix("rust: ")?.trim_end();
@@ -73,7 +73,7 @@ impl Declared {
     }
 }
 
-/// As the source has it: `a: &[f32]`.
+/// Formats the parameter as in the source: `a: &[f32]`.
 impl fmt::Display for Declared {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, ty, role } = self;
@@ -85,7 +85,7 @@ impl fmt::Display for Declared {
 }
 
 impl DataType {
-    /// The type of this name.
+    /// Returns the type with this name.
     #[must_use]
     pub fn named(name: &str) -> Self {
         let name = name.trim();
@@ -103,8 +103,8 @@ impl DataType {
         Self { name: name.to_owned(), bytes, number }
     }
 
-    /// Whether a value of another type can stand for one of this type: both have the same size, and both are floats or both
-    /// are integers. Properties that one of the types lacks are not compared.
+    /// Returns whether a value of another type can replace a value of this type: both have the same size, and both are
+    /// floats or both are integers. A property that is unknown for one of the types is not compared.
     #[must_use]
     pub fn accepts(&self, other: &Self) -> bool {
         fn agree<T: PartialEq>(one: Option<T>, other: Option<T>) -> bool {
@@ -114,7 +114,7 @@ impl DataType {
     }
 }
 
-/// Whether the number of this name is a float, and its size in bytes.
+/// Returns whether the numeric type with this name is a float, and its size in bytes.
 fn number(name: &str) -> Option<(bool, u64)> {
     match name {
         "bool" => Some((false, 1)),
@@ -128,12 +128,12 @@ fn number(name: &str) -> Option<(bool, u64)> {
     }
 }
 
-/// The type that an address of this type leads to: that of `*const T`, `*mut T`, `&T` and `&mut T`.
+/// Returns the type `T` of `*const T`, `*mut T`, `&T` and `&mut T`.
 fn target(ty: &str) -> Option<&str> {
     ["*const ", "*mut ", "&mut ", "&"].iter().find_map(|start| ty.strip_prefix(start))
 }
 
-/// The element of `&[T]` and `&mut [T]`.
+/// Returns the element type of `&[T]` and `&mut [T]`.
 fn slice(ty: &str) -> Option<&str> {
     let inner = ty.strip_prefix("&mut ").or_else(|| ty.strip_prefix('&'))?;
     if array(inner).is_some() {
@@ -142,7 +142,7 @@ fn slice(ty: &str) -> Option<&str> {
     inner.strip_prefix('[')?.strip_suffix(']')
 }
 
-/// The element and the length of `[T; N]`.
+/// Returns the element type and the length of `[T; N]`.
 fn array(ty: &str) -> Option<(&str, &str)> {
     let inner = ty.strip_prefix('[')?.strip_suffix(']')?;
     let mut depth = 0_usize;

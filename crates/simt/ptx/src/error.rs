@@ -3,18 +3,18 @@
 use super::ast::At;
 use super::source::Source;
 
-/// The first thing in a text that is not PTX.
+/// The first error in a text that is not PTX.
 ///
-/// Displayed as `line 12, column 5: expected …, found …`, then the source line and a caret under the
+/// It is displayed as `line 12, column 5: expected …, found …`, followed by the source line and a caret under the
 /// place.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("line {line}, column {column}: {message}\n{}", excerpt(.source_line, *.column))]
 pub struct ParseError {
-    /// The reason, in words.
+    /// The reason, as text.
     pub message: String,
     /// The place, as a byte offset into the text.
     pub at: At,
-    /// The line, from 1.
+    /// The line, starting at 1.
     pub line: u32,
     /// The column, in bytes from 1.
     pub column: u32,
@@ -23,7 +23,7 @@ pub struct ParseError {
 }
 
 impl ParseError {
-    /// An error at a place of a text.
+    /// Creates an error at a place of a text.
     #[must_use]
     pub fn new(source: &Source<'_>, at: At, message: impl Into<String>) -> Self {
         let (line, column) = source.line_column(at);
@@ -32,16 +32,16 @@ impl ParseError {
     }
 }
 
-/// How much of a line is shown before and after the place.
-const SHOWN: usize = 100;
+/// The maximum number of bytes of a line that are shown before and after the place.
+const MAX_SHOWN: usize = 100;
 
-/// A source line and a caret under one of its columns, indented by four. Of a long line, the part around
+/// Returns a source line and a caret under one of its columns, indented by four. For a long line, shows the part around
 /// the column.
 fn excerpt(line: &str, column: u32) -> String {
     let at = line.floor_char_boundary((column as usize).saturating_sub(1));
-    let from = line.floor_char_boundary(at.saturating_sub(SHOWN));
-    let to = line.ceil_char_boundary(at.saturating_add(SHOWN));
-    // A tab stays a tab, so that the caret stands right whatever a tab's width is.
+    let from = line.floor_char_boundary(at.saturating_sub(MAX_SHOWN));
+    let to = line.ceil_char_boundary(at.saturating_add(MAX_SHOWN));
+    // Tabs are kept, so that the caret is aligned for any tab width.
     let blank: String = line[from..at].chars().map(|c| if c == '\t' { '\t' } else { ' ' }).collect();
     let (before, after) = (if from > 0 { "…" } else { "" }, if to < line.len() { "…" } else { "" });
     let indent = if from > 0 { " " } else { "" };

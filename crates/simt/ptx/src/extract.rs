@@ -1,6 +1,6 @@
-//! Extracting one entry from a module: the text that a driver has to compile to run the entry, and no more.
+//! Extracts one entry from a module: only the text that a driver must compile to run the entry.
 //!
-//! A module of all kernels takes a driver seconds to compile, an entry of it milliseconds.
+//! A driver takes seconds to compile a module of all kernels, but only milliseconds to compile one entry.
 
 use std::collections::BTreeSet;
 
@@ -12,17 +12,18 @@ use super::token::Token;
 /// The treatment of source lines (Rust or C++) in an extract.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SourceLines {
-    /// `.file` and `.loc` stay.
+    /// Keeps `.file` and `.loc`.
     Keep,
-    /// `.file` and `.loc` are left out, because a driver reads them in vain.
+    /// Drops `.file` and `.loc`, because a driver does not need them.
     Drop,
 }
 
-/// The part of a module that an entry needs: the items that it mentions, directly or through others, with empty lines
-/// in place of the rest, so that line numbers stay the module's.
+/// Returns the part of a module that an entry needs: the items that it mentions, directly or through other items. Empty
+/// lines replace the rest, so that line numbers stay the same.
 ///
-/// `None` if there is no such entry, if the module has something that this crate does not know, or if the entry
-/// shares a variable in global memory with other code: once separated, each would have its own copy.
+/// Returns `None` if there is no such entry, or if the module has parts that this crate does not support. Also returns
+/// `None` if the entry shares a variable in global memory with other code, because after separation each would have a
+/// separate copy.
 #[must_use]
 pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option<String> {
     if !outline.is_divisible() || !outline.has_entry(entry) {
@@ -57,7 +58,7 @@ pub fn extract(outline: &Outline<'_>, entry: &str, lines: SourceLines) -> Option
     Some(out)
 }
 
-/// The items that an entry mentions, and those that they mention.
+/// Returns the items that an entry mentions, and the items that these mention.
 fn needed(outline: &Outline<'_>, entry: &str) -> BTreeSet<usize> {
     let mut needed = BTreeSet::new();
     let mut open = outline.named(entry).to_vec();
@@ -93,7 +94,7 @@ fn shares_globals(outline: &Outline<'_>, needed: &BTreeSet<usize>) -> bool {
         })
 }
 
-/// A text without its `.loc` directives, each of which is the last on its line.
+/// Appends a text without its `.loc` directives. Each `.loc` is the last directive on its line.
 fn push_without_lines(out: &mut String, text: &str) {
     let mut tokens = Token::lexer(text);
     let mut kept = 0;

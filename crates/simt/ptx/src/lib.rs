@@ -1,17 +1,17 @@
-//! The only reader of PTX: from a module's text to its [syntax tree](ast), with the queries that tools need.
+//! The PTX reader of all tools: parses a module's text to its [syntax tree](ast), and provides queries on the tree.
 //!
-//! In flows a text of PTX ISA 6.0 to 9.x, as LLVM, nvcc and NVRTC write it. Out flow
-//! - the tree of a whole module, by [`parse`], for the simulator and for showing kernels;
-//! - an [`Outline`] of what stands at a module's top, which takes a fraction of the time, and from it the tree of one
-//!   entry, its parameters, and its part of the text ([`extract()`]), which is what a driver compiles;
-//! - the [`pieces`] of a line, for colours, and the [places](Place) in the source that code was inlined from.
+//! It reads PTX ISA 6.0 to 9.x as LLVM, nvcc and NVRTC write it, and provides:
+//! - the tree of a whole module ([`parse`]), for the simulator and for showing kernels;
+//! - an [`Outline`] of a module's top level, which takes a fraction of the time. The outline provides the tree of one
+//!   entry, its parameters, and its part of the text ([`extract()`]) for a driver to compile;
+//! - the [`pieces`] of a line, for syntax coloring, and the source [places](Place) that code was inlined from.
 //!
-//! It knows PTX's syntax, not what instructions do: opcodes and names stay words, so that a newer instruction needs no
-//! change here. It must not know devices, kernels, ladders or how anything is shown. It takes linear time and memory,
-//! borrows from the text, and gives a tree or a [`ParseError`] for any text at all.
+//! The crate knows PTX's syntax, but not the meaning of instructions. Opcodes and names stay words, so a newer
+//! instruction needs no change here. The crate must not depend on devices, kernels, ladders or any kind of display. It
+//! takes linear time and memory, borrows from the text, and returns a tree or a [`ParseError`] for any text.
 //!
-//! Not part of what [`parse`] accepts, because no CUDA compiler writes it: registers of the module's scope,
-//! samplers' initializers, numbered names (`x<4>`) of anything but registers, and blanks inside an opcode.
+//! [`parse`] does not accept some parts of PTX that no CUDA compiler writes: registers of the module's scope,
+//! initializers of samplers, numbered names (`x<4>`) for anything but registers, and blanks inside an opcode.
 
 pub mod ast;
 mod constant;
@@ -42,8 +42,8 @@ pub use token::{Piece, PieceKind, pieces};
 /// Parses a module.
 ///
 /// # Errors
-/// [`ParseError`] when the text is not PTX, or nests braces, parentheses or operators more than 64 deep. The error
-/// names the first such place and says what is wrong there.
+/// Returns [`ParseError`] when the text is not PTX, or nests braces, parentheses or operators more than 64 deep. The
+/// error names the first such place and the reason.
 pub fn parse(text: &str) -> Result<ast::Module<'_>, ParseError> {
     cursor::Cursor::new(text)?.module()
 }

@@ -9,49 +9,51 @@ use super::ast::{Function, Loc, Module, Statement};
 pub struct Place<'a> {
     /// The file.
     pub file: FileName<'a>,
-    /// Its line, from 1; 0 where the compiler knew none.
+    /// The line, starting at 1; 0 if the compiler knew none.
     pub line: u32,
-    /// Its column, from 1; 0 where the compiler knew none.
+    /// The column, starting at 1; 0 if the compiler knew none.
     pub column: u32,
 }
 
-/// A function that an instruction comes from, and the place there.
+/// A function that an instruction comes from, and the place in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFrame<'a> {
-    /// The function's name, as it is mangled; `None` where the text does not say it.
+    /// The mangled name of the function; `None` if the text does not contain it.
     pub function: Option<String>,
-    /// The place of the instruction, or of the call that was inlined.
+    /// The place of the instruction or of the inlined call.
     pub place: Place<'a>,
 }
 
-/// How a place names its file.
+/// The name of a place's file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileName<'a> {
-    /// By its number in [`Module::files`].
+    /// The number in [`Module::files`].
     Number(u32),
-    /// By a path that may be shortened: the end of the file's full path.
+    /// A path that may be shortened to the end of the file's full path.
     Path(&'a str),
 }
 
 impl Loc {
-    /// The source location of the instructions that follow.
+    /// Returns the source location of the instructions that follow.
     #[must_use]
     pub fn place(&self) -> Place<'static> {
         place((self.file, self.line, self.column))
     }
 
-    /// The calls that the instructions were inlined through, the innermost first. LLVM writes the chain in a comment
-    /// behind the directive, `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/a.rs:51:13 ] ]`, and with PTX ISA 7.2 or
-    /// newer its first step also in the directive; nvcc writes the directive alone. Parts of a comment that are not
-    /// understood are left out. A `.file` number may stand for a path. `text` is the text that the directive was read
-    /// from.
+    /// Returns the calls through which the instructions were inlined, innermost first. `text` must be the text of the
+    /// directive.
+    ///
+    /// LLVM writes the chain in a comment after the directive, such as
+    /// `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/a.rs:51:13 ] ]`. From PTX ISA 7.2 on, LLVM also writes the first step
+    /// in the directive; nvcc writes only the directive. Parts of a comment that cannot be parsed are left out. A
+    /// `.file` number may replace a path.
     #[must_use]
     pub fn inlined_through<'a>(&self, text: &'a str) -> Vec<Place<'a>> {
         let calls = self.commented(text);
         if calls.is_empty() { self.inlined_at.map(place).into_iter().collect() } else { calls }
     }
 
-    /// The calls that a comment behind the directive names.
+    /// Returns the calls in a comment after the directive.
     fn commented<'a>(&self, text: &'a str) -> Vec<Place<'a>> {
         let directive = text.get(self.at as usize..).unwrap_or_default();
         let line = directive.lines().next().unwrap_or_default();
@@ -60,12 +62,11 @@ impl Loc {
 }
 
 impl<'a> Function<'a> {
-    /// Where an instruction comes from whose `.loc` this is: its own place and those of the calls that it was inlined
-    /// through, the innermost first. `text` is what the module was read from.
+    /// Returns the source frames of an instruction with this `.loc`: the place of the instruction and the calls through
+    /// which it was inlined, innermost first. `text` must be the text of the module.
     ///
-    /// Where there is no comment to read (see [`Loc::inlined_through`]), the call's own `.loc` says what it was inlined
-    /// through in turn: it is the last one before with the place that `inlined_at` names (PTX ISA, "Debugging
-    /// Directives: .loc").
+    /// Without a comment (see [`Loc::inlined_through`]), the `.loc` of each call gives the next call in the chain. It
+    /// is the last earlier `.loc` with the place that `inlined_at` names (PTX ISA, "Debugging Directives: .loc").
     #[must_use]
     pub fn inline_chain(&self, module: &Module<'a>, loc: &Loc, text: &'a str) -> Vec<SourceFrame<'a>> {
         let name = |loc: &Loc| module.debug_string(loc.function_name?.of(text).trim());
@@ -78,17 +79,17 @@ impl<'a> Function<'a> {
                 Statement::Loc(loc) => Some(loc),
                 _ => None,
             });
-            let locs: Vec<_> = locs.take_while(|own| own.at < loc.at).collect();
+            let locs: Vec<_> = locs.take_while(|earlier| earlier.at < loc.at).collect();
             let mut left = &locs[..];
             let mut inner = loc;
             while let Some(at) = inner.inlined_at {
-                let call = left.iter().rposition(|own| (own.file, own.line, own.column) == at);
-                let own = call.map(|call| left[call]);
-                frames.push(frame(own.and_then(name), place(at)));
-                let (Some(call), Some(own)) = (call, own) else {
+                let call = left.iter().rposition(|earlier| (earlier.file, earlier.line, earlier.column) == at);
+                let call_loc = call.map(|call| left[call]);
+                frames.push(frame(call_loc.and_then(name), place(at)));
+                let (Some(call), Some(call_loc)) = (call, call_loc) else {
                     break;
                 };
-                (left, inner) = (&left[..call], own);
+                (left, inner) = (&left[..call], call_loc);
             }
         }
         if let Some(outermost) = frames.last_mut() {
@@ -99,8 +100,8 @@ impl<'a> Function<'a> {
 }
 
 impl<'a> Module<'a> {
-    /// The string of the section `.debug_str` that begins at a label, or so many bytes behind it: `$L__info_string0`,
-    /// `$L__info_string0+4`. `None` where there is none.
+    /// Returns the string of the section `.debug_str` at a label, with or without an offset in bytes:
+    /// `$L__info_string0`, `$L__info_string0+4`. Returns `None` if there is no such string.
     #[must_use]
     pub fn debug_string(&self, at: &str) -> Option<String> {
         const SECTION: &str = ".debug_str";
@@ -118,12 +119,12 @@ impl<'a> Module<'a> {
         String::from_utf8(name).ok()
     }
 
-    /// The path of a place's file as the module has it; `None` for a number without a `.file`.
+    /// Returns the path of a place's file as written in the module, or `None` for a number without a `.file`.
     #[must_use]
     pub fn path_of<'p>(&'p self, place: &Place<'p>) -> Option<&'p str> {
         let mut files = self.files.iter();
         match place.file {
-            FileName::Number(number) => files.find(|(own, _)| *own == number).map(|(_, path)| &**path),
+            FileName::Number(number) => files.find(|(known, _)| *known == number).map(|(_, path)| &**path),
             FileName::Path(path) => {
                 Some(files.find(|(_, file)| Path::new(&**file).ends_with(path)).map_or(path, |(_, file)| file))
             }
@@ -135,7 +136,7 @@ fn place((file, line, column): (u32, u32, u32)) -> Place<'static> {
     Place { file: FileName::Number(file), line, column }
 }
 
-/// `src/a.rs:47:42` or `1:47:42`, blanks and brackets around it.
+/// Parses `src/a.rs:47:42` or `1:47:42`, with surrounding blanks and brackets.
 fn call(text: &str) -> Option<Place<'_>> {
     let text = text.trim_end_matches(|end: char| end == ']' || end.is_whitespace());
     let (rest, column) = text.trim_start().rsplit_once(':')?;

@@ -7,7 +7,7 @@ use super::cursor::{Cursor, Parsed};
 use super::token::Token;
 
 impl<'a> Cursor<'a> {
-    /// The whole text.
+    /// Parses the whole text.
     pub(super) fn module(mut self) -> Parsed<Module<'a>> {
         self.version()?;
         self.target()?;
@@ -17,7 +17,7 @@ impl<'a> Cursor<'a> {
         Ok(self.tree)
     }
 
-    /// `.version 7.8`
+    /// Parses `.version 7.8`.
     fn version(&mut self) -> Parsed<()> {
         if (self.token, self.word) != (Token::Directive, ".version") {
             return Err(self.expected("`.version`, with which every PTX text starts"));
@@ -30,7 +30,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// `.target sm_75, debug`
+    /// Parses `.target sm_75, debug`.
     fn target(&mut self) -> Parsed<()> {
         if (self.token, self.word) != (Token::Directive, ".target") {
             return Err(self.expected("`.target`, which follows `.version`"));
@@ -45,7 +45,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// One directive of the module's scope.
+    /// Parses one directive of the module's scope.
     fn item(&mut self) -> Parsed<()> {
         const WHAT: &str = "a function, a variable or another directive";
         if self.token != Token::Directive {
@@ -74,7 +74,7 @@ impl<'a> Cursor<'a> {
                 self.advance()?;
                 let (alias, _) = self.name("the alias")?;
                 self.expect(Token::Comma, "`,`")?;
-                let (function, _) = self.name("the function behind the alias")?;
+                let (function, _) = self.name("the aliased function")?;
                 self.expect(Token::Semicolon, "`;`")?;
                 self.tree.aliases.push((alias, function));
                 Ok(())
@@ -105,7 +105,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `.file 1 "name.cu"[, time, size]`
+    /// Parses `.file 1 "name.cu"[, time, size]`.
     pub(super) fn file(&mut self) -> Parsed<()> {
         self.advance()?;
         let number = self.small("a file's number")?;
@@ -119,14 +119,14 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// `.pragma "nounroll", "…";`
+    /// Parses `.pragma "nounroll", "…";`.
     pub(super) fn pragma(&mut self) -> Parsed<()> {
         self.advance()?;
         self.list(Token::Semicolon, "`,` or `;`", |cursor| cursor.expect(Token::String, "a pragma in quotes"))?;
         Ok(())
     }
 
-    /// `.extern`, `.visible`, `.weak`, `.common`, or nothing.
+    /// Parses `.extern`, `.visible`, `.weak`, `.common`, or nothing.
     pub(super) fn linkage(&mut self) -> Parsed<Linkage> {
         let linkage = match self.word {
             ".extern" => Linkage::Extern,
@@ -139,7 +139,7 @@ impl<'a> Cursor<'a> {
         Ok(linkage)
     }
 
-    /// The function that the text consists of. Unless `with_body`, its statements are not read.
+    /// Parses a text that consists of one function. Skips its statements unless `with_body`.
     pub(super) fn only_function(mut self, with_body: bool) -> Parsed<Function<'a>> {
         let start = self.at;
         let linkage = self.linkage()?;
@@ -150,8 +150,8 @@ impl<'a> Cursor<'a> {
         self.function(start, linkage, body)
     }
 
-    /// `.entry name (params) directives { … }` or `.func (returns) name (params) directives { … }`, or
-    /// with `;` for a body.
+    /// Parses `.entry name (params) directives { … }` or `.func (returns) name (params) directives { … }`, or either
+    /// with `;` instead of a body.
     fn function(
         &mut self,
         start: At,
@@ -183,7 +183,7 @@ impl<'a> Cursor<'a> {
         Ok(Function { linkage, entry, name, at, span: self.since(start), returns, params, directives, body })
     }
 
-    /// `.maxntid 128, 1, 1`, `.noreturn`, `.attribute(.unified(1, 2))`; of the last only the name is
+    /// Parses `.maxntid 128, 1, 1`, `.noreturn` or `.attribute(.unified(1, 2))`. For the last form, only the name is
     /// kept.
     fn function_directive(&mut self) -> Parsed<(&'a str, Vec<u64>)> {
         let name = &self.word[1..];
@@ -203,13 +203,13 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// Directives that begin a declaration, and so cannot be part of a function's head.
+/// Directives that begin a declaration, and therefore cannot be part of a function's head.
 const DECLARATIONS: [&str; 16] = [
     ".reg", ".param", ".const", ".global", ".local", ".shared", ".tex", ".entry", ".func", ".visible", ".extern",
     ".weak", ".common", ".loc", ".section", ".file",
 ];
 
-/// Returns the name of a file. Compilers write non-ASCII bytes as octal numbers, because drivers accept ASCII only.
+/// Returns the name of a file. Compilers write non-ASCII bytes as octal numbers, because drivers accept only ASCII.
 fn file_name(text: &str) -> Cow<'_, str> {
     let mut parts = text.split('\\');
     let mut name = parts.next().unwrap_or_default().as_bytes().to_vec();

@@ -1,19 +1,19 @@
-//! What an opcode's words say: the state space, types and the sides of matrices.
+//! Information in the words of an opcode: the state space, types and matrix sizes.
 
 use super::ast::Space;
 
-/// The state space that an opcode's modifiers name: `shared` in `ld.volatile.shared::cta.u32`.
+/// Returns the state space that an opcode's modifiers name: `shared` in `ld.volatile.shared::cta.u32`.
 pub fn space(opcode: &str) -> Option<Space> {
     let mut modifiers = opcode.split('.').skip(1);
     modifiers.find_map(|modifier| Space::named(modifier.split("::").next()?))
 }
 
-/// Whether a type is one of floating-point numbers, or of pairs of them.
+/// Returns whether a type is a floating-point type or a pair of floating-point numbers.
 pub fn is_float(ty: &str) -> bool {
     matches!(ty, "f16" | "f16x2" | "bf16" | "bf16x2" | "f32" | "f32x2" | "tf32" | "f64")
 }
 
-/// Bytes of a fundamental type (PTX ISA §5.2.1).
+/// Returns the size of a fundamental type in bytes (PTX ISA §5.2.1).
 pub fn type_bytes(ty: &str) -> Option<u32> {
     Some(match ty {
         "b8" | "u8" | "s8" | "pred" | "e4m3" | "e5m2" => 1,
@@ -25,7 +25,7 @@ pub fn type_bytes(ty: &str) -> Option<u32> {
     })
 }
 
-/// Rows, columns and length of the product of matrices that an opcode names: 16, 8 and 4 of `m16n8k4`.
+/// Returns m, n and k of the matrix product that an opcode names: 16, 8 and 4 for `m16n8k4`.
 pub fn sides(opcode: &str) -> Option<[usize; 3]> {
     opcode.split('.').find_map(|word| {
         let (m, rest) = word.strip_prefix('m')?.split_once('n')?;

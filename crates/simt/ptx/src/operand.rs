@@ -8,7 +8,7 @@ use super::token::Token;
 const WHAT: &str = "an operand";
 
 impl<'a> Cursor<'a> {
-    /// One operand. In a call, parentheses hold a list; elsewhere, a constant.
+    /// Parses one operand. In a call, parentheses enclose a list; otherwise, they enclose a constant.
     pub(super) fn operand(&mut self, call: bool) -> Parsed<Operand<'a>> {
         match self.token {
             Token::Word if self.word != "WARP_SZ" => self.named(),
@@ -42,7 +42,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// An operand that starts with a name.
+    /// Parses an operand that starts with a name.
     fn named(&mut self) -> Parsed<Operand<'a>> {
         let word = self.advance()?;
         match self.token {
@@ -61,7 +61,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// `[name+8]`, `[1024]`, `[texture, {%f1, %f2}]`
+    /// Parses `[name+8]`, `[1024]` or `[texture, {%f1, %f2}]`.
     fn address(&mut self) -> Parsed<Operand<'a>> {
         self.advance()?;
         let base = match self.token {
@@ -86,7 +86,7 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// Any number of `+8` and `-8`, added up.
+    /// Parses any number of `+8` and `-8`, and returns their sum.
     pub(super) fn offset(&mut self) -> Parsed<i64> {
         let mut offset = 0_i64;
         loop {
@@ -98,7 +98,7 @@ impl<'a> Cursor<'a> {
             self.advance()?;
             let at = self.at;
             let Some(value) = self.term()?.bits() else {
-                return Err(self.error(at, "an offset has to be an integer"));
+                return Err(self.error(at, "an offset must be an integer"));
             };
             let value = value.cast_signed();
             offset = if negative { offset.wrapping_sub(value) } else { offset.wrapping_add(value) };
@@ -106,7 +106,8 @@ impl<'a> Cursor<'a> {
     }
 }
 
-/// A name, or one element of it. Selectors that do not name an element of a vector (`.b0`, `.h1`) stay in the name.
+/// Returns a name, or one element of it. The name includes selectors that do not name an element of a vector (`.b0`,
+/// `.h1`).
 fn selected(word: &str) -> Operand<'_> {
     if let Some((name, element @ ("x" | "y" | "z" | "w" | "r" | "g" | "b" | "a"))) = word.split_once('.')
         && !is_special(name)
@@ -116,7 +117,7 @@ fn selected(word: &str) -> Operand<'_> {
     Operand::Name(word)
 }
 
-/// Whether a name is one of the special registers that are vectors (PTX ISA §10).
+/// Returns whether a name is a special register that is a vector (PTX ISA §10).
 fn is_special(name: &str) -> bool {
     matches!(
         name,

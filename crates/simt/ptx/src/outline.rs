@@ -1,8 +1,8 @@
-//! The outline of a module: where each entry, function and variable begins and ends, found without parsing their
-//! bodies (PTX ISA, "Syntax" and "Directives").
+//! The outline of a module: the range of each entry, function and variable, found without parsing their bodies (PTX
+//! ISA, "Syntax" and "Directives").
 //!
-//! Parsing a whole module takes several times as long. A caller that needs one entry of many makes an [`Outline`] and
-//! asks it for the tree of that entry, or for [its part of the text](crate::extract()).
+//! Parsing a whole module takes several times as long. A caller that needs one entry of many creates an [`Outline`] and
+//! gets the tree of that entry, or [its part of the text](crate::extract()).
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -17,13 +17,12 @@ use super::token::Token;
 
 /// A text with the items at its top level.
 ///
-/// Any text has an outline. Items that are not understood are left out, and [`Outline::is_divisible`] tells whether
-/// there are any.
+/// Any text has an outline. Unknown items are left out, and [`Outline::is_divisible`] returns whether there are any.
 #[derive(Clone, Debug)]
 pub struct Outline<'a> {
     text: Cow<'a, str>,
     items: Vec<Item>,
-    /// Which items declare or define a name.
+    /// The items that declare or define each name.
     by_name: HashMap<String, Vec<usize>>,
     is_divisible: bool,
 }
@@ -32,17 +31,17 @@ pub struct Outline<'a> {
 #[derive(Clone, Debug)]
 pub(super) struct Item {
     pub(super) bytes: Range<usize>,
-    /// Line breaks before it.
+    /// The number of line breaks before it.
     pub(super) line: usize,
     pub(super) kind: Kind,
-    /// Where its name stands; empty where it has none.
+    /// The range of its name; empty if it has none.
     name: Range<usize>,
 }
 
 /// The kind of an item.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// `.version`, `.target`, `.address_size`, `.pragma`: every part needs it.
+    /// `.version`, `.target`, `.address_size`, `.pragma`: every extract needs them.
     Header,
     /// `.file`.
     File,
@@ -52,21 +51,21 @@ pub(super) enum Kind {
     Function,
     /// Global memory, whose contents persist between launches.
     Global,
-    /// Constant or shared memory, textures and the like.
+    /// Constant or shared memory, textures and similar variables.
     Variable,
 }
 
 /// A kernel's entry point.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry<'a> {
-    /// Its name.
+    /// The name.
     pub name: &'a str,
-    /// The bytes of each of its parameters.
+    /// The size of each parameter in bytes.
     pub parameter_bytes: Vec<u32>,
 }
 
 impl<'a> Outline<'a> {
-    /// Reads a text's tokens once, in linear time.
+    /// Creates the outline of a text in one pass over its tokens.
     #[must_use]
     pub fn new(text: impl Into<Cow<'a, str>>) -> Self {
         let text = text.into();
@@ -92,26 +91,27 @@ impl<'a> Outline<'a> {
         Self { text, items, by_name, is_divisible }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// Whether everything in the text is known, so that parts of it may stand alone. A text that is not divisible is
-    /// best used whole.
+    /// Returns whether all items in the text are known, so that parts of it can be used separately. A text that is not
+    /// divisible must be used as a whole.
     #[must_use]
     pub fn is_divisible(&self) -> bool {
         self.is_divisible
     }
 
-    /// Whether the module has this entry.
+    /// Returns whether the module has this entry.
     #[must_use]
     pub fn has_entry(&self, name: &str) -> bool {
         self.named(name).iter().any(|&place| self.items[place].kind == Kind::Entry)
     }
 
-    /// The entries with their parameters, in the order of the text, without those that cannot be parsed.
+    /// Returns the entries with their parameters, in the order of the text. Entries whose head cannot be parsed have no
+    /// parameters.
     pub fn entries(&self) -> impl Iterator<Item = Entry<'_>> {
         let entries = self.items.iter().filter(|item| item.kind == Kind::Entry);
         entries.map(|item| {
@@ -123,23 +123,23 @@ impl<'a> Outline<'a> {
         })
     }
 
-    /// The tree of an entry with its body; `None` where the text has no such entry.
+    /// Returns the tree of an entry with its body, or `None` if the text has no such entry.
     ///
     /// # Errors
-    /// [`ParseError`] when the text of the entry is not PTX. It names the first place that is wrong.
+    /// Returns [`ParseError`] when the text of the entry is not PTX. The error names the first wrong place.
     pub fn entry(&self, name: &str) -> Option<Result<Function<'_>, ParseError>> {
         let place = self.named(name).iter().find(|&&place| self.items[place].kind == Kind::Entry)?;
         Some(self.tree(&self.items[*place], true))
     }
 
-    /// A description of the module from its own directives, such as `PTX 6.3 for sm_75`, followed by the compilers if
-    /// `cuda_builder` has written them into the first line.
+    /// Returns a description of the module from its directives, such as `PTX 6.3 for sm_75`. The description also
+    /// contains the compilers if `cuda_builder` has written them into the first line.
     #[must_use]
     pub fn header(&self) -> String {
         let first = self.text.lines().next();
         let compilers = first
             .and_then(|line| line.strip_prefix("// cuda_builder ")?.split_once(": "))
-            // The last word is the architecture, which the module's own directive names too.
+            // The last word is the architecture, which the `.target` directive also names.
             .and_then(|(_, made_by)| made_by.rsplit_once(", "))
             .map_or(String::new(), |(compilers, _)| format!("{compilers}, "));
         let directive = |name: &str| {
@@ -156,12 +156,12 @@ impl<'a> Outline<'a> {
         &self.items
     }
 
-    /// The items that declare or define a name.
+    /// Returns the items that declare or define a name.
     pub(super) fn named(&self, name: &str) -> &[usize] {
         self.by_name.get(name).map_or(&[], Vec::as_slice)
     }
 
-    /// The name that an item declares.
+    /// Returns the name that an item declares.
     pub(super) fn name_of(&self, item: &Item) -> &str {
         &self.text[item.name.clone()]
     }
@@ -171,15 +171,16 @@ impl<'a> Outline<'a> {
     }
 }
 
-/// Line breaks in a text.
+/// Returns the number of line breaks in a text.
 pub(super) fn breaks(text: &str) -> usize {
-    // In chunks that a byte can count, which the compiler makes vector instructions of: twenty times as fast.
+    // The text is counted in chunks whose count fits in a byte, so that the compiler can vectorize the loop: this is
+    // twenty times as fast.
     let in_chunk = |chunk: &[u8]| chunk.iter().map(|&byte| u8::from(byte == b'\n')).sum::<u8>();
     let chunks = text.as_bytes().chunks(usize::from(u8::MAX));
     chunks.map(|chunk| usize::from(in_chunk(chunk))).sum()
 }
 
-/// The length of a text up to the brace that closes one that is open before it.
+/// Returns the length of a text up to the brace that closes an earlier opening brace.
 fn closed(text: &[u8]) -> Option<usize> {
     let find = |from: usize, what: fn(&u8) -> bool| {
         let rest = text.get(from..)?;
@@ -207,21 +208,21 @@ fn closed(text: &[u8]) -> Option<usize> {
     Some(at)
 }
 
-/// Steps from item to item.
+/// Reads the items of a text.
 struct Reader<'t> {
     lexer: Lexer<'t, Token>,
     is_divisible: bool,
 }
 
-/// The kind of an item, and the range of its name, which is empty if it has none.
+/// The kind of an item, and the range of its name; the range is empty if the item has no name.
 type Known = (Kind, Range<usize>);
 
 impl<'t> Reader<'t> {
-    /// The next token. Text that the lexer cannot read makes the module indivisible and is passed over.
+    /// Returns the next token. Text that the lexer cannot read is skipped and makes the module indivisible.
     fn next(&mut self) -> Option<(Token, &'t str)> {
         loop {
             match self.lexer.next()? {
-                // The comment takes the rest.
+                // The unclosed comment extends to the end of the text.
                 Ok(Token::Unclosed) => {
                     self.is_divisible = false;
                     self.lexer.bump(self.lexer.remainder().len());
@@ -233,7 +234,7 @@ impl<'t> Reader<'t> {
         }
     }
 
-    /// Takes the next token if it is this one.
+    /// Skips the next token if it is `token`.
     fn take(&mut self, token: Token) -> bool {
         let found = self.lexer.clone().next() == Some(Ok(token));
         if found {
@@ -242,13 +243,13 @@ impl<'t> Reader<'t> {
         found
     }
 
-    /// Takes everything up to a token, or up to the end of the text.
+    /// Skips everything up to a token or to the end of the text.
     fn until(&mut self, last: Token) -> Option<()> {
         while self.next()?.0 != last {}
         Some(())
     }
 
-    /// Takes everything up to the parenthesis that closes an open one.
+    /// Skips everything up to the parenthesis that closes an open one.
     fn close_parenthesis(&mut self) -> Option<()> {
         let mut depth = 1_u32;
         while depth > 0 {
@@ -261,8 +262,8 @@ impl<'t> Reader<'t> {
         Some(())
     }
 
-    /// Takes everything up to the brace that closes an open one, or up to the end of the text. Nearly all of a text
-    /// is in braces, so this looks at bytes, not at tokens.
+    /// Skips everything up to the brace that closes an open one, or to the end of the text. Nearly all of a text is in
+    /// braces, so this method reads bytes instead of tokens.
     fn close_brace(&mut self) -> Option<()> {
         let rest = self.lexer.remainder().as_bytes();
         let length = closed(rest);
@@ -270,8 +271,8 @@ impl<'t> Reader<'t> {
         length.map(drop)
     }
 
-    /// Reads the rest of an item: its kind, and the range of the name that it declares. `None` if the item is not
-    /// known, or if the text ends within it.
+    /// Reads the rest of an item, and returns its kind and the range of the name that it declares. Returns `None` if
+    /// the item is unknown, or if the text ends within it.
     fn item(&mut self, token: Token, word: &str) -> Option<Known> {
         let kind = match word {
             _ if token != Token::Directive => return None,
@@ -282,7 +283,7 @@ impl<'t> Reader<'t> {
             ".target" => {
                 self.next()?;
                 while self.take(Token::Comma) {
-                    // Debug information is needed as a whole.
+                    // Debug information is only valid as a whole.
                     self.is_divisible &= self.next()?.1 != "debug";
                 }
                 Kind::Header
@@ -313,7 +314,7 @@ impl<'t> Reader<'t> {
         Some((kind, 0..0))
     }
 
-    /// An entry, a function or a variable, with its body or its value.
+    /// Reads an entry, a function or a variable, with its body or its value.
     fn declaration(&mut self, first: &str) -> Option<Known> {
         let (mut kind, mut declared) = (Kind::Variable, None);
         let (mut token, mut word) = (Token::Directive, first);
@@ -329,19 +330,19 @@ impl<'t> Reader<'t> {
                 Token::OpenParen => self.close_parenthesis()?,
                 Token::Semicolon => break,
                 Token::OpenBrace => {
-                    // An entry without an end is still an entry, but cannot stand alone.
+                    // An entry without an end is still an entry, but cannot be extracted.
                     let is_whole = self.close_brace().is_some();
                     self.is_divisible &= is_whole;
                     if is_code || !is_whole {
                         break;
                     }
                 }
-                // The value of a variable. The names in it are mentioned, not declared.
+                // The value of a variable. It mentions names without declaring them.
                 Token::Assign => {
                     self.value()?;
                     break;
                 }
-                // The numbers of `.maxntid` have commas as well.
+                // The numbers of `.maxntid` also have commas between them.
                 Token::Comma if !is_code => self.is_divisible = false,
                 Token::Word => declared = declared.or(Some(self.lexer.span())),
                 _ => {}
@@ -351,7 +352,7 @@ impl<'t> Reader<'t> {
         Some((kind, declared?))
     }
 
-    /// Takes the initializer behind `=`, with its `;`.
+    /// Skips the initializer after `=`, including its `;`.
     fn value(&mut self) -> Option<()> {
         loop {
             match self.next()?.0 {

@@ -1,4 +1,4 @@
-//! Queries on the tree that every tool needs: the instructions of a function, the parts of an opcode.
+//! Queries on the tree that many tools need: the instructions of a function, the parts of an opcode.
 
 use std::collections::HashSet;
 
@@ -6,7 +6,7 @@ use super::ast::{Function, Init, Instruction, Loc, Operand, Space, Statement, Va
 use super::opcode;
 
 impl<'a> Function<'a> {
-    /// Its statements in the order of the text, those of inner scopes among them.
+    /// Returns the statements in the order of the text, including those in inner scopes.
     pub fn statements(&self) -> impl Iterator<Item = &Statement<'a>> {
         let mut open = vec![self.body.as_deref().unwrap_or_default().iter()];
         std::iter::from_fn(move || {
@@ -20,12 +20,12 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// Its instructions in the order of the text.
+    /// Returns the instructions in the order of the text.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction<'a>> {
         self.statements().filter_map(Statement::instruction)
     }
 
-    /// Its instructions, each with the `.loc` that covers it.
+    /// Returns the instructions, each with the `.loc` that applies to it.
     pub fn located(&self) -> impl Iterator<Item = (&Instruction<'a>, Option<&Loc>)> {
         let mut last = None;
         self.statements().filter_map(move |statement| {
@@ -36,7 +36,7 @@ impl<'a> Function<'a> {
         })
     }
 
-    /// The labels that instructions branch to or list as targets.
+    /// Returns the labels that instructions branch to or list as targets.
     #[must_use]
     pub fn used_labels(&self) -> HashSet<&'a str> {
         let mut used = HashSet::new();
@@ -52,23 +52,24 @@ impl<'a> Function<'a> {
         used
     }
 
-    /// The branches that go back to a label before them: one for each loop, or more.
+    /// Returns the branches to an earlier label. Each loop has at least one.
     pub fn backward_branches(&self) -> impl Iterator<Item = &Instruction<'a>> {
-        let mut behind = HashSet::new();
+        let mut earlier_labels = HashSet::new();
         self.statements().filter_map(move |statement| {
             if let Statement::Label { name, .. } = statement {
-                behind.insert(*name);
+                earlier_labels.insert(*name);
             }
             let instruction = statement.instruction()?;
             let target = instruction.operands.first().and_then(Operand::name);
-            let goes_back = instruction.operation() == "bra" && target.is_some_and(|own| behind.contains(own));
+            let goes_back =
+                instruction.operation() == "bra" && target.is_some_and(|label| earlier_labels.contains(label));
             goes_back.then_some(instruction)
         })
     }
 }
 
 impl<'a> Statement<'a> {
-    /// The instruction, if the statement is one.
+    /// Returns the instruction, if the statement is one.
     #[must_use]
     pub fn instruction(&self) -> Option<&Instruction<'a>> {
         match self {
@@ -79,7 +80,7 @@ impl<'a> Statement<'a> {
 }
 
 impl<'a> Operand<'a> {
-    /// The name, if the operand is only a name.
+    /// Returns the name, if the operand is only a name.
     #[must_use]
     pub fn name(&self) -> Option<&'a str> {
         match self {
@@ -90,44 +91,44 @@ impl<'a> Operand<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    /// The operation without its modifiers: `ld` of `ld.global.v4.b32`.
+    /// Returns the operation without its modifiers: `ld` for `ld.global.v4.b32`.
     #[must_use]
     pub fn operation(&self) -> &'a str {
         self.opcode.split('.').next().unwrap_or(self.opcode)
     }
 
-    /// The modifiers, in order: `global`, `v4`, `b32`.
+    /// Returns the modifiers in order: `global`, `v4`, `b32`.
     pub fn modifiers(&self) -> impl Iterator<Item = &'a str> {
         self.opcode.split('.').skip(1)
     }
 
-    /// Whether it has this modifier.
+    /// Returns whether the instruction has this modifier.
     #[must_use]
     pub fn has(&self, modifier: &str) -> bool {
-        self.modifiers().any(|own| own == modifier)
+        self.modifiers().any(|word| word == modifier)
     }
 
-    /// Whether it reads or writes memory through an address: `ld`, `st`, `ldu`, `atom` or `red`.
+    /// Returns whether the instruction reads or writes memory through an address: `ld`, `st`, `ldu`, `atom` or `red`.
     #[must_use]
     pub fn is_memory(&self) -> bool {
         matches!(self.operation(), "ld" | "ldu" | "st" | "atom" | "red")
     }
 
-    /// The state space a memory instruction names; `None` where it names none, which makes it generic. A space's
-    /// sub-qualifier (`shared::cta`, `param::entry`) is left out.
+    /// Returns the state space that the opcode of a memory instruction names, or `None` for a generic address. A
+    /// sub-qualifier of the space (`shared::cta`, `param::entry`) is left out.
     #[must_use]
     pub fn space(&self) -> Option<Space> {
         opcode::space(self.opcode)
     }
 
-    /// Whether it is a memory instruction with a generic address, which the hardware has to resolve.
+    /// Returns whether it is a memory instruction with a generic address, which the hardware must resolve.
     #[must_use]
     pub fn is_generic(&self) -> bool {
         self.is_memory() && self.space().is_none()
     }
 
-    /// How many elements it moves at once (1, 2, 4 or 8), and how many bits each has. `None` if it has no type with a
-    /// width (a matrix fragment, say).
+    /// Returns the number of elements that the instruction moves at once (1, 2, 4 or 8), and the number of bits of each
+    /// element. Returns `None` if its type has no width, as for a matrix fragment.
     #[must_use]
     pub fn access(&self) -> Option<(u32, u32)> {
         let mut elements = 1;
@@ -142,7 +143,7 @@ impl<'a> Instruction<'a> {
 }
 
 impl<'a> Init<'a> {
-    /// The variables and functions whose addresses are in it.
+    /// Returns the variables and functions whose addresses are in the initializer.
     #[must_use]
     pub fn addresses(&self) -> Vec<&'a str> {
         match self {
@@ -155,7 +156,7 @@ impl<'a> Init<'a> {
 }
 
 impl Variable<'_> {
-    /// Its size; `None` where an array's is not given, or the type has none (`pred`, textures).
+    /// Returns the size in bytes, or `None` if an array has no size or the type has none (`pred`, textures).
     #[must_use]
     pub fn bytes(&self) -> Option<u32> {
         let element = type_bits(self.ty)? / 8 * self.vector;
@@ -163,7 +164,7 @@ impl Variable<'_> {
     }
 }
 
-/// The width of a type: 32 for `f32`, 64 for `b64`, 32 for the packed pair `f16x2`.
+/// Returns the width of a type in bits: 32 for `f32`, 64 for `b64`, 32 for the packed pair `f16x2`.
 fn type_bits(ty: &str) -> Option<u32> {
     let digits = ty.strip_prefix("bf").or_else(|| ty.strip_prefix(['b', 'u', 's', 'f']))?;
     let (bits, count) = digits.split_once('x').unwrap_or((digits, "1"));

@@ -2,16 +2,16 @@
 
 use super::ast::At;
 
-/// A text with a table of its lines, which turns places into lines and columns.
+/// A text with a table of its lines, which converts places to lines and columns.
 #[derive(Debug, Clone)]
 pub struct Source<'a> {
     text: &'a str,
-    /// Where each line starts; the first is 0.
+    /// The start of each line; the first is 0.
     starts: Vec<At>,
 }
 
 impl<'a> Source<'a> {
-    /// Makes the table: one pass over the text. Text beyond 4 GiB counts as part of the last line before.
+    /// Creates the table in one pass over the text. Text beyond 4 GiB counts as part of the last line before it.
     #[must_use]
     pub fn new(text: &'a str) -> Self {
         let ends = text.bytes().enumerate().filter(|&(_, byte)| byte == b'\n');
@@ -19,14 +19,14 @@ impl<'a> Source<'a> {
         Self { text, starts }
     }
 
-    /// The whole text.
+    /// Returns the whole text.
     #[must_use]
     pub fn text(&self) -> &'a str {
         self.text
     }
 
-    /// Line and column of a place, both from 1. Columns count bytes, which are characters wherever PTX
-    /// allows only ASCII: everywhere but in comments and strings. O(log lines).
+    /// Returns the line and column of a place, both starting at 1, in O(log lines). Columns count bytes. PTX allows
+    /// only ASCII outside comments and strings, so there a byte is a character.
     #[must_use]
     pub fn line_column(&self, at: At) -> (u32, u32) {
         let line = self.starts.partition_point(|&start| start <= at);
@@ -34,7 +34,7 @@ impl<'a> Source<'a> {
         (u32::try_from(line).unwrap_or(u32::MAX), (at - start).saturating_add(1))
     }
 
-    /// A line, from 1, without its end; empty if there is no such line.
+    /// Returns a line without its line break, or an empty text if there is no such line. Lines start at 1.
     #[must_use]
     pub fn line_text(&self, line: u32) -> &'a str {
         let index = line.wrapping_sub(1) as usize;

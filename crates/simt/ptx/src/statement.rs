@@ -5,7 +5,7 @@ use super::cursor::{Cursor, Parsed};
 use super::token::Token;
 
 impl<'a> Cursor<'a> {
-    /// `{ … }`
+    /// Parses `{ … }`.
     pub(super) fn body(&mut self) -> Parsed<Vec<Statement<'a>>> {
         self.nested(|cursor| {
             let opened = cursor.at;
@@ -51,10 +51,10 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// The statement that a label's name begins.
+    /// Parses the statement after a label's name.
     fn label(&mut self, label: &'a str, at: At) -> Parsed<Statement<'a>> {
         if label.contains(['.', ':']) {
-            return Err(self.error(at, format!("`{label}` is no label: dots and colons cannot be in one")));
+            return Err(self.error(at, format!("`{label}` is not a label: labels cannot contain dots or colons")));
         }
         self.expect(Token::Colon, "`:`")?;
         Ok(match self.word {
@@ -68,13 +68,13 @@ impl<'a> Cursor<'a> {
         })
     }
 
-    /// `a, b, c;`
+    /// Parses `a, b, c;`.
     fn targets(&mut self, what: &str) -> Parsed<Vec<&'a str>> {
         self.advance()?;
         self.list(Token::Semicolon, "`,` or `;`", |cursor| Ok(cursor.name(what)?.0))
     }
 
-    /// `(.param .b32 _) _ (.param .b64 _) .noreturn;`: the return parameters, and the parameters.
+    /// Parses `(.param .b32 _) _ (.param .b64 _) .noreturn;`, and returns the return parameters and the parameters.
     fn prototype(&mut self) -> Parsed<(Vec<Variable<'a>>, Vec<Variable<'a>>)> {
         self.advance()?;
         let mut lists = [Vec::new(), Vec::new()];
@@ -129,7 +129,7 @@ impl<'a> Cursor<'a> {
         Ok(())
     }
 
-    /// `.loc 1 5 9[, function_name $L__info_string0[+4], inlined_at 1 20 3]`
+    /// Parses `.loc 1 5 9[, function_name $L__info_string0[+4], inlined_at 1 20 3]`.
     pub(super) fn loc(&mut self) -> Parsed<Loc> {
         let at = self.at;
         self.advance()?;
@@ -157,12 +157,12 @@ impl<'a> Cursor<'a> {
         Ok(Loc { at, file, line, column, function_name, inlined_at })
     }
 
-    /// File, line and column.
+    /// Parses file, line and column.
     fn place(&mut self) -> Parsed<(u32, u32, u32)> {
         Ok((self.small("a file's number")?, self.small("a line")?, self.small("a column")?))
     }
 
-    /// The operands behind the opcode.
+    /// Parses the operands after the opcode.
     fn instruction(&mut self, start: At, guard: Option<Guard<'a>>, opcode: &'a str, at: At) -> Parsed<Instruction<'a>> {
         if !opcode.as_bytes()[0].is_ascii_alphabetic() {
             return Err(self.error(at, format!("expected an instruction or a label, found `{opcode}`")));

@@ -2,10 +2,10 @@
 
 use logos::Logos;
 
-/// The tokens, of which signs are written as a list of their names and texts.
+/// Defines the tokens. Signs are given as a list of names and texts.
 macro_rules! tokens {
     ($($sign:ident $text:tt),*) => {
-        /// The kind of a token. Its text is found by its range.
+        /// The kind of a token. The token's range gives its text.
         #[derive(Logos, Debug, Clone, Copy, PartialEq, Eq)]
         #[logos(skip r"[ \t\r\n\x0b\x0c]+")]
         #[logos(skip(r"//[^\n]*", allow_greedy = true))]
@@ -21,26 +21,26 @@ macro_rules! tokens {
             /// Decimal, octal, hexadecimal or binary.
             #[regex(r"([0-9]+|0[xX][0-9a-fA-F]+|0[bB][01]+)U?")]
             Integer,
-            /// An f32 by its bits: `0f3f800000`.
+            /// The bits of an f32: `0f3f800000`.
             #[regex(r"0[fF][0-9a-fA-F]+")]
             Bits32,
-            /// An f64 by its bits: `0d3ff0000000000000`.
+            /// The bits of an f64: `0d3ff0000000000000`.
             #[regex(r"0[dD][0-9a-fA-F]+")]
             Bits64,
             /// `1.0`, `3e-5`
             #[regex(r"([0-9]+\.[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|[0-9]+[eE][+-]?[0-9]+")]
             Decimal,
-            /// `"nounroll"`, quotes included. A backslash is a character like any other, as ptxas has it.
+            /// `"nounroll"`, including the quotes. A backslash is an ordinary character, as in ptxas.
             #[regex(r#""[^"\n]*""#)]
             String,
-            /// The start of a comment that has no end. (A comment with an end is a longer match, and is skipped.)
+            /// The start of a comment without an end. (A comment with an end is a longer match, and is skipped.)
             #[token("/*")]
             Unclosed,
             $(
                 #[token($text)]
                 $sign,
             )*
-            /// The end of the text. Never made by the lexer itself.
+            /// The end of the text. The lexer itself never generates it.
             End,
         }
     };
@@ -60,13 +60,13 @@ pub enum PieceKind {
     Word,
     /// `.reg`, `.loc`
     Directive,
-    /// A number in any of its forms.
+    /// A number in any form.
     Number,
-    /// A string, with its quotes.
+    /// A string, including its quotes.
     String,
     /// Punctuation, and characters that have no meaning in PTX.
     Sign,
-    /// A comment, with its marks.
+    /// A comment, including its delimiters.
     Comment,
     /// Blanks and line breaks.
     Blank,
@@ -81,7 +81,8 @@ pub struct Piece<'a> {
     pub text: &'a str,
 }
 
-/// Splits any text into pieces that, put together again, are the text. A comment that does not end takes the rest.
+/// Splits any text into consecutive pieces that cover the whole text. An unclosed comment extends to the end of the
+/// text.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut end = 0;
@@ -105,7 +106,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// The pieces that the lexer skips: comments and blanks.
+/// Appends the pieces that the lexer skips: comments and blanks.
 fn push_gap<'a>(pieces: &mut Vec<Piece<'a>>, mut gap: &'a str) {
     while !gap.is_empty() {
         let (kind, length) = if gap.starts_with("//") {

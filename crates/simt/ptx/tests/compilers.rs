@@ -1,5 +1,5 @@
-//! Real modules, of LLVM and of nvcc. Beside each fixture lies what it was compiled from, with the command
-//! in its first lines. Paths are cut to file names, and the sections of debug.ptx to their first lines.
+//! Real modules of LLVM and nvcc. The source of each fixture is next to it, with the compile command in its first
+//! lines. Paths are cut to file names, and the sections of debug.ptx to their first lines.
 
 use ptx::ast::{Init, Linkage, Module, Number, Operand, Space, Statement, Variable};
 use ptx::parse;
@@ -16,7 +16,7 @@ fn read(text: &str) -> Module<'_> {
     parse(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// A function's statements, those in its scopes too.
+/// Returns the statements of a function, including those in inner scopes.
 fn statements<'m, 'a>(module: &'m Module<'a>, function: &str) -> Vec<&'m Statement<'a>> {
     fn walk<'m, 'a>(body: &'m [Statement<'a>], out: &mut Vec<&'m Statement<'a>>) {
         for statement in body {
@@ -44,7 +44,7 @@ fn variable<'m, 'a>(module: &'m Module<'a>, name: &str) -> &'m Variable<'a> {
     module.variables.iter().find(|variable| variable.name == name).unwrap()
 }
 
-/// Every semicolon, label and `.loc` of the text is in the tree: nothing is swallowed or made twice.
+/// Every semicolon, label and `.loc` of the text is in the tree exactly once.
 #[test]
 fn nothing_is_lost() {
     for text in ALL {

@@ -1,4 +1,4 @@
-//! Numbers, by way of `mov`'s operand.
+//! Tests of numbers, as operands of `mov`.
 
 use super::{body, operands, refused, rows};
 use ptx::ast::{Number, Operand, Statement};
@@ -122,7 +122,7 @@ fn offsets_add_up() {
 const REFUSED: &str = include_str!("fixtures/refused/numbers.txt");
 
 #[test]
-fn numbers_that_are_none() {
+fn malformed_numbers_are_refused() {
     for (text, message) in rows(REFUSED) {
         let error = refused(&format!(".entry k {{ mov.b64 %rd1, {text}; }}"));
         assert_eq!(error.message, message, "{text}");

@@ -1,10 +1,10 @@
-//! The module's scope: headers, variables, functions.
+//! Tests of the module's scope: headers, variables, functions.
 
 use super::{HEAD, module};
 use ptx::ast::{Init, Linkage, Module, Number, Space, Statement, Variable};
 use ptx::parse;
 
-/// A plain variable, for the tests to change.
+/// Returns a plain variable for tests to modify.
 fn variable<'a>(space: Space, ty: &'a str, name: &'a str) -> Variable<'a> {
     let linkage = Linkage::Internal;
     let (dims, init) = (vec![], None);
@@ -25,7 +25,7 @@ fn variable<'a>(space: Space, ty: &'a str, name: &'a str) -> Variable<'a> {
     }
 }
 
-/// Calls `check` with the module's variables, their places forgotten.
+/// Compares the module's variables with the expected ones, ignoring their places.
 fn variables(text: &str, expected: &[Variable<'_>]) {
     module(text, |module| {
         let found: Vec<_> = module.variables.into_iter().map(|variable| Variable { at: 0, ..variable }).collect();
@@ -38,7 +38,7 @@ fn number<'a>(value: u64) -> Init<'a> {
 }
 
 #[test]
-fn a_module_of_nothing() {
+fn an_empty_module() {
     let tree = parse(".version 6.0 // old\n.target sm_75, debug /* two */ .target texmode_independent").unwrap();
     let target = vec!["sm_75", "debug", "texmode_independent"];
     assert_eq!(tree, Module { version: (6, 0), target, address_size: 32, ..Module::default() });
@@ -180,7 +180,7 @@ fn functions() {
         assert!(bare.entry && bare.body.is_none() && bare.params.is_empty());
         let params: Vec<_> = k.params.iter().map(|p| (p.name, p.ty, p.align)).collect();
         assert_eq!(k.params.iter().map(|p| p.is_pointer).collect::<Vec<_>>(), [true, true, true, false]);
-        // What a pointer's target is aligned to is not what the parameter is aligned to.
+        // The alignment of a pointer's target is not the alignment of the parameter.
         assert_eq!(params, [("x", "u64", None), ("y", "b64", Some(8)), ("z", "u64", None), ("w", "b8", Some(64))]);
         assert_eq!(
             k.directives,

@@ -1,4 +1,4 @@
-//! What comments say of kernels' parameters.
+//! Tests of the comments on kernel parameters.
 
 use ptx::{DataType, Declared, Role};
 

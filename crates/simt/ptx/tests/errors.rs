@@ -1,9 +1,9 @@
-//! The error messages for texts that are not PTX.
+//! Tests of the error messages for texts that are not PTX.
 
 use super::{refused, rows};
 use ptx::parse;
 
-/// An error's display, its first line without the module's head.
+/// Returns the message of an error.
 fn display(text: &str) -> String {
     parse(text).unwrap_err().to_string()
 }
@@ -31,7 +31,7 @@ fn a_long_line_is_cut_around_the_place() {
 }
 
 #[test]
-fn texts_that_are_no_modules() {
+fn other_texts_are_refused() {
     let first = |text: &str| display(text).lines().next().unwrap().to_owned();
     assert_eq!(
         first(""),
@@ -50,13 +50,13 @@ fn texts_that_are_no_modules() {
     );
 }
 
-/// Rows: the line and column of the error, the text, and the message.
+/// Rows with the line and column of the error, the text, and the message.
 const IN_A_MODULE: &str = include_str!("fixtures/refused/modules.txt");
 
 const IN_A_BODY: &str = include_str!("fixtures/refused/bodies.txt");
 
 #[test]
-fn what_is_wrong_in_a_module_or_a_body() {
+fn errors_in_a_module_or_a_body() {
     for (head, table) in [("", IN_A_MODULE), (".entry k() {\n", IN_A_BODY)] {
         for (row, message) in rows(table) {
             let (place, text) = row.split_once(' ').unwrap();
@@ -68,8 +68,8 @@ fn what_is_wrong_in_a_module_or_a_body() {
 }
 
 #[test]
-fn nesting_ends_before_the_stack_does() {
-    // Each opens something the parser goes into by recursion.
+fn nesting_is_refused_before_the_stack_overflows() {
+    // Each opens something that the parser parses recursively.
     let openers = [
         (".entry k() {", "{"),
         (".entry k() { mov.b32 %r1, ", "{"),
@@ -85,7 +85,7 @@ fn nesting_ends_before_the_stack_does() {
         (".global .b32 x = ", "{"),
         (".global .b32 x = ", "1("),
     ];
-    // A quarter of what a thread of Rust gets, in a build without optimization.
+    // Use a quarter of the default stack of a Rust thread, in a build without optimization.
     let check = move || {
         for (head, opener) in openers {
             let message = refused(&format!("{head}{}", opener.repeat(100_000))).message;

@@ -1,4 +1,4 @@
-//! Entries cut out of a module.
+//! Tests of entries extracted from a module.
 
 use ptx::extract::{SourceLines, extract};
 use ptx::{Outline, parse};
@@ -9,26 +9,27 @@ fn cut(entry: &str, lines: SourceLines) -> Option<String> {
     extract(&Outline::new(MODULE), entry, lines)
 }
 
-/// The module-scope names of this file that a text has.
+/// Returns the names from the module's scope that a text contains.
 fn names(text: &str) -> Vec<&'static str> {
     const ALL: &str = "vprintf square dynamic table other_table format pointer counter unused plain \
                        calls prints counts resets";
     let module = parse(text).unwrap();
     let declared = |name: &&str| {
-        module.functions.iter().any(|own| own.name == *name) || module.variables.iter().any(|own| own.name == *name)
+        module.functions.iter().any(|function| function.name == *name)
+            || module.variables.iter().any(|variable| variable.name == *name)
     };
     ALL.split_whitespace().filter(declared).collect()
 }
 
 #[test]
-fn an_entry_takes_what_it_mentions_and_nothing_else() {
+fn an_extract_contains_only_mentioned_items() {
     for (entry, expected) in [
         ("plain", &["other_table", "plain"][..]),
         ("calls", &["square", "dynamic", "table", "calls"]),
         ("prints", &["vprintf", "format", "pointer", "prints"]),
     ] {
         let text = cut(entry, SourceLines::Drop).unwrap();
-        // In the order of the module.
+        // The names are in the order of the module.
         assert_eq!(names(&text), expected, "{text}");
         for part in [".version 7.8", ".target sm_90, texmode_independent", ".address_size 64", ".pragma"] {
             assert!(text.contains(part), "{part}: {text}");
@@ -37,13 +38,13 @@ fn an_entry_takes_what_it_mentions_and_nothing_else() {
             assert!(!text.contains(part), "{part}: {text}");
         }
     }
-    // Its declaration and its definition.
+    // The extract contains the declaration, the definition and the call of `square`.
     let calls = cut("calls", SourceLines::Drop).unwrap();
     assert_eq!(calls.matches("square").count(), 3);
 }
 
 #[test]
-fn lines_stay_where_they_were() {
+fn line_numbers_stay_the_same() {
     let at = |text: &str, what: &str| text.lines().position(|line| line.contains(what)).unwrap();
     for lines in [SourceLines::Keep, SourceLines::Drop] {
         let text = cut("calls", lines).unwrap();
@@ -56,7 +57,7 @@ fn lines_stay_where_they_were() {
 }
 
 #[test]
-fn entries_that_share_a_variable_stay_together() {
+fn entries_that_share_a_variable_are_not_extracted() {
     assert_eq!(cut("counts", SourceLines::Drop), None);
     assert_eq!(cut("resets", SourceLines::Drop), None);
     let alone = MODULE.replace("st.global.u32 [counter], 0;", "");
@@ -65,7 +66,7 @@ fn entries_that_share_a_variable_stay_together() {
 }
 
 #[test]
-fn only_entries_are_cut_out() {
+fn only_entries_are_extracted() {
     let outline = Outline::new(MODULE);
     for name in ["hidden", "square", "counter", "", "nothing"] {
         assert!(!outline.has_entry(name), "{name}");
@@ -74,7 +75,7 @@ fn only_entries_are_cut_out() {
 }
 
 #[test]
-fn what_is_not_understood_is_not_cut() {
+fn modules_with_unknown_parts_are_not_divided() {
     for module in [
         ".version 7.8 .visible .alias a, b;",
         ".target sm_90, debug",
@@ -94,6 +95,6 @@ fn what_is_not_understood_is_not_cut() {
     assert!(Outline::new("").is_divisible());
     let unknown = ".alias a, b; .entry k(.param .u64 p) { ret; } '";
     let outline = Outline::new(unknown);
-    assert!(outline.has_entry("k"), "the rest is found all the same");
+    assert!(outline.has_entry("k"), "the other items are found");
     assert_eq!(extract(&outline, "k", SourceLines::Drop), None);
 }

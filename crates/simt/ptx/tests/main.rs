@@ -1,4 +1,4 @@
-//! The parser, and what tools ask of its trees.
+//! Tests of the parser and of the queries on its trees.
 
 #![allow(clippy::unwrap_used)]
 
@@ -16,16 +16,16 @@ mod queries;
 mod random;
 mod statements;
 
-/// The directives that a module has to begin with.
+/// The directives at the start of every module.
 const HEAD: &str = ".version 8.5\n.target sm_90\n.address_size 64\n";
 
-/// Calls `check` with the module that has these directives.
+/// Calls `check` with the module that consists of these directives.
 fn module<T>(text: &str, check: impl FnOnce(Module<'_>) -> T) -> T {
     let text = format!("{HEAD}{text}");
     check(parse(&text).unwrap_or_else(|error| panic!("{error}")))
 }
 
-/// Calls `check` with the statements of the entry that has this body.
+/// Calls `check` with the statements of an entry with this body.
 fn body<T>(text: &str, check: impl FnOnce(&[Statement<'_>]) -> T) -> T {
     module(&format!(".entry k() {{ {text} }}"), |module| check(module.functions[0].body.as_ref().unwrap()))
 }
@@ -38,12 +38,12 @@ fn operands<T>(text: &str, check: impl FnOnce(&[Operand<'_>]) -> T) -> T {
     })
 }
 
-/// The error of a module with these directives.
+/// Returns the error of a module with these directives.
 fn refused(text: &str) -> ParseError {
     parse(&format!("{HEAD}{text}")).unwrap_err()
 }
 
-/// The rows `text => what is expected of it` of a table, in whose texts `\n` is a line's end.
+/// Returns the rows `text => expected` of a table. In the texts, `\n` stands for a line break.
 fn rows(table: &str) -> impl Iterator<Item = (String, &str)> {
     table
         .lines()

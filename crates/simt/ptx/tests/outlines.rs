@@ -1,4 +1,4 @@
-//! What stands at the top of a module.
+//! Tests of a module's outline.
 
 use ptx::{Entry, Outline};
 
@@ -16,7 +16,7 @@ fn entries_and_their_parameters() {
 }
 
 #[test]
-fn an_entry_whose_head_is_no_ptx_has_no_parameters() {
+fn an_entry_with_an_invalid_head_has_no_parameters() {
     let outline = Outline::new(".entry k(.param .u64 p, what) { ret; } .entry l(.param .v4 .f32 v) {");
     let parameters: Vec<Entry<'_>> = outline.entries().collect();
     assert_eq!(
@@ -26,7 +26,7 @@ fn an_entry_whose_head_is_no_ptx_has_no_parameters() {
 }
 
 #[test]
-fn the_header_in_words() {
+fn the_header() {
     let header = |text: &str| Outline::new(text).header();
     assert_eq!(header(MODULE), "PTX 6.3 for sm_75");
     assert_eq!(

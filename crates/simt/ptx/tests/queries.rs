@@ -1,4 +1,4 @@
-//! What tools ask of a tree: a small file of LLVM's, and pieces of nvcc's.
+//! Tests of queries on a tree: a small file of LLVM, and parts of nvcc's output.
 
 use proptest::prelude::*;
 use ptx::ast::{Function, Instruction, Module, Operand, Space, Statement};
@@ -13,7 +13,7 @@ fn function<'m, 'a>(module: &'m Module<'a>, name: &str) -> &'m Function<'a> {
 
 fn instruction<'m, 'a>(function: &'m Function<'a>, operation: &str) -> &'m Instruction<'a> {
     let mut instructions = function.instructions();
-    instructions.find(|own| own.operation() == operation).unwrap()
+    instructions.find(|instruction| instruction.operation() == operation).unwrap()
 }
 
 #[test]
@@ -28,7 +28,7 @@ fn the_module() {
     let parameters: Vec<_> = sum.params.iter().map(|parameter| parameter.name).collect();
     assert_eq!(parameters, ["sum_64_param_0", "sum_64_param_1"]);
     assert_eq!(sum.directives, [("maxntid", vec![64, 1, 1])]);
-    let variable = function(&module, "sum_128").statements().find_map(|own| match own {
+    let variable = function(&module, "sum_128").statements().find_map(|statement| match statement {
         Statement::Variable(variable) => Some(variable.name),
         _ => None,
     });
@@ -37,7 +37,7 @@ fn the_module() {
 }
 
 #[test]
-fn an_instruction_knows_its_parts_and_its_line() {
+fn parts_and_line_of_an_instruction() {
     let module = parse(SUMS).unwrap();
     let sum = function(&module, "sum_64");
     let (shuffle, loc) = sum.located().find(|(instruction, _)| instruction.operation() == "shfl").unwrap();
@@ -64,8 +64,8 @@ fn an_instruction_knows_its_parts_and_its_line() {
 }
 
 #[test]
-fn another_compilers_text() {
-    // nvcc: a callee, call sequences in braces of their own, a call over several lines, `inlined_at`.
+fn text_of_another_compiler() {
+    // From nvcc: a callee, call sequences in separate braces, a call over several lines, `inlined_at`.
     let text = "\
 .version 9.5\n.target sm_80\n.address_size 64\n\
 .extern .func (.param .b32 r) other (.param .b32 a);\n\
@@ -103,12 +103,12 @@ L1: .loc 1 1 71, function_name $L__info0, inlined_at 1 3 30\n\
     });
     assert_eq!(label, Some(("L1", 20)));
     assert!(!function(&module, "g").entry);
-    let bodies = module.functions.iter().filter(|own| own.body.is_some());
-    assert_eq!(bodies.count(), 2, "a declaration has no body to show");
+    let bodies = module.functions.iter().filter(|function| function.body.is_some());
+    assert_eq!(bodies.count(), 2, "a declaration has no body");
 }
 
 #[test]
-fn a_chain_of_inlined_calls_goes_on_where_a_loc_has_the_calls_place() {
+fn inline_chains_continue_at_the_loc_of_the_call() {
     let text = "\
 .version 9.5\n.target sm_80\n.address_size 64\n\
 .entry other() {\n.loc 1 9 9, function_name $no, inlined_at 1 1 1\nret;\n}\n\
@@ -136,7 +136,7 @@ fn a_chain_of_inlined_calls_goes_on_where_a_loc_has_the_calls_place() {
     ];
     assert_eq!(chains.collect::<Vec<_>>(), expected);
     let strings = ["$no", "$no+1", "$none", "$no+x", "$no+90"].map(|at| module.debug_string(at));
-    let expected = [Some("xy"), Some("y"), None, None, Some("")].map(|own| own.map(str::to_owned));
+    let expected = [Some("xy"), Some("y"), None, None, Some("")].map(|name| name.map(str::to_owned));
     assert_eq!(strings, expected);
 }
 
@@ -154,8 +154,8 @@ fn an_access_without_a_space_is_generic() {
 fn pieces_by_kind() {
     let text = "\t@%p1 ld.b32\t%r1, [a+4]; /* b */// c\n.file 1 \"d\"'/* e";
     let pieces = pieces(text).into_iter();
-    let pieces = pieces.filter(|own| own.kind != PieceKind::Blank);
-    let kinds: Vec<_> = pieces.map(|own| format!("{:?} {}", own.kind, own.text)).collect();
+    let pieces = pieces.filter(|piece| piece.kind != PieceKind::Blank);
+    let kinds: Vec<_> = pieces.map(|piece| format!("{:?} {}", piece.kind, piece.text)).collect();
     let expected = r#"Sign @;Word %p1;Word ld.b32;Word %r1;Sign ,;Sign [;Word a;Sign +;Number 4;Sign ];Sign ;
 Comment /* b */;Comment // c;Directive .file;Number 1;String "d";Sign ';Comment /* e"#;
     assert_eq!(kinds.join(";"), expected.replace('\n', ";"));
@@ -163,7 +163,7 @@ Comment /* b */;Comment // c;Directive .file;Number 1;String "d";Sign ';Comment 
 
 proptest! {
     #[test]
-    fn pieces_put_together_are_the_text(text in "(\\PC|[ \n\t/*\".:%$])*") {
+    fn joined_pieces_are_the_text(text in "(\\PC|[ \n\t/*\".:%$])*") {
         prop_assert_eq!(pieces(&text).iter().map(|piece| piece.text).collect::<String>(), text);
     }
 

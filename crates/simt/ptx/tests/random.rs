@@ -1,4 +1,4 @@
-//! Any text at all is answered, and in time.
+//! Any text gives a result, in linear time.
 
 use std::fmt::Write as _;
 use std::time::{Duration, Instant};
@@ -10,20 +10,20 @@ use super::HEAD;
 use super::compilers::ALL;
 use ptx::{PieceKind, Source, parse, pieces};
 
-/// Pieces of PTX for texts that go further than arbitrary characters do.
+/// Parts of PTX, for texts that get further in the parser than arbitrary characters do.
 const PIECES: &str = r#".version .target .entry .func .reg .b32 .global .section .loc .file .align .ptr .v4 .branchtargets
 .callprototype .attribute .pragma k %r1 %tid.x _ $L ld.global.L1::x.v4.f32 call generic WARP_SZ 0 7 0x
 0f3f800000 0d1 1.5e 018 99999999999999999999 "s" " ( ) [ ] { } < > << , ; : @ ! | + - * / % = ? // /* */ . ::
 é"#;
 
-/// One of the pieces, or a line's end, or a character that has no meaning.
+/// Returns one of the pieces, a line break, or a character without a meaning.
 fn piece() -> impl Strategy<Value = &'static str> {
     let words = PIECES.split_whitespace().chain(["\n", "\0"]);
     select(words.collect::<Vec<_>>())
 }
 
-/// The parser's answer is a tree, or an error that points into the text.
-fn answers(text: &str) -> Result<(), TestCaseError> {
+/// Checks that the parser returns a tree, or an error whose place is in the text.
+fn gives_a_result(text: &str) -> Result<(), TestCaseError> {
     if let Err(error) = parse(text) {
         prop_assert!(error.at as usize <= text.len());
         let source = Source::new(text);
@@ -36,25 +36,25 @@ fn answers(text: &str) -> Result<(), TestCaseError> {
 
 proptest! {
     #[test]
-    fn arbitrary_text_is_answered(text in any::<String>()) {
-        answers(&text)?;
-        answers(&format!("{HEAD}{text}"))?;
-        answers(&format!("{HEAD}.entry k() {{ {text}"))?;
+    fn arbitrary_text_gives_a_result(text in any::<String>()) {
+        gives_a_result(&text)?;
+        gives_a_result(&format!("{HEAD}{text}"))?;
+        gives_a_result(&format!("{HEAD}.entry k() {{ {text}"))?;
     }
 
     #[test]
-    fn arbitrary_pieces_are_answered(pieces in prop::collection::vec(piece(), 0..40)) {
+    fn arbitrary_pieces_give_a_result(pieces in prop::collection::vec(piece(), 0..40)) {
         for glue in ["", " "] {
             let text = pieces.join(glue);
-            answers(&format!("{HEAD}{text}"))?;
-            answers(&format!("{HEAD}.entry k() {{ {text}"))?;
-            answers(&format!("{HEAD}.entry k() {{ add.s32 {text}"))?;
-            answers(&format!("{HEAD}.global .u64 x = {text}"))?;
+            gives_a_result(&format!("{HEAD}{text}"))?;
+            gives_a_result(&format!("{HEAD}.entry k() {{ {text}"))?;
+            gives_a_result(&format!("{HEAD}.entry k() {{ add.s32 {text}"))?;
+            gives_a_result(&format!("{HEAD}.global .u64 x = {text}"))?;
         }
     }
 
     #[test]
-    fn mutated_modules_are_answered(
+    fn mutated_modules_give_a_result(
         text in select(&ALL[..]),
         changes in prop::collection::vec((any::<Index>(), 0..5_u8, any::<Index>(), piece()), 1..6),
     ) {
@@ -73,18 +73,18 @@ proptest! {
                 break;
             }
         }
-        answers(&tokens.join(" "))?;
+        gives_a_result(&tokens.join(" "))?;
     }
 
     #[test]
-    fn modules_cut_anywhere_are_answered(text in select(&ALL[..]), end in any::<Index>()) {
+    fn modules_cut_anywhere_give_a_result(text in select(&ALL[..]), end in any::<Index>()) {
         let end = text.floor_char_boundary(end.index(text.len()));
-        answers(&text[..end])?;
+        gives_a_result(&text[..end])?;
     }
 }
 
-/// Texts on which a careless lexer or parser would take quadratic time: each is a few megabytes, and
-/// answered within seconds even without optimization.
+/// Texts for which a naive lexer or parser would take quadratic time. Each has a few megabytes, and the parser must
+/// return within seconds even without optimization.
 #[test]
 fn time_is_linear() {
     let many = 500_000;
@@ -115,7 +115,7 @@ fn time_is_linear() {
             assert!(parse(&text).is_err(), "{start_of_text}");
             start.elapsed()
         };
-        // Other programs may hold it up, but not each time.
+        // Other programs may slow down a run, but not every run.
         let is_quick = (0..3).any(|_| time() < Duration::from_secs(5));
         assert!(is_quick, "{start_of_text}");
     }

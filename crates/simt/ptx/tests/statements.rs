@@ -1,4 +1,4 @@
-//! Labels, instructions, operands.
+//! Tests of labels, instructions and operands.
 
 use super::{HEAD, body, operands, rows};
 use ptx::ast::{Guard, Instruction, Linkage, Loc, Operand, Space, Span, Statement, Variable};
@@ -37,7 +37,7 @@ fn guards_and_places() {
 }
 
 #[test]
-fn labels_and_what_they_name() {
+fn labels_and_target_lists() {
     let text = "L: M : $x_0: .branchtargets L, M; c: .calltargets f; \
         p: .callprototype (.param .b32 _) _ (.param .align 8 .b8 _[16]); q: .callprototype ()_ (.param .b64 _); \
         r: .callprototype _ .noreturn .abi_preserve 3;";

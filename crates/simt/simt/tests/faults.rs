@@ -36,7 +36,7 @@ fn fault(ptx: &str, kernel: &str, args: &[Arg]) -> Fault {
 /// The functions that a fault's diagnostic lists.
 fn calls(fault: &Fault) -> Vec<String> {
     let text = Diagnostic::of_fault(fault).text(Style::default());
-    let lines = text.lines().map(str::trim).skip_while(|line| !line.contains("the functions that the thread was in"));
+    let lines = text.lines().map(str::trim).skip_while(|line| !line.contains("call stack of the thread"));
     lines.skip(1).take_while(|line| !line.starts_with('=')).map(str::to_owned).collect()
 }
 

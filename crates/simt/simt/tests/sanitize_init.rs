@@ -304,10 +304,11 @@ fn lanes_that_take_no_part_in_a_shuffle_give_nothing() {
         )
     };
     // The second warp has eight lanes left.
-    let what = "a value that is stored to device memory depends on what a shuffle reads from a lane that takes no part";
+    let what =
+        "a value that is stored to device memory depends on what a shuffle reads from a lane that does not execute it";
     let found = one("", &shuffle("-1", ""), what);
     assert_eq!((found.thread, found.times), ([32, 0, 0], 8));
-    assert!(found.other.is_some_and(|other| other.what == "shuffle from a lane that takes no part in it"));
+    assert!(found.other.is_some_and(|other| other.what == "shuffle from a lane that does not execute it"));
     clean("", &shuffle("-1", "selp.b32 %r3, %r3, 0, %p2;"));
     // Lanes that are there, and that the mask does not name.
     let half = |clamp: u32| {

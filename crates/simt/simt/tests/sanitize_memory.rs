@@ -162,7 +162,7 @@ fn variables_of_other_spaces_are_told_apart() {
     let found = one(before, &format!("{both}mov.u64 %rd3, d;\nld.const.u32 %r3, [%rd3+-4];"));
     assert_eq!(
         found.place.as_deref(),
-        Some("4 bytes before the begin of variable `d` of 8 bytes, inside of variable `c`")
+        Some("4 bytes before the start of variable `d` of 8 bytes, inside of variable `c`")
     );
     let distance = "mov.u64 %rd3, g;\nmov.u64 %rd4, h;\nsub.s64 %rd5, %rd4, %rd3;\ncvt.u32.u64 %r4, %rd5;\n\
                     st.local.u32 [l], %r4;\nld.local.u32 %r5, [l];\ncvt.u64.u32 %rd6, %r5;\nadd.s64 %rd7, %rd3, %rd6;\n";
@@ -170,7 +170,7 @@ fn variables_of_other_spaces_are_told_apart() {
     let found = one(before, &format!("{local}{distance}st.global.u32 [%rd7], %r1;"));
     assert!(found.place.unwrap().ends_with("inside of variable `h`"));
     let found = one(before, &format!("{local}ld.local.u32 %r5, [m+-4];"));
-    assert_eq!(found.place.as_deref(), Some("4 bytes before the begin of variable `m` of 8 bytes"));
+    assert_eq!(found.place.as_deref(), Some("4 bytes before the start of variable `m` of 8 bytes"));
     let found = one(before, &format!("{both}mov.b64 %rd3, a;\nld.param.u64 %rd4, [%rd3+8];"));
     assert_eq!(found.place.as_deref(), Some("0 bytes past the end of parameter `a` of 8 bytes"));
 }
@@ -293,5 +293,8 @@ fn what_malloc_gave_out_is_an_object_until_it_is_freed() {
     let found = one(before, &format!("{allocate}st.global.u32 [%rd5+32], 7;\n{free}"));
     assert_eq!(found.what, "out of bounds write of 4 bytes");
     let found = one(before, &format!("{allocate}{free}ld.global.u32 %r3, [%rd5];\n"));
-    assert_eq!(found.place.as_deref(), Some("in the heap, where malloc has given out nothing or it was freed"));
+    assert_eq!(
+        found.place.as_deref(),
+        Some("in the heap, outside all memory that malloc has returned and that is not freed")
+    );
 }

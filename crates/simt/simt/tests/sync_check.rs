@@ -124,7 +124,8 @@ fn barriers_in_divergent_code() {
     found(&copied(8), 64, what, "// odd", Some("bar.sync 0;"));
 
     let some = "setp.lt.u32 %p0, %lane, 5;\n@!%p0 bra DONE;\nbar.sync 0;\nDONE:\nadd.u32 %r0, %r0, 1; // here\n";
-    let what = "barrier in divergent code: lanes 0 to 4 of a warp wait at `bar.sync`, and lanes 5 to 31 do not come";
+    let what =
+        "barrier in divergent code: lanes 0 to 4 of a warp wait at `bar.sync`, and lanes 5 to 31 do not reach it";
     found(some, 32, what, "bar.sync 0;", Some("// here"));
     right(&some.replace("%lane, 5", "%lane, 32"), 32);
     // Threads that have ended are not waited for.
@@ -138,7 +139,9 @@ fn barriers_with_other_numbers_and_counts() {
         |one: &str, other: &str| format!("setp.lt.u32 %p0, %tid, 32;\n@%p0 {one}; // one\n@!%p0 {other}; // other\n");
     let all = findings(&counts("bar.sync 1", "bar.sync 1, 64"), 96, Schedule::Fixed);
     assert!(
-        all[0].what.starts_with("barrier 1 is waited at for 64 threads, and at the same time for 96"),
+        all[0]
+            .what
+            .starts_with("barrier 1 is used with a count of 64 threads and, at the same time, with a count of 96"),
         "{}",
         all[0]
     );
@@ -180,7 +183,7 @@ fn masks() {
              add.u32 %r0, %r0, 1; // here\n"
         )
     };
-    let absent = "`shfl.sync.idx.b32` waits for lanes 3 to 31, which its mask names and which do not come";
+    let absent = "`shfl.sync.idx.b32` waits for lanes 3 to 31, named in its mask but not executing it";
     found(&shuffle("-1", 3), 32, absent, "shfl.sync", Some("ret;"));
     // In each round fewer lanes come; lanes that wait at a barrier instead do not end.
     let rounds = "mov.u32 %r1, %lane;\nAGAIN:\nredux.sync.add.u32 %r0, %tid, -1;\nsub.u32 %r1, %r1, 8;\n\
@@ -218,7 +221,7 @@ fn copies_that_nobody_waits_for() {
     };
     let all = findings(&copy(""), 32, Schedule::Fixed);
     let [finding] = &all[..] else { panic!("{all:?}") };
-    let what = "asynchronous copy of 16 bytes into the shared memory of block (0, 0, 0) that nobody has waited for";
+    let what = "asynchronous copy of 16 bytes into the shared memory of block (0, 0, 0) still runs when the block ends";
     assert!(finding.what.starts_with(what), "{finding}");
     assert_eq!(finding.place.as_deref(), Some("byte 0 of variable `tile` of 1024 bytes"));
     for wait in ["cp.async.wait_all;", "cp.async.wait_group 0;"] {
@@ -295,7 +298,8 @@ fn mbarriers() {
     };
     for schedule in SCHEDULES {
         let all = findings(&phases(false), 64, schedule);
-        let missed = "waits for phase 1 of an mbarrier, counted from 0, by its parity 1, when 2 more phases are over";
+        let missed =
+            "waits for phase 1 of an mbarrier, counted from 0, by its parity 1, after 2 more phases are complete";
         assert!(all.iter().any(|finding| finding.what.starts_with(missed)), "{schedule}: {all:?}");
     }
     right(&phases(true), 64);
@@ -328,7 +332,7 @@ fn clusters() {
             )
         };
         let all = findings_in(&both("barrier.cluster.arrive.aligned"), (2, 64), schedule);
-        let what = "the cluster's barrier in divergent code";
+        let what = "cluster barrier in divergent code";
         assert!(all.len() == 1 && all[0].what.starts_with(what), "{schedule}: {all:?}");
         let all = findings_in(&both("barrier.cluster.arrive"), (2, 64), schedule);
         assert!(all.is_empty(), "{schedule}: {all:?}");

@@ -1,4 +1,4 @@
-//! Accesses to global memory: what the L1 has, what the L2 and memory are asked for, and when it comes.
+//! Accesses to global memory: hits in the L1, requests to the L2 and memory, and the time of their results.
 
 use std::collections::HashMap;
 
@@ -9,16 +9,16 @@ use simt::regs::lanes;
 
 use crate::{Cost, CriticalPath, LINE, Published, Times};
 
-/// Bytes of memory that lie in one slice of the L2: counters of 1 KB are changed at the rate of two slices of an H100, and
-/// those of 104 bytes at that of one.
+/// The number of bytes of memory in one slice of the L2. An H100 changes counters that are 1 KB apart at the rate of
+/// two slices, and counters that are 104 bytes apart at the rate of one slice.
 const SLICE: u64 = 512;
-/// The first address that stands for local memory, which no allocation has.
+/// The first address used for local memory, which is in no allocation.
 const LOCAL: u64 = 1 << 56;
-/// Bytes of local memory that a warp may have: 512 KB for each thread.
+/// The maximum number of bytes of a warp's local memory: 512 KB for each thread.
 const LOCAL_OF_WARP: u64 = 1 << 24;
 
 impl CriticalPath {
-    /// Sectors of an access, sorted and without repetitions.
+    /// Returns the sectors of an access, sorted and without repetitions.
     fn sectors(access: &Access<'_>) -> Vec<u64> {
         let of_lane = |lane: usize| {
             let first = access.addresses[lane];
@@ -30,8 +30,8 @@ impl CriticalPath {
         sectors
     }
 
-    /// The latency of an access to local memory, which goes through the L1 as global memory does. The same word of a warp's
-    /// lanes is next to each other.
+    /// Returns the latency of an access to local memory, which goes through the L1 as global memory does. The lanes of
+    /// a warp have each word at consecutive addresses.
     pub(crate) fn local(&mut self, cost: Cost, access: &Access<'_>) -> Times {
         const LANES: u64 = 32;
         const WORD: u64 = 4;
@@ -51,8 +51,8 @@ impl CriticalPath {
         latency
     }
 
-    /// Follows which block waits for which: a block that loads a word waits for the blocks that have written it. Only loads
-    /// and stores count that bypass the L1 (`is_strong`), and atomic operations.
+    /// Tracks which block waits for which block: a block that loads a word waits for the blocks that have written it.
+    /// Only atomic operations and the loads and stores that bypass the L1 (`is_strong`) count.
     pub(crate) fn follow_waits(&mut self, is_strong: bool, access: &Access<'_>) {
         let block = &mut self.block;
         let published = || self.published.lock().expect("no observer panics");
@@ -70,8 +70,8 @@ impl CriticalPath {
             AccessKind::Store | AccessKind::Atomic | AccessKind::Reduction => {
                 let mut words = published();
                 for address in addresses {
-                    let own = Published { block: Some(block.number), waits: block.waits };
-                    let word = words.entry(address).or_insert(own);
+                    let publication = Published { block: Some(block.number), waits: block.waits };
+                    let word = words.entry(address).or_insert(publication);
                     word.block = word.block.filter(|other| *other == block.number);
                     word.waits = word.waits.max(block.waits);
                 }
@@ -80,28 +80,29 @@ impl CriticalPath {
         }
     }
 
-    /// Whether a load looks again at the word of the warp's last access. Then it has the time of the first look.
-    pub(crate) fn looks_again(&mut self, site: Site, access: &Access<'_>) -> bool {
+    /// Returns whether a load polls the word of the warp's last access again. The load then gets the time of the first
+    /// poll.
+    pub(crate) fn repeats_poll(&mut self, site: Site, access: &Access<'_>) -> bool {
         let warp = &mut self.block.warps[self.block.at];
         let address = access.addresses[access.mask.trailing_zeros() as usize];
-        let (Some(look), Some(pending)) = (&mut warp.look, &mut self.block.pending) else {
+        let (Some(poll), Some(pending)) = (&mut warp.poll, &mut self.block.pending) else {
             return false;
         };
-        if (look.site, look.address) != (site, address) {
+        if (poll.site, poll.address) != (site, address) {
             return false;
         }
-        warp.next = look.next;
-        (pending.begins, pending.latency) = (look.begins, look.latency);
-        self.sums.issued = *look.issued.get_or_insert(self.sums.issued);
+        warp.next = poll.next;
+        (pending.begins, pending.latency) = (poll.begins, poll.latency);
+        self.sums.issued = *poll.issued.get_or_insert(self.sums.issued);
         true
     }
 
-    /// The latency of an access to global memory, which is counted.
+    /// Counts an access to global memory and returns its latency.
     pub(crate) fn global(&mut self, (cost, gathers): (Cost, bool), access: &Access<'_>) -> Times {
         let sectors = Self::sectors(access);
         let by_line = |sectors: &[u64]| {
             let lines = sectors.chunk_by(|a, b| a * SECTOR / LINE == b * SECTOR / LINE);
-            lines.fold([0, 0], |[all, lone], own| [all + 1, lone + u64::from(own.len() == 1)])
+            lines.fold([0, 0], |[all, lone], line| [all + 1, lone + u64::from(line.len() == 1)])
         };
         let [lines, lone] = by_line(&sectors);
         let latencies = self.latencies;
@@ -112,9 +113,9 @@ impl CriticalPath {
                     *words.entry(access.addresses[lane]).or_default() += 1;
                 }
                 for sector in &sectors {
-                    let most = words.iter().filter(|(at, _)| *at / SECTOR == *sector);
-                    let most = most.map(|(_, count)| *count).max().unwrap_or(1);
-                    let passes = f64::from(cost.passes) * if cost.elects { 1.0 } else { most as f64 };
+                    let counts = words.iter().filter(|(at, _)| *at / SECTOR == *sector);
+                    let max_count = counts.map(|(_, count)| *count).max().unwrap_or(1);
+                    let passes = f64::from(cost.passes) * if cost.elects { 1.0 } else { max_count as f64 };
                     self.sums.atomics += passes;
                     *self.sums.passes.entry(sector * SECTOR / SLICE).or_default() += passes;
                 }
@@ -124,20 +125,20 @@ impl CriticalPath {
                 self.sums.tags += lines;
                 self.sums.l2_writes += sectors.len() as u64;
                 let bytes = |sector: &u64| {
-                    let of = lanes(access.mask).filter(|lane| access.addresses[*lane] / SECTOR == *sector);
-                    let mut of: Vec<u64> = of.map(|lane| access.addresses[lane]).collect();
-                    of.sort_unstable();
-                    of.dedup();
-                    of.len() as u64 * u64::from(access.bytes)
+                    let addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
+                    let mut addresses: Vec<u64> = addresses.filter(|address| address / SECTOR == *sector).collect();
+                    addresses.sort_unstable();
+                    addresses.dedup();
+                    addresses.len() as u64 * u64::from(access.bytes)
                 };
                 if u64::from(access.mask.count_ones() * access.bytes) * 2 < sectors.len() as u64 * SECTOR {
                     self.sums.l2_lone[1] += lone;
                 }
-                let in_part = sectors.iter().filter(|sector| bytes(sector) < SECTOR).count() as u64;
-                let whole = sectors.len() as u64 - in_part;
-                self.sums.port_writes += (whole + 2 * in_part) as f64;
+                let partial = sectors.iter().filter(|sector| bytes(sector) < SECTOR).count() as u64;
+                let whole = sectors.len() as u64 - partial;
+                self.sums.port_writes += (whole + 2 * partial) as f64;
                 let begins = self.block.pending.as_ref().map_or([0; 2], |pending| pending.begins);
-                self.block.units.store(whole, in_part, &self.rates, begins);
+                self.block.units.store(whole, partial, &self.rates, begins);
                 if access.space == Space::Local {
                     self.block.young.extend(&sectors);
                 }
@@ -151,7 +152,8 @@ impl CriticalPath {
                 let known = block.loaded.len();
                 block.loaded.extend(&sectors);
                 let is_first = block.loaded.len() > known;
-                // Blocks that run at once and load the same wait for memory together, unless each has a way of its own.
+                // Blocks that run at once and load the same data wait for memory together, unless their addresses come
+                // from other loads.
                 let waits_for_memory = !gathers
                     && access.space == Space::Global
                     && is_first
@@ -159,8 +161,8 @@ impl CriticalPath {
                     && access.kind == AccessKind::Load;
                 let mut missed = Vec::new();
                 for sector in sectors {
-                    let there = !block.young.insert(sector) || block.old.contains(&sector);
-                    if cost.past_l1 || !there {
+                    let is_cached = !block.young.insert(sector) || block.old.contains(&sector);
+                    if cost.past_l1 || !is_cached {
                         missed.push(sector);
                     }
                 }

@@ -1,4 +1,4 @@
-//! What goes on beside the warps: products of tensor cores, bulk copies, and the mbarriers that tell of their ends.
+//! Asynchronous work: products of tensor cores, bulk copies, and the mbarriers that signal their completion.
 
 use devices::Rates;
 use simt::counters::SECTOR;
@@ -8,10 +8,10 @@ use crate::booked::UnitSchedule;
 use crate::cost::Cost;
 use crate::{Activity, CriticalPath, Times, later};
 
-/// Tensor cores of a multiprocessor. A warp has the one of its scheduler.
+/// The number of tensor cores of a multiprocessor. A warp uses the one of its scheduler.
 const CORES: usize = 4;
 
-/// The units of a block that work beside its warps.
+/// The units that work for a block independently of its warps.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Units {
     cores: [[UnitSchedule; 2]; CORES],
@@ -19,22 +19,22 @@ pub(crate) struct Units {
     copies_out: [UnitSchedule; 2],
     loads: [UnitSchedule; 2],
     stores: [UnitSchedule; 2],
-    /// When the last store has gone.
+    /// The time at which the last store is sent.
     stored: Times,
 }
 
-/// What one bulk copy copies, of all its lanes.
+/// The data that one bulk copy moves, for all its lanes.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct BulkCopyTraffic {
-    /// Bytes that come to shared memory, and bytes that leave it.
+    /// The bytes copied to shared memory, and the bytes copied from it.
     bytes: [u64; 2],
-    /// Sectors of global memory that are read, and those that are written.
+    /// The sectors of global memory that are read, and the sectors that are written.
     sectors: [Vec<u64>; 2],
     mbarrier: Option<u64>,
 }
 
 impl BulkCopyTraffic {
-    /// Adds a piece of it.
+    /// Adds a piece of the copy.
     pub(crate) fn add(&mut self, issue: &Issue) {
         let bytes = u64::from(issue.bytes);
         self.bytes[0] += if matches!(issue.to, Some(Location::Shared(..))) { bytes } else { 0 };
@@ -53,14 +53,14 @@ impl Units {
         &mut self.cores[warp % CORES]
     }
 
-    /// Has a warp's tensor core form a product from a time on; returns when it begins.
+    /// Schedules a product on a warp's tensor core, at `from` or later. Returns the start time.
     pub(crate) fn product(&mut self, warp: usize, cost: &Cost, rates: &Rates, from: Times) -> Times {
         let cycles = f64::from(cost.products) / (rates.matrix * rates.mma_share / CORES as f64);
         let ends = take(self.core(warp), from, cycles);
         [0, 1].map(|served_by| from[served_by].max(ends[served_by].saturating_sub(cycles.ceil() as u64)))
     }
 
-    /// Has a warp's tensor core form its part of a warp group's product; returns when it ends.
+    /// Schedules a warp's part of a warpgroup product on its tensor core. Returns the end time.
     pub(crate) fn group_product(
         &mut self,
         warp: usize,
@@ -75,18 +75,18 @@ impl Units {
 }
 
 impl Units {
-    /// Has so many sectors come from the L2 from a time on; returns when they have.
+    /// Schedules the transfer of `sectors` sectors from the L2, at `from` or later. Returns the end time.
     pub(crate) fn load(&mut self, sectors: u64, rates: &Rates, from: Times) -> Times {
         take(&mut self.loads, from, (sectors * SECTOR) as f64 / rates.loads)
     }
 
-    /// Has sectors go to the L2 from a time on, of which so many are written in part.
-    pub(crate) fn store(&mut self, whole: u64, in_part: u64, rates: &Rates, from: Times) {
-        let ends = take(&mut self.stores, from, ((whole + 2 * in_part) * SECTOR) as f64 / rates.stores);
+    /// Schedules the transfer of whole and partially written sectors to the L2, at `from` or later.
+    pub(crate) fn store(&mut self, whole: u64, partial: u64, rates: &Rates, from: Times) {
+        let ends = take(&mut self.stores, from, ((whole + 2 * partial) * SECTOR) as f64 / rates.stores);
         self.stored = later(self.stored, ends);
     }
 
-    /// When the last store has gone.
+    /// Returns the time at which the last store is sent.
     pub(crate) fn stored(&self) -> Times {
         self.stored
     }
@@ -98,7 +98,7 @@ fn take(unit: &mut [UnitSchedule; 2], from: Times, cycles: f64) -> Times {
 }
 
 impl CriticalPath {
-    /// Counts a bulk copy that begins at this time; returns how long it takes.
+    /// Counts a bulk copy that starts at `begins`, and returns its duration.
     pub(crate) fn end_copy(&mut self, copied: &BulkCopyTraffic, begins: Times) -> Times {
         let sorted = |sectors: &Vec<u64>| {
             let mut sectors = sectors.clone();
@@ -120,7 +120,7 @@ impl CriticalPath {
         if !read.is_empty() {
             let from_l2 = u64::from(latencies.l2 + latencies.bulk);
             let from_memory = u64::from(latencies.memory + latencies.bulk_memory);
-            // Blocks that run at once and copy the same wait for memory together.
+            // Blocks that run at once and copy the same data wait for memory together.
             let is_first = *at_once && read.iter().any(|sector| !block.loaded.contains(sector));
             ends = [ends[0] + if is_first { from_memory } else { from_l2 }, ends[1] + from_memory];
         }
@@ -134,7 +134,7 @@ impl CriticalPath {
         [0, 1].map(|served_by| ends[served_by].saturating_sub(begins[served_by]))
     }
 
-    /// Follows arrivals at an mbarrier, and those that wait there.
+    /// Tracks arrivals at an mbarrier and waits for it.
     pub(crate) fn at_mbarrier(&mut self, event: &MbarrierEvent) {
         self.end_pending();
         let block = &mut self.block;
@@ -146,8 +146,8 @@ impl CriticalPath {
                 arrive(&mut block.mbarriers, event.at, copies);
             }
             MbarrierUse::Wait { over, .. } => {
-                // It has looked since then, however often the machine had it do so.
-                let since = match warp.looks.take() {
+                // The warp polls from this time on, regardless of the number of polls that the simulator runs.
+                let since = match warp.polled_mbarrier.take() {
                     Some((at, since)) if at == event.at => since,
                     _ => warp.next,
                 };
@@ -156,7 +156,7 @@ impl CriticalPath {
                     block.copying.remove(&event.at);
                 }
                 match (over, block.mbarriers.get(&event.at)) {
-                    (false, _) => warp.looks = Some((event.at, since)),
+                    (false, _) => warp.polled_mbarrier = Some((event.at, since)),
                     (true, Some(last)) => {
                         let told = last.map(|at| at + u64::from(self.latencies.mbarrier));
                         let waited = later(since, told);

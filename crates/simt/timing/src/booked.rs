@@ -1,35 +1,35 @@
-//! The time of a unit that works on what warps ask it for.
+//! The schedule of a unit that works on requests of warps.
 
-/// Cycles of a slot.
+/// The number of cycles of a slot.
 const SLOT: u64 = 64;
-/// Less room than this is none.
-const LEAST: f32 = 0.01;
+/// A slot with fewer free cycles counts as full.
+const MIN_CYCLES: f32 = 0.01;
 
-/// A unit's time, of which work takes the first that is free. Warps do not ask in the order of their clocks: one that the
-/// machine runs later may have asked earlier, and finds the time that nobody took.
+/// The time of a unit. Each request takes the first free time. The simulator does not run warps in the order of their
+/// clocks. A warp that runs later may make an earlier request, and gets the time that is still free.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct UnitSchedule {
-    /// Free cycles of each slot.
-    room: Vec<f32>,
-    /// The next slot that may have room, for each slot that has none.
+    /// The free cycles of each slot.
+    free_cycles: Vec<f32>,
+    /// For each full slot, the next slot that may have free cycles.
     next: Vec<u32>,
 }
 
 impl UnitSchedule {
-    /// Takes so many cycles from a time on; returns when they are over.
+    /// Books `cycles` cycles at `from` or later, and returns their end.
     pub(crate) fn take(&mut self, from: u64, cycles: f64) -> u64 {
         let mut left = cycles as f32;
         let mut slot = (from / SLOT) as usize;
         let mut end = from;
-        while left > LEAST {
-            slot = self.with_room(slot);
+        while left > MIN_CYCLES {
+            slot = self.next_free_slot(slot);
             let begin = from.max(slot as u64 * SLOT);
-            let taken = left.min(self.room[slot]).min(((slot as u64 + 1) * SLOT - begin) as f32);
-            self.room[slot] -= taken;
-            left -= taken;
-            // What others have taken of the slot may have been at its begin.
-            let used = SLOT as f32 - self.room[slot];
-            end = (begin + taken.ceil() as u64)
+            let booked = left.min(self.free_cycles[slot]).min(((slot as u64 + 1) * SLOT - begin) as f32);
+            self.free_cycles[slot] -= booked;
+            left -= booked;
+            // Earlier bookings may occupy the start of the slot.
+            let used = SLOT as f32 - self.free_cycles[slot];
+            end = (begin + booked.ceil() as u64)
                 .max(slot as u64 * SLOT + used.ceil() as u64)
                 .min((slot as u64 + 1) * SLOT);
             slot += 1;
@@ -37,21 +37,21 @@ impl UnitSchedule {
         end
     }
 
-    /// The first slot with room, this one or behind it.
-    fn with_room(&mut self, slot: usize) -> usize {
+    /// Returns the first slot with free cycles, starting at `slot`.
+    fn next_free_slot(&mut self, slot: usize) -> usize {
         let mut at = slot;
         loop {
-            if at >= self.room.len() {
+            if at >= self.free_cycles.len() {
                 let len = (at + 1).next_power_of_two().max(1024);
-                self.room.resize(len, SLOT as f32);
+                self.free_cycles.resize(len, SLOT as f32);
                 self.next.resize(len, 0);
             }
-            if self.room[at] > LEAST {
+            if self.free_cycles[at] > MIN_CYCLES {
                 break;
             }
             at = (self.next[at] as usize).max(at + 1);
         }
-        // The slots on the way lead there at once the next time.
+        // Shorten the path from the full slots for the next search.
         let mut full = slot;
         while full < at {
             let next = (self.next[full] as usize).max(full + 1);

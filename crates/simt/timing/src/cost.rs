@@ -1,5 +1,5 @@
-//! The cost of an instruction: the pipe that issues it, how many instructions `ptxas` makes of it, and the latency of
-//! its result.
+//! The cost of an instruction: the pipe that issues it, the number of instructions that `ptxas` generates for it, and
+//! the latency of its result.
 
 use devices::Latencies;
 use simt::code::{FrameInit, Op, Special};
@@ -10,7 +10,7 @@ use simt_isa::Class;
 
 use crate::instruction::Instruction;
 
-/// The rounds of a loop that `ptxas` makes one of.
+/// The number of rounds of a loop that `ptxas` combines into one.
 pub(crate) const UNROLLED: u32 = 4;
 
 /// One instruction of a program.
@@ -18,26 +18,26 @@ pub(crate) const UNROLLED: u32 = 4;
 pub(crate) struct Step {
     pub(crate) kind: Kind,
     pub(crate) cost: Cost,
-    /// Whether it begins a part of the program in which `ptxas` moves loads of global memory ahead.
+    /// Whether it starts a part of the program in which `ptxas` hoists loads of global memory.
     pub(crate) leads: bool,
-    /// Whether it begins a loop that `ptxas` unrolls, so that it leads in one of [`UNROLLED`] rounds.
+    /// Whether it starts a loop that `ptxas` unrolls, so that `leads` applies once every [`UNROLLED`] rounds.
     pub(crate) unrolled: bool,
-    /// Whether loads are not moved ahead of it.
+    /// Whether loads are not hoisted above it.
     pub(crate) holds: bool,
-    /// Whether it is such a load, or computes an address for one.
+    /// Whether it is a hoisted load or computes an address for one.
     pub(crate) moves: bool,
-    /// Whether it is a load from a place that other loads give.
+    /// Whether it is a load from an address that depends on other loads.
     pub(crate) gathers: bool,
-    /// Registers that it writes.
+    /// The registers that it writes.
     pub(crate) defs: Vec<u32>,
-    /// Registers that it reads.
+    /// The registers that it reads.
     pub(crate) uses: Vec<u32>,
 }
 
-/// The effect of an instruction on a warp's clock besides its latency.
+/// The effect of an instruction on a warp's clock apart from its latency.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Nothing else.
+    /// No other effect.
     Plain,
     /// Accesses memory. The observer sees the access after the instruction.
     Memory,
@@ -51,7 +51,7 @@ pub(crate) enum Kind {
     WaitAll,
     /// A warp's product, which waits for its tensor core: `mma`, `wmma.mma`.
     Product,
-    /// A warp group's product, which nobody waits for yet: `wgmma.mma_async`.
+    /// An asynchronous product of a warpgroup: `wgmma.mma_async`.
     GroupProduct,
     /// `wgmma.fence`
     ProductFence,
@@ -89,9 +89,10 @@ impl Kind {
     }
 }
 
-/// What a product of matrices takes of the tensor cores: additions of products of two halves in the same time. Tensor cores
-/// have twice the rate for bytes, half of it for `tf32` and a sixteenth for `f64` ("NVIDIA A100 Tensor Core GPU
-/// Architecture", "NVIDIA H100 Tensor Core GPU Architecture", tables of peak rates), and twice that if A is sparse.
+/// Returns the work of a matrix product on the tensor cores. The unit is the time of one fused multiply-add of `f16`
+/// numbers. Tensor cores have twice the rate for bytes, half of it for `tf32` and a sixteenth for `f64` ("NVIDIA A100
+/// Tensor Core GPU Architecture", "NVIDIA H100 Tensor Core GPU Architecture", tables of peak rates). All rates double
+/// if A is sparse.
 fn products(opcode: &str) -> f32 {
     let words = || opcode.split('.');
     let has = |name: &str| words().any(|word| word == name);
@@ -104,21 +105,24 @@ fn products(opcode: &str) -> f32 {
         () => 1.0,
     };
     let sparse = if words().any(|word| word.starts_with("sp")) { 0.5 } else { 1.0 };
-    // A warp has a quarter of a warp group's product.
-    let own = if opcode.starts_with("wgmma") { 0.25 } else { 1.0 };
-    ptx::opcode::sides(opcode).map_or(0, |sides| sides.iter().product::<usize>()) as f32 * weight * sparse * own
+    // A warp computes a quarter of a warpgroup's product.
+    let share = if opcode.starts_with("wgmma") { 0.25 } else { 1.0 };
+    ptx::opcode::sides(opcode).map_or(0, |sides| sides.iter().product::<usize>()) as f32 * weight * sparse * share
 }
 
-/// Cycles until the sums of `mma` or `wmma.mma` are available, where those of 16 x 8 x 16 halves are after so many.
+/// Returns the cycles until the sums of `mma` or `wmma.mma` are available. `reference` is the number of cycles for a
+/// product of 16 x 8 x 16 halves.
 ///
-/// With half of the products it is 8 cycles less, with more than those 8 for each such `mma` (Sun and others, "Dissecting
-/// Tensor Cores via Microbenchmarks", arXiv:2206.02874).
-fn product_cycles(products: f32, one: u32) -> u32 {
-    const ONE: f32 = 16.0 * 8.0 * 16.0;
-    (one as f32 - 16.0 + products.min(ONE) / ONE * 16.0 + (products / ONE - 1.0).max(0.0) * 8.0) as u32
+/// With half of the products it is 8 cycles less. With more products, each further such `mma` adds 8 cycles (Sun and
+/// others, "Dissecting Tensor Cores via Microbenchmarks", arXiv:2206.02874).
+fn product_cycles(products: f32, reference: u32) -> u32 {
+    const REFERENCE: f32 = 16.0 * 8.0 * 16.0;
+    (reference as f32 - 16.0 + products.min(REFERENCE) / REFERENCE * 16.0 + (products / REFERENCE - 1.0).max(0.0) * 8.0)
+        as u32
 }
 
-/// Bytes of shared memory that the tensor cores read for a warp's share of `wgmma`: A, unless it comes in registers, and B.
+/// Returns the bytes of shared memory that the tensor cores read for a warp's share of `wgmma`: A, unless it is in
+/// registers, and B.
 fn operand_bytes(inst: &Instruction<'_>) -> f32 {
     let has = |name: &str| inst.opcode.split('.').any(|word| word == name);
     let element = match () {
@@ -136,7 +140,7 @@ fn operand_bytes(inst: &Instruction<'_>) -> f32 {
 /// The part of a multiprocessor that executes an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pipe {
-    /// Nothing is issued: `ptxas` folds it into others.
+    /// No instruction is issued: `ptxas` folds it into other instructions.
     None,
     /// Integers, logic, comparisons.
     Alu,
@@ -144,7 +148,7 @@ pub enum Pipe {
     Fma,
     /// Double precision.
     Fp64,
-    /// Conversions, square roots and the like.
+    /// Conversions, square roots and other special functions.
     Special,
     /// Memory, shuffles.
     Memory,
@@ -159,25 +163,26 @@ impl Pipe {
     pub const COUNT: usize = Self::Matrix as usize + 1;
 }
 
-/// The passes that an atomic addition of floats takes, as integers take one (`sum_all` and `count_all` on an H100).
+/// The number of passes of an atomic addition of floats; an addition of integers takes one (`sum_all` and `count_all`
+/// on an H100).
 const FLOAT_PASSES: f32 = 2.4;
 
 /// The cost of an instruction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
-    /// The pipe.
+    /// The pipe that executes it.
     pub pipe: Pipe,
-    /// Instructions issued for it.
+    /// The number of instructions issued for it.
     pub issued: f32,
-    /// Whether it goes to the L2 even if the L1 holds the data.
+    /// Whether it accesses the L2 even if the L1 contains the data.
     pub past_l1: bool,
-    /// Of an atomic: passes through a sector for each lane that changes the same word.
+    /// For an atomic, the number of passes through a sector for each lane that changes the same word.
     pub passes: f32,
-    /// Whether it is an atomic that one lane of each warp does for all.
+    /// Whether it is an atomic that one lane of each warp executes for all lanes.
     pub elects: bool,
-    /// What a warp takes of the tensor cores: additions of products of two halves in the same time.
+    /// The work of a warp on the tensor cores. The unit is the time of one fused multiply-add of `f16` numbers.
     pub products: f32,
-    /// Bytes of shared memory that a warp's share of `wgmma` reads.
+    /// The bytes of shared memory that a warp's share of `wgmma` reads.
     pub operands: f32,
     wait: Wait,
 }
@@ -188,12 +193,12 @@ enum Wait {
     Alu(u32),
     Special,
     Shuffle,
-    /// For this many products of `mma`.
+    /// The latency of an `mma` with this many products.
     Products(f32),
 }
 
 impl Cost {
-    /// The cost of an instruction.
+    /// Returns the cost of an instruction.
     pub(crate) fn of(inst: &Instruction<'_>) -> Self {
         let opcode = inst.opcode;
         let class = simt_isa::class(opcode);
@@ -202,7 +207,7 @@ impl Cost {
         let wide = has("b64") || has("u64") || has("s64");
         let double = has("f64");
         let cost = Self::new;
-        // A 64-bit integer is two registers, and most instructions are issued for each.
+        // A 64-bit integer occupies two registers, and most instructions are issued once for each.
         let halves = if wide { 2.0 } else { 1.0 };
         match base {
             "mov"
@@ -261,17 +266,17 @@ impl Cost {
         }
     }
 
-    /// A product of 32-bit numbers that is only added to an address: `ptxas` makes one instruction of both.
+    /// A product of 32-bit numbers that is only added to an address: `ptxas` fuses both into one instruction.
     pub(crate) const FOLDED: Self = Self::new(Pipe::None, 0.0, Wait::Nothing);
 
-    /// The addition that uses such a product.
+    /// The addition that is fused with such a product.
     pub(crate) const FUSED: Self = Self::new(Pipe::Fma, 1.0, Wait::Alu(1));
 
     const fn new(pipe: Pipe, issued: f32, wait: Wait) -> Self {
         Self { pipe, issued, past_l1: false, passes: 1.0, elects: false, products: 0.0, operands: 0.0, wait }
     }
 
-    /// Cycles until its result is available, without the latency of memory itself.
+    /// Returns the cycles until the result is available, without the latency of memory itself.
     pub fn latency(&self, latencies: &Latencies) -> u32 {
         match self.wait {
             Wait::Nothing => 0,

@@ -1,14 +1,14 @@
-//! The instructions of the text, with their operands.
+//! The instructions of the PTX text, with their operands.
 
 use std::collections::HashMap;
 
 use simt::code::{FrameInit, Func, Op, Reg};
 use simt::operands::Operands;
 
-/// The values that registers have when a frame begins.
+/// The values of registers at the start of a frame.
 pub(crate) type Initial = HashMap<Reg, FrameInit>;
 
-/// An instruction of the text.
+/// An instruction of the PTX text.
 pub(crate) struct Instruction<'a> {
     pub(crate) opcode: &'a str,
     pub(crate) op: &'a Op,
@@ -18,7 +18,7 @@ pub(crate) struct Instruction<'a> {
 }
 
 impl<'a> Instruction<'a> {
-    /// The instructions of a function; `None` for an operation that no instruction of the text stands for.
+    /// Returns the instructions of a function, with `None` for an operation without an instruction in the text.
     pub(crate) fn all(func: &'a Func, initial: &'a Initial, text: &'a str) -> Vec<Option<Self>> {
         let code = func.code.iter().zip(&func.origins).zip(func.operands());
         code.map(|((inst, origin), operands)| {
@@ -36,20 +36,20 @@ impl<'a> Instruction<'a> {
     }
 
     pub(crate) fn has(&self, modifier: &str) -> bool {
-        self.opcode.split('.').skip(1).any(|own| own == modifier)
+        self.opcode.split('.').skip(1).any(|word| word == modifier)
     }
 
-    /// Whether it reads a register whose initial value in the frame matches `is`.
+    /// Returns whether the instruction reads a register whose initial value in the frame matches `is`.
     pub(crate) fn reads_initial(&self, is: impl Fn(&FrameInit) -> bool) -> bool {
         self.operands.reads.iter().filter_map(|reg| self.initial.get(reg)).any(is)
     }
 
-    /// The registers of the text that it reads.
+    /// Returns the registers of the text that the instruction reads.
     pub(crate) fn uses(&self) -> impl Iterator<Item = Reg> {
         self.operands.reads.iter().copied().filter(|reg| !self.initial.contains_key(reg))
     }
 
-    /// Whether it adds a number to this register.
+    /// Returns whether the instruction adds a number to this register.
     pub(crate) fn adds_to(&self, register: Reg) -> bool {
         let is_number = |init: &FrameInit| matches!(init, FrameInit::Number(_));
         self.operation() == "add" && self.uses().eq([register]) && self.reads_initial(is_number)

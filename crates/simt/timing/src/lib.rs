@@ -1,20 +1,23 @@
-//! The critical path of a launch: how long a block takes that runs alone on a multiprocessor, and what it uses of the
-//! multiprocessor: issue slots, wavefronts, and traffic below the L1.
+//! The critical path of a launch: the time of a block that runs alone on a multiprocessor, and the resources that it
+//! uses: issue slots, wavefronts, and traffic beyond the L1.
 //!
-//! [`CriticalPath`] is an [`Observer`](simt::observe::Observer). It keeps a clock for each warp of a block. An instruction begins
-//! when the one before it was issued and the registers that it reads are available. The registers that it writes are available
-//! after its [latency](devices::Latencies). Warps that wait at a barrier continue at the time of the last one. A block's time is
-//! that of its longest warp: the *critical path*, in which all loads that a thread has in flight together count once.
+//! [`CriticalPath`] is an [`Observer`](simt::observe::Observer). It keeps a clock for each warp of a block. An
+//! instruction begins when the previous one has been issued and the registers that it reads are available. The
+//! registers that it writes are available after its [latency](devices::Latencies). Warps that wait at a barrier
+//! continue when the last warp arrives. A block's time is the time of its longest warp: the *critical path*.
+//! Overlapping loads of a thread count once in it.
 //!
-//! Contention between warps and blocks is not part of it: a model of a whole device adds it. The exceptions are the tensor
-//! cores and the units that make bulk copies. They work independently of the warps, and each unit executes one operation at a time.
+//! The critical path excludes contention between warps and blocks, which a model of a whole device adds. The exceptions
+//! are the tensor cores and the units for bulk copies. These units work independently of the warps, and each executes
+//! one operation at a time.
 //!
-//! Waits for other blocks are not part of it either. A warp that polls a word counts as if its first look had found what the
-//! last one found, because the number of looks depends on the simulator's schedule. [`ResourceUse::waits`] says how long the
-//! chains of such waits are.
+//! The critical path also excludes waits for other blocks. A warp that polls a word counts as if its first poll had
+//! succeeded, because the number of polls depends on the simulator's schedule. [`ResourceUse::waits`] is the length of
+//! the chains of such waits.
 //!
-//! Registers and opcodes are those of the PTX. `ptxas` makes several instructions of some, such as a division, and none of others,
-//! such as most `mov` and `cvta`: [`Cost`] says how many are issued.
+//! Registers and opcodes are those of the PTX. `ptxas` generates several instructions for some PTX instructions, such
+//! as a division, and none for others, such as most `mov` and `cvta`. [`Cost`] contains the number of issued
+//! instructions.
 
 mod accesses;
 mod asynchronous;
@@ -42,10 +45,11 @@ use log::Log;
 pub use log::{Activity, Span};
 pub use resource_use::ResourceUse;
 
-/// Bytes of a cache line, for which the L1 looks up one tag.
+/// The number of bytes of a cache line, for which the L1 looks up one tag.
 const LINE: u64 = 128;
 
-/// Cycles for each further word that lanes of a warp read from the constant bank (`constant_divergent` on an H100).
+/// The number of cycles for each further word that lanes of a warp read from the constant bank (`constant_divergent` on
+/// an H100).
 pub const CONSTANT_CYCLES: u64 = 2;
 
 /// An observer that keeps a clock for each warp and sums the resources that warps use.
@@ -53,7 +57,7 @@ pub const CONSTANT_CYCLES: u64 = 2;
 pub struct CriticalPath {
     function: Function,
     steps: Arc<[Vec<Step>]>,
-    /// Registers of all functions together: each has a number of its own.
+    /// The number of registers of all functions together. Register numbers are unique across functions.
     registers: usize,
     latencies: Latencies,
     rates: Rates,
@@ -63,9 +67,9 @@ pub struct CriticalPath {
     ranges: Arc<[(u64, u64)]>,
     sums: ResourceUse,
     block: Block,
-    /// Room for the words of an access to shared memory.
+    /// A buffer for the words of an access to shared memory.
     banks: Banks,
-    /// What the warps of one block do, if that is asked for.
+    /// The activities of one block's warps, if requested.
     log: Option<Log>,
     /// The words that blocks have written for others, by address.
     published: Arc<Mutex<HashMap<u64, Published>>>,
@@ -74,20 +78,20 @@ pub struct CriticalPath {
 /// A word in global memory that was written by an atomic operation or by a store that other blocks may poll.
 #[derive(Debug, Clone, Copy)]
 struct Published {
-    /// The block that has written it; `None` if several have.
+    /// The block that wrote it; `None` if several blocks did.
     block: Option<u64>,
     /// The longest chain of waits that ended in one of these blocks before it wrote the word.
     waits: u64,
 }
 
-/// Numbers of sectors.
+/// A set of sector numbers.
 type Sectors = FxHashSet<u64>;
 
-/// Cycles since the block began: first if loads that miss the L1 are served by the L2, then if they are served by
-/// memory.
+/// Two times in cycles since the start of the block. The first assumes that the L2 serves loads that miss the L1, the
+/// second that memory serves them.
 type Times = [u64; 2];
 
-/// The block that is running.
+/// The current block.
 #[derive(Debug, Clone, Default)]
 struct Block {
     number: u64,
@@ -95,66 +99,66 @@ struct Block {
     waits: u64,
     warps: Vec<Clock>,
     at: usize,
-    /// The last arrival at each of the block's barriers since it was released.
+    /// The last arrival at each of the block's barriers since the barrier was released.
     barriers: HashMap<u32, Times>,
-    /// The tensor cores, and what makes bulk copies.
+    /// The tensor cores and the units for bulk copies.
     units: Units,
-    /// The last arrival at each mbarrier, by its place in shared memory. Blocks of a cluster are alike: what one does to the
-    /// others' mbarriers at a time, they do to its own.
+    /// The last arrival at each mbarrier, by its address in shared memory. The blocks of a cluster are assumed to
+    /// behave alike. An arrival at another block's mbarrier therefore counts as an arrival at this block's mbarrier.
     mbarriers: HashMap<u64, Times>,
-    /// The mbarriers of bulk copies that nobody has waited for.
+    /// The mbarriers of bulk copies for which no warp has waited.
     copying: FxHashSet<u64>,
-    /// Sectors that the L1 got recently.
+    /// Sectors that the L1 loaded recently.
     young: Sectors,
-    /// Sectors that the L1 got before those.
+    /// Sectors that the L1 loaded earlier.
     old: Sectors,
     /// Sectors of stores.
     stored: Sectors,
-    /// Sectors of loads, however long ago.
+    /// Sectors of all loads since the start of the block.
     loaded: Sectors,
-    /// The memory instruction that was issued last and may have accesses to come.
+    /// The last issued memory instruction, whose accesses may follow.
     pending: Option<Pending>,
 }
 
 #[derive(Debug, Clone, Default)]
 struct Clock {
-    /// When the next instruction can be issued.
+    /// The time at which the next instruction can be issued.
     next: Times,
-    /// When the value of each register is available.
+    /// The time at which the value of each register is available.
     ready: Vec<Times>,
-    /// When the copies of each group have arrived; the last group is still open.
+    /// The time at which the copies of each group have arrived; the last group is still open.
     groups: Vec<Times>,
-    /// The barrier that it waits for.
+    /// The barrier at which the warp waits.
     waits: Option<u32>,
-    /// How many groups of copies it has waited for.
+    /// The number of groups of copies that the warp has waited for.
     waited: usize,
-    /// The mbarrier at which it looks again and again, and when it began to.
-    looks: Option<(u64, Times)>,
-    /// Its last access to memory, if that was a load of a word that other blocks may write.
-    look: Option<Look>,
-    /// The rounds of loops that `ptxas` unrolls.
+    /// The mbarrier that the warp polls, and the time of the first poll.
+    polled_mbarrier: Option<(u64, Times)>,
+    /// The last access to memory, if it was a load of a word that other blocks may write.
+    poll: Option<Poll>,
+    /// The number of rounds of loops that `ptxas` unrolls.
     rounds: u32,
-    /// The end of the last instruction that loads are not moved ahead of.
+    /// The end of the last instruction above which loads are not hoisted.
     loads_from: Times,
-    /// When its products of a warp group end, each group's and those that belong to none yet.
+    /// The end time of each committed group of warpgroup products; `products` is the end time of the uncommitted ones.
     product_groups: Vec<Times>,
     products: Times,
-    /// When the next ones can begin.
+    /// The earliest start time of the next products.
     products_from: Times,
-    /// Whether the next one is the first of its group.
+    /// Whether the next product is the first of its group.
     group_begins: bool,
 }
 
-/// The first of several looks at the same word.
+/// The first of several polls of the same word.
 #[derive(Debug, Clone)]
-struct Look {
+struct Poll {
     site: Site,
     address: u64,
     begins: Times,
     latency: Times,
-    /// When the instruction after it could be issued.
+    /// The time at which the instruction after it could be issued.
     next: Times,
-    /// What was issued before the next look, if the warp has had one turn since.
+    /// The instructions issued before the next poll, if the warp has had one turn since.
     issued: Option<[f64; Pipe::COUNT]>,
 }
 
@@ -163,13 +167,13 @@ struct Pending {
     site: Site,
     begins: Times,
     latency: Times,
-    /// What it copies, if it is a bulk copy.
+    /// The data that a bulk copy moves.
     copied: Option<BulkCopyTraffic>,
 }
 
 impl CriticalPath {
-    /// An observer of launches of `function`, whose warps have `l1_bytes` of L1 a block. `ranges` are parts of
-    /// memory, as first address and bytes, that are told apart in [`ResourceUse::read`] and [`ResourceUse::written`].
+    /// Creates an observer of launches of `function`, whose blocks each have `l1_bytes` of L1. `ranges` are parts of
+    /// memory, as first address and bytes, that [`ResourceUse::read`] and [`ResourceUse::written`] count separately.
     pub fn new(function: &Function, latencies: Latencies, l1_bytes: u64, ranges: &[(u64, u64)]) -> Self {
         let (steps, registers) = steps::of_program(function);
         Self {
@@ -189,50 +193,52 @@ impl CriticalPath {
         }
     }
 
-    /// Runs a kernel to its end, and follows its critical path.
+    /// Runs a kernel to its end and tracks its critical path.
     ///
     /// # Errors
-    /// Those of [`Simulator::launch_observed`].
+    /// Returns the errors of [`Simulator::launch_observed`].
     pub fn launch(self, simulator: &mut Simulator, launch: &Launch<'_>) -> Result<Self, LaunchError> {
-        // Not generic, so that it is compiled with this crate's optimization level and not with the caller's.
+        // This function is not generic, so that it is compiled with this crate's optimization level and not the
+        // caller's.
         simulator.launch_observed(launch, self)
     }
 
-    /// Has the block wait for the tensor cores and for what makes bulk copies, which do so much in a clock.
+    /// Sets the rates of the tensor cores and of the units for bulk copies, so that the block waits for them.
     #[must_use]
     pub fn with_rates(self, rates: Rates) -> Self {
         Self { rates, ..self }
     }
 
-    /// Tells whether all blocks of the launch run at once, so that what several copy comes from memory for each.
+    /// Sets whether all blocks of the launch run at once. Data that several blocks copy then comes from memory for each
+    /// of them.
     #[must_use]
     pub fn with_blocks_at_once(self, at_once: bool) -> Self {
         Self { at_once, ..self }
     }
 
-    /// Keeps what the warps of this block do at each time: [`CriticalPath::spans`].
+    /// Records the activities of this block's warps for [`CriticalPath::spans`].
     #[must_use]
     pub fn with_spans_of(self, block: u64) -> Self {
         Self { log: Some(Log::new(block)), ..self }
     }
 
-    /// What the warps of the block do that [`CriticalPath::with_spans_of`] names, where loads that miss the L1 are served by
-    /// memory: each warp's spans in their order, without holes between.
+    /// Returns the spans of the block selected with [`CriticalPath::with_spans_of`]. They assume that memory serves
+    /// loads that miss the L1. The spans of each warp are in order and without gaps.
     pub fn spans(&self) -> &[Span] {
         self.log.as_ref().map_or(&[], |log| &log.spans)
     }
 
-    /// The number of instructions that warps have executed, without those for which nothing is issued.
+    /// Returns the number of instructions that warps have issued.
     pub fn instructions(&self) -> u64 {
         self.sums.issued.iter().sum::<f64>() as u64
     }
 
-    /// The products of matrices that warps have formed, as so many of halves.
+    /// Returns the number of multiply-adds of matrix products, converted to `f16` multiply-adds of the same duration.
     pub fn products(&self) -> u64 {
         (self.sums.products + self.sums.warp_products) as u64
     }
 
-    /// The resources that the launch has used, from everything the observer has seen.
+    /// Returns the resources that the launch has used, from everything that the observer has seen.
     pub fn resource_use(mut self) -> ResourceUse {
         self.end_block();
         self.sums.hottest = self.sums.passes.values().copied().fold(0.0, f64::max);
@@ -264,7 +270,7 @@ impl CriticalPath {
         self.block = Block::default();
     }
 
-    /// Ends the memory instruction that was issued last.
+    /// Ends the last issued memory instruction.
     fn end_pending(&mut self) {
         let Some(mut pending) = self.block.pending.take() else {
             return;
@@ -274,17 +280,17 @@ impl CriticalPath {
         }
         let step = &self.steps[pending.site.function as usize][pending.site.pc as usize];
         let warp = &mut self.block.warps[self.block.at];
-        let there = [0, 1].map(|served_by| pending.begins[served_by] + pending.latency[served_by]);
+        let available = [0, 1].map(|served_by| pending.begins[served_by] + pending.latency[served_by]);
         if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
             log.memory_comes(self.block.at, &step.defs);
         }
         for def in &step.defs {
-            warp.ready[*def as usize] = there;
+            warp.ready[*def as usize] = available;
         }
         if step.kind == Kind::AsyncCopy
             && let Some(open) = warp.groups.last_mut()
         {
-            *open = later(*open, there);
+            *open = later(*open, available);
         }
     }
 
@@ -351,15 +357,15 @@ impl CriticalPath {
             let waits = match (step.kind, late) {
                 (Kind::WaitProducts(_), _) | (Kind::Product, None) => Activity::WaitsForProducts,
                 (_, Some(used)) => log.produced(self.block.at, *used),
-                // It waits for asynchronous copies.
+                // The instruction waits for asynchronous copies.
                 (_, None) => Activity::WaitsForMemory,
             };
             let issued = begins[1] + cost.issued.round() as u64;
             log.issued(self.block.at, active, (warp.next[1], begins[1], issued), waits);
         }
         self.sums.issued[cost.pipe as usize] += f64::from(cost.issued);
-        // An instruction that is issued in several parts occupies the warp for as many cycles. One for which
-        // nothing is issued waits for no register.
+        // An instruction that is issued in several parts occupies the warp for the same number of cycles. An
+        // instruction for which nothing is issued waits for no register.
         if cost.pipe != Pipe::None {
             warp.next = begins.map(|at| at + cost.issued.round() as u64);
         }
@@ -368,7 +374,7 @@ impl CriticalPath {
         }
         let latency = u64::from(cost.latency(&self.latencies));
         if step.moves {
-            // It begins when its address is there.
+            // A hoisted instruction begins when its address is available.
             let used = step.uses.iter().map(|used| warp.ready[*used as usize]);
             begins = used.fold(warp.loads_from, later);
         }
@@ -390,7 +396,7 @@ impl CriticalPath {
     }
 }
 
-/// The later of two times, both if the L2 serves the loads and if memory does.
+/// Returns the later of two times, for each of the two assumptions.
 fn later(a: Times, b: Times) -> Times {
     [a[0].max(b[0]), a[1].max(b[1])]
 }

@@ -1,4 +1,4 @@
-//! What the warps of a block do at each time.
+//! The activities of a block's warps over time.
 
 use ptx::ast::Space;
 use simt::regs::{ALL, LANES};
@@ -8,40 +8,41 @@ use simt::regs::{ALL, LANES};
 pub struct Span {
     /// The warp, by its number in its block.
     pub warp: u32,
-    /// The cycle in which it begins, since the block began.
+    /// The first cycle, counted from the start of the block.
     pub from: u64,
-    /// The cycle in which it ends.
+    /// The cycle after the last one, counted from the start of the block.
     pub to: u64,
     /// What the warp does.
     pub activity: Activity,
-    /// The lanes that execute the instruction that is issued or waits.
+    /// The active lanes of the instruction that is issued or waits.
     pub lanes: u32,
-    /// The lanes that have not ended then.
+    /// The lanes that have not ended.
     pub alive: u32,
 }
 
-/// What a warp does.
+/// The activity of a warp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Activity {
-    /// It issues instructions.
+    /// The warp issues instructions.
     Issues,
-    /// Its next instruction waits for global or local memory.
+    /// The next instruction waits for global or local memory.
     WaitsForMemory,
-    /// It waits for shared memory.
+    /// The next instruction waits for shared memory.
     WaitsForShared,
-    /// It waits for the result of a special function or a conversion: an exponential, a square root.
+    /// The next instruction waits for the result of a conversion or special function, such as an exponential or a
+    /// square root.
     WaitsForSpecial,
-    /// It waits for the tensor cores.
+    /// The next instruction waits for the tensor cores.
     WaitsForProducts,
-    /// It waits for the result of another instruction.
+    /// The next instruction waits for the result of another instruction.
     WaitsForResult,
-    /// It waits at a barrier of the block, or at a named barrier of some of its warps.
+    /// The warp waits at a barrier of the block, or at a named barrier of some of its warps.
     WaitsAtBarrier,
-    /// It waits at an mbarrier, for a copy or for other warps.
+    /// The warp waits at an mbarrier, for a copy or for other warps.
     WaitsAtMbarrier,
 }
 
-/// Keeps the spans of a block.
+/// Records the spans of a block.
 #[derive(Debug, Clone)]
 pub(crate) struct Log {
     block: u64,
@@ -49,16 +50,16 @@ pub(crate) struct Log {
     pub(crate) is_on: bool,
     pub(crate) spans: Vec<Span>,
     warps: Vec<WarpLog>,
-    /// Where the memory instruction that was issued last reads.
+    /// The activity of waiting for the last issued memory instruction.
     reads: Activity,
 }
 
 #[derive(Debug, Clone)]
 struct WarpLog {
-    /// Its last span.
+    /// The index of its last span.
     last: Option<usize>,
     alive: u32,
-    /// What an instruction waits for that needs a register.
+    /// For each register, the activity of an instruction that waits for it.
     produced: Vec<Activity>,
 }
 
@@ -84,7 +85,7 @@ impl Log {
         self.warps = (0..warps).map(warp).collect();
     }
 
-    /// A memory instruction was issued that accesses this space.
+    /// Records that the last issued memory instruction accesses this space.
     pub(crate) fn accessed(&mut self, space: Space) {
         self.reads = match space {
             Space::Shared => Activity::WaitsForShared,
@@ -93,28 +94,28 @@ impl Log {
         };
     }
 
-    /// The registers are written by the memory instruction that was issued last.
+    /// Records that the last issued memory instruction writes the registers.
     pub(crate) fn memory_comes(&mut self, warp: usize, registers: &[u32]) {
         registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = self.reads);
     }
 
-    /// The registers are written by another instruction, for whose result the next ones wait as `waits` says.
+    /// Records that another instruction writes the registers. An instruction that reads them waits as `waits` says.
     pub(crate) fn computed(&mut self, warp: usize, registers: &[u32], waits: Activity) {
         registers.iter().for_each(|register| self.warps[warp].produced[*register as usize] = waits);
     }
 
-    /// Returns what an instruction waits for that needs the register.
+    /// Returns the activity of an instruction that waits for the register.
     pub(crate) fn produced(&self, warp: usize, register: u32) -> Activity {
         self.warps[warp].produced[register as usize]
     }
 
-    /// An instruction waits from the first time on, and is issued from the second to the third.
+    /// Records that an instruction waits from the first time on, and is issued from the second to the third.
     pub(crate) fn issued(&mut self, warp: usize, lanes: u32, (from, begins, ends): (u64, u64, u64), waits: Activity) {
         self.add(warp, lanes, (from, begins), waits);
         self.add(warp, lanes, (begins, ends), Activity::Issues);
     }
 
-    /// The warp waited at a barrier or an mbarrier.
+    /// Records that the warp waited at a barrier or an mbarrier.
     pub(crate) fn waited(&mut self, warp: usize, times: (u64, u64), at: Activity) {
         let alive = self.warps[warp].alive;
         self.add(warp, alive, times, at);
@@ -125,20 +126,21 @@ impl Log {
     }
 
     fn add(&mut self, warp: usize, lanes: u32, (from, to): (u64, u64), activity: Activity) {
-        let own = &mut self.warps[warp];
-        // A warp that tests an mbarrier too early goes on at the last arrival, which may be before the end of its last test.
-        let from = own.last.map_or(from, |last| from.max(self.spans[last].to));
+        let log = &mut self.warps[warp];
+        // A warp that tests an mbarrier too early continues at the last arrival, which may be before the end of its
+        // last test.
+        let from = log.last.map_or(from, |last| from.max(self.spans[last].to));
         if from >= to {
             return;
         }
-        let span = Span { warp: warp as u32, from, to, activity, lanes, alive: own.alive };
-        if let Some(last) = own.last.map(|last| &mut self.spans[last])
+        let span = Span { warp: warp as u32, from, to, activity, lanes, alive: log.alive };
+        if let Some(last) = log.last.map(|last| &mut self.spans[last])
             && (Span { from: last.from, to, ..span }) == (Span { to, ..*last })
         {
             last.to = to;
             return;
         }
-        own.last = Some(self.spans.len());
+        log.last = Some(self.spans.len());
         self.spans.push(span);
     }
 }

@@ -1,4 +1,4 @@
-//! What a launch tells the critical path.
+//! The observer that feeds the events of a launch to the critical path.
 
 use ptx::ast::Space;
 use simt::counters;
@@ -8,10 +8,10 @@ use simt::observe::{
 use simt::regs::lanes;
 
 use crate::log::{Activity, Log};
-use crate::{Block, CONSTANT_CYCLES, Clock, CriticalPath, Look, ResourceUse, later};
+use crate::{Block, CONSTANT_CYCLES, Clock, CriticalPath, Poll, ResourceUse, later};
 
 impl Observer for CriticalPath {
-    // It follows mbarriers and bulk copies.
+    // The critical path includes mbarriers and bulk copies.
     const REQUESTS: Requests = Requests::ASYNCHRONOUS;
 
     fn fork(&self) -> Self {
@@ -22,8 +22,8 @@ impl Observer for CriticalPath {
     fn merge(&mut self, mut other: Self) {
         other.end_block();
         self.sums.add(other.sums);
-        if let (Some(own), Some(other)) = (&mut self.log, other.log) {
-            own.spans.extend(other.spans);
+        if let (Some(log), Some(other)) = (&mut self.log, other.log) {
+            log.spans.extend(other.spans);
         }
     }
 
@@ -42,8 +42,8 @@ impl Observer for CriticalPath {
     fn turn(&mut self, warp_id: WarpId) {
         self.end_pending();
         self.block.at = warp_id.warp as usize;
-        if let Some(look) = &mut self.block.warps[self.block.at].look {
-            look.issued = None;
+        if let Some(poll) = &mut self.block.warps[self.block.at].poll {
+            poll.issued = None;
         }
     }
 
@@ -59,11 +59,11 @@ impl Observer for CriticalPath {
         }
         let step = &self.steps[site.function as usize][site.pc as usize];
         let (cost, gathers) = (step.cost, step.gathers);
-        let is_look = access.space == Space::Global && access.kind == AccessKind::Load && cost.past_l1;
+        let is_poll = access.space == Space::Global && access.kind == AccessKind::Load && cost.past_l1;
         if access.space == Space::Global {
             self.follow_waits(cost.past_l1, access);
         }
-        if is_look && self.looks_again(site, access) {
+        if is_poll && self.repeats_poll(site, access) {
             return;
         }
         let latency = match access.space {
@@ -88,7 +88,7 @@ impl Observer for CriticalPath {
                 self.sums.constants += more;
                 [more * CONSTANT_CYCLES; 2]
             }
-            // Operands of the constant bank.
+            // Operands in the constant bank.
             Space::Param | Space::Reg | Space::Tex => [0; 2],
         };
         if let Some(log) = self.log.as_mut().filter(|log| log.is_on) {
@@ -102,7 +102,7 @@ impl Observer for CriticalPath {
         let address = access.addresses[access.mask.trailing_zeros() as usize];
         let issued = Some(self.sums.issued);
         let (begins, latency, next) = (pending.begins, pending.latency, warp.next);
-        warp.look = is_look.then_some(Look { site, address, begins, latency, next, issued });
+        warp.poll = is_poll.then_some(Poll { site, address, begins, latency, next, issued });
     }
 
     fn barrier(&mut self, arrival: &BarrierArrival) {
@@ -117,7 +117,7 @@ impl Observer for CriticalPath {
 
     fn cluster_barrier(&mut self, _site: Site, _warp_id: WarpId, _lanes: u32, waits: bool) {
         self.end_pending();
-        // The blocks of a cluster are alike, and come together.
+        // The blocks of a cluster are assumed to behave alike, so they arrive together.
         if waits {
             let warp = &mut self.block.warps[self.block.at];
             warp.next = warp.next.map(|at| at + u64::from(self.latencies.cluster));

@@ -1,4 +1,4 @@
-//! The resources of a multiprocessor that blocks use, as sums.
+//! The resources of a multiprocessor that blocks use.
 
 use std::collections::HashMap;
 use std::ops::AddAssign;
@@ -8,71 +8,74 @@ use crate::cost::Pipe;
 /// The resources that blocks used, summed over the blocks.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ResourceUse {
-    /// Blocks.
+    /// The number of blocks.
     pub blocks: u64,
-    /// Warps.
+    /// The number of warps.
     pub warps: u64,
-    /// Instructions that are issued, by pipe: [`Pipe`] numbers them.
+    /// The number of issued instructions by pipe, indexed by [`Pipe`].
     pub issued: [f64; Pipe::COUNT],
-    /// What `wgmma` takes of the tensor cores: additions of products of two halves in the same time.
+    /// The work of `wgmma` on the tensor cores. The unit is the time of one fused multiply-add of `f16` numbers.
     pub products: f64,
-    /// What `mma` and `wmma` take of them.
+    /// The work of `mma` and `wmma` on the tensor cores, in the same unit.
     pub warp_products: f64,
-    /// Tags that the L1 looks up for global loads and stores: the lines of 128 bytes that each touches.
+    /// The number of tags that the L1 looks up for global loads and stores: the lines of 128 bytes that each
+    /// instruction touches.
     pub tags: u64,
-    /// Global loads of one line, which take the L1 more than a clock.
+    /// The number of global loads of one line, which occupy the L1 for more than a clock.
     pub one_line: u64,
-    /// Passes through the banks of shared memory.
+    /// The number of passes through the banks of shared memory.
     pub wavefronts: u64,
-    /// Bytes of shared memory that the tensor cores read and that bulk copies read and write.
+    /// The number of bytes of shared memory that the tensor cores read and that bulk copies read and write.
     pub engine_bytes: f64,
-    /// Sectors that go from the L1 to the L2 for loads: those that the block has not loaded before, as far
-    /// as they fit into its share of the L1.
+    /// The number of sectors that loads request from the L2: the sectors that are not in the block's share of the L1.
     pub l2_reads: u64,
-    /// Sectors that stores send to the L2.
+    /// The number of sectors that stores send to the L2.
     pub l2_writes: u64,
-    /// Of both, the sectors that are the only ones of their line in a request; of stores, those that are filled less than half.
+    /// The numbers of L2 reads and writes that are the only sector of their line in a request. Writes count only if the
+    /// request writes less than half of the bytes of its sectors.
     pub l2_lone: [u64; 2],
-    /// Words of the constant bank that a warp reads one after the other, beyond the first of each request.
+    /// The number of words of the constant bank that a warp reads sequentially, beyond the first of each request.
     pub constants: u64,
-    /// Passes of atomics through sectors of the L2: those that change one word take one each, or more if they add floats.
+    /// The number of passes of atomics through sectors of the L2. Each change of the same word takes one pass, or more
+    /// for floats.
     pub atomics: f64,
-    /// The most of these passes through one slice of the L2, as far as is known of its addresses.
+    /// The maximum number of these passes through one slice of the L2, as far as its address mapping is known.
     pub hottest: f64,
-    /// For each range of memory: sectors that the L2 fetches for what blocks read, each block's once.
+    /// For each range of memory, the number of sectors that the L2 fetches for reads, once for each block.
     pub read: Vec<u64>,
-    /// For each range of memory: sectors that blocks write, each block's once.
+    /// For each range of memory, the number of sectors that blocks write, once for each block.
     pub written: Vec<u64>,
-    /// Cycles from a block's start to its end if loads that miss the L1 are served by the L2, and if they are by
-    /// memory.
+    /// The cycles from the start of a block to its end. The first number assumes that the L2 serves loads that miss the
+    /// L1, the second that memory serves them.
     pub cycles: [u64; 2],
-    /// The most of them that a block takes.
+    /// The maximum of these cycles for one block.
     pub longest: [u64; 2],
-    /// Cycles that warps wait at barriers of their block, if loads that miss the L1 are served by memory.
+    /// The cycles that warps wait at barriers of their block, if memory serves loads that miss the L1.
     pub at_barriers: u64,
-    /// The most groups of asynchronous copies that a block has under way.
+    /// The maximum number of asynchronous copy groups that a block has in flight.
     pub under_way: usize,
-    /// The most cycles that a block's stores take beyond its end.
+    /// The maximum number of cycles that a block's stores take beyond its end.
     pub drain: u64,
-    /// What the stores take of a multiprocessor's way to the L2: whole sectors, and twice those that are written in part.
+    /// The load of the stores on a multiprocessor's port to the L2: one for each whole sector, two for each partially
+    /// written one.
     pub port_writes: f64,
-    /// The number of waits in the longest chain of blocks in which each block waits for the one before it. A block waits for
-    /// another block if it loads a word that the other block has written for it.
+    /// The number of waits in the longest chain of blocks in which each block waits for the previous one. A block waits
+    /// for another block if it loads a word that the other block has written for it.
     pub waits: u64,
-    /// Passes of atomics through each part of memory that lies in one slice.
+    /// The number of passes of atomics through each part of memory that is in one slice.
     pub(crate) passes: HashMap<u64, f64>,
 }
 
 impl ResourceUse {
-    /// Zeros, with a place for each of so many ranges of memory.
+    /// Returns zeros, with an entry for each of `ranges` ranges of memory.
     pub(crate) fn of_ranges(ranges: usize) -> Self {
         Self { read: vec![0; ranges], written: vec![0; ranges], ..Self::default() }
     }
 
     /// Adds the resources that other blocks used.
     pub(crate) fn add(&mut self, more: Self) {
-        fn sum<T: AddAssign + Copy>(own: &mut [T], more: &[T]) {
-            own.iter_mut().zip(more).for_each(|(own, more)| *own += *more);
+        fn sum<T: AddAssign + Copy>(totals: &mut [T], more: &[T]) {
+            totals.iter_mut().zip(more).for_each(|(total, more)| *total += *more)
         }
         self.blocks += more.blocks;
         self.warps += more.warps;

@@ -1,4 +1,4 @@
-//! Each instruction's registers and cost.
+//! The registers and the cost of each instruction.
 
 use std::collections::{HashMap, HashSet};
 
@@ -11,16 +11,17 @@ use simt_isa::Class;
 use crate::cost::{Cost, Kind, Pipe, Step};
 use crate::instruction::Instruction;
 
-/// The numbers of the registers of all functions. A register with an initial value has none: no instruction waits for it.
+/// The numbers of the registers of all functions. A register with an initial value has no number, because no
+/// instruction waits for it.
 type Numbers = HashMap<(usize, Reg), u32>;
 
-/// The steps of a program's functions, and how many registers they have together.
+/// Returns the steps of a program's functions, and the total number of their registers.
 pub(crate) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
     let mut numbers = Numbers::new();
     let functions = function.program().functions.iter().enumerate();
     let steps = functions
         .map(|(number, func)| {
-            let initial = func.frame_init.iter().map(|own| (own.reg, own.init)).collect();
+            let initial = func.frame_init.iter().map(|entry| (entry.reg, entry.init)).collect();
             let instructions = Instruction::all(func, &initial, function.ptx());
             let mut steps = of_function(&instructions, number, &mut numbers);
             let predicated = predicated(&func.code, &steps);
@@ -42,7 +43,7 @@ pub(crate) fn of_program(function: &Function) -> (Vec<Vec<Step>>, usize) {
     (steps, numbers.len())
 }
 
-/// What the addresses of loads that are moved ahead are computed from is moved with them.
+/// Marks the instructions that compute the addresses of hoisted loads, because `ptxas` hoists them too.
 fn move_addresses(steps: &mut [Step]) {
     let mut wanted: HashSet<u32> = HashSet::new();
     loop {
@@ -59,18 +60,19 @@ fn move_addresses(steps: &mut [Step]) {
     }
 }
 
-/// Instructions of a loop that `ptxas` unrolls, at most: of `one_block` it unrolls 23, of `product_global` not 100.
-const MOST_UNROLLED: usize = 24;
+/// The maximum number of instructions of a loop that `ptxas` unrolls: it unrolls the 23 of `one_block`, but not the 100
+/// of `product_global`.
+const MAX_UNROLLED: usize = 24;
 
-/// Marks the loops that `ptxas` unrolls: of one short basic block with loads of global memory, nothing that holds them, and a counter
-/// to which each round adds a number.
+/// Marks the loops that `ptxas` unrolls. Such a loop is one short basic block with loads of global memory, without
+/// instructions that block hoisting, and with a counter that increases by a constant.
 fn unroll(code: &[Inst], instructions: &[Option<Instruction<'_>>], steps: &mut [Step]) {
     for (at, inst) in code.iter().enumerate() {
         let Inst { guard: Some(_), op: Op::Branch { target, .. } } = inst else { continue };
         let first = *target as usize;
         let is_plain = |step: &Step| !step.holds && step.kind != Kind::AsyncCopy;
         if first >= at
-            || at - first > MOST_UNROLLED
+            || at - first > MAX_UNROLLED
             || !steps[first..at].iter().all(is_plain)
             || steps[first + 1..=at].iter().any(|step| step.leads)
         {
@@ -90,7 +92,7 @@ fn unroll(code: &[Inst], instructions: &[Option<Instruction<'_>>], steps: &mut [
     }
 }
 
-/// Marks the loads of global memory whose places other loads of it give.
+/// Marks the loads of global memory whose addresses come from other such loads.
 fn gather(steps: &mut [Step]) {
     let is_load = |step: &Step| step.moves && step.kind == Kind::Memory;
     let mut loaded: HashSet<u32> = HashSet::new();
@@ -109,22 +111,24 @@ fn gather(steps: &mut [Step]) {
     }
 }
 
-/// Whether it computes with registers alone.
+/// Returns whether an instruction only computes with registers.
 fn is_arithmetic(step: &Step) -> bool {
     step.kind == Kind::Plain && matches!(step.cost.pipe, Pipe::None | Pipe::Alu | Pipe::Fma | Pipe::Special)
 }
 
-/// Instructions that `ptxas` gives a predicate instead of a branch around them, at most ("CUDA C Programming Guide" of
-/// CUDA 4, section 5.4.2).
-const PREDICATED: f32 = 7.0;
-/// Instructions that are looked at on the way, some of which are free: there are branches that lead to themselves.
-const WAY: usize = 32;
+/// The maximum number of instructions that `ptxas` predicates instead of branching around them ("CUDA C Programming
+/// Guide" of CUDA 4, section 5.4.2).
+const MAX_PREDICATED: f32 = 7.0;
+/// The maximum number of instructions that are followed on a path. Some instructions are free, and some branches lead
+/// to themselves.
+const MAX_PATH: usize = 32;
 
-/// The branches that `ptxas` makes predicates of, and what they lead around: their two ways meet again after a few
-/// instructions that compute or load. Of branches around atomics, as the histogram has them, it makes none.
+/// Returns the branches that `ptxas` replaces with predicates, and the instructions that they skip. The two paths of
+/// such a branch meet after a few instructions that compute or load. `ptxas` does not replace branches around atomics,
+/// such as those in the histogram.
 fn predicated(code: &[Inst], steps: &[Step]) -> HashSet<usize> {
-    // An instruction and its successors, to the first that gets no predicate.
-    let way = |from: usize| {
+    // Returns an instruction and its successors, up to the first that gets no predicate.
+    let path = |from: usize| {
         let mut issued = 0.0;
         let mut next = Some(from);
         std::iter::from_fn(move || {
@@ -134,28 +138,28 @@ fn predicated(code: &[Inst], steps: &[Step]) -> HashSet<usize> {
                 _ => {
                     issued += steps[at].cost.issued;
                     let may_be = is_arithmetic(&steps[at]) || steps[at].moves;
-                    (may_be && issued <= PREDICATED).then_some(at + 1)
+                    (may_be && issued <= MAX_PREDICATED).then_some(at + 1)
                 }
             };
             Some(at)
         })
-        .take(WAY)
+        .take(MAX_PATH)
     };
     let mut all = HashSet::new();
     for (at, inst) in code.iter().enumerate() {
         if let (Some(_), Op::Branch { target, .. }) = (&inst.guard, &inst.op) {
-            let ways = [at + 1, *target as usize].map(|first| way(first).collect::<Vec<_>>());
-            if let Some(meet) = ways[0].iter().find(|at| ways[1].contains(at)) {
+            let paths = [at + 1, *target as usize].map(|first| path(first).collect::<Vec<_>>());
+            if let Some(meet) = paths[0].iter().find(|at| paths[1].contains(at)) {
                 all.insert(at);
-                all.extend(ways.iter().flat_map(|way| way.iter().take_while(|at| *at != meet)));
+                all.extend(paths.iter().flat_map(|path| path.iter().take_while(|at| *at != meet)));
             }
         }
     }
     all
 }
 
-/// The steps of a function, with what `ptxas` fuses put together. The return that ends a function's text has
-/// no instruction.
+/// Returns the steps of a function, with the instructions fused that `ptxas` fuses. The return at the end of a function
+/// has no instruction in the text.
 fn of_function(instructions: &[Option<Instruction<'_>>], function: usize, numbers: &mut Numbers) -> Vec<Step> {
     let mut number = |register: Reg| {
         let next = numbers.len() as u32;
@@ -168,7 +172,7 @@ fn of_function(instructions: &[Option<Instruction<'_>>], function: usize, number
                 let kind = Kind::of(inst);
                 let mut defs: Vec<u32> = inst.operands.writes.iter().copied().map(&mut number).collect();
                 let mut uses: Vec<u32> = inst.uses().map(&mut number).collect();
-                // Its sums are those of the products before it, and are waited for by `wgmma.wait_group`.
+                // The product adds to the sums of earlier products, and `wgmma.wait_group` waits for them.
                 if kind == Kind::GroupProduct {
                     uses.retain(|used| !defs.contains(used));
                     defs.clear();
@@ -207,7 +211,7 @@ fn of_function(instructions: &[Option<Instruction<'_>>], function: usize, number
         .collect();
     elect(instructions, &mut steps);
     let opcode = |index: usize| instructions[index].as_ref().map_or("", |inst| inst.opcode);
-    // By register: whether it is a wide product, and all its uses are sums of 64 bits.
+    // By register: whether it is a wide product that is only used in 64-bit additions.
     let mut products: HashMap<u32, bool> = HashMap::new();
     for (index, step) in steps.iter().enumerate() {
         if opcode(index).starts_with("mul.wide.") {
@@ -234,8 +238,8 @@ fn of_function(instructions: &[Option<Instruction<'_>>], function: usize, number
     steps
 }
 
-/// Marks the atomics of integers that `ptxas` has one lane of each warp do: all lanes change one word, whose address is
-/// computed from parameters and numbers of the block, and the result is not used.
+/// Marks the integer atomics that `ptxas` lets one lane of each warp execute. All lanes change one word, whose address
+/// is computed from parameters and block indices, and the result is not used.
 fn elect(instructions: &[Option<Instruction<'_>>], steps: &mut [Step]) {
     let all = || instructions.iter().flatten();
     let elects = |inst: &Instruction<'_>| {

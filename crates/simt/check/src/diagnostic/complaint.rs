@@ -1,14 +1,14 @@
-//! Errors without a place in a text, as lines with labels.
+//! Errors without a place in a text, formatted as lines with labels.
 
 use std::io::Write;
 
 use anstyle::{AnsiColor, Style};
 
-/// Writes an error as rustc does: the message, and below it a line for each `note:` and `help:`.
+/// Writes an error as rustc does: the message, followed by a line for each `note:` and `help:`.
 ///
-/// A message is one text, so that it can also be part of another one: `message: it is the reason; what to do`. What
-/// follows `: it ` or `: they ` is a note. What follows a semicolon is a note too if it begins with `note: `, `it `, `they `
-/// or `there `, and otherwise help.
+/// A message is one text, so that it can also be part of another message: `message: it is the reason; what to do`. Text
+/// after `: it ` or `: they ` is a note. Text after a semicolon is a note if it begins with `note: `, `it `, `they ` or
+/// `there `, and help otherwise.
 pub fn complain(err: &mut dyn Write, message: &str) {
     for (label, text) in labeled(message) {
         let color = match label {
@@ -22,7 +22,7 @@ pub fn complain(err: &mut dyn Write, message: &str) {
     }
 }
 
-/// The lines of an error, each with its label. Text in backticks or parentheses is not split.
+/// Splits an error into lines, each with its label. Text in backticks or parentheses is not split.
 fn labeled(message: &str) -> Vec<(&'static str, &str)> {
     let (mut lines, mut start, mut label) = (Vec::new(), 0, "error");
     let (mut is_quoted, mut depth) = (false, 0_usize);

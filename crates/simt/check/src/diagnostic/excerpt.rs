@@ -1,18 +1,18 @@
-//! The lines of the source that a diagnostic shows, and which part of them it underlines.
+//! The source lines that a diagnostic shows, and the part of them that it underlines.
 
 use std::ops::Range;
 use std::path::Path;
 
-/// A place in the texts of a kernel.
+/// A place in the source and the PTX of a kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Spot {
     /// The source line: file and line.
     pub(super) source: Option<(String, u32)>,
-    /// The column in it, in bytes from 1; 0 if it is unknown.
+    /// The column in the source line, in bytes from 1; 0 if it is unknown.
     pub(super) column: u32,
     /// The line of the PTX: its number and its text.
     pub(super) ptx: (u32, String),
-    /// The file of the PTX and the column in the line, where they are known.
+    /// The file of the PTX and the column in the line, if they are known.
     pub(super) ptx_file: Option<(String, u32)>,
 }
 
@@ -24,24 +24,24 @@ pub(super) struct Excerpt {
     pub(super) column: usize,
     /// The number of the text's first line.
     pub(super) first_line: u32,
-    /// The lines; nothing where they cannot be read.
+    /// The lines; `None` if they cannot be read.
     pub(super) text: Option<String>,
     /// The part to underline, in bytes of the text.
     pub(super) span: Range<usize>,
     pub(super) label: String,
-    /// What else there is to say about it.
+    /// A note about the excerpt.
     pub(super) note: Option<String>,
     /// The file that the text was read from.
     file: Option<String>,
 }
 
 impl Spot {
-    /// Whether the source line can be read.
+    /// Returns whether the source line can be read.
     pub(super) fn is_readable(&self) -> bool {
         self.source.as_ref().is_some_and(|(file, line)| lines_of(file, *line, *line).is_some())
     }
 
-    /// What to show of it: the source line, else the line of the PTX.
+    /// Returns the text to show: the source line if it can be read, otherwise the line of the PTX.
     pub(super) fn excerpt(&self, width: usize) -> Excerpt {
         let source = self.source.as_ref().map(|(file, line)| (file, *line, lines_of(file, *line, *line)));
         let (ptx_line, ptx) = &self.ptx;
@@ -60,10 +60,12 @@ impl Spot {
             (Some(text), false, Some((_, column))) => statement(text, *column),
             (Some(text), false, None) => statement(text, 0),
         };
-        // A longer part would make the line as long.
-        let most = width.saturating_sub(30).max(1);
+        // A longer underlined part would make the shown line too long.
+        let max_length = width.saturating_sub(30).max(1);
         let span = match &text {
-            Some(text) if span.len() > most => span.start..text.floor_char_boundary(span.start + most).max(span.start),
+            Some(text) if span.len() > max_length => {
+                span.start..text.floor_char_boundary(span.start + max_length).max(span.start)
+            }
             _ => span,
         };
         let unread = self.source.as_ref().filter(|_| !is_source && text.is_some());
@@ -82,32 +84,32 @@ impl Spot {
 }
 
 impl Excerpt {
-    /// Whether both are the same part of the same line.
+    /// Returns whether both excerpts underline the same part of the same line.
     pub(super) fn is_same_as(&self, other: &Self) -> bool {
         (&self.path, self.line, &self.span) == (&other.path, other.line, &other.span)
     }
 
-    /// Whether both have the same text.
+    /// Returns whether both excerpts have the same text.
     pub(super) fn is_in_text_of(&self, other: &Self) -> bool {
         (&self.path, self.first_line, &self.text) == (&other.path, other.first_line, &other.text)
     }
 
-    /// Gives two lines of one file the text that has both.
+    /// Gives two excerpts of one file a common text that contains both lines.
     pub(super) fn join(&mut self, other: &mut Self) {
         let (Some(file), true) = (self.file.clone(), self.file == other.file) else { return };
         let (first, last) = (self.line.min(other.line), self.line.max(other.line));
         let Some(text) = lines_of(&file, first, last) else { return };
-        for own in [self, other] {
-            let lines_before = text.split_inclusive('\n').take((own.line - first) as usize);
+        for excerpt in [self, other] {
+            let lines_before = text.split_inclusive('\n').take((excerpt.line - first) as usize);
             let before: usize = lines_before.map(str::len).sum();
-            own.span = own.span.start + before..own.span.end + before;
-            own.first_line = first;
-            own.text = Some(text.clone());
+            excerpt.span = excerpt.span.start + before..excerpt.span.end + before;
+            excerpt.first_line = first;
+            excerpt.text = Some(text.clone());
         }
     }
 }
 
-/// The lines `first` to `last` of a file; `None` where it cannot be read or has no such lines.
+/// Returns the lines `first` to `last` of a file, or `None` if they cannot be read.
 fn lines_of(file: &str, first: u32, last: u32) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
     let lines = text.lines().skip(first.checked_sub(1)? as usize).take((last - first) as usize + 1);
@@ -116,23 +118,24 @@ fn lines_of(file: &str, first: u32, last: u32) -> Option<String> {
     is_whole.then(|| lines.join("\n"))
 }
 
-/// A path as the user would write it: relative to the current directory if it is below that or a directory next to it.
+/// Shortens a path: relative to the current directory if it is in that directory or a sibling directory.
 pub(super) fn shown(path: &str) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    let below = |folder: &Path| folder.parent().and(Path::new(path).strip_prefix(folder).ok()).map(Path::to_owned);
-    let beside = || Some(Path::new("..").join(below(here.parent()?)?));
-    below(&here).or_else(beside).unwrap_or_else(|| path.into()).display().to_string()
+    let current_dir = std::env::current_dir().unwrap_or_default();
+    let relative_to =
+        |folder: &Path| folder.parent().and(Path::new(path).strip_prefix(folder).ok()).map(Path::to_owned);
+    let in_sibling = || Some(Path::new("..").join(relative_to(current_dir.parent()?)?));
+    relative_to(&current_dir).or_else(in_sibling).unwrap_or_else(|| path.into()).display().to_string()
 }
 
-/// The end of a path that is too long.
-fn front_cut(path: &str, most: usize) -> String {
-    match path.len().checked_sub(most.max(10)) {
+/// Cuts the front of a path that is longer than `max_length`.
+fn front_cut(path: &str, max_length: usize) -> String {
+    match path.len().checked_sub(max_length.max(10)) {
         None | Some(0) => path.to_owned(),
         Some(more) => format!("...{}", &path[path.ceil_char_boundary(more + 3)..]),
     }
 }
 
-/// A text with line breaks after at most so many columns, between words where that is possible.
+/// Breaks a text into lines of at most `width` columns, between words where possible.
 pub(super) fn cut(text: &str, width: usize) -> String {
     let width = width.max(10);
     let mut lines = Vec::new();
@@ -159,14 +162,14 @@ pub(super) fn cut(text: &str, width: usize) -> String {
     lines.join("\n")
 }
 
-/// The whole line without blanks around it and the comment at its end.
+/// Returns the range of a line without surrounding blanks and without a trailing comment.
 fn whole(line: &str) -> Range<usize> {
     let start = line.len() - line.trim_start().len();
     let code = line.split_once(" //").map_or(line, |(code, _)| code).trim_end();
     if code.len() > start { start..code.len() } else { start..line.trim_end().len().max(start) }
 }
 
-/// A statement of PTX from a column on.
+/// Returns the range of the PTX statement that starts at a column.
 fn statement(line: &str, column: u32) -> Range<usize> {
     let all = whole(line);
     let start = (column as usize).saturating_sub(1).clamp(all.start, line.len());
@@ -176,8 +179,9 @@ fn statement(line: &str, column: u32) -> Range<usize> {
     start..(start + length).max(start)
 }
 
-/// The expression that begins at a column, by a simple rule: a chain of names, calls, fields and indices, and the whole
-/// statement if it is assigned to or begins with a keyword. The whole line without a column.
+/// Returns the range of the expression that starts at a column, by a simple rule. The expression is a chain of names,
+/// calls, fields and indices. If the chain is assigned to or starts with a keyword, the range is the whole statement.
+/// Without a column, the range is the whole line.
 fn expression(line: &str, column: u32) -> Range<usize> {
     const KEYWORDS: [&str; 8] = ["let", "if", "while", "for", "match", "return", "unsafe", "loop"];
     let start = (column as usize).wrapping_sub(1);
@@ -202,7 +206,7 @@ fn expression(line: &str, column: u32) -> Range<usize> {
     }
 }
 
-/// The length of a chain of names, calls, fields and indices with operators before it.
+/// Returns the length of a chain of names, calls, fields and indices, including the operators before it.
 fn end_of_chain(rest: &str) -> usize {
     let begin = rest.len() - rest.trim_start_matches(['*', '&', '!', '-', '~']).len();
     let mut depth = 0_u32;
@@ -233,7 +237,7 @@ fn end_of_chain(rest: &str) -> usize {
             ':' => before == ':' || next == ':',
             '-' => next == '>',
             '>' => before == '-',
-            // A macro's call.
+            // A macro call.
             '!' => matches!(next, '(' | '['),
             c => c.is_alphanumeric() || matches!(c, '_' | '.' | '?' | '$' | '"'),
         };
@@ -245,7 +249,7 @@ fn end_of_chain(rest: &str) -> usize {
     rest.len()
 }
 
-/// The length of a statement: up to a semicolon or an opening brace outside of brackets, or to the comment at its end.
+/// Returns the length of a statement: up to a semicolon, an opening brace outside brackets, or a trailing comment.
 fn end_of_statement(rest: &str) -> usize {
     let mut depth = 0_i32;
     for (at, c) in rest.char_indices() {

@@ -1,4 +1,4 @@
-//! What loads, stores and atomics do with memory that nobody has written, and with what nobody has written.
+//! The effects of loads, stores and atomics on undefined memory and undefined values.
 
 use std::sync::PoisonError;
 
@@ -12,29 +12,29 @@ use simt::memory::load_store::{Destination, Load, Width};
 use simt::observe::{Access, Places, Site, Space};
 use simt::regs::{ALL, LANES, Lanes64, R32, Reg, lanes};
 
-/// Where an access begins, and how many bytes it has, if all lanes access the same bytes or those that follow each other.
+/// Returns the first address and the number of bytes if all lanes access the same bytes or consecutive bytes.
 fn run_of(access: &Access<'_>) -> Option<(u64, u64)> {
     let Access { mask, addresses: at, bytes, .. } = *access;
     if mask != ALL {
         return None;
     }
     let (first, bytes) = (at[0], u64::from(bytes));
-    if at.iter().all(|own| *own == first) {
+    if at.iter().all(|address| *address == first) {
         return Some((first, bytes));
     }
-    let follows = |(lane, own): (usize, &u64)| *own == first.wrapping_add(lane as u64 * bytes);
+    let follows = |(lane, address): (usize, &u64)| *address == first.wrapping_add(lane as u64 * bytes);
     at.iter().enumerate().all(follows).then_some((first, bytes * LANES as u64))
 }
 
-/// The address of all lanes, if it is the same.
+/// Returns the address of all lanes if they have the same address.
 fn same(access: &Access<'_>) -> Option<u64> {
     let mut addresses = lanes(access.mask).map(|lane| access.addresses[lane]);
     let first = addresses.next()?;
-    addresses.all(|own| own == first).then_some(first)
+    addresses.all(|address| address == first).then_some(first)
 }
 
 impl Init {
-    /// Which bytes of an access nobody has written, for each lane; `None` if there are none.
+    /// Returns the unwritten bytes of an access for each lane, or `None` if there are none.
     pub(super) fn unwritten(&mut self, access: &Access<'_>) -> Option<Lanes64> {
         let mut unwritten = [0; LANES];
         let mut any = 0;
@@ -76,7 +76,7 @@ impl Init {
         (any != 0).then_some(unwritten)
     }
 
-    /// The bytes of an access are written, but the lanes' `undefined` ones hold nothing that anybody has written.
+    /// Marks the bytes of an access as written, except for each lane's `undefined` bytes.
     pub(super) fn write(&mut self, access: &Access<'_>, undefined: &Lanes64) {
         let run = run_of(access).filter(|_| *undefined == [0; LANES]);
         match access.space {
@@ -111,7 +111,7 @@ impl Init {
         }
     }
 
-    /// A load, or an atomic that returns the old value, has read bytes that nobody has written.
+    /// Records that a load, or an atomic that returns the old value, has read unwritten bytes.
     pub(super) fn loaded(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>, unwritten: &Lanes64) {
         self.enter(access.mask);
         let cause = Cause { origin: self.origin_of(site, access, places, unwritten), history: History::Copied };
@@ -150,7 +150,7 @@ impl Init {
         }
     }
 
-    /// `ldmatrix` has read rows with bytes that nobody has written.
+    /// Records that `ldmatrix` has read rows with unwritten bytes.
     fn loaded_rows(&mut self, registers: &[R32], transposed: bool, unwritten: &Lanes64, cause: Cause) {
         for (register, rows) in registers.iter().zip(unwritten.chunks(8)) {
             let mut bits = [0; LANES];
@@ -167,7 +167,7 @@ impl Init {
         }
     }
 
-    /// What nobody has written is stored to device memory. Undefined bytes that are told of count as written from then on.
+    /// Reports undefined bytes that are stored to device memory. Reported bytes then count as written.
     pub(super) fn stored_to_device(&mut self, site: Site, access: &Access<'_>, undefined: &mut Lanes64, cause: Cause) {
         let all = u64::MAX >> (64 - access.bytes.clamp(1, 64));
         let is_byte = matches!(&self.inst(site).op, Op::Memory(Memory::Store(store)) if store.width == Width::B1);
@@ -183,7 +183,7 @@ impl Init {
         }
     }
 
-    /// An atomic has changed memory.
+    /// Records that an atomic has changed memory.
     pub(super) fn changed(&mut self, site: Site, access: &Access<'_>, places: &Places<'_>) {
         let Some(unwritten) = self.unwritten(access) else { return };
         let op = match &self.inst(site).op {
@@ -201,7 +201,7 @@ impl Init {
             return;
         }
         self.loaded(site, access, places, &unwritten);
-        // A sum with what nobody has written is nothing that anybody has written.
+        // A sum with an undefined value is undefined.
         if replaces {
             self.write(access, &[0; LANES]);
         }

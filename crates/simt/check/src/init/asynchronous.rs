@@ -1,5 +1,5 @@
-//! What asynchronous copies do with bytes that nobody has written. A copy is followed where it is issued: what threads do
-//! to its bytes before they have waited for it is a race.
+//! The effects of asynchronous copies on unwritten bytes. A copy takes effect where it is issued: accesses to its bytes
+//! before a thread has waited for the copy are races.
 
 use std::sync::PoisonError;
 
@@ -10,15 +10,15 @@ use simt::code::Op;
 use simt::memory::Memory;
 use simt::observe::{Issue, Location, Places, Site, Space};
 
-/// Bytes that a copy moves at once. Undefined ones beside defined ones of the same may be the padding of a struct, or stand
-/// behind the last element.
+/// The size of the units in which a copy is checked. Undefined bytes next to defined bytes of the same unit may be
+/// padding of a struct, or follow the last element.
 const UNIT: u32 = 16;
 
 impl Init {
-    /// Which of up to 64 bytes nobody has written.
+    /// Returns which of up to 64 bytes are unwritten.
     fn unwritten_at(&mut self, place: Location, bytes: u32) -> u64 {
         match place {
-            Location::Shared(rank, at) => self.shared(Some(rank)).map_or(0, |own| own.unwritten(at, bytes)),
+            Location::Shared(rank, at) => self.shared(Some(rank)).map_or(0, |shadow| shadow.unwritten(at, bytes)),
             Location::Global(_) if !self.follows_device => 0,
             Location::Global(at) => {
                 let device = self.device.lock().unwrap_or_else(PoisonError::into_inner);
@@ -29,12 +29,12 @@ impl Init {
         }
     }
 
-    /// Up to 64 bytes are written, but those of `undefined` hold nothing that anybody has written.
+    /// Marks up to 64 bytes as written, except for the bytes in `undefined`.
     fn write_at(&mut self, place: Location, bytes: u32, undefined: u64) {
         match place {
             Location::Shared(rank, at) => {
-                if let Some(own) = self.shared(Some(rank)) {
-                    own.write(at, bytes, undefined);
+                if let Some(shadow) = self.shared(Some(rank)) {
+                    shadow.write(at, bytes, undefined);
                 }
             }
             Location::Global(at) => {
@@ -46,15 +46,15 @@ impl Init {
         }
     }
 
-    /// The undefined bytes of the next piece of a lane's registers that an instruction sends.
-    fn sent(&mut self, site: Site, lane: u32, bytes: u32) -> Option<(u64, Cause)> {
-        let (_, undefined, cause) = self.stored.filter(|stored| stored.0 == site)?;
-        let before = if self.sent.0 == lane { self.sent.1 } else { 0 };
-        self.sent = (lane, before + bytes);
+    /// Returns the undefined bytes of the next piece of a lane's registers that an instruction sends.
+    fn sent_bytes(&mut self, site: Site, lane: u32, bytes: u32) -> Option<(u64, Cause)> {
+        let (_, undefined, cause) = self.current_store.filter(|current_store| current_store.0 == site)?;
+        let before = if self.sent_bytes.0 == lane { self.sent_bytes.1 } else { 0 };
+        self.sent_bytes = (lane, before + bytes);
         Some((undefined[lane as usize] >> before & ones(bytes), cause))
     }
 
-    /// An asynchronous copy or reduction is issued.
+    /// Applies an asynchronous copy or reduction where it is issued.
     pub(super) fn issue(&mut self, site: Site, issue: &Issue, places: &Places<'_>) {
         let Issue { lane, from, to: Some(to), bytes, .. } = *issue else { return };
         let reduces = match &self.inst(site).op {
@@ -62,28 +62,28 @@ impl Init {
             Op::Memory(Memory::Tensor(op)) => op.reduce.is_some(),
             _ => false,
         };
-        let sent = if from.is_none() { self.sent(site, lane, bytes) } else { None };
-        // The first undefined byte that matters, of the source and of what is changed.
+        let sent_bytes = if from.is_none() { self.sent_bytes(site, lane, bytes) } else { None };
+        // The first undefined byte to report, in the source and in the memory that a reduction changes.
         let (mut source, mut target): (Option<(Location, Option<Cause>)>, Option<Location>) = (None, None);
         for offset in (0..bytes).step_by(64) {
             let count = (bytes - offset).min(64);
             let to = to.offset_by(offset.into());
             let place = from.map(|from| from.offset_by(offset.into()));
-            let (mut undefined, cause) = match (place, sent) {
+            let (mut undefined, cause) = match (place, sent_bytes) {
                 (Some(from), _) => (self.unwritten_at(from, count), None),
                 (None, Some((undefined, cause))) => (undefined, Some(cause)),
                 (None, None) => (0, None),
             };
             let is_device = matches!(to, Location::Global(_));
-            let told = match undefined {
+            let reported = match undefined {
                 0 => 0,
                 _ if reduces => undefined,
                 _ if is_device => whole_units(undefined, count),
                 _ => 0,
             };
-            if told != 0 {
-                source.get_or_insert((place.unwrap_or(to).offset_by(told.trailing_zeros().into()), cause));
-                undefined &= !told;
+            if reported != 0 {
+                source.get_or_insert((place.unwrap_or(to).offset_by(reported.trailing_zeros().into()), cause));
+                undefined &= !reported;
             }
             if !reduces {
                 self.write_at(to, count, undefined);
@@ -113,13 +113,13 @@ impl Init {
     }
 }
 
-/// Those of up to 64 undefined bytes whose whole unit is undefined.
+/// Selects the bytes whose whole unit is undefined, from up to 64 undefined bytes.
 fn whole_units(undefined: u64, bytes: u32) -> u64 {
     let units = (0..bytes).step_by(UNIT as usize).map(|at| ones((bytes - at).min(UNIT)) << at);
     units.filter(|unit| undefined & unit == *unit).fold(0, |all, unit| all | unit)
 }
 
-/// A place as accesses have it.
+/// Converts a location to an address space and an address.
 fn address(place: Location) -> (Space, u64) {
     match place {
         Location::Shared(_, at) => (Space::Shared, at),

@@ -1,4 +1,4 @@
-//! What instructions do with undefined bits, before they are executed.
+//! The effects of instructions on undefined bits, computed before the instructions run.
 
 use super::Init;
 use super::follower::{Follower, Scratch};
@@ -17,14 +17,14 @@ use simt::warp::Warp;
 
 const ADDRESS: (&str, &str) = ("address", "an address");
 
-/// What is lent while an instruction is followed.
+/// The state that is moved out of [`Init`] while an instruction is followed.
 struct Followed {
     taints: Taints,
     scratch: Scratch,
 }
 
 impl Init {
-    /// Which bytes of what registers hold are undefined, one register behind the other.
+    /// Returns the undefined bytes of consecutive registers, as one bit mask for each lane.
     fn bytes_of(&mut self, registers: &[Reg], width: u32, mask: u32) -> Option<(Lanes64, Cause)> {
         let taints = self.taints();
         let mut bytes = [0; LANES];
@@ -35,7 +35,7 @@ impl Init {
                 for byte in 0..width {
                     if taint.bits[lane] >> (8 * byte) & 0xff != 0 {
                         bytes[lane] |= 1 << (index as u32 * width + byte);
-                        let before = cause.map_or(History::Copied, |own| own.history);
+                        let before = cause.map_or(History::Copied, |cause| cause.history);
                         cause = Some(Cause { history: taint.cause.history.max(before), ..taint.cause });
                     }
                 }
@@ -44,8 +44,8 @@ impl Init {
         cause.map(|cause| (bytes, cause))
     }
 
-    /// Tells of registers that decide something, and takes them for defined from then on.
-    fn decides(&mut self, what: (&'static str, &str), step: &Step<'_>, registers: &[Reg], mask: u32) {
+    /// Reports undefined registers that affect an address, a branch or another decision, and marks them as defined.
+    fn report_undefined(&mut self, what: (&'static str, &str), step: &Step<'_>, registers: &[Reg], mask: u32) {
         for reg in registers {
             let Some(taint) = self.taints().get(*reg) else { continue };
             let (concerned, origin) = (taint.lanes & mask, taint.cause.origin);
@@ -56,7 +56,7 @@ impl Init {
         }
     }
 
-    /// What an instruction does with undefined bits, before it is executed.
+    /// Applies the effect of an instruction on undefined bits, before the instruction runs.
     pub(super) fn follow(&mut self, step: &Step<'_>) {
         let Step { site, active, lanes: mask, .. } = *step;
         let program = self.facts.function.program().clone();
@@ -68,11 +68,11 @@ impl Init {
                 Op::Branch { .. } | Op::BranchIndexed { .. } => ("branch", "a branch"),
                 _ => ("condition", "whether the instruction is executed"),
             };
-            self.decides(what, step, &[guard], active);
+            self.report_undefined(what, step, &[guard], active);
         }
         let taints = std::mem::take(self.taints());
-        let mut own = Followed { taints, scratch: std::mem::take(&mut self.scratch) };
-        let mut follower = Follower { program: &program, scratch: &mut own.scratch, taints: &mut own.taints };
+        let mut followed = Followed { taints, scratch: std::mem::take(&mut self.scratch) };
+        let mut follower = Follower { program: &program, scratch: &mut followed.scratch, taints: &mut followed.taints };
         match &inst.op {
             Op::Alu(alu) => follower.alu(step, inst, alu),
             Op::Warp(op @ Warp::Shuffle { .. }) => follower.shuffle(step, op),
@@ -80,7 +80,8 @@ impl Init {
             Op::Matrix(matrix) => match &**matrix {
                 Matrix::Multiply(op) => follower.multiply(step, op),
                 Matrix::Transpose(_) => follower.set_everywhere(step),
-                // The sums of a warp group count as defined: they are not followed to the end of the products.
+                // The sums of a `wgmma` count as defined: their undefined bits are not followed until the product
+                // completes.
                 Matrix::GroupMultiply(_) | Matrix::Rows(_) | Matrix::Tile(_) | Matrix::Group(_) | Matrix::Nothing => {
                     follower.defines(step, mask);
                 }
@@ -100,35 +101,37 @@ impl Init {
             Op::Barrier(barrier) if barrier.reduce.is_some() => follower.set_everywhere(step),
             Op::Warp(Warp::ActiveMask { .. } | Warp::Elect { .. }) => follower.defines(step, mask),
             Op::Warp(Warp::Sync { .. }) => {}
-            // Below, or without a result.
+            // These instructions are handled below or have no result.
             Op::Memory(_) | Op::Call(_) | Op::Stack(_) | Op::Barrier(_) | Op::Clock { .. } | control!() => {}
         }
-        self.scratch = own.scratch;
-        *self.taints() = own.taints;
+        self.scratch = followed.scratch;
+        *self.taints() = followed.taints;
         match &inst.op {
             Op::Memory(op) => self.follow_memory(step, op),
             Op::Matrix(matrix) => {
                 if let Matrix::Rows(_) | Matrix::Tile(_) = &**matrix {
-                    self.decides(ADDRESS, step, &step.addresses, mask);
+                    self.report_undefined(ADDRESS, step, &step.addresses, mask);
                 }
             }
-            Op::BranchIndexed { index, .. } => self.decides(("branch", "a branch"), step, &[Reg::R32(*index)], mask),
+            Op::BranchIndexed { index, .. } => {
+                self.report_undefined(("branch", "a branch"), step, &[Reg::R32(*index)], mask)
+            }
             Op::Call(call) => {
                 if let Callee::Pointer { address, .. } = call.callee {
-                    self.decides(("call", "which function is called"), step, &[Reg::R64(address)], mask);
+                    self.report_undefined(("call", "which function is called"), step, &[Reg::R64(address)], mask);
                 }
             }
             Op::Barrier(barrier) => {
                 let count = barrier.count.map(Reg::R32);
                 let registers: Vec<Reg> = [Reg::R32(barrier.id)].into_iter().chain(count).collect();
-                self.decides(("barrier", "which barrier is waited for"), step, &registers, mask);
+                self.report_undefined(("barrier", "which barrier is waited for"), step, &registers, mask);
             }
             Op::Stack(_) => {
-                self.decides(("stack", "the place of local memory"), step, step.reads(), mask);
+                self.report_undefined(("stack", "the place of local memory"), step, step.reads(), mask);
                 self.clear_writes(step, mask);
             }
             Op::Clock { .. } => self.clear_writes(step, mask),
-            // Above, or without an operand.
+            // These instructions are handled above or have no such operand.
             Op::Alu(_) | Op::Warp(_) | control!() => {}
         }
     }
@@ -144,16 +147,16 @@ impl Init {
         match op {
             Memory::Address(_) | Memory::Fence(..) | Memory::AsyncGroup(..) => {}
             Memory::Load(_) => {
-                self.decides(ADDRESS, step, &step.addresses, mask);
+                self.report_undefined(ADDRESS, step, &step.addresses, mask);
                 self.clear_writes(step, mask);
             }
             Memory::Store(Store { from, width, .. }) => {
-                self.decides(ADDRESS, step, &step.addresses, mask);
+                self.report_undefined(ADDRESS, step, &step.addresses, mask);
                 let bytes = self.bytes_of(from, width.bytes(), mask);
-                self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
+                self.current_store = bytes.map(|(bytes, cause)| (site, bytes, cause));
             }
             Memory::Atomic(op) => {
-                self.decides(ADDRESS, step, &step.addresses, mask);
+                self.report_undefined(ADDRESS, step, &step.addresses, mask);
                 let Atomic { operand, new, width, op, .. } = &**op;
                 let mut registers: Vec<Reg> = operand.iter().copied().chain(*new).collect();
                 if let AtomicOp::WideOp(WideOp::CompareExchange { new }) = op {
@@ -162,9 +165,9 @@ impl Init {
                 let plain = matches!(op, AtomicOp::WideOp(WideOp::Load | WideOp::Store));
                 if plain {
                     let bytes = self.bytes_of(&registers, width.bytes(), mask);
-                    self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
+                    self.current_store = bytes.map(|(bytes, cause)| (site, bytes, cause));
                 } else {
-                    self.decides(("operand", "an operand of an atomic"), step, &registers, mask);
+                    self.report_undefined(("operand", "an operand of an atomic"), step, &registers, mask);
                 }
                 self.clear_writes(step, mask);
             }
@@ -174,12 +177,12 @@ impl Init {
                     BulkSource::Memory(..) => (&[], 0),
                 };
                 let others: Vec<Reg> = step.reads().iter().copied().filter(|reg| !data.contains(reg)).collect();
-                self.decides(("operand", "an operand of the instruction"), step, &others, mask);
+                self.report_undefined(("operand", "an operand of the instruction"), step, &others, mask);
                 if op.reduce.is_some() {
-                    self.decides(("operand", "an operand of an atomic"), step, data, mask);
+                    self.report_undefined(("operand", "an operand of an atomic"), step, data, mask);
                 }
                 let bytes = self.bytes_of(data, bytes, mask);
-                self.stored = bytes.map(|(bytes, cause)| (site, bytes, cause));
+                self.current_store = bytes.map(|(bytes, cause)| (site, bytes, cause));
             }
             Memory::AsyncCopy(_)
             | Memory::Mbarrier(_)
@@ -187,7 +190,7 @@ impl Init {
             | Memory::Tensor(_)
             | Memory::MapEdit(_)
             | Memory::Texture(_) => {
-                self.decides(("operand", "an operand of the instruction"), step, step.reads(), mask);
+                self.report_undefined(("operand", "an operand of the instruction"), step, step.reads(), mask);
                 self.clear_writes(step, mask);
             }
         }

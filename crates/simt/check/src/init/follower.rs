@@ -1,4 +1,4 @@
-//! How undefined bits go through instructions on registers.
+//! The propagation of undefined bits through instructions on registers.
 
 use super::rules::{Rule, changed, rule};
 use super::taints::{Cause, History, Taints};
@@ -10,7 +10,7 @@ use simt::observe::Step;
 use simt::regs::{ALL, LANES, Lanes32, Lanes64, Reg, Regs, lanes};
 use simt::warp::Warp;
 
-/// Registers to compute undefined bits in.
+/// Registers for computing undefined bits.
 #[derive(Debug, Default)]
 pub(super) struct Scratch {
     r32: Vec<Lanes32>,
@@ -19,13 +19,14 @@ pub(super) struct Scratch {
 }
 
 impl Scratch {
-    /// As many registers as the largest function of a program has.
+    /// Allocates the registers of the largest function of a program.
     fn begin(&mut self, program: &Program) {
         if self.preds.is_empty() {
-            let most = |count: fn(&simt::code::Func) -> u32| program.functions.iter().map(count).max().unwrap_or(0);
-            self.r32 = vec![[0; LANES]; most(|func| func.r32) as usize];
-            self.r64 = vec![[0; LANES]; most(|func| func.r64) as usize];
-            self.preds = vec![0; most(|func| func.preds) as usize + 1];
+            let max_count =
+                |count: fn(&simt::code::Func) -> u32| program.functions.iter().map(count).max().unwrap_or(0);
+            self.r32 = vec![[0; LANES]; max_count(|func| func.r32) as usize];
+            self.r64 = vec![[0; LANES]; max_count(|func| func.r64) as usize];
+            self.preds = vec![0; max_count(|func| func.preds) as usize + 1];
         }
     }
 
@@ -34,7 +35,7 @@ impl Scratch {
     }
 }
 
-/// All bits of a register.
+/// Returns a mask of all bits of a register.
 pub(super) fn all_bits(reg: Reg) -> u64 {
     match reg {
         Reg::R32(_) => u32::MAX.into(),
@@ -43,7 +44,7 @@ pub(super) fn all_bits(reg: Reg) -> u64 {
     }
 }
 
-/// Follows undefined bits through instructions.
+/// Propagates undefined bits through instructions.
 pub(super) struct Follower<'a> {
     pub(super) program: &'a Program,
     pub(super) scratch: &'a mut Scratch,
@@ -51,15 +52,16 @@ pub(super) struct Follower<'a> {
 }
 
 impl Follower<'_> {
-    /// The cause of the undefined bits that an instruction reads, in these lanes: that of the first register that has any.
+    /// Returns the cause of the undefined bits that an instruction reads in these lanes: the cause of the first
+    /// undefined register.
     pub(super) fn cause(&self, step: &Step<'_>, mask: u32) -> Option<Cause> {
         let reads = step.reads().iter().filter_map(|reg| self.taints.get(*reg));
-        let mut causes = reads.filter(|own| own.lanes & mask != 0).map(|own| own.cause);
+        let mut causes = reads.filter(|taint| taint.lanes & mask != 0).map(|taint| taint.cause);
         let first = causes.next()?;
-        Some(Cause { history: causes.fold(first.history, |most, own| most.max(own.history)), ..first })
+        Some(Cause { history: causes.fold(first.history, |latest, cause| latest.max(cause.history)), ..first })
     }
 
-    /// An instruction of each lane by itself.
+    /// Applies an instruction that computes each lane separately.
     pub(super) fn alu(&mut self, step: &Step<'_>, inst: &Inst, alu: &Alu) {
         let Some(mut cause) = self.cause(step, step.lanes) else {
             return self.defines(step, step.lanes);
@@ -83,8 +85,8 @@ impl Follower<'_> {
                     0 => 0,
                     bits => !((bits & bits.wrapping_neg()) - 1),
                 });
-                let of = |reg: &Reg| (*reg, upwards.map(|bits| bits & all_bits(*reg)));
-                step.writes().iter().map(of).collect()
+                let result_of = |reg: &Reg| (*reg, upwards.map(|bits| bits & all_bits(*reg)));
+                step.writes().iter().map(result_of).collect()
             }
             Rule::Compare { operands, bits, equality, combine, with } => {
                 let undefined = self.compare(step, operands, (*bits, *equality), (*combine, *with));
@@ -93,7 +95,7 @@ impl Follower<'_> {
             }
             Rule::All => self.all(step),
         };
-        // Whether lanes execute it is not defined.
+        // With an undefined guard, it is undefined whether the lanes execute the instruction.
         if let Some(guard) = inst.guard {
             let guarded = self.taints.lanes(Reg::Pred(guard.pred), step.lanes);
             for (reg, bits) in &mut results {
@@ -105,7 +107,7 @@ impl Follower<'_> {
         }
     }
 
-    /// The instruction's results are defined in these lanes.
+    /// Marks the instruction's results as defined in these lanes.
     pub(super) fn defines(&mut self, step: &Step<'_>, mask: u32) {
         for reg in step.writes() {
             self.taints.clear_lanes(*reg, mask);
@@ -122,18 +124,18 @@ impl Follower<'_> {
         union
     }
 
-    /// All bits of all results depend on all operands.
+    /// Returns the results of an instruction in which all bits of all results depend on all operands.
     pub(super) fn all(&self, step: &Step<'_>) -> Vec<(Reg, Lanes64)> {
         let any = self.union(step.reads());
-        let of = |reg: &Reg| (*reg, any.map(|bits| if bits == 0 { 0 } else { all_bits(*reg) }));
-        step.writes().iter().map(of).collect()
+        let result_of = |reg: &Reg| (*reg, any.map(|bits| if bits == 0 { 0 } else { all_bits(*reg) }));
+        step.writes().iter().map(result_of).collect()
     }
 
     fn fill(&mut self, reg: Reg, values: &Lanes64) {
         self.scratch.regs().set(reg, ALL, values);
     }
 
-    /// Different registers, with their values and their undefined bits.
+    /// Returns the distinct registers, with their values and their undefined bits.
     fn operands(&self, step: &Step<'_>, registers: &[Reg]) -> Vec<(Reg, Lanes64, Lanes64)> {
         let mut operands: Vec<(Reg, Lanes64, Lanes64)> = Vec::new();
         for reg in registers {
@@ -144,8 +146,8 @@ impl Follower<'_> {
         operands
     }
 
-    /// What an instruction makes of these operands, where the undefined bits of those that `flips` names by their numbers
-    /// have the other value.
+    /// Returns the results of the instruction with the undefined bits of some operands flipped. `flips` selects these
+    /// operands by index.
     fn flipped(
         &mut self,
         step: &Step<'_>,
@@ -159,7 +161,7 @@ impl Follower<'_> {
                 true => self.fill(*reg, &std::array::from_fn(|lane| value[lane] ^ bits[lane])),
             }
         }
-        // Registers that the instruction leaves as they are, such as other elements of a vector.
+        // Registers that the instruction keeps in part, such as other elements of a vector.
         let is_first = !(0..operands.len()).any(&flips);
         for reg in step.writes().iter().filter(|reg| operands.iter().all(|(known, ..)| known != *reg)) {
             let bits = if is_first { [0; LANES] } else { self.taints.bits(*reg) };
@@ -170,7 +172,7 @@ impl Follower<'_> {
         step.writes().iter().map(|reg| (*reg, regs.wide(*reg))).collect()
     }
 
-    /// Bits that differ for some values of the undefined bits at their place.
+    /// Returns the result bits that depend on undefined operand bits at the same position.
     fn bitwise(&mut self, step: &Step<'_>, inst: &Inst, registers: &[Reg]) -> Vec<(Reg, Lanes64)> {
         let operands = self.operands(step, registers);
         let first = self.flipped(step, inst, &operands, |_| false);
@@ -186,7 +188,7 @@ impl Follower<'_> {
         different
     }
 
-    /// Bits that are undefined where they come from.
+    /// Returns the result bits that are moved from undefined bits.
     fn moves(&mut self, step: &Step<'_>, inst: &Inst, data: &[Reg], control: &[Reg]) -> Vec<(Reg, Lanes64)> {
         if data.iter().any(|reg| control.contains(reg) && self.taints.get(*reg).is_some()) {
             return self.all(step);
@@ -219,7 +221,7 @@ impl Follower<'_> {
         results
     }
 
-    /// The lanes in which a comparison's result is not defined.
+    /// Returns the lanes in which the result of a comparison is undefined.
     fn compare(
         &self,
         step: &Step<'_>,
@@ -261,7 +263,7 @@ impl Follower<'_> {
         undefined | unknown
     }
 
-    /// A shuffle takes undefined bits along.
+    /// Moves undefined bits between lanes, as a shuffle does.
     pub(super) fn shuffle(&mut self, step: &Step<'_>, op: &Warp) {
         let Warp::Shuffle { to, found, value, lane: from, clamp, mask, .. } = op else { return };
         let Some(cause) = self.cause(step, ALL) else {
@@ -293,7 +295,7 @@ impl Follower<'_> {
         }
     }
 
-    /// All bits of the results are undefined in those lanes that read an undefined bit.
+    /// Sets all bits of the results to undefined in the lanes that read an undefined bit.
     pub(super) fn set_all(&mut self, step: &Step<'_>, cause: Cause) {
         let cause = Cause { history: History::Computed, ..cause };
         for (reg, bits) in self.all(step) {
@@ -301,7 +303,7 @@ impl Follower<'_> {
         }
     }
 
-    /// The results of all lanes depend on the operands of all.
+    /// Sets the results of all lanes to undefined if an operand of any lane is undefined.
     pub(super) fn set_everywhere(&mut self, step: &Step<'_>) {
         let Some(cause) = self.cause(step, step.lanes) else {
             return self.defines(step, step.lanes);
@@ -311,14 +313,14 @@ impl Follower<'_> {
         }
     }
 
-    /// A product of matrices: sums depend on a row and a column.
+    /// Applies a matrix product, in which each sum depends on a row and a column.
     pub(super) fn multiply(&mut self, step: &Step<'_>, op: &Multiply) {
         let Some(cause) = self.cause(step, ALL) else {
             return self.defines(step, step.lanes);
         };
         self.scratch.begin(self.program);
         let fragments = [&op.a, &op.b, &op.c, &op.d];
-        for reg in fragments.iter().flat_map(|own| own.registers.iter()) {
+        for reg in fragments.iter().flat_map(|fragment| fragment.registers.iter()) {
             let bits = self.taints.bits(*reg);
             self.fill(*reg, &bits);
         }

@@ -1,4 +1,4 @@
-//! The frames of calls: what functions are given and return, and what their registers and local memory begin with.
+//! The frames of calls: arguments and results of functions, and the initial registers and local memory of a frame.
 
 use super::Init;
 use super::follower::all_bits;
@@ -10,17 +10,17 @@ use simt::memory::{Memory, Region};
 use simt::observe::{FrameChange, FramePlace, Site};
 use simt::regs::{LANES, Reg, lanes};
 
-/// What is known of a warp.
+/// The shadow state of a warp.
 #[derive(Default)]
 pub(super) struct WarpState {
     pub(super) taints: Taints,
     pub(super) local: LocalShadow,
-    /// The frame that each lane is in.
+    /// The current frame of each lane.
     frames: [Frame; LANES],
 }
 
 impl WarpState {
-    /// The kernel begins, with these registers that may be read before anything is written to them.
+    /// Starts the kernel. `registers` are the registers that may be read before they are written.
     pub(super) fn begin(&mut self, mask: u32, kernel: &Func, registers: &[(u32, Reg)]) {
         let window = Window::new(&FramePlace::default(), kernel);
         self.local.begin(kernel.frame_bytes);
@@ -30,7 +30,7 @@ impl WarpState {
         self.begin_registers(mask, registers);
     }
 
-    /// Registers of the current frame begin, in which the lanes of `mask` have written nothing, each with its origin.
+    /// Marks registers of the current frame as unwritten in the lanes of `mask`, each with its origin.
     fn begin_registers(&mut self, mask: u32, registers: &[(u32, Reg)]) {
         for (origin, reg) in registers {
             let cause = Cause { origin: *origin, history: History::Copied };
@@ -43,27 +43,28 @@ impl WarpState {
 #[derive(Clone, Copy, Default)]
 struct Frame {
     registers: Window,
-    /// Where it begins in local memory.
+    /// The offset of the frame in local memory.
     local: u32,
 }
 
 impl Init {
-    /// The frame that lanes are in becomes the current one.
+    /// Makes the frame of some lanes the current one.
     pub(super) fn enter(&mut self, mask: u32) {
         let warp = self.warp();
         warp.taints.frame = warp.frames[mask.trailing_zeros() as usize % LANES].registers;
     }
 
-    /// The parameter or result of a function that an instruction names, in words.
+    /// Describes the parameter or result of a function that an instruction names.
     pub(super) fn parameter(&mut self, site: Site, lane: usize, address: u64) -> String {
         let within = address.saturating_sub(self.warp().frames[lane].local.into());
         let operands = self.facts.function.program().operands(site);
-        let is_it = |at: u64, bytes: Option<u64>| within >= at && within - at < bytes.unwrap_or(0);
-        let found = operands.variables.iter().find(|own| own.in_frame && is_it(own.at, own.bytes));
-        found.map_or(String::new(), |own| format!("byte {} of parameter `{}`", within - own.at, own.name))
+        let covers = |at: u64, bytes: Option<u64>| within >= at && within - at < bytes.unwrap_or(0);
+        let found = operands.variables.iter().find(|variable| variable.in_frame && covers(variable.at, variable.bytes));
+        found
+            .map_or(String::new(), |variable| format!("byte {} of parameter `{}`", within - variable.at, variable.name))
     }
 
-    /// Whether an instruction accesses parameters or results of functions, which lie in frames.
+    /// Returns whether an instruction accesses parameters or results of functions, which are stored in frames.
     pub(super) fn is_in_frame(&self, site: Site) -> bool {
         match &self.inst(site).op {
             Op::Memory(Memory::Load(Load { address, .. }) | Memory::Store(Store { address, .. })) => {
@@ -73,7 +74,7 @@ impl Init {
         }
     }
 
-    /// Lanes have called a function, or have returned from one.
+    /// Records that lanes have called a function or have returned from one.
     pub(super) fn change_frames(&mut self, mask: u32, change: &FrameChange) {
         let (facts, lives) = (self.facts.clone(), self.lives.clone());
         let functions = &facts.function.program().functions;
@@ -85,10 +86,10 @@ impl Init {
             return results.for_each(|slot| warp.local.define(mask, caller.local + slot.at, slot.bytes));
         };
         let func = &functions[callee.function as usize];
-        // Registers that another function had at the same place.
+        // Forget registers that another function had in the same place.
         warp.taints.frame = Window::new(callee, func);
         warp.taints.forget(mask, |_| true);
-        let (next, of, into) = match returns {
+        let (next, from_slots, to_slots) = match returns {
             true => (caller, &func.slots.results, &call.slots.results),
             false => (callee, &call.slots.parameters, &func.slots.parameters),
         };
@@ -97,8 +98,8 @@ impl Init {
             warp.local.begin_frame(mask, callee.local, func.frame_bytes);
             warp.begin_registers(mask, &lives.unwritten[callee.function as usize]);
         }
-        for (of, into) in of.iter().zip(into) {
-            warp.local.copy(mask, from + of.at, to + into.at, of.bytes.min(into.bytes));
+        for (source, target) in from_slots.iter().zip(to_slots) {
+            warp.local.copy(mask, from + source.at, to + target.at, source.bytes.min(target.bytes));
         }
         if *returns {
             warp.local.define(mask, callee.local, func.frame_bytes);

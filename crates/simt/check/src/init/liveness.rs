@@ -1,17 +1,17 @@
-//! Which registers an instruction, or one that may come after it, reads before it is written.
+//! Register liveness: the registers that an instruction or a later instruction reads before they are written.
 
 use simt::code::Func;
 use simt::regs::{Pred, R32, R64, Reg};
 
-/// The registers of a function that are read later, for each of its instructions.
+/// The live registers of a function before each of its instructions.
 #[derive(Debug)]
 pub(crate) struct Liveness {
-    /// Where the registers of 64 bits begin among all, and the predicates.
+    /// The index of the first 64-bit register; `preds` is the index of the first predicate.
     wide: u32,
     preds: u32,
-    /// Words of a row.
+    /// The number of words in a row.
     words: usize,
-    /// A row for each instruction: a bit for each register.
+    /// A row for each instruction, with a bit for each register.
     rows: Vec<u64>,
 }
 
@@ -19,7 +19,7 @@ impl Liveness {
     pub(crate) fn new(func: &Func) -> Self {
         let (wide, preds) = (func.r32, func.r32 + func.r64);
         let words = ((preds + func.preds) as usize).div_ceil(64);
-        let mut own = Self { wide, preds, words, rows: vec![0; words * func.code.len()] };
+        let mut liveness = Self { wide, preds, words, rows: vec![0; words * func.code.len()] };
         let mut changed = true;
         let mut row = vec![0; words];
         while std::mem::take(&mut changed) {
@@ -27,7 +27,7 @@ impl Liveness {
                 let inst = &func.code[pc];
                 row.fill(0);
                 for next in func.successors(pc) {
-                    let next = own.rows.get(next * words..(next + 1) * words);
+                    let next = liveness.rows.get(next * words..(next + 1) * words);
                     for (to, from) in row.iter_mut().zip(next.unwrap_or_default()) {
                         *to |= from;
                     }
@@ -35,22 +35,22 @@ impl Liveness {
                 let operands = func.operands_of(pc);
                 if inst.guard.is_none() {
                     for reg in operands.writes {
-                        let (word, bit) = own.place(*reg);
+                        let (word, bit) = liveness.place(*reg);
                         row[word] &= !bit;
                     }
                 }
                 for reg in operands.reads {
-                    let (word, bit) = own.place(*reg);
+                    let (word, bit) = liveness.place(*reg);
                     row[word] |= bit;
                 }
-                let known = &mut own.rows[pc * words..][..words];
+                let known = &mut liveness.rows[pc * words..][..words];
                 if *known != row[..] {
                     known.copy_from_slice(&row);
                     changed = true;
                 }
             }
         }
-        own
+        liveness
     }
 
     fn place(&self, reg: Reg) -> (usize, u64) {
@@ -62,32 +62,34 @@ impl Liveness {
         (index as usize / 64, 1 << (index % 64))
     }
 
-    /// Whether a register is read by the instruction or later, with the value that it has before the instruction.
+    /// Returns whether the instruction or a later one reads the value that a register has before the instruction.
     pub(super) fn is_read(&self, pc: u32, reg: Reg) -> bool {
         let (word, bit) = self.place(reg);
         self.rows.get(pc as usize * self.words + word).is_some_and(|row| row & bit != 0)
     }
 
-    /// The registers that may be read before anything is written to them, without those that a frame begins with.
+    /// Returns the registers that may be read before they are written, without the registers that a new frame
+    /// initializes.
     fn unwritten(&self, func: &Func) -> Vec<Reg> {
         let all = (0..self.preds + func.preds).map(|index| match index {
             _ if index < self.wide => Reg::R32(R32(index)),
             _ if index < self.preds => Reg::R64(R64(index - self.wide)),
             _ => Reg::Pred(Pred(index - self.preds)),
         });
-        let is_filled =
-            |reg: &Reg| func.frame_init.iter().any(|own| own.reg == *reg) || func.stack_top.map(Reg::R32) == Some(*reg);
+        let is_filled = |reg: &Reg| {
+            func.frame_init.iter().any(|entry| entry.reg == *reg) || func.stack_top.map(Reg::R32) == Some(*reg)
+        };
         all.filter(|reg| self.is_read(0, *reg) && !is_filled(reg)).collect()
     }
 }
 
-/// What is known of a program's registers.
+/// The liveness of all registers of a program.
 #[derive(Debug)]
 pub(crate) struct RegisterLives {
     /// By function.
     pub(super) functions: Vec<Liveness>,
-    /// By function the registers that may be read before anything is written to them, each with its number among those of
-    /// all functions.
+    /// By function, the registers that may be read before they are written. Their numbers are unique across all
+    /// functions.
     pub(super) unwritten: Vec<Vec<(u32, Reg)>>,
 }
 
@@ -95,7 +97,8 @@ impl RegisterLives {
     pub(crate) fn new(functions: &[Func]) -> Self {
         let lives: Vec<Liveness> = functions.iter().map(Liveness::new).collect();
         let mut numbers = 0..;
-        let of_function = |(own, func): (&Liveness, &Func)| numbers.by_ref().zip(own.unwritten(func)).collect();
+        let of_function =
+            |(liveness, func): (&Liveness, &Func)| numbers.by_ref().zip(liveness.unwritten(func)).collect();
         let unwritten = lives.iter().zip(functions).map(of_function).collect();
         Self { functions: lives, unwritten }
     }

@@ -1,34 +1,34 @@
-//! Where undefined bits come from, and what is told of them.
+//! The origins of undefined bits, and the findings that report them.
 
 use super::Init;
-use crate::finding::{RawFinding, ThreadAtSite, in_words};
+use crate::finding::{RawFinding, ThreadAtSite, describe_memory};
 use simt::observe::{Access, Places, Site, Space};
 use simt::regs::{LANES, Lanes64, lanes};
 
-/// Different reads of what nobody has written that are kept; those beyond count as the last one at the same place.
-const MOST_ORIGINS: usize = 1 << 14;
+/// The maximum number of different reads of unwritten memory that are kept. Later reads share one origin.
+const MAX_ORIGINS: usize = 1 << 14;
 
-/// Where undefined bits come from.
+/// The origin of undefined bits.
 pub(super) struct Origin {
-    /// What it does, and where: `read of 4 bytes`; of a register once it is known.
+    /// The reading action and its place: `read of 4 bytes`. For a register, it is set at the first read.
     pub(super) read: Option<(String, ThreadAtSite)>,
     pub(super) address: Option<u64>,
-    /// The memory or register, in words.
+    /// The memory or register, for messages.
     pub(super) place: String,
     pub(super) kind: OriginKind,
 }
 
-/// What holds nothing that anybody has written.
+/// The source of an undefined value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum OriginKind {
     Register,
     Memory(Space),
-    /// A lane that takes no part in the shuffle that reads from it.
+    /// A source lane of a shuffle that does not execute the shuffle.
     Lane,
 }
 
 impl Init {
-    /// The origin of bits that an access reads where nobody has written.
+    /// Returns the origin of the unwritten bytes that an access reads.
     pub(super) fn origin_of(
         &mut self,
         site: Site,
@@ -41,8 +41,8 @@ impl Init {
         self.origin(site, (access.space, address), lane, access.bytes, places)
     }
 
-    /// The origin of bits that an instruction reads where nobody has written: of so many bytes the one at this address is
-    /// the first, of the first lane.
+    /// Returns the origin of unwritten bytes that an instruction reads. `address` is the first of them, and `lane` the
+    /// first lane that reads one.
     pub(super) fn origin(
         &mut self,
         site: Site,
@@ -56,7 +56,7 @@ impl Init {
             return *known;
         }
         let number = self.origins.len() as u32;
-        if self.origins.len() >= MOST_ORIGINS {
+        if self.origins.len() >= MAX_ORIGINS {
             let anywhere = (site, u64::MAX, u32::MAX);
             if let Some(known) = self.known_origins.get(&anywhere) {
                 return *known;
@@ -64,7 +64,7 @@ impl Init {
             self.known_origins.insert(anywhere, number);
         }
         let place = match (places.find(space, address), space) {
-            (Some(place), space) => in_words(&self.facts, space, &place, address),
+            (Some(place), space) => describe_memory(&self.facts, space, &place, address),
             (None, Space::Param) => self.parameter(site, lane, address),
             (None, Space::Local) => format!("byte {address} of the thread's local memory"),
             (None, _) => String::new(),
@@ -76,7 +76,7 @@ impl Init {
         number
     }
 
-    /// The origin of what a shuffle gives to a lane that reads from one that takes no part in it.
+    /// Returns the origin of the value that a shuffle reads from a lane that does not execute it.
     pub(super) fn origin_of_absent(&mut self, site: Site, lane: usize) -> u32 {
         let key = (site, self.warp_id.block, self.warp_id.warp);
         if let Some(known) = self.known_origins.get(&key).copied() {
@@ -84,20 +84,20 @@ impl Init {
         }
         let number = self.origins.len() as u32;
         let party = ThreadAtSite { site, block: self.warp_id.block, thread: self.thread(lane) };
-        let read = Some(("shuffle from a lane that takes no part in it".to_owned(), party));
+        let read = Some(("shuffle from a lane that does not execute it".to_owned(), party));
         self.origins.push(Origin { read, address: None, place: String::new(), kind: OriginKind::Lane });
-        if self.origins.len() < MOST_ORIGINS {
+        if self.origins.len() < MAX_ORIGINS {
             self.known_origins.insert(key, number);
         }
         number
     }
 
-    /// Adds a finding: `what` depends in the lanes of `mask` on what `origin` says.
+    /// Adds a finding: in the lanes of `mask`, `what` depends on the undefined bits of `origin`.
     pub(super) fn report(&mut self, (kind, what): (&'static str, &str), site: Site, mask: u32, origin: u32) {
         let Origin { read, address, place, kind: origin_kind } = &self.origins[origin as usize];
         let other = read.clone();
         let party = |lane: usize| ThreadAtSite { site, block: self.warp_id.block, thread: self.thread(lane) };
-        // The lane that has read it, if it is among these.
+        // Prefer the lane that read the value, if the mask contains it.
         let first = mask.trailing_zeros() as usize;
         let reader = other.as_ref().map(|(_, other)| (other.thread as usize % LANES, other.thread as usize / LANES));
         let lane = match reader {
@@ -109,7 +109,7 @@ impl Init {
                 OriginKind::Register => format!("{what} depends on an uninitialized register"),
                 OriginKind::Memory(_) => format!("{what} depends on uninitialized memory"),
                 OriginKind::Lane => {
-                    format!("{what} depends on what a shuffle reads from a lane that takes no part in it")
+                    format!("{what} depends on what a shuffle reads from a lane that does not execute it")
                 }
             },
             action: Some("used".to_owned()),
@@ -120,7 +120,7 @@ impl Init {
                 }
                 OriginKind::Memory(Space::Local | Space::Param) => "write each element before it is read",
                 OriginKind::Memory(_) => "fill the buffer before the launch, or write each element before it is read",
-                OriginKind::Lane => "let every lane that another one reads from execute the shuffle",
+                OriginKind::Lane => "let every lane whose value another lane reads execute the shuffle",
             }
             .into(),
             party: party(lane),

@@ -1,4 +1,4 @@
-//! How the bits of an instruction's result depend on those of its operands.
+//! The rules by which the bits of an instruction's result depend on the bits of its operands.
 
 use super::taints::History;
 use simt::alu::compare::{Combine, Compare, Outcome, Test};
@@ -12,26 +12,27 @@ use simt::regs::{Pred, R32, R64, Reg};
 /// How an instruction's result depends on its operands.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Rule {
-    /// Each bit on the bits at its place, by a function of truth values.
+    /// Each bit depends on the operand bits at the same position, by a boolean function.
     Bitwise(Vec<Reg>),
-    /// Each bit is one of the bits of `data`; which one, `control` says.
+    /// Each bit is one of the bits of `data`, selected by `control`.
     Moves { data: Vec<Reg>, control: Vec<Reg> },
-    /// It is one of two values, which `control` decides.
+    /// The result is one of two values, selected by `control`.
     Choice { values: [Reg; 2], control: Vec<Reg> },
-    /// Each bit on those of the operands that are at most as high.
+    /// Each bit depends on the operand bits at the same or lower positions.
     Upwards(Vec<Reg>),
-    /// A comparison of this many bits, whose result may be combined with a predicate.
+    /// A comparison of `bits` bits, whose result may be combined with a predicate.
     Compare { operands: Vec<Reg>, bits: u32, equality: bool, combine: Combine, with: Option<(Pred, bool)> },
-    /// It is always the same.
+    /// The result is always the same.
     Constant,
-    /// Each bit on all bits of all operands.
+    /// Each bit depends on all bits of all operands.
     All,
 }
 
-/// Returns what an instruction makes of the most changed of its operands.
+/// Returns the history of the result of an instruction. `history` is the latest history of its operands.
 ///
-/// Compilers pack the fields of a struct with `or`, `prmt` and `bfi`, after they have shifted them by whole bytes. A shift
-/// alone multiplies. `distance` returns the bits by which the instruction shifts, if all lanes shift by the same number.
+/// Compilers pack the fields of a struct with `or`, `prmt` and `bfi`, after they have shifted them by whole bytes. A
+/// shift without packing counts as a multiplication. `distance` returns the shift distance in bits if it is the same in
+/// all lanes.
 pub(super) fn changed(history: History, alu: &Alu, distance: impl Fn(R32) -> Option<u32>) -> History {
     let (packs, copies) = (history.min(History::Copied), history);
     match (alu, history) {
@@ -59,7 +60,7 @@ fn wide(number: u32) -> Reg {
     Reg::R64(R64(number))
 }
 
-/// The rule of an instruction on registers.
+/// Returns the rule of an instruction on registers.
 pub(super) fn rule(alu: &Alu) -> Rule {
     match alu {
         Alu::Int(op) => integer(op),
@@ -88,10 +89,14 @@ fn logic(op: &Logic) -> Rule {
     }
 }
 
-/// The rule of an instruction with a row in a table of `simt`, and with these registers.
+/// Returns the rule for a row of a table of `simt`, applied to the registers `r`.
 fn of_row((dependence, kinds): (Dependence, &[OperandKind]), r: &[u32; 6]) -> Rule {
-    let mut operands: Vec<Reg> =
-        kinds.iter().zip(r).skip(1).map(|(kind, own)| if kind.wide { wide(*own) } else { narrow(*own) }).collect();
+    let mut operands: Vec<Reg> = kinds
+        .iter()
+        .zip(r)
+        .skip(1)
+        .map(|(kind, number)| if kind.wide { wide(*number) } else { narrow(*number) })
+        .collect();
     match dependence {
         Dependence::Bitwise => Rule::Bitwise(operands),
         Dependence::Upwards => Rule::Upwards(operands),
@@ -112,7 +117,7 @@ fn convert(op: &Convert) -> Rule {
                 Parts::B8x2 | Parts::B16x2 | Parts::B32x2 => 2,
                 Parts::B8x4 | Parts::B16x4 => 4,
             };
-            moves(from[..count].iter().map(|own| Reg::R32(*own)).collect())
+            moves(from[..count].iter().map(|number| Reg::R32(*number)).collect())
         }
         Convert::Move(Move::Unpack { parts, from, .. }) => match parts {
             Parts::B8x2 | Parts::B8x4 | Parts::B16x2 => moves(vec![narrow(from)]),
@@ -132,7 +137,7 @@ fn convert(op: &Convert) -> Rule {
     }
 }
 
-/// The registers that a test looks at, and how many of their bits.
+/// Returns the registers that a test compares, and the number of bits that it compares.
 fn tested(test: Test, r: &[u32; 6]) -> (Vec<Reg>, u32) {
     let both = |make: fn(u32) -> Reg| vec![make(r[2]), make(r[3])];
     match test {

@@ -1,26 +1,26 @@
-//! Which bytes of shared and of local memory somebody has written.
+//! The written bytes of shared and local memory.
 
-/// The bytes of a block's shared memory that were written: a bit for each.
+/// The written bytes of a block's shared memory, one bit per byte.
 #[derive(Debug, Default)]
 pub(super) struct SharedShadow {
     written: Vec<u64>,
-    /// Where the memory begins that is the system's, which counts as written.
+    /// The start of the memory that belongs to the system, which counts as written.
     end: u64,
 }
 
-/// As many ones as bytes are accessed, which are 64 at most.
+/// Returns a mask with one bit for each accessed byte, at most 64.
 pub(super) fn ones(bytes: u32) -> u64 {
     u64::MAX >> (64 - bytes.clamp(1, 64))
 }
 
 impl SharedShadow {
-    /// Shared memory of so many bytes, of which none is written.
+    /// Starts with `bytes` unwritten bytes of shared memory.
     pub(super) fn begin(&mut self, bytes: u64) {
         self.written.clear();
         self.end = bytes;
     }
 
-    /// Which of up to 64 bytes from an address on were not written, the first one in the lowest bit.
+    /// Returns which of up to 64 bytes at an address are unwritten, with the first byte in the lowest bit.
     #[inline]
     pub(super) fn unwritten(&self, at: u64, bytes: u32) -> u64 {
         if at >= self.end {
@@ -35,17 +35,17 @@ impl SharedShadow {
         !written & ones(bytes)
     }
 
-    /// Whether all of the bytes from an address on were written.
+    /// Returns whether all bytes at an address are written.
     pub(super) fn has_all(&self, at: u64, bytes: u64) -> bool {
         (0..bytes.div_ceil(64)).all(|word| self.unwritten(at + word * 64, (bytes - word * 64).min(64) as u32) == 0)
     }
 
-    /// All of the bytes from an address on were written.
+    /// Marks all bytes at an address as written.
     pub(super) fn write_all(&mut self, at: u64, bytes: u64) {
         (0..bytes.div_ceil(64)).for_each(|word| self.write(at + word * 64, (bytes - word * 64).min(64) as u32, 0));
     }
 
-    /// Up to 64 bytes were written, but those of `undefined` hold nothing that anybody has written.
+    /// Marks up to 64 bytes as written, except for the bytes in `undefined`.
     #[inline]
     pub(super) fn write(&mut self, at: u64, bytes: u32, undefined: u64) {
         let (word, shift) = ((at / 64) as usize, at % 64);
@@ -61,51 +61,51 @@ impl SharedShadow {
     }
 }
 
-/// The bytes of the frames in a warp's local memory that were not written: for each the lanes that have not.
+/// The unwritten bytes of the frames in a warp's local memory: for each byte, the lanes that have not written it.
 #[derive(Debug, Default)]
 pub(super) struct LocalShadow {
     unwritten: Vec<u32>,
 }
 
 impl LocalShadow {
-    /// A kernel's frame of so many bytes, none of which is written.
+    /// Starts with a kernel frame of `bytes` unwritten bytes.
     pub(super) fn begin(&mut self, bytes: u32) {
         self.unwritten.clear();
         self.unwritten.resize(bytes as usize, u32::MAX);
     }
 
-    /// A frame of so many bytes begins for the lanes of `mask`, which have written none of them.
+    /// Starts a frame of `bytes` unwritten bytes for the lanes of `mask`.
     pub(super) fn begin_frame(&mut self, mask: u32, at: u32, bytes: u32) {
         let (at, end) = (at as usize, (at + bytes) as usize);
         if self.unwritten.len() < end {
             self.unwritten.resize(end, 0);
         }
-        self.unwritten[at..end].iter_mut().for_each(|own| *own |= mask);
+        self.unwritten[at..end].iter_mut().for_each(|lanes| *lanes |= mask);
     }
 
-    /// The lanes of `mask` have written bytes, or do not use them any more.
+    /// Records that the lanes of `mask` have written bytes or no longer use them.
     pub(super) fn define(&mut self, mask: u32, at: u32, bytes: u32) {
-        self.unwritten.iter_mut().skip(at as usize).take(bytes as usize).for_each(|own| *own &= !mask);
+        self.unwritten.iter_mut().skip(at as usize).take(bytes as usize).for_each(|lanes| *lanes &= !mask);
     }
 
-    /// The lanes of `mask` copy bytes to another place.
+    /// Records that the lanes of `mask` copy bytes to another place.
     pub(super) fn copy(&mut self, mask: u32, from: u32, to: u32, bytes: u32) {
         for byte in 0..bytes {
-            let of = |at: u32| (at + byte) as usize;
-            let unwritten = self.unwritten.get(of(from)).copied().unwrap_or(0);
-            if let Some(to) = self.unwritten.get_mut(of(to)) {
+            let index_of = |at: u32| (at + byte) as usize;
+            let unwritten = self.unwritten.get(index_of(from)).copied().unwrap_or(0);
+            if let Some(to) = self.unwritten.get_mut(index_of(to)) {
                 *to = *to & !mask | unwritten & mask;
             }
         }
     }
 
-    /// Whether lanes of `mask` have not written some of the bytes from an address on.
+    /// Returns whether lanes of `mask` have unwritten bytes at an address.
     pub(super) fn has_any(&self, mask: u32, at: u64, bytes: u32) -> bool {
-        let behind = self.unwritten.get(at as usize..).unwrap_or_default();
-        behind.iter().take(bytes as usize).any(|own| own & mask != 0)
+        let rest = self.unwritten.get(at as usize..).unwrap_or_default();
+        rest.iter().take(bytes as usize).any(|lanes| lanes & mask != 0)
     }
 
-    /// Which of the bytes from an address on a lane has not written, the first one in the lowest bit.
+    /// Returns which bytes at an address are unwritten in a lane, with the first byte in the lowest bit.
     #[inline]
     pub(super) fn unwritten(&self, lane: usize, at: u64, bytes: u32) -> u64 {
         let mut unwritten = 0;
@@ -116,7 +116,7 @@ impl LocalShadow {
         unwritten
     }
 
-    /// A lane has written bytes, but those of `undefined` hold nothing that anybody has written.
+    /// Marks bytes of a lane as written, except for the bytes in `undefined`.
     #[inline]
     pub(super) fn write(&mut self, lane: usize, at: u64, bytes: u32, undefined: u64) {
         for byte in 0..bytes.min(64) {

@@ -1,44 +1,45 @@
-//! The bits of a warp's registers that hold nothing anybody has written.
+//! The undefined bits of a warp's registers.
 
 use simt::code::Func;
 use simt::observe::FramePlace;
 use simt::regs::{LANES, Lanes64, Pred, R32, R64, Reg, lanes};
 
-/// The bits of a register that are undefined.
+/// The undefined bits of one register.
 #[derive(Debug, Clone)]
 pub(super) struct Taint {
-    /// Which file the register is in, and its number there among all of the warp.
+    /// The register file, and the register's number in that file of the warp.
     at: (usize, u32),
-    /// The lanes that have such bits.
+    /// The lanes with undefined bits.
     pub(super) lanes: u32,
     pub(super) bits: Lanes64,
-    /// Where they come from.
+    /// The cause of the undefined bits.
     pub(super) cause: Cause,
 }
 
-/// Where undefined bits come from.
+/// The cause of undefined bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Cause {
-    /// The number of an origin.
+    /// The number of the origin.
     pub(super) origin: u32,
-    /// What has been done to the value since then.
+    /// What instructions have done with the value since then.
     pub(super) history: History,
 }
 
-/// What instructions have done to a value with undefined bits since it was read.
+/// What instructions have done with a value since its undefined bits were read.
 ///
 /// Undefined bytes next to defined ones may be the padding of a struct only if the value is a copy.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum History {
-    /// It was copied, or packed into a word with other fields.
+    /// The value was copied, or packed into a word with other fields.
     Copied,
-    /// It was shifted by whole bytes: a copy if it is then packed with other fields, else a product.
+    /// The value was shifted by whole bytes. It counts as a copy if it is then packed with other fields, otherwise as a
+    /// product.
     Shifted,
-    /// It was computed with.
+    /// The value was an operand of a computation.
     Computed,
 }
 
-/// The registers of a frame among those of its warp: where they begin in each of the three files, and how many there are.
+/// The registers of a frame among the registers of its warp: the start and the count in each of the three files.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Window {
     begin: [u32; 3],
@@ -50,7 +51,7 @@ impl Window {
         Self { begin: place.registers, count: [func.r32, func.r64, func.preds] }
     }
 
-    /// Where a register of the frame is among the warp's.
+    /// Returns the place of a frame's register among the warp's registers.
     fn place(&self, reg: Reg) -> (usize, u32) {
         let (file, number) = match reg {
             Reg::R32(reg) => (0, reg.0),
@@ -60,7 +61,7 @@ impl Window {
         (file, self.begin[file] + number)
     }
 
-    /// The frame's register at a place.
+    /// Returns the frame's register at a place.
     fn register(&self, (file, number): (usize, u32)) -> Option<Reg> {
         let number = number.checked_sub(self.begin[file]).filter(|number| *number < self.count[file])?;
         Some(match file {
@@ -71,12 +72,11 @@ impl Window {
     }
 }
 
-/// The registers of a warp that have undefined bits. They are named as the function names them whose frame is the
-/// current one.
+/// The registers of a warp that have undefined bits. Methods use the register names of the current frame's function.
 #[derive(Debug, Default)]
 pub(super) struct Taints {
     registers: Vec<Taint>,
-    /// For each register of a file, one more than its index in `registers`; zero if it is not there.
+    /// For each register of a file, its index in `registers` plus one; zero if it has no undefined bits.
     indices: [Vec<u32>; 3],
     /// The current frame.
     pub(super) frame: Window,
@@ -100,17 +100,17 @@ impl Taints {
         self.index(reg).map(|index| &self.registers[index])
     }
 
-    /// The lanes of `mask` in which a register has undefined bits.
+    /// Returns the lanes of `mask` in which a register has undefined bits.
     pub(super) fn lanes(&self, reg: Reg, mask: u32) -> u32 {
         self.get(reg).map_or(0, |taint| taint.lanes & mask)
     }
 
-    /// The undefined bits of a register.
+    /// Returns the undefined bits of a register.
     pub(super) fn bits(&self, reg: Reg) -> Lanes64 {
         self.get(reg).map_or([0; LANES], |taint| taint.bits)
     }
 
-    /// In the lanes of `mask`, a register has these undefined bits from now on.
+    /// Sets the undefined bits of a register in the lanes of `mask`.
     pub(super) fn set(&mut self, reg: Reg, mask: u32, bits: &Lanes64, cause: Cause) {
         let undefined = lanes(mask).filter(|lane| bits[*lane] != 0).fold(0, |all, lane| all | 1 << lane);
         if undefined == 0 {
@@ -132,7 +132,7 @@ impl Taints {
         lanes(mask).for_each(|lane| taint.bits[lane] = bits[lane]);
     }
 
-    /// In the lanes of `mask`, all bits of a register are defined from now on.
+    /// Marks all bits of a register as defined in the lanes of `mask`.
     pub(super) fn clear_lanes(&mut self, reg: Reg, mask: u32) {
         if let Some(index) = self.index(reg) {
             self.clear_at(index, mask);
@@ -152,7 +152,7 @@ impl Taints {
         }
     }
 
-    /// Forgets lanes of those registers of the current frame for which `is_over` holds.
+    /// Clears the lanes of `mask` in all registers of the current frame for which `is_over` holds.
     pub(super) fn forget(&mut self, mask: u32, is_over: impl Fn(Reg) -> bool) {
         for index in (0..self.registers.len()).rev() {
             let taint = &self.registers[index];
@@ -162,7 +162,7 @@ impl Taints {
         }
     }
 
-    /// Forgets lanes of all registers.
+    /// Clears the lanes of `mask` in all registers.
     pub(super) fn forget_all(&mut self, mask: u32) {
         (0..self.registers.len()).rev().for_each(|index| self.clear_at(index, mask));
     }

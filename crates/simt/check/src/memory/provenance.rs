@@ -1,8 +1,8 @@
-//! What the addresses of a program's instructions can be made of: a data flow over its registers, without regard to
-//! the order of instructions.
+//! Finds the sources of the addresses of a program's instructions: a flow-insensitive data flow over the registers.
 //!
-//! A register's value comes from parameters of the kernel, from variables, or from where nobody knows: memory, functions
-//! that are called by their address, and the runtime. Instructions that compute take all that their operands come from.
+//! A register's value comes from parameters of the kernel, from variables, or from an unknown source. Memory, functions
+//! that are called by their address, and the runtime are unknown sources. The result of a computing instruction has all
+//! sources of its operands.
 
 mod value;
 
@@ -20,7 +20,7 @@ use simt::regs::Reg;
 use simt::warp::Warp;
 use value::{Combination, PARTIAL, UNKNOWN, Value, combination};
 
-/// Something that an address can be made of.
+/// A source of an address.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) enum Source {
     /// The eight bytes at this offset of the kernel's parameters.
@@ -31,33 +31,33 @@ pub(super) enum Source {
 /// A set of sources, by their numbers.
 pub(super) type Sources = u128;
 
-/// The most sources that are told apart.
-const MOST: usize = Sources::BITS as usize;
+/// The maximum number of sources that the analysis distinguishes.
+const MAX_SOURCES: usize = Sources::BITS as usize;
 
-/// What the addresses of a program can be made of.
+/// The possible sources of a program's addresses.
 #[derive(Debug)]
 pub(crate) struct Provenance {
     /// By their numbers.
     pub(super) sources: Vec<Source>,
-    /// For instructions that access memory what each of their addresses can be made of, by its [`Role`]; `None` where that
-    /// is unknown.
+    /// For each function, by instruction: the possible sources of each address, by its [`Role`]; `None` if they are
+    /// unknown.
     pub(super) addresses: Vec<HashMap<u32, [Option<Sources>; ROLES]>>,
 }
 
-/// What an address of an instruction is for.
+/// The purpose of an address in an instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Role {
-    /// What is accessed; of a copy its destination.
+    /// The accessed address; for a copy, its destination.
     Target,
     /// The source of a copy.
     Source,
-    /// The mbarrier that is told of an asynchronous copy.
+    /// The mbarrier that an asynchronous copy signals.
     Mbarrier,
     /// The tensor map.
     Map,
 }
 
-/// How many roles there are.
+/// The number of roles.
 pub(super) const ROLES: usize = 4;
 
 /// The data flow while it is computed.
@@ -65,13 +65,13 @@ struct Flow<'p> {
     program: &'p Program,
     sources: Vec<Source>,
     numbers: HashMap<Source, usize>,
-    /// By function: its registers of 32 bits and then those of 64.
+    /// By function: its 32-bit registers, followed by its 64-bit registers.
     registers: Vec<Vec<Value>>,
-    /// By function: what is stored to `.param` variables, by offset and bytes.
+    /// By function: the values stored to `.param` variables, by offset and bytes.
     cells: Vec<HashMap<(u32, u32), Value>>,
-    /// By function: `.param` variables that others may store to, as offsets and bytes.
+    /// By function: `.param` variables that unknown instructions may store to, as offsets and bytes.
     open: Vec<Vec<(u32, u32)>>,
-    /// What lanes give to others, by function.
+    /// By function: the values that lanes pass to other lanes.
     shuffled: Vec<Value>,
     changed: bool,
 }
@@ -107,7 +107,8 @@ impl Provenance {
 }
 
 impl Flow<'_> {
-    /// Finds the `.param` variables of frames that instructions may access by an address, or unknown callers and callees.
+    /// Finds the `.param` variables of frames that instructions may access through an address, or that unknown callers
+    /// and callees may access.
     fn open_parameters(&mut self) {
         for (function, func) in self.program.functions.iter().enumerate() {
             let mut open = Vec::new();
@@ -120,8 +121,8 @@ impl Flow<'_> {
                     _ => false,
                 };
                 if !is_direct {
-                    let named = operands.variables.iter().filter(|own| own.in_frame);
-                    open.extend(named.filter_map(|own| Some((own.at as u32, own.bytes? as u32))));
+                    let named = operands.variables.iter().filter(|variable| variable.in_frame);
+                    open.extend(named.filter_map(|variable| Some((variable.at as u32, variable.bytes? as u32))));
                 }
                 if let Op::Call(call) = &inst.op
                     && !matches!(call.callee, Callee::Function(_) | Callee::Runtime(Runtime::Print))
@@ -141,7 +142,7 @@ impl Flow<'_> {
         let next = self.sources.len();
         let number = match self.numbers.get(&source) {
             Some(number) => *number,
-            None if next == MOST => return UNKNOWN,
+            None if next == MAX_SOURCES => return UNKNOWN,
             None => {
                 self.sources.push(source.clone());
                 self.numbers.insert(source, next);
@@ -152,7 +153,7 @@ impl Flow<'_> {
     }
 
     fn variable(&mut self, function: usize, variable: &VariableUse) -> Value {
-        // Where the frame of a function that is called lies is not known.
+        // The address of a called function's frame is unknown.
         if variable.in_frame && function > 0 {
             return UNKNOWN;
         }
@@ -173,10 +174,10 @@ impl Flow<'_> {
 
     fn add(&mut self, function: usize, reg: Reg, value: Value) {
         if let Some(at) = self.place(function, reg) {
-            let own = &mut self.registers[function][at];
-            let joined = own.or(value);
-            self.changed |= joined != *own;
-            *own = joined;
+            let register_value = &mut self.registers[function][at];
+            let joined = register_value.or(value);
+            self.changed |= joined != *register_value;
+            *register_value = joined;
         }
     }
 
@@ -203,27 +204,27 @@ impl Flow<'_> {
             Op::Memory(_) => Value::default(),
             Op::Alu(alu) => self.combined(function, operands, combination(alu)),
             Op::Warp(Warp::Shuffle { value, .. } | Warp::Reduce { value, .. }) => {
-                let given = self.get(function, Reg::R32(*value));
-                let joined = self.shuffled[function].or(given);
+                let lane_value = self.get(function, Reg::R32(*value));
+                let joined = self.shuffled[function].or(lane_value);
                 self.changed |= joined != self.shuffled[function];
                 self.shuffled[function] = joined;
                 joined
             }
             Op::Call(call) => {
                 if let Callee::Function(callee) = call.callee {
-                    let own = &self.program.functions[callee as usize].slots;
+                    let callee_slots = &self.program.functions[callee as usize].slots;
                     let callee = callee as usize;
-                    for (from, to) in call.slots.parameters.iter().zip(&own.parameters) {
+                    for (from, to) in call.slots.parameters.iter().zip(&callee_slots.parameters) {
                         self.hand_over((function, from.at), (callee, to.at), from.bytes);
                     }
-                    for (from, to) in own.results.iter().zip(&call.slots.results) {
+                    for (from, to) in callee_slots.results.iter().zip(&call.slots.results) {
                         self.hand_over((callee, from.at), (function, to.at), from.bytes);
                     }
                 }
                 return;
             }
             Op::Stack(_) => UNKNOWN,
-            // Predicates, numbers of lanes and cycles, or no result.
+            // Predicates, lane numbers, cycles, or no result.
             Op::Warp(_) | Op::Barrier(_) | Op::Clock { .. } => Value::default(),
             control!() => return,
         };
@@ -236,18 +237,18 @@ impl Flow<'_> {
         }
     }
 
-    /// What an instruction on registers makes of its operands.
+    /// Combines the operands of an instruction on registers.
     fn combined(&mut self, function: usize, operands: Operands<'_>, how: Combination) -> Value {
         if how == Combination::Number {
             return Value::default();
         }
         let mut values: Vec<Value> = operands.reads.iter().map(|reg| self.get(function, *reg)).collect();
-        values.extend(operands.variables.iter().map(|own| self.variable(function, own)));
-        let mut all = values.iter().fold(Value::default(), |all, own| all.or(*own));
-        let is_distance = |own: &Value| own.sources == 0;
+        values.extend(operands.variables.iter().map(|variable| self.variable(function, variable)));
+        let mut all = values.iter().fold(Value::default(), |all, value| all.or(*value));
+        let is_distance = |value: &Value| value.sources == 0;
         match how {
             Combination::Choice | Combination::Number => {}
-            Combination::Join if values.iter().any(|own| own.partial) => all = UNKNOWN,
+            Combination::Join if values.iter().any(|value| value.partial) => all = UNKNOWN,
             // The distance of two addresses in the same object.
             Combination::Difference
                 if let [a, b] = values[..]
@@ -258,16 +259,16 @@ impl Flow<'_> {
                 all = Value::default();
             }
             _ if all.sources != 0 => {
-                all.partial = values.iter().any(|own| own.partial && !is_distance(own));
+                all.partial = values.iter().any(|value| value.partial && !is_distance(value));
             }
             _ => {}
         }
         all
     }
 
-    /// The offset of an address that is known before the kernel runs.
+    /// Returns the offset of an address that is known before the kernel runs.
     fn fixed(func: &Func, address: &Address) -> Option<u32> {
-        let known = func.frame_init.iter().find(|own| own.reg == address.base).filter(|_| address.fixed)?;
+        let known = func.frame_init.iter().find(|entry| entry.reg == address.base).filter(|_| address.fixed)?;
         match known.init {
             simt::code::FrameInit::Number(at) => u32::try_from(at).ok(),
             simt::code::FrameInit::Local(at) => Some(at),
@@ -294,7 +295,7 @@ impl Flow<'_> {
             return;
         }
         let bytes = store.width.bytes();
-        // Stores elsewhere than at a known offset have made the variable open.
+        // A store without a known offset has already made the variable open.
         let Some(at) = Self::fixed(func, &store.address) else { return };
         for (index, from) in store.from.iter().enumerate() {
             let value = self.get(function, *from);
@@ -303,15 +304,15 @@ impl Flow<'_> {
     }
 
     fn add_to_cell(&mut self, function: usize, place: (u32, u32), value: Value) {
-        let own = self.cells[function].entry(place).or_default();
-        let joined = own.or(value);
-        self.changed |= joined != *own;
-        *own = joined;
+        let cell = self.cells[function].entry(place).or_default();
+        let joined = cell.or(value);
+        self.changed |= joined != *cell;
+        *cell = joined;
     }
 
-    /// What is read of `.param` variables in the frame.
+    /// Returns the value that a read of `.param` variables in the frame gives.
     fn cell(&self, function: usize, at: u32, bytes: u32) -> Value {
-        let overlaps = |own: &(u32, u32)| own.0 < at + bytes && at < own.0 + own.1;
+        let overlaps = |slot: &(u32, u32)| slot.0 < at + bytes && at < slot.0 + slot.1;
         if self.open[function].iter().any(overlaps) {
             return Value::read(bytes);
         }
@@ -322,7 +323,7 @@ impl Flow<'_> {
         })
     }
 
-    /// A call copies a parameter or a result from one frame to another.
+    /// Copies a parameter or a result of a call from one frame to another.
     fn hand_over(&mut self, (from, at): (usize, u32), (to, to_at): (usize, u32), bytes: u32) {
         let inside = |place: &(u32, u32)| place.0 < at + bytes && at < place.0 + place.1;
         if self.open[from].iter().any(inside) && !self.open[to].contains(&(to_at, bytes)) {
@@ -330,14 +331,14 @@ impl Flow<'_> {
             self.changed = true;
         }
         let cells: Vec<_> = self.cells[from].iter().filter(|(place, _)| inside(place)).map(|(a, b)| (*a, *b)).collect();
-        for ((own, size), value) in cells {
-            if let Some(place) = (own + to_at).checked_sub(at) {
+        for ((offset, size), value) in cells {
+            if let Some(place) = (offset + to_at).checked_sub(at) {
                 self.add_to_cell(to, (place, size), value);
             }
         }
     }
 
-    /// What the addresses of a function's instructions can be made of.
+    /// Returns the possible sources of the addresses of a function's instructions.
     fn addresses(&mut self, function: usize) -> HashMap<u32, [Option<Sources>; ROLES]> {
         let func = &self.program.functions[function];
         let mut found = HashMap::new();
@@ -370,11 +371,11 @@ impl Flow<'_> {
                 Op::Matrix(matrix) => match &**matrix {
                     Matrix::Rows(rows) => roles[Role::Target as usize] = Some(&rows.address),
                     Matrix::Tile(tile) => roles[Role::Target as usize] = Some(&tile.address),
-                    // The addresses of a warp group's product are in descriptors.
+                    // The addresses of a warpgroup's matrix product are in descriptors.
                     Matrix::GroupMultiply(_) => continue,
                     Matrix::Multiply(_) | Matrix::Transpose(_) | Matrix::Group(_) | Matrix::Nothing => continue,
                 },
-                // The machine checks the addresses of these, and no check does.
+                // The simulator checks the addresses of these instructions, and no sanitizer does.
                 Op::Memory(Memory::Mbarrier(_) | Memory::MapEdit(_) | Memory::Texture(_)) => continue,
                 Op::Memory(
                     Memory::AsyncGroup(..) | Memory::PendingCount { .. } | Memory::Fence(..) | Memory::Address(_),
@@ -389,13 +390,15 @@ impl Flow<'_> {
                     continue;
                 }
             }
-            let mut of = |address: &Address| {
+            let mut sources_of = |address: &Address| {
                 let operands = func.operands_of(pc);
                 let mut value = self.get(function, address.base);
                 if address.fixed {
                     let space = address.region.space();
-                    let named =
-                        operands.variables.iter().filter(|own| own.space == space || address.region == Region::Generic);
+                    let named = operands
+                        .variables
+                        .iter()
+                        .filter(|variable| variable.space == space || address.region == Region::Generic);
                     for variable in named {
                         value = value.or(self.variable(function, variable));
                     }
@@ -403,7 +406,7 @@ impl Flow<'_> {
                 let is_known = !value.unknown && !value.partial && value.sources != 0;
                 is_known.then_some(value.sources)
             };
-            let sources = roles.map(|address| address.and_then(&mut of));
+            let sources = roles.map(|address| address.and_then(&mut sources_of));
             if sources != [None; ROLES] {
                 found.insert(pc as u32, sources);
             }

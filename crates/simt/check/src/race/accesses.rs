@@ -1,4 +1,4 @@
-//! Accesses to memory, by threads and by asynchronous operations: each is compared with those before it.
+//! Checks of memory accesses by threads and by asynchronous operations: each access is compared with earlier ones.
 
 use std::cell::Cell;
 
@@ -10,7 +10,7 @@ use super::grid::{Agent, WarpNumber};
 use super::shadow::{LINE, Run};
 use super::sites::{Info, PRODUCT};
 use super::threads::{Release, Tree};
-use crate::finding::{ThreadAtSite, in_words};
+use crate::finding::{ThreadAtSite, describe_memory};
 use simt::memory::Place;
 use simt::observe::{
     Access, AccessKind, Issue, MbarrierEvent, MbarrierUse, Places, Scope, Site, Space, StoredValues, WarpId,
@@ -22,27 +22,28 @@ struct Touch<'a, 'p> {
     site: Site,
     warp_id: WarpId,
     agent: Agent,
-    /// The lane that has issued it, if that of the access stands for something else.
+    /// The lane that issued the operation, if the lane of the access represents something else.
     issuer: Option<u32>,
     space: Space,
-    /// The block whose shared memory it is.
-    whose: u64,
+    /// The block whose shared memory is accessed.
+    owner_block: u64,
     writes: bool,
-    /// The time, if it is not that of the threads.
+    /// The clock of the access, if it differs from the clock of the threads.
     clock: Option<u32>,
     stored: StoredValues,
     places: &'a Places<'p>,
 }
 
 impl Race {
-    /// Compares an access with those before it, in runs.
+    /// Compares an access with earlier ones, in runs.
     fn touch(&mut self, touch: &Touch<'_, '_>, each_run: impl FnOnce(&Run, &mut dyn FnMut(u64, &Run))) {
-        let Touch { site, warp_id, space, whose, places, .. } = *touch;
+        let Touch { site, warp_id, space, owner_block, places, .. } = *touch;
         let number = self.sites.number(site);
         let Info { order, is_volatile, locks: takes_lock, .. } = *self.sites.info(number);
-        // The state of the warp is put aside while the shadow of its block is changed.
+        // The state of the warp is moved out while the shadow of its block changes.
         let Some((warp, grid)) = self.warp(warp_id) else { return };
-        // Volatile accesses stay in program order, so a thread that has seen a flag needs no fence before them.
+        // Volatile accesses stay in program order, so a thread that has read a flag needs no fence before later
+        // volatile accesses.
         let after_flags = if is_volatile { warp.with_pending(grid) } else { None };
         let classes = std::mem::take(&mut warp.classes);
         let waited = warp.issued.as_ref().map(|issued| issued.waited.clone());
@@ -68,10 +69,10 @@ impl Race {
             known: Cell::new((0, 0)),
         };
         let shadow = match space {
-            Space::Shared => blocks.get_mut(&whose).map(|block| &mut block.shared),
+            Space::Shared => blocks.get_mut(&owner_block).map(|block| &mut block.shared),
             _ => Some(global),
         };
-        let mut taken = 0;
+        let mut used_bytes = 0;
         if let Some(shadow) = shadow {
             let before = shadow.bytes;
             let base = Run { warp: agent, clock, site: number, ..Run::default() };
@@ -91,7 +92,7 @@ impl Race {
                 shadow.access(line, run, full, &actor, hits);
                 for hit in hits.drain(..) {
                     let party = |warp: WarpNumber, lane: u32, site| {
-                        let lane = match grid.is_signalled(warp) {
+                        let lane = match grid.is_signaled(warp) {
                             true => issuers.get(&(warp, lane)).copied().unwrap_or(0),
                             false => lane,
                         };
@@ -101,28 +102,29 @@ impl Race {
                     let later = ThreadAtSite { thread: home % 32 * 32 + later, ..party(home, 0, site) };
                     let earlier = party(hit.earlier.warp, earlier, actor.sites.site(hit.earlier.site));
                     let address = line * LINE + u64::from(hit.byte);
-                    let place = || Some(in_words(facts, space, &places.find(space, address)?, address));
-                    // By one instruction, or by one that wrote what this one has found.
+                    let place = || Some(describe_memory(facts, space, &places.find(space, address)?, address));
+                    // Either the lanes of one instruction stored equal values, or this access stored the value that was
+                    // already there.
                     let at_once = (hit.earlier.warp, hit.earlier.clock, hit.earlier.site) == (agent, clock, number);
                     let same_value = match at_once {
                         true => touch.stored.alike,
                         false => hit.wrote && touch.stored.unchanged >> hit.lanes.1 & 1 != 0,
                     };
-                    let flag = flag_place(space, whose, address);
+                    let flag = flag_place(space, owner_block, address);
                     pairs.add(&hit, same_value, (number, later, earlier), (address, flag), &locations.flags, place);
                 }
             });
-            taken = shadow.bytes - before;
+            used_bytes = shadow.bytes - before;
         }
-        self.taken += taken;
-        self.is_full |= self.taken > self.most;
+        self.used_bytes += used_bytes;
+        self.is_full |= self.used_bytes > self.max_bytes;
         if let Some((warp, _)) = self.warp(warp_id) {
             warp.classes = classes;
         }
     }
 
-    /// Bytes are accessed by one lane of an agent.
-    fn bytes(&mut self, touch: &Touch<'_, '_>, lane: u32, at: u64, bytes: u32) {
+    /// Checks an access of one lane of an agent to `bytes` bytes.
+    fn touch_bytes(&mut self, touch: &Touch<'_, '_>, lane: u32, at: u64, bytes: u32) {
         self.touch(touch, |base, act| {
             let (mut at, end) = (at, at + u64::from(bytes));
             while at < end {
@@ -134,10 +136,10 @@ impl Race {
         });
     }
 
-    /// Strong accesses of lanes: what they hand over and get.
-    fn strong(&mut self, warp_id: WarpId, (info, mask): (Info, u32), at: impl Fn(usize) -> u64) {
+    /// Handles the releases and acquires of strong accesses by lanes.
+    fn strong_access(&mut self, warp_id: WarpId, (info, mask): (Info, u32), at: impl Fn(usize) -> u64) {
         let Self { blocks, locations, locks, grid: Some(grid), .. } = self else { return };
-        let warp = blocks.get_mut(&warp_id.block).and_then(|own| own.warps.get_mut(warp_id.warp as usize));
+        let warp = blocks.get_mut(&warp_id.block).and_then(|block| block.warps.get_mut(warp_id.warp as usize));
         let Some(warp) = warp else { return };
         if info.locks {
             locks.take(warp, mask, info.order, &at);
@@ -147,12 +149,12 @@ impl Race {
         locations.access(warp, (info, mask), at, grid);
     }
 
-    /// Lanes do something with an mbarrier, or its phase ends.
-    pub(super) fn object(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
+    /// Records an operation of lanes on an mbarrier, or the end of its phase.
+    pub(super) fn use_mbarrier(&mut self, site: Site, warp_id: WarpId, event: &MbarrierEvent) {
         let MbarrierEvent { rank, at, what, lanes: mask } = *event;
-        let whose = self.of_rank(warp_id.block, rank);
+        let owner_block = self.block_of_rank(warp_id.block, rank);
         let relaxed = self.sites.info(self.sites.number(site)).relaxed;
-        let name = object(whose, at);
+        let name = object(owner_block, at);
         if what == MbarrierUse::PhaseEnds {
             self.objects.ends(name);
             return;
@@ -163,16 +165,16 @@ impl Race {
             agent: Agent::Threads,
             issuer: None,
             space: Space::Shared,
-            whose,
+            owner_block,
             writes: true,
             clock: None,
             stored: StoredValues::default(),
             places: &Places::NONE,
         };
-        // `inval` is left out: it concerns the object, and libcu++'s pipelines invalidate theirs by one lane for all of its warp
-        // behind `match.sync`, which waits for the lanes and orders no memory.
+        // `inval` is not checked, because libcu++'s pipelines invalidate the mbarriers of a whole warp from one lane
+        // after `match.sync`. This instruction waits for the lanes and orders no memory.
         if what != MbarrierUse::Inval {
-            lanes(mask).for_each(|lane| self.bytes(&touch, lane as u32, at, 8));
+            lanes(mask).for_each(|lane| self.touch_bytes(&touch, lane as u32, at, 8));
         }
         let Self { blocks, objects, grid: Some(grid), .. } = self else { return };
         let warp = blocks.get_mut(&warp_id.block).and_then(|block| block.warps.get_mut(warp_id.warp as usize));
@@ -202,15 +204,16 @@ impl Race {
         }
     }
 
-    /// A lane has issued a copy.
+    /// Records that a lane has issued a copy.
     pub(super) fn copy(&mut self, site: Site, warp_id: WarpId, issue: &Issue, places: &Places<'_>) {
         let Issue { lane, from, to, bytes, mbarrier, .. } = *issue;
-        let whose = mbarrier.map(|(rank, at)| object(self.of_rank(warp_id.block, rank), at));
+        let signaled_mbarrier = mbarrier.map(|(rank, at)| object(self.block_of_rank(warp_id.block, rank), at));
         let Some((warp, _)) = self.warp(warp_id) else { return };
         let number = warp.number;
         let clock = warp.issued.get_or_insert_default().issue();
-        // Of all that tell an mbarrier one lane stands; those of a phase are done before those of the next one.
-        let slot = whose.map(|name| ((name / 8) ^ (name >> 24)) as u32 % 32);
+        // One lane represents all operations that signal the same mbarrier. The operations of a phase complete before
+        // those of the next phase.
+        let slot = signaled_mbarrier.map(|name| ((name / 8) ^ (name >> 24)) as u32 % 32);
         let is_product = self.sites.info(self.sites.number(site)).name == Some(PRODUCT);
         for (place, writes) in [(from, false), (to, true)] {
             let Some(place) = place else { continue };
@@ -219,7 +222,7 @@ impl Race {
                 Place::Global(at) => (Space::Global, 0, at),
             };
             let agent = match (slot, writes) {
-                (Some(_), _) => Agent::Signalled,
+                (Some(_), _) => Agent::Signaled,
                 (None, _) if is_product => Agent::Products,
                 (None, false) => Agent::BulkReads,
                 (None, true) => Agent::BulkWrites,
@@ -230,28 +233,28 @@ impl Race {
                 agent,
                 issuer: Some(lane),
                 space,
-                whose: self.of_rank(warp_id.block, rank),
+                owner_block: self.block_of_rank(warp_id.block, rank),
                 writes,
                 clock: Some(clock),
                 stored: StoredValues::default(),
                 places,
             };
-            self.bytes(&touch, slot.unwrap_or(lane), at, bytes);
+            self.touch_bytes(&touch, slot.unwrap_or(lane), at, bytes);
         }
         let Self { objects, grid: Some(grid), issuers, .. } = self else { return };
-        if let (Some(slot), Some(name)) = (slot, whose) {
-            let agent = grid.agent(number, Agent::Signalled);
+        if let (Some(slot), Some(name)) = (slot, signaled_mbarrier) {
+            let agent = grid.agent(number, Agent::Signaled);
             issuers.insert((agent, slot), lane);
             let done = Node::NONE.join_at(grid.levels, agent, &Node::lanes(1 << slot, clock));
             objects.arrive(name, &Tree { known: done, ..Tree::NONE }, false);
         }
     }
 
-    /// Lanes access memory.
+    /// Records an access of lanes to memory.
     pub(super) fn access(&mut self, site: Site, warp_id: WarpId, access: &Access<'_>, places: &Places<'_>) {
-        let whose = match (access.space, access.rank) {
+        let owner_block = match (access.space, access.rank) {
             (Space::Global | Space::Shared, None) => warp_id.block,
-            (Space::Shared, Some(rank)) => self.of_rank(warp_id.block, rank),
+            (Space::Shared, Some(rank)) => self.block_of_rank(warp_id.block, rank),
             _ => return,
         };
         let info = *self.sites.info(self.sites.number(site));
@@ -259,15 +262,17 @@ impl Race {
         let warp_number = warp.number;
         let (agent, clock) = match access.kind {
             AccessKind::AsyncCopy => (Agent::Copies, warp.issued.get_or_insert_default().issue()),
-            // What is released by this very access belongs to what was before.
+            // A release by this access covers the earlier accesses, so it uses the clock before the access.
             _ => (Agent::Threads, warp.clock),
         };
         if let Some(trial) = &mut self.trial {
-            let place = |lane: usize| flag_place(access.space, whose, access.addresses[lane]);
+            let place = |lane: usize| flag_place(access.space, owner_block, access.addresses[lane]);
             trial.access(site, (warp_number, &info), access, place);
         }
         if info.order.is_strong() {
-            self.strong(warp_id, (info, access.mask), |lane| flag_place(access.space, whose, access.addresses[lane]));
+            self.strong_access(warp_id, (info, access.mask), |lane| {
+                flag_place(access.space, owner_block, access.addresses[lane])
+            });
         }
         let writes = match access.kind {
             AccessKind::Load => false,
@@ -276,27 +281,27 @@ impl Race {
         };
         let (space, clock) = (access.space, Some(clock));
         let stored = access.stored;
-        let touch = Touch { site, warp_id, agent, issuer: None, space, whose, writes, clock, stored, places };
+        let touch = Touch { site, warp_id, agent, issuer: None, space, owner_block, writes, clock, stored, places };
         self.touch(&touch, |base, act| each_run(base, access, act));
     }
 }
 
-/// A name for the memory at an address: of the global memory, or of the shared memory of the block `whose`.
-fn flag_place(space: Space, whose: u64, address: u64) -> u64 {
+/// Returns a unique name for an address of global memory, or of the shared memory of the block `owner_block`.
+fn flag_place(space: Space, owner_block: u64, address: u64) -> u64 {
     match space {
-        Space::Shared => 1 << 63 | object(whose, address),
+        Space::Shared => 1 << 63 | object(owner_block, address),
         _ => address,
     }
 }
 
-/// Divides an access into runs, and calls `act` with the line of each.
+/// Divides an access into runs, and calls `act` with each run and its line.
 fn each_run(base: &Run, access: &Access<'_>, act: &mut dyn FnMut(u64, &Run)) {
     let mut current: Option<(u64, Run)> = None;
     let size = access.bytes as u8;
     for lane in lanes(access.mask) {
         let at = access.addresses[lane];
         let (line, lo) = (at / LINE, (at % LINE) as u8);
-        if let Some((_, run)) = current.as_mut().filter(|(its, _)| *its == line) {
+        if let Some((_, run)) = current.as_mut().filter(|(current_line, _)| *current_line == line) {
             let single = run.is_of_same_bytes();
             let follows = lo == run.hi && lane > 0 && run.lanes >> (lane - 1) & 1 != 0;
             if follows && (!single || run.lanes.is_power_of_two()) {
@@ -309,8 +314,8 @@ fn each_run(base: &Run, access: &Access<'_>, act: &mut dyn FnMut(u64, &Run)) {
                 continue;
             }
         }
-        if let Some((its, run)) = &current {
-            act(*its, run);
+        if let Some((current_line, run)) = &current {
+            act(*current_line, run);
         }
         current = Some((line, Run { lo, hi: lo + size, size, first: lane as u8, lanes: 1 << lane, ..*base }));
     }

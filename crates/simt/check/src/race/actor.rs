@@ -1,4 +1,4 @@
-//! One access, and whether those before it happened before it.
+//! One access, and the test whether earlier accesses happened before it.
 
 use std::cell::Cell;
 
@@ -12,7 +12,7 @@ use super::sites::{SiteNumber, Sites};
 use simt::observe::AccessKind;
 use simt::regs::ALL;
 
-/// Lanes of a warp that have accessed something at a time.
+/// Lanes of a warp that accessed memory at one clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Toucher {
     pub(super) warp: WarpNumber,
@@ -22,59 +22,59 @@ pub(super) struct Toucher {
 }
 
 impl Toucher {
-    /// Whether it is the same single thread.
+    /// Returns whether both are the same single thread.
     #[inline]
     pub(super) fn is_thread_of(&self, other: &Self) -> bool {
         self.warp == other.warp && self.lanes == other.lanes && self.lanes.is_power_of_two()
     }
 }
 
-/// Why two accesses collide.
+/// The reason why two accesses conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) enum Reason {
-    /// Nothing orders them, and one is plain.
+    /// The accesses are unordered, and at least one is weak.
     Unordered,
-    /// Both are atomic or strong, but a scope of one leaves the other out.
+    /// Both are atomic or strong, but the scope of one does not include the other thread.
     Scope,
     /// Both are strong, but of different sizes.
     Size,
     /// Both are atomic, so they do not race. Only [trials](super::trial) count these conflicts.
     Atomic,
-    /// Both are volatile, by lanes of one warp that nothing makes run in step.
+    /// Both are volatile accesses by lanes of one warp, which need not run in lockstep.
     InStep,
-    /// One is volatile and the other is volatile or atomic: in CUDA C++ and Rust a volatile access is not atomic.
+    /// One is volatile and the other is volatile or atomic. In CUDA C++ and Rust a volatile access is not atomic.
     Volatile,
-    /// They are ordered by the order of two critical sections, and one thread has no fence after taking the lock.
+    /// Only the order of two critical sections orders the accesses, and one thread has no fence after taking the lock.
     Lock,
-    /// They are ordered, but no proxy fence is between a write and what an asynchronous operation reads.
+    /// The accesses are ordered, but there is no proxy fence between a write and the read of an asynchronous operation.
     Proxy,
 }
 
-/// An access that collides with an earlier one.
+/// A conflict between an access and an earlier one.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Hit {
     pub(super) reason: Reason,
     pub(super) nearness: Nearness,
     pub(super) earlier: Toucher,
-    /// Whether the earlier one wrote.
+    /// Whether the earlier access wrote.
     pub(super) wrote: bool,
-    /// Whether the later one writes.
+    /// Whether the later access writes.
     pub(super) writes: bool,
-    /// The lane of the earlier one and that of the later one.
+    /// The lanes of the earlier and the later access.
     pub(super) lanes: (u32, u32),
-    /// The byte of the line.
+    /// The offset of the byte in the line.
     pub(super) byte: u8,
 }
 
-/// Who accesses.
+/// The accessing threads or agent.
 pub(super) struct Actor<'a> {
-    /// The threads, or who works for them.
+    /// The warp's threads, or an agent that works for them.
     pub(super) warp: WarpNumber,
-    /// The threads.
+    /// The warp's threads.
     pub(super) home: WarpNumber,
-    /// The lane that has issued an operation whose own lane stands for something else.
+    /// The lane that issued the operation, if the lane of the access represents something else.
     pub(super) issuer: Option<u32>,
-    /// Whether it sees what threads have written through a proxy, behind a proxy fence.
+    /// Whether the accesses use the async proxy, so that they see the writes of threads only after a proxy fence.
     pub(super) by_proxy: bool,
     pub(super) site: SiteNumber,
     pub(super) writes: bool,
@@ -83,35 +83,35 @@ pub(super) struct Actor<'a> {
     pub(super) waited: Option<&'a WaitedClocks>,
     pub(super) sites: &'a Sites,
     pub(super) grid: &'a Grid,
-    /// A warp, and the clock up to which all of these threads know of all its lanes.
+    /// A cached warp, and a clock up to which all of these threads know all lanes of that warp.
     pub(super) known: Cell<(WarpNumber, u32)>,
 }
 
 impl Actor<'_> {
-    /// Whether these are threads.
+    /// Returns whether the actor is the warp's threads.
     #[inline]
     pub(super) fn is_threads(&self) -> bool {
         self.warp == self.home
     }
 
-    /// A lane of the earlier access and one of `lanes`, which are not the same thread, of which the first did not happen
-    /// before the second.
+    /// Returns a lane of the earlier access and one of `lanes` for which the earlier access did not happen before this
+    /// one. The two lanes are not the same thread.
     #[inline]
     fn unordered(&self, earlier: &Toucher, lanes: u32) -> Option<(u32, u32)> {
         let lanes = self.issuer.map_or(lanes, |lane| 1 << lane);
-        for (mine, known) in self.classes.of(lanes) {
-            let unknown = not_up_to(known.of(self.home, earlier.warp, self.grid), earlier);
+        for (class_lanes, known) in self.classes.of(lanes) {
+            let unknown = unknown_lanes(known.of(self.home, earlier.warp, self.grid), earlier);
             if unknown == 0 {
                 continue;
             }
-            // What each lane has done itself, or has waited for.
-            let of_own = match self.grid.agent_of(self.home, earlier.warp) {
+            // The lanes that performed the earlier access or have waited for it.
+            let ordered_lanes = match self.grid.agent_of(self.home, earlier.warp) {
                 Some(0) => ALL,
                 Some(agent) => self.waited.map_or(0, |waited| waited.lanes(agent, earlier.clock)),
                 None => 0,
             };
             for lane in simt::regs::lanes(unknown) {
-                let others = mine & !(of_own & 1 << lane);
+                let others = class_lanes & !(ordered_lanes & 1 << lane);
                 if others != 0 {
                     return Some((lane as u32, others.trailing_zeros()));
                 }
@@ -120,9 +120,9 @@ impl Actor<'_> {
         None
     }
 
-    /// Whether an earlier access happened before this one, as far as is seen at once.
+    /// Returns whether an earlier access happened before this one, by a fast and incomplete test.
     #[inline]
-    pub(super) fn is_behind(&self, earlier: &Toucher) -> bool {
+    pub(super) fn happened_before(&self, earlier: &Toucher) -> bool {
         let (warp, clock) = self.known.get();
         if warp == earlier.warp && earlier.clock <= clock {
             return true;
@@ -136,68 +136,68 @@ impl Actor<'_> {
         true
     }
 
-    /// A lane of an earlier write by threads that no proxy fence stands behind.
+    /// Returns a lane of an earlier write by threads that has no proxy fence after it.
     fn unproxied(&self, earlier: &Toucher, wrote: bool) -> Option<u32> {
         if !self.by_proxy || self.writes || !wrote || !self.grid.is_threads(earlier.warp) {
             return None;
         }
         let lane = self.issuer.unwrap_or(0);
         let (_, known) = self.classes.first(1 << lane)?;
-        let unknown = not_up_to(known.proxied.at(self.grid.levels, earlier.warp), earlier);
+        let unknown = unknown_lanes(known.proxied.at(self.grid.levels, earlier.warp), earlier);
         (unknown != 0).then(|| unknown.trailing_zeros())
     }
 
-    /// Whether an access that does not collide with this one does not collide with an earlier one either that happened before:
-    /// strong accesses do not collide with many that plain ones do.
+    /// Returns whether this access can replace an earlier one that happened before it: every access that conflicts with
+    /// the earlier one also conflicts with this one. A strong access conflicts with fewer accesses than a weak one.
     #[inline]
     pub(super) fn is_as_strong_as(&self, site: SiteNumber) -> bool {
         if !self.is_strong {
             return true;
         }
-        let (earlier, own) = (self.sites.info(site), self.sites.info(self.site));
-        let is_strong = earlier.order.is_strong() && earlier.order.scope >= own.order.scope;
-        is_strong && (own.is_volatile || !earlier.is_volatile)
+        let (earlier, current) = (self.sites.info(site), self.sites.info(self.site));
+        let is_strong = earlier.order.is_strong() && earlier.order.scope >= current.order.scope;
+        is_strong && (current.is_volatile || !earlier.is_volatile)
     }
 
-    /// Whether threads may have seen an earlier strong write, and with it that it was before.
+    /// Returns whether threads may have observed an earlier strong write, which orders the write before this access.
     #[inline]
     pub(super) fn may_have_seen(&self, earlier: &Toucher) -> bool {
         let is_atomic = self.is_strong && !self.sites.info(self.site).is_volatile;
         !is_atomic && self.is_threads() && self.sites.info(earlier.site).order.is_strong()
     }
 
-    /// Which of these lanes have seen a strong write: those that come behind one of these strong accesses to the same place,
-    /// which were done since and read what was written (PTX ISA, "Causality order": observation comes before what is behind
-    /// the reading thread).
+    /// Returns which of these lanes have observed a strong write. Such a lane follows one of the strong accesses that
+    /// read the written value. (PTX ISA, "Causality order": an observed write happens before everything that
+    /// follows the read.)
     #[cold]
-    pub(super) fn have_seen(&self, behind: impl Iterator<Item = Toucher>, lanes: u32) -> u32 {
-        let reads = behind.filter(|own| {
-            let info = self.sites.info(own.site);
+    pub(super) fn have_seen(&self, later_accesses: impl Iterator<Item = Toucher>, lanes: u32) -> u32 {
+        let reads = later_accesses.filter(|toucher| {
+            let info = self.sites.info(toucher.site);
             info.order.is_strong() && info.kind != AccessKind::Store
         });
-        reads.fold(0, |seen, own| {
-            let is_behind = |lane: &usize| {
-                let itself = self.home == own.warp && own.lanes >> lane & 1 != 0;
-                let one = |reader: usize| Toucher { lanes: 1u32 << reader, ..own };
-                itself || simt::regs::lanes(own.lanes).any(|reader| self.all_before(&one(reader), 1 << lane))
+        reads.fold(0, |seen, toucher| {
+            let is_after = |lane: &usize| {
+                let is_reader = self.home == toucher.warp && toucher.lanes >> lane & 1 != 0;
+                let single = |reader: usize| Toucher { lanes: 1u32 << reader, ..toucher };
+                is_reader || simt::regs::lanes(toucher.lanes).any(|reader| self.all_before(&single(reader), 1 << lane))
             };
-            seen | simt::regs::lanes(lanes & !seen).filter(is_behind).fold(0, |all, lane| all | 1 << lane)
+            seen | simt::regs::lanes(lanes & !seen).filter(is_after).fold(0, |all, lane| all | 1 << lane)
         })
     }
 
-    /// Whether an instruction accesses as many bytes at once.
+    /// Returns whether an instruction accesses the same number of bytes as this one.
     #[inline]
     pub(super) fn same_size(&self, site: SiteNumber) -> bool {
         self.sites.info(site).bytes == self.sites.info(self.site).bytes
     }
 
-    /// Whether all of an earlier access happened before that of each of these lanes.
+    /// Returns whether all of an earlier access happened before the access of each of these lanes.
     #[inline]
     pub(super) fn all_before(&self, earlier: &Toucher, lanes: u32) -> bool {
         self.unordered(earlier, lanes).is_none()
     }
 
-    /// Why an earlier access may collide with this one, if it is not ordered; `None` if the two may be at the same time.
+    /// Returns why an earlier unordered access conflicts with this one, or `None` if both may run at the same time.
     #[inline]
     fn reason(&self, earlier: &Toucher, same_size: bool) -> Option<(Reason, Nearness)> {
         let nearness = self.grid.nearness(self.warp, earlier.warp);
@@ -216,14 +216,14 @@ impl Actor<'_> {
         Some((reason, nearness))
     }
 
-    /// Whether this access by these lanes cannot collide with an earlier one, as far as is seen at once.
+    /// Returns whether an access by these lanes cannot conflict with an earlier one, by a fast and incomplete test.
     #[inline]
     pub(super) fn is_harmless(&self, earlier: &Toucher, wrote: bool, lanes: u32, same_size: bool) -> bool {
         self.is_strong && self.reason(earlier, same_size).is_none()
             || self.unordered(earlier, lanes).is_none() && self.unproxied(earlier, wrote).is_none()
     }
 
-    /// The collision with an earlier access to the same byte, if it is one.
+    /// Returns the conflict with an earlier access to the same byte, if there is one.
     #[inline]
     pub(super) fn hit(&self, earlier: &Toucher, wrote: bool, lanes: u32, same_size: bool, byte: u8) -> Option<Hit> {
         if self.is_strong && !self.by_proxy && self.reason(earlier, same_size).is_none() {
@@ -239,7 +239,8 @@ impl Actor<'_> {
         Some(Hit { reason, nearness, earlier: *earlier, wrote, writes: self.writes, lanes: pair, byte })
     }
 
-    /// The collision with an earlier access to the same byte that only the order of two critical sections orders.
+    /// Returns the conflict with an earlier access to the same byte if only the order of two critical sections orders
+    /// them.
     #[cold]
     pub(super) fn locked(
         &self,
@@ -253,8 +254,8 @@ impl Actor<'_> {
             return None;
         }
         let (_, nearness) = self.reason(earlier, self.same_size(earlier.site))?;
-        for (lane, other) in
-            simt::regs::lanes(lanes).flat_map(|own| simt::regs::lanes(earlier.lanes).map(move |lane| (own, lane)))
+        for (lane, other) in simt::regs::lanes(lanes)
+            .flat_map(|later_lane| simt::regs::lanes(earlier.lanes).map(move |lane| (later_lane, lane)))
         {
             let (later, other) = (lane as u32, other as u32);
             if (self.warp, later) == (earlier.warp, other)
@@ -273,7 +274,7 @@ impl Actor<'_> {
         None
     }
 
-    /// The collision of two lanes that write the same bytes by one instruction.
+    /// Returns the conflict of two lanes that write the same bytes with one instruction.
     pub(super) fn collision(&self, run: &Run) -> Hit {
         let (one, others) = (run.lanes.trailing_zeros(), run.lanes & (run.lanes - 1));
         Hit {
@@ -288,9 +289,9 @@ impl Actor<'_> {
     }
 }
 
-/// The lanes of an access that a leaf has too low a clock for.
+/// Returns the lanes of an access whose clock is later than the known clock.
 #[inline]
-fn not_up_to(known: &Node, earlier: &Toucher) -> u32 {
+fn unknown_lanes(known: &Node, earlier: &Toucher) -> u32 {
     match known {
         Node::Uniform(clock) if earlier.clock <= *clock => 0,
         Node::Leaf(clocks) if earlier.lanes.is_power_of_two() => {

@@ -1,5 +1,5 @@
-//! Asynchronous operations as threads of their own: each begins with what its issuer knows, and others know of it when they
-//! have waited for it.
+//! Asynchronous operations, modeled as separate threads. An operation starts with the knowledge of its issuer. Other
+//! threads know of the operation after they have waited for it.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -11,37 +11,38 @@ use rustc_hash::FxBuildHasher;
 use simt::observe::AsyncGroup;
 use simt::regs::{LANES, lanes};
 
-/// Groups that are kept of a lane that does not wait.
-const GROUPS: usize = 64;
+/// The number of groups that are kept for a lane that does not wait.
+const MAX_GROUPS: usize = 64;
 
 /// The asynchronous operations of a warp.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Issued {
-    /// The clock of the last one.
+    /// The clock of the last operation.
     clock: u32,
-    /// Of each lane the clocks at which its groups were committed: of `cp.async`, of bulk copies, and of
+    /// For each lane, the clocks at which its groups were committed: of `cp.async`, of bulk copies, and of matrix
     /// products.
     groups: [[VecDeque<u32>; LANES]; 3],
     pub(super) waited: WaitedClocks,
 }
 
-/// The clocks of the last operations that each lane has waited for, of the agents that belong to lanes.
+/// By agent, the clocks of the last operations that each lane has waited for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct WaitedClocks(Arc<[[u32; LANES]; 3]>);
 
 impl Issued {
-    /// The clock of the last one.
+    /// Returns the clock of the last operation.
     pub(super) fn clock(&self) -> u32 {
         self.clock
     }
 
-    /// One more is issued: its clock.
+    /// Issues another operation and returns its clock.
     pub(super) fn issue(&mut self) -> u32 {
         self.clock += 1;
         self.clock
     }
 
-    /// Lanes commit groups of what these agents do or wait for them: the clock up to which the last lane has waited.
+    /// Records that lanes commit groups of operations by `agents` or wait for them. Returns the clock up to which the
+    /// last lane has waited.
     pub(super) fn group(&mut self, mask: u32, agents: &[Agent], op: AsyncGroup) -> u32 {
         let queue = match agents[0] {
             Agent::Copies => 0,
@@ -54,7 +55,7 @@ impl Issued {
             done = match op {
                 AsyncGroup::Commit => {
                     groups.push_back(self.clock);
-                    if groups.len() > GROUPS {
+                    if groups.len() > MAX_GROUPS {
                         groups.pop_front();
                     }
                     continue;
@@ -63,7 +64,7 @@ impl Issued {
                 AsyncGroup::Wait(left) => {
                     let over = groups.len().saturating_sub(usize::try_from(left).unwrap_or(usize::MAX));
                     let last = over.checked_sub(1).and_then(|last| groups.get(last).copied());
-                    // Of those whose reads are over the writes may have to be waited for once more.
+                    // Keep the groups after a wait for their reads, because a later wait may be for their writes.
                     if agents != [Agent::BulkReads] {
                         groups.drain(..over);
                     }
@@ -82,14 +83,14 @@ impl Issued {
 }
 
 impl WaitedClocks {
-    /// The lanes that have waited for what an agent of theirs did at this clock.
+    /// Returns the lanes that have waited for the operation of one of their agents at this clock.
     #[inline]
     pub(super) fn lanes(&self, agent: usize, clock: u32) -> u32 {
         let Some(waited) = self.0.get(agent.wrapping_sub(1)) else { return 0 };
         (0..LANES).filter(|lane| waited[*lane] >= clock).fold(0, |all, lane| all | 1 << lane)
     }
 
-    /// What is known, and the operations that some lanes have waited for.
+    /// Joins `known` with the operations that some lanes have waited for.
     pub(super) fn add_to(&self, mask: u32, warp: WarpNumber, known: &Node, grid: &Grid) -> Node {
         let agents = [Agent::Copies, Agent::BulkReads, Agent::BulkWrites];
         agents.into_iter().zip(&*self.0).fold(known.clone(), |known, (agent, waited)| {
@@ -103,21 +104,21 @@ impl WaitedClocks {
     }
 }
 
-/// What an mbarrier hands over.
+/// The knowledge that an mbarrier transfers.
 #[derive(Debug)]
 struct Object {
-    /// What those know that have arrived in the phase.
+    /// The knowledge of the threads that have arrived in the current phase.
     arrived: Tree,
-    /// What those know that arrived in the phases before.
+    /// The knowledge of the threads that arrived in completed phases.
     over: Tree,
-    /// Whether the phase has ended, and the arrival that ended it may still be told.
+    /// Whether the phase has ended, while the event of the arrival that ended it may still follow.
     ends: bool,
 }
 
 impl Object {
     const NEW: Self = Self { arrived: Tree::NONE, over: Tree::NONE, ends: false };
 
-    /// The next phase begins, if that is due.
+    /// Starts the next phase if the current one has ended.
     fn next(&mut self) {
         if std::mem::take(&mut self.ends) {
             self.over = self.over.join(&std::mem::replace(&mut self.arrived, Tree::NONE));
@@ -125,17 +126,17 @@ impl Object {
     }
 }
 
-/// The mbarriers of the blocks that run: by block and offset.
+/// The mbarriers of the running blocks, by block and offset.
 #[derive(Debug, Default)]
 pub(super) struct Objects(HashMap<u64, Object, FxBuildHasher>);
 
-/// The name of an object.
+/// Returns a unique name for the address of an mbarrier.
 pub(super) fn object(block: u64, at: u64) -> u64 {
     block << 24 | at
 }
 
 impl Objects {
-    /// It begins.
+    /// Starts an mbarrier.
     pub(super) fn begin(&mut self, name: u64) {
         self.0.insert(name, Object::NEW);
     }
@@ -144,14 +145,15 @@ impl Objects {
         self.0.entry(name).or_insert(Object::NEW)
     }
 
-    /// Its phase ends.
+    /// Records that the phase of an mbarrier ends.
     pub(super) fn ends(&mut self, name: u64) {
         let object = self.get(name);
         object.next();
         object.ends = true;
     }
 
-    /// Something arrives. It `may_end` the phase whose end was told before.
+    /// Records an arrival with its knowledge. If `may_end`, the arrival may belong to the phase whose end was already
+    /// reported.
     pub(super) fn arrive(&mut self, name: u64, tree: &Tree, may_end: bool) {
         let object = self.get(name);
         if !may_end {
@@ -161,7 +163,7 @@ impl Objects {
         object.next();
     }
 
-    /// What those know that have arrived in the phases that are over.
+    /// Returns the knowledge of the threads that arrived in completed phases.
     pub(super) fn over(&mut self, name: u64) -> Tree {
         let object = self.get(name);
         object.next();

@@ -1,75 +1,75 @@
-//! The lanes of a warp, divided into classes that know the same.
+//! The lanes of a warp, divided into classes with the same knowledge.
 
 use std::sync::Arc;
 
 use super::threads::Knowledge;
 use simt::regs::{self, ALL, LANES};
 
-/// The classes of a warp's lanes, or of some of its lanes. A copy shares what they know.
+/// The classes of a warp's lanes, or of some of its lanes. A copy shares their knowledge.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Classes {
     all: Vec<(u32, Arc<Knowledge>)>,
-    /// The index of the class of each lane that is in one.
-    of: [u8; LANES],
+    /// The index of the class of each lane, if the lane is in a class.
+    indices: [u8; LANES],
 }
 
 impl Classes {
-    /// One class of all lanes.
+    /// Creates one class of all lanes.
     pub(super) fn uniform(known: Arc<Knowledge>) -> Self {
-        Self { all: vec![(ALL, known)], of: [0; LANES] }
+        Self { all: vec![(ALL, known)], indices: [0; LANES] }
     }
 
-    /// Returns what all lanes know if it is the same.
+    /// Returns the knowledge of all lanes if it is the same.
     #[inline]
     pub(super) fn only(&self) -> Option<&Knowledge> {
         let [(_, known)] = &self.all[..] else { return None };
         Some(known)
     }
 
-    /// Returns the classes of these lanes, each with those of the lanes that are in it.
+    /// Returns the classes of these lanes, each with the selected lanes in it.
     #[inline]
     pub(super) fn of(&self, mut lanes: u32) -> impl Iterator<Item = (u32, &Arc<Knowledge>)> {
         std::iter::from_fn(move || {
-            let (own, known) = self.first(lanes)?;
-            lanes &= !own;
-            Some((own, known))
+            let (class_lanes, known) = self.first(lanes)?;
+            lanes &= !class_lanes;
+            Some((class_lanes, known))
         })
     }
 
     /// Returns the class of the first of these lanes.
     #[inline]
     pub(super) fn first(&self, lanes: u32) -> Option<(u32, &Arc<Knowledge>)> {
-        let index = self.of.get(lanes.trailing_zeros() as usize)?;
-        let (own, known) = self.all.get(usize::from(*index))?;
-        (own & lanes != 0).then_some((own & lanes, known))
+        let index = self.indices.get(lanes.trailing_zeros() as usize)?;
+        let (class_lanes, known) = self.all.get(usize::from(*index))?;
+        (class_lanes & lanes != 0).then_some((class_lanes & lanes, known))
     }
 
-    /// Returns the classes of these lanes only.
+    /// Returns the classes restricted to these lanes.
     pub(super) fn part(&self, lanes: u32) -> Self {
         let mut part = Self::default();
-        self.of(lanes).for_each(|(own, known)| part.push(own, known.clone()));
+        self.of(lanes).for_each(|(class_lanes, known)| part.push(class_lanes, known.clone()));
         part
     }
 
     fn push(&mut self, lanes: u32, known: Arc<Knowledge>) {
-        regs::lanes(lanes).for_each(|lane| self.of[lane] = self.all.len() as u8);
+        regs::lanes(lanes).for_each(|lane| self.indices[lane] = self.all.len() as u8);
         self.all.push((lanes, known));
     }
 
-    /// Changes what these lanes know.
+    /// Changes the knowledge of these lanes.
     pub(super) fn change(&mut self, mut lanes: u32, change: impl Fn(&mut Knowledge)) {
         while lanes != 0 {
-            let index = usize::from(self.of[lanes.trailing_zeros() as usize]);
-            let (own, known) = &mut self.all[index];
-            let here = *own & lanes;
-            lanes &= !here;
-            if here == *own {
+            let index = usize::from(self.indices[lanes.trailing_zeros() as usize]);
+            let (class_lanes, known) = &mut self.all[index];
+            let part = *class_lanes & lanes;
+            lanes &= !part;
+            if part == *class_lanes {
                 change(Arc::make_mut(known));
             } else {
-                *own &= !here;
+                *class_lanes &= !part;
                 let mut known = known.clone();
                 change(Arc::make_mut(&mut known));
-                self.push(here, known);
+                self.push(part, known);
             }
         }
     }
@@ -79,7 +79,7 @@ impl Classes {
         if lanes == ALL {
             self.all.clear();
             self.all.push((ALL, known));
-            self.of = [0; LANES];
+            self.indices = [0; LANES];
         } else {
             *self = self.part(!lanes);
             self.push(lanes, known);

@@ -1,18 +1,19 @@
-//! What is known of all threads of a launch: of each thread a clock, up to which its accesses have happened before.
+//! The clocks that a thread knows of all threads of a launch. Accesses up to a known clock happened before the thread's
+//! next access.
 //!
-//! The clocks are a tree that is never changed, so that knowledge is copied and joined cheaply: its leaves are the lanes
-//! of a warp, the level above them the warps of a block, the levels above those blocks. Where all threads below a node have
-//! the same clock, as behind a barrier, there is nothing below it.
+//! The clocks form an immutable tree, so that knowledge is cheap to copy and join. Its leaves are the lanes of a warp,
+//! the next level the warps of a block, and the upper levels the blocks. A node whose threads all have the same clock,
+//! as after a barrier, has no children.
 
 use std::array;
 use std::sync::Arc;
 
 use simt::regs::{ALL, LANES};
 
-/// A node of the tree, whose level its owner knows.
+/// A node of the tree. The owner of the node knows its level.
 #[derive(Debug, Clone)]
 pub(super) enum Node {
-    /// All threads below have this clock.
+    /// All threads of this subtree have this clock.
     Uniform(u32),
     /// The lanes of a warp.
     Leaf(Arc<[u32; LANES]>),
@@ -20,10 +21,10 @@ pub(super) enum Node {
 }
 
 impl Node {
-    /// Nothing is known.
+    /// No knowledge.
     pub(super) const NONE: Self = Self::Uniform(0);
 
-    /// A warp of which `lanes` have this clock.
+    /// Returns the node of a warp in which `lanes` have this clock.
     pub(super) fn lanes(lanes: u32, clock: u32) -> Self {
         match lanes {
             ALL => Self::Uniform(clock),
@@ -31,7 +32,7 @@ impl Node {
         }
     }
 
-    /// A warp whose lanes have these clocks.
+    /// Returns the node of a warp whose lanes have these clocks.
     pub(super) fn leaf(clocks: [u32; LANES]) -> Self {
         match clocks.iter().all(|clock| *clock == clocks[0]) {
             true => Self::Uniform(clocks[0]),
@@ -39,8 +40,8 @@ impl Node {
         }
     }
 
-    /// Whether it is the same without looking below.
-    pub(super) fn is(&self, other: &Self) -> bool {
+    /// Returns whether two nodes are identical, without comparing their children.
+    pub(super) fn is_identical(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Uniform(a), Self::Uniform(b)) => a == b,
             (Self::Leaf(a), Self::Leaf(b)) => Arc::ptr_eq(a, b),
@@ -49,38 +50,38 @@ impl Node {
         }
     }
 
-    /// Whether it has of each thread a clock as late as the other one has.
+    /// Returns whether the clock of each thread is at least its clock in `other`.
     pub(super) fn covers(&self, other: &Self) -> bool {
         match (self, other) {
-            _ if self.is(other) => true,
+            _ if self.is_identical(other) => true,
             (_, Self::Uniform(0)) => true,
-            (Self::Uniform(own), Self::Uniform(clock)) => own >= clock,
-            (Self::Uniform(own), Self::Leaf(clocks)) => clocks.iter().all(|clock| own >= clock),
-            (Self::Leaf(own), Self::Uniform(clock)) => own.iter().all(|own| own >= clock),
-            (Self::Leaf(own), Self::Leaf(clocks)) => own.iter().zip(&**clocks).all(|(own, clock)| own >= clock),
-            (Self::Uniform(_), Self::Inner(children)) => children.iter().all(|child| self.covers(child)),
-            (Self::Inner(own), Self::Uniform(_)) => own.iter().all(|own| own.covers(other)),
-            (Self::Inner(own), Self::Inner(children)) => {
-                own.iter().zip(&**children).all(|(own, child)| own.covers(child))
+            (Self::Uniform(left), Self::Uniform(right)) => left >= right,
+            (Self::Uniform(left), Self::Leaf(right)) => right.iter().all(|right| left >= right),
+            (Self::Leaf(left), Self::Uniform(right)) => left.iter().all(|left| left >= right),
+            (Self::Leaf(left), Self::Leaf(right)) => left.iter().zip(&**right).all(|(left, right)| left >= right),
+            (Self::Uniform(_), Self::Inner(right)) => right.iter().all(|child| self.covers(child)),
+            (Self::Inner(left), Self::Uniform(_)) => left.iter().all(|child| child.covers(other)),
+            (Self::Inner(left), Self::Inner(right)) => {
+                left.iter().zip(&**right).all(|(left, right)| left.covers(right))
             }
-            // Nodes of different levels, which are never compared.
+            // Nodes of different levels are never compared.
             (Self::Leaf(_), Self::Inner(_)) | (Self::Inner(_), Self::Leaf(_)) => false,
         }
     }
 
-    /// The lanes of a warp's node whose clocks are as late as this one.
+    /// Returns the lanes of a warp's node whose clocks are at least `clock`.
     pub(super) fn lanes_at(&self, clock: u32) -> u32 {
         match self {
-            Self::Uniform(own) if *own >= clock => ALL,
-            Self::Leaf(own) => (0..LANES).filter(|lane| own[*lane] >= clock).fold(0, |all, lane| all | 1 << lane),
+            Self::Uniform(known) if *known >= clock => ALL,
+            Self::Leaf(clocks) => (0..LANES).filter(|lane| clocks[*lane] >= clock).fold(0, |all, lane| all | 1 << lane),
             Self::Uniform(_) | Self::Inner(_) => 0,
         }
     }
 
-    /// Of each thread the later clock of both.
+    /// Returns the later of both clocks for each thread.
     pub(super) fn join(&self, other: &Self) -> Self {
         match (self, other) {
-            _ if self.is(other) => self.clone(),
+            _ if self.is_identical(other) => self.clone(),
             (Self::Uniform(a), Self::Uniform(b)) => Self::Uniform(*a.max(b)),
             (Self::Uniform(0), known) | (known, Self::Uniform(0)) => known.clone(),
             (Self::Leaf(a), Self::Leaf(b)) => {
@@ -93,9 +94,9 @@ impl Node {
                     Self::leaf(all)
                 }
             }
-            // Mostly one side has all of the other, which is seen without a new node.
+            // Usually one side covers the other, so that no new node is needed.
             (Self::Inner(a), Self::Inner(b)) => {
-                let differing = || a.iter().zip(&**b).filter(|(a, b)| !a.is(b));
+                let differing = || a.iter().zip(&**b).filter(|(a, b)| !a.is_identical(b));
                 if differing().all(|(a, b)| a.covers(b)) {
                     self.clone()
                 } else if differing().all(|(a, b)| b.covers(a)) {
@@ -105,20 +106,20 @@ impl Node {
                 }
             }
             (known, Self::Uniform(clock)) | (Self::Uniform(clock), known) => known.at_least(*clock),
-            // Nodes of different levels, which are never joined.
+            // Nodes of different levels are never joined.
             (Self::Leaf(_), Self::Inner(_)) | (Self::Inner(_), Self::Leaf(_)) => self.clone(),
         }
     }
 
-    /// The same, and of each thread this clock at least.
+    /// Raises the clock of each thread to at least `clock`.
     fn at_least(&self, clock: u32) -> Self {
         match self {
-            Self::Uniform(own) => Self::Uniform(clock.max(*own)),
-            Self::Leaf(own) if own.iter().all(|own| *own >= clock) => self.clone(),
-            Self::Leaf(own) => Self::leaf(own.map(|own| own.max(clock))),
-            Self::Inner(own) => {
-                let all: [Self; LANES] = array::from_fn(|child| own[child].at_least(clock));
-                match all.iter().zip(&**own).all(|(one, other)| one.is(other)) {
+            Self::Uniform(known) => Self::Uniform(clock.max(*known)),
+            Self::Leaf(clocks) if clocks.iter().all(|known| *known >= clock) => self.clone(),
+            Self::Leaf(clocks) => Self::leaf(clocks.map(|known| known.max(clock))),
+            Self::Inner(children) => {
+                let all: [Self; LANES] = array::from_fn(|child| children[child].at_least(clock));
+                match all.iter().zip(&**children).all(|(new, old)| new.is_identical(old)) {
                     true => self.clone(),
                     false => inner(all),
                 }
@@ -126,7 +127,7 @@ impl Node {
         }
     }
 
-    /// The node so many levels below with this number among those of its level.
+    /// Returns the node `levels` levels below this one, by its number within that level.
     #[inline]
     pub(super) fn at(&self, levels: u32, number: u32) -> &Self {
         let mut node = self;
@@ -139,16 +140,16 @@ impl Node {
         node
     }
 
-    /// The same, and in that node so many levels below what `known` has.
+    /// Joins `known` into the node `levels` levels below this one, by its number within that level.
     pub(super) fn join_at(&self, levels: u32, number: u32, known: &Self) -> Self {
-        let Some(above) = levels.checked_sub(1) else {
+        let Some(child_levels) = levels.checked_sub(1) else {
             return self.join(known);
         };
-        let child = (number >> (5 * above)) as usize % LANES;
+        let child = (number >> (5 * child_levels)) as usize % LANES;
         let mut children = match self {
             Self::Inner(children) => {
-                let joined = children[child].join_at(above, number, known);
-                if joined.is(&children[child]) {
+                let joined = children[child].join_at(child_levels, number, known);
+                if joined.is_identical(&children[child]) {
                     return self.clone();
                 }
                 let mut children = (**children).clone();
@@ -158,14 +159,16 @@ impl Node {
             Self::Uniform(clock) => array::from_fn(|_| Self::Uniform(*clock)),
             Self::Leaf(_) => return self.clone(),
         };
-        children[child] = children[child].join_at(above, number, known);
+        children[child] = children[child].join_at(child_levels, number, known);
         inner(children)
     }
 }
 
 fn inner(children: [Node; LANES]) -> Node {
     match &children[0] {
-        Node::Uniform(first) if children.iter().all(|own| matches!(own, Node::Uniform(clock) if clock == first)) => {
+        Node::Uniform(first)
+            if children.iter().all(|child| matches!(child, Node::Uniform(clock) if clock == first)) =>
+        {
             Node::Uniform(*first)
         }
         _ => Node::Inner(Arc::new(children)),

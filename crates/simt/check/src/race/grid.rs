@@ -1,37 +1,37 @@
-//! How the threads of a launch are numbered, and how near to each other they are.
+//! The numbers of a launch's threads, and their distances.
 
 use std::collections::HashMap;
 
 use rustc_hash::FxBuildHasher;
 use simt::observe::Scope;
 
-/// 32 lanes of the tree of clocks: a warp's threads, or those that do its asynchronous operations. Warps of one block follow
-/// each other, of which there is room for 32.
+/// The number of a group of 32 lanes in the tree of clocks: a warp's threads, or an agent for its asynchronous
+/// operations. The warps of a block are consecutive, with space for 32 of them.
 pub(super) type WarpNumber = u32;
 
-/// Who accesses memory for a warp.
+/// The part of a warp that accesses memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Agent {
-    /// Its threads.
+    /// The warp's threads.
     Threads,
-    /// `cp.async` of each lane.
+    /// The `cp.async` operations of each lane.
     Copies,
     /// The reads of each lane's bulk copies that belong to groups.
     BulkReads,
-    /// Their writes.
+    /// The writes of each lane's bulk copies that belong to groups.
     BulkWrites,
-    /// Operations of which mbarriers are told: those of an mbarrier are one lane.
-    Signalled,
+    /// Operations that signal mbarriers. One lane represents all operations of an mbarrier.
+    Signaled,
     /// The reads of a warp's `wgmma.mma_async`, all as lane 0.
     Products,
 }
 
 impl Agent {
-    /// Room for so many, if there are any but threads.
-    const ROOM: u32 = 8;
+    /// The number of agent slots of each warp if the program has asynchronous operations.
+    const SLOTS: u32 = 8;
 }
 
-/// How near to each other two threads are.
+/// The smallest group that contains two threads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(super) enum Nearness {
     Warp,
@@ -41,7 +41,7 @@ pub(super) enum Nearness {
 }
 
 impl Nearness {
-    /// Whether a scope of one has the other in it.
+    /// Returns whether a scope around one thread includes the other.
     #[inline]
     pub(super) fn is_in(self, scope: Scope) -> bool {
         match self {
@@ -54,21 +54,21 @@ impl Nearness {
 
 #[derive(Debug)]
 pub(super) struct Grid {
-    /// Levels of the tree of clocks above the lanes.
+    /// The number of levels of the tree of clocks above the lanes.
     pub(super) levels: u32,
-    /// Rooms for 32 warps that each block has.
-    rooms: u32,
-    /// The blocks of each cluster: by the number of a block, that of the cluster's first one.
+    /// The number of slots for 32 warps in each block.
+    slots: u32,
+    /// For each block of a cluster, the number of the cluster's first block.
     clusters: HashMap<u32, u32, FxBuildHasher>,
 }
 
 impl Grid {
-    /// A grid of so many blocks, which begin asynchronous operations or do not. `None` if it is too large.
+    /// Creates a grid of `blocks` blocks, with agents if `asynchronous`. Returns `None` if the grid is too large.
     pub(super) fn new(blocks: u64, asynchronous: bool) -> Option<Self> {
-        let rooms = if asynchronous { Agent::ROOM } else { 1 };
-        let all = blocks.checked_mul(rooms.into()).filter(|all| *all <= 1 << 27)?;
-        let above = (1..).find(|level| 1u64 << (5 * level) >= all)?;
-        Some(Self { levels: 1 + above, rooms, clusters: HashMap::default() })
+        let slots = if asynchronous { Agent::SLOTS } else { 1 };
+        let all = blocks.checked_mul(slots.into()).filter(|all| *all <= 1 << 27)?;
+        let height = (1..).find(|level| 1u64 << (5 * level) >= all)?;
+        Some(Self { levels: 1 + height, slots, clusters: HashMap::default() })
     }
 
     pub(super) fn add_cluster(&mut self, blocks: &[u64]) {
@@ -78,35 +78,35 @@ impl Grid {
     }
 
     pub(super) fn warp(&self, block: u64, warp: u32) -> WarpNumber {
-        block as u32 * self.rooms * 32 + warp
+        block as u32 * self.slots * 32 + warp
     }
 
-    /// Who works for a warp.
+    /// Returns the number of an agent of a warp.
     pub(super) fn agent(&self, warp: WarpNumber, agent: Agent) -> WarpNumber {
         warp + agent as u32 * 32
     }
 
     #[inline]
     pub(super) fn block(&self, warp: WarpNumber) -> u32 {
-        warp / 32 / self.rooms
+        warp / 32 / self.slots
     }
 
-    /// Whether it is a warp's threads, and not another agent.
+    /// Returns whether `warp` is a warp's threads rather than another agent.
     #[inline]
     pub(super) fn is_threads(&self, warp: WarpNumber) -> bool {
-        warp / 32 % self.rooms == Agent::Threads as u32
+        warp / 32 % self.slots == Agent::Threads as u32
     }
 
-    /// Whether operations of which mbarriers are told are done there.
-    pub(super) fn is_signalled(&self, warp: WarpNumber) -> bool {
-        warp / 32 % self.rooms == Agent::Signalled as u32
+    /// Returns whether `warp` is the agent whose operations signal mbarriers.
+    pub(super) fn is_signaled(&self, warp: WarpNumber) -> bool {
+        warp / 32 % self.slots == Agent::Signaled as u32
     }
 
-    /// Which agent of a warp it is, if it is one.
+    /// Returns the index of `agent` among the agents of a warp, if it is one of them.
     #[inline]
     pub(super) fn agent_of(&self, warp: WarpNumber, agent: WarpNumber) -> Option<usize> {
-        let far = agent.wrapping_sub(warp);
-        (far.is_multiple_of(32) && far / 32 < self.rooms).then_some(far as usize / 32)
+        let distance = agent.wrapping_sub(warp);
+        (distance.is_multiple_of(32) && distance / 32 < self.slots).then_some(distance as usize / 32)
     }
 
     #[inline]

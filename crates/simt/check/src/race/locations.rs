@@ -1,9 +1,9 @@
-//! Atomic and strong accesses by which threads tell each other that something is done (PTX ISA, "Release and Acquire
-//! Patterns").
+//! Atomic and strong accesses by which threads synchronize (PTX ISA, "Release and Acquire Patterns").
 //!
-//! A thread that reads what another has written knows what that one had done before its release: the write itself, if it is
-//! `.release`, or the fence before it. It knows that from its acquire on: the read itself, if it is `.acquire`, or the
-//! fence behind it. Atomic operations hand over what was there before them; other writes end it.
+//! A thread that reads a value which another thread wrote acquires everything before the writer's release. The release
+//! is the write itself, if it is `.release`, or the fence before the write. The acquire is the read itself, if it is
+//! `.acquire`, or the fence after the read. Atomic operations preserve the earlier releases of their location; other
+//! writes discard them.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -16,34 +16,34 @@ use rustc_hash::FxBuildHasher;
 use simt::observe::{AccessKind, Order, Scope};
 use simt::regs::{ALL, LANES, lanes};
 
-/// Releases that are kept one by one; of more, those of the same scope are joined.
-const MOST: usize = 8;
+/// The maximum number of separate releases of a place. Beyond it, releases of the same scope are joined.
+const MAX_RELEASES: usize = 8;
 
 /// Memory on which threads spin, by place.
 pub(super) type Flags = HashSet<u64, FxBuildHasher>;
 
-/// What a thread that reads a place gets.
+/// The releases that a thread reads from a place.
 #[derive(Debug, Default)]
 struct Handover {
     releases: Vec<Release>,
-    /// A number that no other state of any place has.
+    /// A number that is unique among all states of all places.
     version: u32,
 }
 
-/// What strong writes to places hand over.
+/// The releases that strong writes leave at places.
 #[derive(Debug, Default)]
 pub(super) struct Locations {
     all: HashMap<u64, Handover, FxBuildHasher>,
     /// The version of the handover that changed last.
     version: u32,
-    /// What those knew at a `fence.sc` that have written to a place since.
+    /// The `fence.sc` knowledge of the threads that have written to a place.
     heard: HashMap<u64, Node, FxBuildHasher>,
     /// The places on which threads have spun.
     pub(super) flags: Flags,
 }
 
 impl Locations {
-    /// Lanes access places, which `at` tells of each lane. What they release with it is in `released`.
+    /// Records accesses of lanes to places. `at` returns the place of each lane.
     pub(super) fn access(
         &mut self,
         warp: &mut WarpState,
@@ -56,7 +56,8 @@ impl Locations {
         if info.spins {
             self.flags.extend(lanes(mask).map(&at));
         }
-        // A volatile write to a flag comes after the volatile accesses before it. What one lane alone writes may be a flag.
+        // A volatile write to a flag comes after earlier volatile accesses. A place that only one lane writes may be a
+        // flag.
         let sets = match writes && info.is_volatile {
             true if mask.is_power_of_two() => mask,
             true => lanes(mask).filter(|lane| self.flags.contains(&at(*lane))).fold(0, |all, lane| all | 1 << lane),
@@ -68,7 +69,7 @@ impl Locations {
         if !hears && !hands_over && self.all.is_empty() {
             return;
         }
-        let places = together(mask, at);
+        let places = group_by_place(mask, at);
         if hears {
             self.hear(warp, kind, &places, grid);
         }
@@ -79,44 +80,47 @@ impl Locations {
             return;
         }
         let by_volatile = !order.releases();
-        let lanes_of_own = if by_volatile { sets } else { mask };
-        let own = (lanes_of_own != 0).then(|| Release {
+        let releasing_lanes = if by_volatile { sets } else { mask };
+        let write_release = (releasing_lanes != 0).then(|| Release {
             snapshot: warp.release(mask),
-            lanes: lanes_of_own,
+            lanes: releasing_lanes,
             scope: order.scope,
             by_volatile,
         });
-        for (place, mut lanes_there) in places {
-            // Of several stores, the one of the last lane is left.
+        for (place, mut place_lanes) in places {
+            // Of several stores to one place, the store of the last lane remains.
             if kind == AccessKind::Store {
-                lanes_there = 1 << lanes_there.ilog2();
+                place_lanes = 1 << place_lanes.ilog2();
             }
-            // Atomics of one instruction see those of the lanes before, which changes nothing if all know each other's releases.
-            let is_known = |release: Release| release.known_by(warp, lanes_there, grid) == lanes_there;
-            if lanes_there.is_power_of_two() || released(warp, &own, (lanes_there, order.scope)).all(is_known) {
-                self.hand_over(warp, (place, lanes_there), info, &own, grid);
+            // An atomic of one instruction reads the results of earlier lanes. This has no effect if all lanes know
+            // each other's releases.
+            let is_known = |release: Release| release.known_by(warp, place_lanes, grid) == place_lanes;
+            if place_lanes.is_power_of_two() || released(warp, &write_release, (place_lanes, order.scope)).all(is_known)
+            {
+                self.hand_over(warp, (place, place_lanes), info, &write_release, grid);
                 continue;
             }
-            for lane in lanes(lanes_there) {
-                self.hand_over(warp, (place, 1 << lane), info, &own, grid);
+            for lane in lanes(place_lanes) {
+                self.hand_over(warp, (place, 1 << lane), info, &write_release, grid);
             }
         }
     }
 
-    /// Lanes write to a place, and hand over there what they have released, with `own` by this write. An atomic operation reads the place first.
+    /// Records a write of lanes to a place with its releases: `write_release` of this write, and those of earlier
+    /// fences. An atomic operation first reads the place.
     fn hand_over(
         &mut self,
         warp: &mut WarpState,
         (place, mask): (u64, u32),
         Info { kind, order, .. }: Info,
-        own: &Option<Release>,
+        write_release: &Option<Release>,
         grid: &Grid,
     ) {
         if kind == AccessKind::Atomic {
             self.read(warp, (place, mask), order, grid);
         }
         let is_atomic = matches!(kind, AccessKind::Atomic | AccessKind::Reduction);
-        let mut new = released(warp, own, (mask, order.scope)).peekable();
+        let mut new = released(warp, write_release, (mask, order.scope)).peekable();
         if new.peek().is_none() {
             if !is_atomic {
                 self.all.remove(&place);
@@ -128,7 +132,7 @@ impl Locations {
             releases.clear();
         }
         let changes = new.fold(false, |changes, release| add(releases, release, grid) | changes);
-        if releases.len() > MOST {
+        if releases.len() > MAX_RELEASES {
             join(releases, grid);
         }
         if changes {
@@ -137,7 +141,7 @@ impl Locations {
         }
     }
 
-    /// Lanes read a place. A lane that spins gets nothing new until the place changes.
+    /// Records a read of lanes from a place. A lane that spins gets nothing new until the place changes.
     fn read(&self, warp: &mut WarpState, (place, mask): (u64, u32), order: Order, grid: &Grid) {
         let Some(Handover { releases, version }) = self.all.get(&place) else { return };
         let is_flag = self.flags.contains(&place);
@@ -152,13 +156,13 @@ impl Locations {
 }
 
 impl Locations {
-    /// Lanes hear of the `fence.sc` of those that have written what they read, and tell others of theirs.
+    /// Transfers knowledge of `fence.sc` between lanes and the places that they access.
     fn hear(&mut self, warp: &mut WarpState, kind: AccessKind, places: &[(u64, u32)], grid: &Grid) {
         if kind == AccessKind::Load {
             for (place, lanes) in places.iter().copied() {
-                let Some(there) = self.heard.get(&place) else { continue };
-                if warp.classes.of(lanes).any(|(_, known)| !known.has_heard(there)) {
-                    warp.change(lanes, |known| known.hear(there));
+                let Some(known_fences) = self.heard.get(&place) else { continue };
+                if warp.classes.of(lanes).any(|(_, known)| !known.has_heard(known_fences)) {
+                    warp.change(lanes, |known| known.hear(known_fences));
                 }
             }
             return;
@@ -166,20 +170,20 @@ impl Locations {
         for (place, mut left) in places.iter().copied() {
             while let Some((lanes, known)) = warp.classes.first(left) {
                 left &= !lanes;
-                let own = known.heard_by(warp.number, lanes, grid);
-                // If both know the same, all go on with one tree, which is compared at once.
-                let joined = self.heard.get(&place).map(|there| there.join(&own));
+                let heard = known.heard_by(warp.number, lanes, grid);
+                // If both trees are equal, continue with a shared tree, because comparing it with itself is fast.
+                let joined = self.heard.get(&place).map(|known_fences| known_fences.join(&heard));
                 if kind == AccessKind::Atomic
-                    && let Some(joined) = joined.as_ref().filter(|joined| !joined.is(&own))
+                    && let Some(joined) = joined.as_ref().filter(|joined| !joined.is_identical(&heard))
                 {
                     warp.change(lanes, |known| known.hear(joined));
                 }
                 match kind {
-                    AccessKind::Store if own.is(&Node::NONE) => drop(self.heard.remove(&place)),
-                    AccessKind::Store => drop(self.heard.insert(place, own)),
+                    AccessKind::Store if heard.is_identical(&Node::NONE) => drop(self.heard.remove(&place)),
+                    AccessKind::Store => drop(self.heard.insert(place, heard)),
                     AccessKind::Atomic | AccessKind::Reduction => {
-                        let all = joined.unwrap_or(own);
-                        if !all.is(&Node::NONE) {
+                        let all = joined.unwrap_or(heard);
+                        if !all.is_identical(&Node::NONE) {
                             self.heard.insert(place, all);
                         }
                     }
@@ -190,13 +194,14 @@ impl Locations {
     }
 }
 
-/// Returns what a write by lanes with this scope hands over: what they have released with a fence, and with `own` by the write.
+/// Returns the releases of a write by lanes with this scope: `write_release` of the write itself, and those of earlier
+/// fences.
 fn released<'a>(
     warp: &'a WarpState,
-    own: &'a Option<Release>,
+    write_release: &'a Option<Release>,
     (lanes, scope): (u32, Scope),
 ) -> impl Iterator<Item = Release> + 'a {
-    let of_lanes = own.iter().chain(&warp.fenced).filter(move |release| release.lanes & lanes != 0);
+    let of_lanes = write_release.iter().chain(&warp.fenced).filter(move |release| release.lanes & lanes != 0);
     of_lanes.map(move |release| Release {
         lanes: release.lanes & lanes,
         scope: release.scope.min(scope),
@@ -204,49 +209,49 @@ fn released<'a>(
     })
 }
 
-/// Adds a release, in place of those that a thread gets with it. Returns whether anything changes.
+/// Adds a release and removes the releases that it includes. Returns whether anything changes.
 fn add(releases: &mut Vec<Release>, release: Release, grid: &Grid) -> bool {
-    let has_later = |own: &Release| own.lanes & release.lanes == release.lanes && release.is_before(own);
+    let has_later = |kept: &Release| kept.lanes & release.lanes == release.lanes && release.is_before(kept);
     if releases.iter().any(has_later) {
         return false;
     }
-    releases.retain_mut(|own| {
-        if own.is_before(&release) {
-            own.lanes &= !release.lanes;
+    releases.retain_mut(|kept| {
+        if kept.is_before(&release) {
+            kept.lanes &= !release.lanes;
         }
-        own.lanes != 0 && !own.is_known_to(&release, grid)
+        kept.lanes != 0 && !kept.is_known_to(&release, grid)
     });
-    let same = |own: &&mut Release| {
-        let is_alike = (own.scope, own.by_volatile) == (release.scope, release.by_volatile);
-        Arc::ptr_eq(&own.snapshot, &release.snapshot) && is_alike
+    let same = |kept: &&mut Release| {
+        let is_alike = (kept.scope, kept.by_volatile) == (release.scope, release.by_volatile);
+        Arc::ptr_eq(&kept.snapshot, &release.snapshot) && is_alike
     };
     match releases.iter_mut().find(same) {
-        Some(own) if own.lanes & release.lanes == release.lanes => return false,
-        Some(own) => own.lanes |= release.lanes,
+        Some(kept) if kept.lanes & release.lanes == release.lanes => return false,
+        Some(kept) => kept.lanes |= release.lanes,
         None => releases.push(release),
     }
     true
 }
 
-/// Joins releases that are meant for the whole grid, and those of one block for that block.
+/// Joins the releases for the whole grid, and the releases of each block for that block.
 fn join(releases: &mut Vec<Release>, grid: &Grid) {
     let mut joined: Vec<Release> = Vec::new();
     for release in releases.drain(..) {
         let scope = release.scope.min(Scope::Gpu);
-        let same = |own: &&mut Release| {
-            own.scope.min(Scope::Gpu) == scope
-                && own.by_volatile == release.by_volatile
-                && (scope == Scope::Gpu || grid.block(own.snapshot.warp) == grid.block(release.snapshot.warp))
+        let same = |kept: &&mut Release| {
+            kept.scope.min(Scope::Gpu) == scope
+                && kept.by_volatile == release.by_volatile
+                && (scope == Scope::Gpu || grid.block(kept.snapshot.warp) == grid.block(release.snapshot.warp))
         };
         match joined.iter_mut().find(same) {
-            Some(own) => *own = own.joined(&release, grid),
+            Some(kept) => *kept = kept.joined(&release, grid),
             None => joined.push(release),
         }
     }
     *releases = joined;
 }
 
-/// Lanes read what a release has written.
+/// Records that lanes read the value of a release.
 fn acquire(warp: &mut WarpState, lanes: u32, order: Order, release: &Release, grid: &Grid) {
     let nearness = grid.nearness(warp.number, release.snapshot.warp);
     if !nearness.is_in(release.scope) || !nearness.is_in(order.scope) {
@@ -259,15 +264,15 @@ fn acquire(warp: &mut WarpState, lanes: u32, order: Order, release: &Release, gr
     }
 }
 
-/// The places that lanes access, each with its lanes.
-fn together(mut left: u32, at: impl Fn(usize) -> u64) -> Vec<(u64, u32)> {
+/// Returns the places that lanes access, each with its lanes.
+fn group_by_place(mut left: u32, at: impl Fn(usize) -> u64) -> Vec<(u64, u32)> {
     let (mut places, mut all) = ([0; LANES], Vec::with_capacity(LANES));
     lanes(left).for_each(|lane| places[lane] = at(lane));
     if lanes(left).is_sorted_by(|one, next| places[*one] < places[*next]) {
         return lanes(left).map(|lane| (places[lane], 1 << lane)).collect();
     }
     while let Some(lane) = lanes(left).next() {
-        // All lanes, because the compiler makes vectors of that.
+        // Compare all lanes, so that the compiler can vectorize the loop.
         let same = (0..LANES).fold(0, |all, other| all | u32::from(places[other] == places[lane]) << other) & left;
         left &= !same;
         all.push((places[lane], same));

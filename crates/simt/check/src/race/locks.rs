@@ -1,14 +1,16 @@
-//! Critical sections: whether a thread that takes a lock also acquires what the lock protects, in either order of the threads.
+//! Critical sections: whether a thread that takes a lock also acquires the data that the lock protects, in either order
+//! of the threads.
 //!
-//! The order of two critical sections is chance. In a run, the section that comes first needs no acquire, because nobody has
-//! released the lock before it; in another run it comes second. So two conflicting accesses in sections of the same lock race
-//! if either thread has no fence, of a scope that reaches the other, between taking the lock and its access. This is the
-//! reversal of adjacent critical sections by which predictive race detectors work (Smaragdakis et al., "Sound Predictive Race
-//! Detection in Polynomial Time", POPL 2012), limited to what happens in one section.
+//! The order of two critical sections is arbitrary. In a run, the section that comes first needs no acquire, because no
+//! thread has released the lock before it; in another run it comes second. So two conflicting accesses in sections of
+//! the same lock race if one of the threads lacks a fence between taking the lock and its access. The scope of the
+//! fence must include the other thread. Predictive race detectors reverse adjacent critical sections in the same way
+//! (Smaragdakis et al., "Sound Predictive Race Detection in Polynomial Time", POPL 2012). This check is limited to the
+//! accesses within one section.
 //!
-//! A lock is memory on which a thread spins with a compare-and-swap or an exchange, and which the same thread writes later. Accesses
-//! that are ordered in another way than by the lock are not reported. Locks that are tried once, and ticket locks, are not
-//! recognized.
+//! A lock is memory on which a thread spins with a compare-and-swap or an exchange, and which the same thread writes
+//! later. Accesses that are also ordered without the lock are not reported. Try-locks that are tried only once, and
+//! ticket locks, are not recognized.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -19,8 +21,8 @@ use rustc_hash::FxBuildHasher;
 use simt::observe::{Order, Scope};
 use simt::regs::lanes;
 
-/// The sections of a thread that are kept.
-const MOST: usize = 8;
+/// The maximum number of sections that are kept for a thread.
+const MAX_SECTIONS: usize = 8;
 
 /// A thread, and the clock of one of its accesses.
 #[derive(Debug, Clone, Copy)]
@@ -40,12 +42,12 @@ struct Section {
     to: Option<u32>,
     /// The fences in the section: an access with a later clock comes after the fence.
     fences: Vec<(u32, Scope)>,
-    /// What the thread knew before it took the lock.
+    /// The knowledge of the thread before it took the lock.
     before: Arc<Knowledge>,
 }
 
 impl Section {
-    /// Whether a fence that reaches another thread is between taking the lock and an access.
+    /// Returns whether a fence between taking the lock and an access includes another thread in its scope.
     fn is_acquired(&self, clock: u32, nearness: Nearness) -> bool {
         self.fences.iter().any(|(fence, scope)| *fence < clock && nearness.is_in(*scope))
     }
@@ -54,33 +56,33 @@ impl Section {
 /// The critical sections of a launch.
 #[derive(Debug, Default)]
 pub(super) struct Locks {
-    /// By thread, the latest section at the end.
+    /// By thread, the latest section last.
     sections: HashMap<(WarpNumber, u32), VecDeque<Section>, FxBuildHasher>,
 }
 
 impl Locks {
-    /// Whether no thread has taken a lock.
+    /// Returns whether no thread has taken a lock.
     #[inline]
     pub(super) fn is_empty(&self) -> bool {
         self.sections.is_empty()
     }
 
-    /// Returns those of these lanes that have a lock.
+    /// Returns the lanes of `mask` that hold a lock.
     pub(super) fn open(&self, warp: WarpNumber, mask: u32) -> u32 {
         let is_open = |lane: &usize| {
             let sections = self.sections.get(&(warp, *lane as u32));
-            sections.is_some_and(|own| own.iter().any(|own| own.to.is_none()))
+            sections.is_some_and(|sections| sections.iter().any(|section| section.to.is_none()))
         };
         lanes(mask).filter(is_open).fold(0, |all, lane| all | 1 << lane)
     }
 
-    /// Lanes try to take a lock at `at`, in a loop that ends when they have it.
+    /// Records that lanes try to take a lock at `at`, in a loop that ends when they hold the lock.
     pub(super) fn take(&mut self, warp: &WarpState, mask: u32, order: Order, at: impl Fn(usize) -> u64) {
         for lane in lanes(mask) {
             let (lock, Some((_, before))) = (at(lane), warp.classes.first(1 << lane)) else { continue };
             let sections = self.sections.entry((warp.number, lane as u32)).or_default();
-            sections.retain(|own| own.to.is_some() || own.lock != lock);
-            if sections.len() == MOST {
+            sections.retain(|section| section.to.is_some() || section.lock != lock);
+            if sections.len() == MAX_SECTIONS {
                 sections.pop_front();
             }
             let fences = if order.acquires() { vec![(warp.clock - 1, order.scope)] } else { Vec::new() };
@@ -88,37 +90,43 @@ impl Locks {
         }
     }
 
-    /// Lanes write to memory at `at`, which releases a lock there.
+    /// Records that lanes write to memory at `at`, which releases a lock there.
     pub(super) fn release(&mut self, warp: &WarpState, mask: u32, at: impl Fn(usize) -> u64) {
         for lane in lanes(mask) {
             let sections = self.sections.get_mut(&(warp.number, lane as u32));
-            let open = sections.into_iter().flatten().filter(|own| own.to.is_none() && own.lock == at(lane));
-            open.for_each(|own| own.to = Some(warp.clock));
+            let open =
+                sections.into_iter().flatten().filter(|section| section.to.is_none() && section.lock == at(lane));
+            open.for_each(|section| section.to = Some(warp.clock));
         }
     }
 
-    /// Lanes execute a fence.
+    /// Records that lanes execute a fence.
     pub(super) fn fence(&mut self, warp: &WarpState, mask: u32, scope: Scope) {
         for lane in lanes(mask) {
             let sections = self.sections.get_mut(&(warp.number, lane as u32));
-            let open = sections.into_iter().flatten().filter(|own| own.to.is_none());
-            open.for_each(|own| own.fences.push((warp.clock, scope)));
+            let open = sections.into_iter().flatten().filter(|section| section.to.is_none());
+            open.for_each(|section| section.fences.push((warp.clock, scope)));
         }
     }
 
-    /// Whether the order of two accesses depends on which thread takes a lock first, and one thread does not acquire it: the
-    /// earlier access is in a section that has ended, and the later one in an open section.
+    /// Returns whether the order of two accesses depends on which thread takes a lock first, and one thread does not
+    /// acquire the lock. The earlier access is in a section that has ended, and the later one in an open section.
     pub(super) fn is_missing_acquire(&self, earlier: Moment, later: Moment, nearness: Nearness, grid: &Grid) -> bool {
-        let of = |moment: Moment| self.sections.get(&(moment.warp, moment.lane)).into_iter().flatten();
+        let sections_of = |moment: Moment| self.sections.get(&(moment.warp, moment.lane)).into_iter().flatten();
         let mut is_missing = false;
-        for own in of(later).filter(|own| own.to.is_none()) {
+        for later_section in sections_of(later).filter(|later_section| later_section.to.is_none()) {
             let has_access = |other: &&Section| {
-                other.lock == own.lock && other.from <= earlier.clock && other.to.is_some_and(|to| earlier.clock <= to)
+                other.lock == later_section.lock
+                    && other.from <= earlier.clock
+                    && other.to.is_some_and(|to| earlier.clock <= to)
             };
-            let Some(other) = of(earlier).find(has_access) else { continue };
-            let known = own.before.of(later.warp, earlier.warp, grid).lanes_at(earlier.clock);
+            let Some(earlier_section) = sections_of(earlier).find(has_access) else { continue };
+            let known = later_section.before.of(later.warp, earlier.warp, grid).lanes_at(earlier.clock);
             let is_ordered = known >> earlier.lane & 1 != 0;
-            if is_ordered || own.is_acquired(later.clock, nearness) && other.is_acquired(earlier.clock, nearness) {
+            if is_ordered
+                || later_section.is_acquired(later.clock, nearness)
+                    && earlier_section.is_acquired(earlier.clock, nearness)
+            {
                 return false;
             }
             is_missing = true;

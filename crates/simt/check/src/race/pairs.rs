@@ -1,4 +1,4 @@
-//! Pairs of instructions that race, and what is said of them.
+//! Pairs of instructions that race, and their findings.
 
 use std::collections::HashMap;
 use std::fmt::Write;
@@ -14,31 +14,31 @@ use simt::observe::{AccessKind, Order, Scope, Semantics};
 #[derive(Debug)]
 struct Pair {
     hit: Hit,
-    /// Whether both wrote the same value.
+    /// Whether both accesses wrote the same value.
     same_value: bool,
     later: ThreadAtSite,
     earlier: ThreadAtSite,
     address: u64,
-    /// The name of the memory among the [`Flags`].
+    /// The name of the memory in [`Flags`].
     flag: u64,
     place: Option<String>,
     times: u64,
 }
 
 impl Pair {
-    /// Whether both are accesses to a flag on which threads spin, which is what `volatile` is for.
+    /// Returns whether both are accesses to a flag on which threads spin, which is a proper use of `volatile`.
     fn is_of_flag(reason: Reason, flag: u64, flags: &Flags) -> bool {
         matches!(reason, Reason::Volatile | Reason::InStep) && flags.contains(&flag)
     }
 }
 
-/// The most pairs that are kept; those beyond are not counted.
-const MOST: usize = 4096;
+/// The maximum number of pairs that are kept. Further pairs are not counted.
+const MAX_PAIRS: usize = 4096;
 
-/// What a pair is known by: why it races, whether both write the same value, and the instructions.
+/// The key of a pair: why it races, whether both accesses write the same value, and the instructions.
 pub(super) type PairKey = (Reason, bool, SiteNumber, SiteNumber);
 
-/// All of a launch.
+/// The racing pairs of a launch.
 #[derive(Debug, Default)]
 pub(super) struct Pairs {
     all: Vec<Pair>,
@@ -46,17 +46,17 @@ pub(super) struct Pairs {
 }
 
 impl Pairs {
-    /// How often each was seen.
+    /// Returns how often each pair was seen.
     pub(super) fn counts(&self) -> HashMap<PairKey, u64> {
         self.known.iter().map(|(key, index)| (*key, self.all[*index].times)).collect()
     }
 
-    /// Whether no other pairs are kept.
+    /// Returns whether the maximum number of pairs is reached.
     pub(super) fn is_full(&self) -> bool {
-        self.all.len() == MOST
+        self.all.len() == MAX_PAIRS
     }
 
-    /// Adds a collision of an access by the instruction `site` of `later`.
+    /// Adds a conflict of an access by the instruction `site` of `later`.
     pub(super) fn add(
         &mut self,
         hit: &Hit,
@@ -69,7 +69,7 @@ impl Pairs {
         if Pair::is_of_flag(hit.reason, flag, flags) {
             return;
         }
-        // Which of the two comes first is chance.
+        // The order of the two accesses is arbitrary.
         let key = (hit.reason, same_value, site.min(hit.earlier.site), site.max(hit.earlier.site));
         let index = self.known.get(&key).copied();
         let times = index.map_or(0, |index| self.all[index].times) + 1;
@@ -80,12 +80,12 @@ impl Pairs {
             self.all[index].times = times;
             return;
         }
-        if index.is_none() && self.all.len() == MOST {
+        if index.is_none() && self.all.len() == MAX_PAIRS {
             return;
         }
         let pair = Pair { hit: *hit, same_value, later, earlier, address, flag, place: place(), times };
         match index {
-            // Of threads that are farther from each other more is said.
+            // Report the threads that are farther apart.
             Some(index) => self.all[index] = pair,
             None => {
                 self.known.insert(key, self.all.len());
@@ -94,9 +94,9 @@ impl Pairs {
         }
     }
 
-    /// Tells all.
-    pub(super) fn tell(&mut self, sites: &Sites, flags: &Flags, findings: &mut Findings) {
-        self.all.retain(|own| !Pair::is_of_flag(own.hit.reason, own.flag, flags));
+    /// Converts all pairs to findings.
+    pub(super) fn report(&mut self, sites: &Sites, flags: &Flags, findings: &mut Findings) {
+        self.all.retain(|pair| !Pair::is_of_flag(pair.hit.reason, pair.flag, flags));
         for Pair { hit, same_value, later, earlier, address, place, times, .. } in self.all.drain(..) {
             let (one, other) = (sites.number(later.site), sites.number(earlier.site));
             let (one, other) = (sites.info(one), sites.info(other));
@@ -111,18 +111,18 @@ impl Pairs {
                 (Reason::Lock, _) => "lock",
                 (Reason::Proxy, _) => "proxy",
             };
-            let (what, help) = what(&hit, same_value, (one, &later), (other, &earlier));
-            // Whichever lane comes last, the memory holds the constant.
+            let (what, help) = describe_race(&hit, same_value, (one, &later), (other, &earlier));
+            // Whichever lane writes last, the memory contains the constant.
             let is_note =
                 same_value && hit.nearness == Nearness::Warp && later.site == earlier.site && one.stores_constant;
             let make = || RawFinding {
                 what,
-                action: Some(words(one, hit.writes)),
+                action: Some(describe_access(one, hit.writes)),
                 help: help.into(),
                 party: later,
                 address: Some(address),
                 place,
-                other: Some((words(other, hit.wrote), earlier)),
+                other: Some((describe_access(other, hit.wrote), earlier)),
             };
             findings.add_as(is_note, kind, (later.site, Some(earlier.site)), times, make);
         }
@@ -130,8 +130,8 @@ impl Pairs {
     }
 }
 
-/// An access in words.
-fn words(info: &Info, wrote: bool) -> String {
+/// Describes an access.
+fn describe_access(info: &Info, wrote: bool) -> String {
     let what = if wrote { "write" } else { "read" };
     if let Some(name) = info.name {
         return match info.kind {
@@ -151,8 +151,8 @@ fn words(info: &Info, wrote: bool) -> String {
     }
 }
 
-/// The whole finding in words, and the usual fix.
-fn what(
+/// Describes the race and the usual fix.
+fn describe_race(
     hit: &Hit,
     same_value: bool,
     (one, later): (&Info, &ThreadAtSite),
@@ -160,19 +160,22 @@ fn what(
 ) -> (String, String) {
     let writes = hit.writes;
     let same_access = later.site == earlier.site && hit.wrote == writes;
-    // Of a copy that it has issued.
-    let is_own = (later.block, later.thread) == (earlier.block, earlier.thread);
-    let of = match hit.nearness {
-        _ if is_own => "the same thread",
+    // A thread can race with a copy that it has issued.
+    let is_same_thread = (later.block, later.thread) == (earlier.block, earlier.thread);
+    let party = match hit.nearness {
+        _ if is_same_thread => "the same thread",
         Nearness::Warp => "another lane of the warp",
         Nearness::Block => "another warp of the block",
         Nearness::Cluster => "another block of the cluster",
         Nearness::Grid => "another block",
     };
-    let mut what = format!("{} races with ", words(one, writes));
+    let mut what = format!("{} races with ", describe_access(one, writes));
     let _ = match same_access {
-        true => write!(what, "that of {of} by the same instruction"),
-        false => write!(what, "{} {} by {of}", article(&words(other, hit.wrote)), words(other, hit.wrote)),
+        true => write!(what, "the same instruction in {party}"),
+        false => {
+            let other = describe_access(other, hit.wrote);
+            write!(what, "{} {other} by {party}", article(&other))
+        }
     };
     if same_value {
         what.push_str("; both write the same value");
@@ -185,10 +188,10 @@ fn what(
     };
     if hit.reason == Reason::Scope {
         let narrow = if hit.nearness.is_in(one.order.scope) { other.order } else { one.order };
-        let _ = write!(what, ": the scope .{} does not reach from one to the other", scope(narrow));
+        let _ = write!(what, ": the scope .{} does not include both threads", scope(narrow));
     }
     if hit.reason == Reason::InStep {
-        what.push_str(": the lanes of a warp do not run in step since compute capability 7.0");
+        what.push_str(": the lanes of a warp do not run in lockstep since compute capability 7.0");
     }
     if hit.reason == Reason::Volatile {
         what.push_str(": `volatile` neither orders nor protects an access");
@@ -210,13 +213,13 @@ fn what(
                     format!("put {fence} between taking the lock and the first access, in each critical section")
                 }
                 (Reason::Proxy, _) => "put `fence.proxy.async` after the write and before the asynchronous operation".to_owned(),
-        (Reason::Size, _) => "access the memory with the same number of bytes in both: then they are atomic".to_owned(),
-        (Reason::Unordered, _) if is_asynchronous(other) && is_own => format!("wait for it first (`{wait}`)"),
+        (Reason::Size, _) => "access the same number of bytes in both instructions, which makes them atomic".to_owned(),
+        (Reason::Unordered, _) if is_asynchronous(other) && is_same_thread => format!("wait for it first (`{wait}`)"),
         (Reason::Unordered, _) if is_asynchronous(other) => {
-            format!("wait for it in the thread that has issued it (`{wait}`), and put {{sync_threads}} after the wait")
+            format!("wait for it in the thread that issued it (`{wait}`), and put {{sync_threads}} after the wait")
         }
         (Reason::Unordered, Nearness::Warp) if same_access && writes => {
-            format!("which value stays is undefined: {one_writer}")
+            format!("the final value is undefined: {one_writer}")
         }
         (Reason::Unordered, Nearness::Block) if same_access && writes => {
             format!("{one_writer}; for writes of different iterations, put {{sync_threads}} between the iterations")
@@ -249,6 +252,6 @@ fn is_asynchronous(info: &Info) -> bool {
     info.name.is_some() && matches!(info.kind, AccessKind::AsyncCopy | AccessKind::Reduction)
 }
 
-fn article(words: &str) -> &'static str {
-    if words.starts_with(['a', 'i', 'o']) { "an" } else { "a" }
+fn article(noun: &str) -> &'static str {
+    if noun.starts_with(['a', 'i', 'o']) { "an" } else { "a" }
 }

@@ -1,4 +1,4 @@
-//! What the text of a function says about its accesses: which loads spin on a flag, and which stores write a constant.
+//! Static patterns in a function's accesses: loads that spin on a flag, and stores that write a constant.
 
 use std::collections::HashSet;
 
@@ -10,8 +10,8 @@ use simt::memory::{Memory, Region};
 use simt::observe::AccessKind;
 use simt::regs::Reg;
 
-/// The strong loads and atomic operations that spin: from one of them a path leads back to it that stores nothing, calls nothing,
-/// and leaves the address as it is.
+/// Returns the strong loads and atomic operations that spin. A path leads from such an instruction back to it without a
+/// store, a call, or a change of the address.
 pub(super) fn spinning(func: &Func) -> HashSet<usize> {
     let all = func.code.iter().enumerate().filter(|(pc, inst)| {
         let Op::Memory(op) = &inst.op else { return false };
@@ -20,13 +20,13 @@ pub(super) fn spinning(func: &Func) -> HashSet<usize> {
             Memory::Atomic(op) => op.kind() == AccessKind::Atomic,
             _ => false,
         };
-        may_wait && returns(func, *pc, &op.address_registers())
+        may_wait && loops_back(func, *pc, &op.address_registers())
     });
     all.map(|(pc, _)| pc).collect()
 }
 
-/// Whether a path leads from an instruction back to it on which nothing is done and these registers are not written.
-fn returns(func: &Func, pc: usize, address: &[Reg]) -> bool {
+/// Returns whether a path leads from an instruction back to it that does no work and does not write these registers.
+fn loops_back(func: &Func, pc: usize, address: &[Reg]) -> bool {
     let mut seen = vec![false; func.code.len()];
     let mut next: Vec<usize> = func.successors(pc).collect();
     while let Some(at) = next.pop() {
@@ -34,15 +34,18 @@ fn returns(func: &Func, pc: usize, address: &[Reg]) -> bool {
             return true;
         }
         let is_new = seen.get_mut(at).is_some_and(|seen| !std::mem::replace(seen, true));
-        if is_new && !works(&func.code[at].op) && !func.operands_of(at).writes.iter().any(|reg| address.contains(reg)) {
+        if is_new
+            && !does_work(&func.code[at].op)
+            && !func.operands_of(at).writes.iter().any(|reg| address.contains(reg))
+        {
             next.extend(func.successors(at));
         }
     }
     false
 }
 
-/// Whether a loop with this instruction does more than wait.
-fn works(op: &Op) -> bool {
+/// Returns whether a loop with this instruction does more than wait.
+fn does_work(op: &Op) -> bool {
     match op {
         Op::Memory(Memory::Load(_) | Memory::Fence(..) | Memory::Mbarrier(_) | Memory::Address(_)) => false,
         Op::Memory(Memory::Atomic(op)) => op.kind() == AccessKind::Reduction,
@@ -51,7 +54,8 @@ fn works(op: &Op) -> bool {
     }
 }
 
-/// Whether an instruction is an atomic operation that replaces what it finds: by another value if it compares first.
+/// Returns whether an instruction is an atomic operation that replaces the old value. A compare-and-swap must store a
+/// different value.
 pub(super) fn exchanges(op: &Op) -> bool {
     let Op::Memory(Memory::Atomic(op)) = op else { return false };
     match op.op {
@@ -61,18 +65,18 @@ pub(super) fn exchanges(op: &Op) -> bool {
     }
 }
 
-/// The registers that hold one value in all threads of a launch, whichever way the threads went: numbers, and registers with one
-/// definition, which computes with the kernel's parameters and such registers.
+/// Returns the registers that have the same value in all threads of a launch on every path. These are numbers, and
+/// registers with one definition that computes with the kernel's parameters and other such registers.
 pub(super) fn constants(func: &Func) -> HashSet<Reg> {
     let (mut defined, mut several) = (HashSet::new(), HashSet::new());
-    let initial = func.frame_init.iter().map(|own| own.reg);
-    for reg in initial.chain(func.operands().flat_map(|own| own.writes.iter().copied())) {
+    let initial = func.frame_init.iter().map(|entry| entry.reg);
+    for reg in initial.chain(func.operands().flat_map(|operands| operands.writes.iter().copied())) {
         if !defined.insert(reg) {
             several.insert(reg);
         }
     }
     let is_number = |init: FrameInit| matches!(init, FrameInit::Number(_) | FrameInit::Global { .. });
-    let numbers = func.frame_init.iter().filter(|own| is_number(own.init)).map(|own| own.reg);
+    let numbers = func.frame_init.iter().filter(|entry| is_number(entry.init)).map(|entry| entry.reg);
     let mut known: HashSet<Reg> = numbers.filter(|reg| !several.contains(reg)).collect();
     loop {
         let before = known.len();

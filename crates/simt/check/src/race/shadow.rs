@@ -1,7 +1,7 @@
-//! Who accessed memory last, byte by byte.
+//! The last accesses to each byte of memory.
 //!
-//! Memory is seen in lines of 128 bytes. Of a line that few instructions have accessed, each of these is kept as a [`Run`];
-//! of others, the last accesses to each word of four bytes, with the bytes of it that they concern.
+//! Memory is divided into lines of 128 bytes. If few instructions have accessed a line, each access is kept as a
+//! [`Run`]. For other lines, the last accesses to each four-byte word are kept, with the accessed bytes of the word.
 
 use std::collections::HashMap;
 
@@ -11,15 +11,15 @@ use super::sites::SiteNumber;
 use super::words::{Entry, Word};
 use rustc_hash::FxBuildHasher;
 
-/// Bytes of a line.
+/// The number of bytes of a line.
 pub(super) const LINE: u64 = 128;
-/// Lines of a page.
+/// The number of lines of a page.
 const PAGE: u64 = 256;
-/// Writes and reads of a line that are kept before it is divided into words.
+/// The number of writes, and of reads, of a line that are kept before it is divided into words.
 const RUNS: usize = 4;
 
-/// One access of lanes to bytes of a line: each to its own `size` bytes, one behind the other from byte `lo` on, or all
-/// to the same bytes.
+/// One access of lanes to bytes of a line. Either each lane accesses `size` bytes, consecutively from byte `lo`, or all
+/// lanes access the same bytes.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Run {
     pub(super) warp: WarpNumber,
@@ -27,22 +27,22 @@ pub(super) struct Run {
     pub(super) site: SiteNumber,
     pub(super) lanes: u32,
     pub(super) lo: u8,
-    /// The byte behind the last.
+    /// The byte after the last one.
     pub(super) hi: u8,
-    /// Bytes of a lane.
+    /// The number of bytes of a lane.
     pub(super) size: u8,
     /// The lane of byte `lo`.
     pub(super) first: u8,
 }
 
 impl Run {
-    /// Whether all lanes access the same bytes.
+    /// Returns whether all lanes access the same bytes.
     #[inline]
     pub(super) fn is_of_same_bytes(&self) -> bool {
         self.hi - self.lo == self.size
     }
 
-    /// The lanes that access a byte.
+    /// Returns the lanes that access a byte.
     #[inline]
     fn lanes_at(&self, byte: u8) -> u32 {
         match self.is_of_same_bytes() {
@@ -56,7 +56,7 @@ impl Run {
         self.lo < other.hi && other.lo < self.hi
     }
 
-    /// Whether it concerns all bytes that the other does.
+    /// Returns whether the run includes all bytes of the other run.
     #[inline]
     fn covers(&self, other: &Self) -> bool {
         self.lo <= other.lo && other.hi <= self.hi
@@ -67,7 +67,7 @@ impl Run {
         (self.lo, self.hi, self.size) == (other.lo, other.hi, other.size)
     }
 
-    /// Whether each byte is accessed by the same lanes of the same warp.
+    /// Returns whether the same lanes of the same warp access each byte.
     #[inline]
     fn same_threads(&self, other: &Self) -> bool {
         self.warp == other.warp
@@ -86,7 +86,7 @@ impl Run {
         Toucher { warp: self.warp, clock: self.clock, site: self.site, lanes }
     }
 
-    /// Calls `act` with each word that it concerns, the lanes, and the bytes of the word.
+    /// Calls `act` with each accessed word, the lanes, and the accessed bytes of the word.
     #[inline]
     fn each_word(&self, mut act: impl FnMut(usize, &Toucher, u8)) {
         let step = usize::from(self.size.clamp(1, 4));
@@ -110,7 +110,7 @@ enum Line {
     Words(Box<[Word; 32]>),
 }
 
-/// A few, the oldest first.
+/// The last few runs, oldest first.
 #[derive(Debug, Clone, Copy, Default)]
 struct RecentRuns {
     len: u8,
@@ -162,7 +162,8 @@ impl RecentRuns {
 }
 
 impl Line {
-    /// Adds an access, and tells `hits` of those before with which it collides. Returns how many bytes it takes more.
+    /// Adds an access, and adds its conflicts with earlier accesses to `hits`. Returns the number of newly allocated
+    /// bytes.
     #[inline]
     fn access(&mut self, run: &Run, actor: &Actor<'_>, hits: &mut Vec<Hit>) -> u64 {
         match self {
@@ -202,7 +203,7 @@ impl Runs {
             for (index, other) in others.iter().enumerate() {
                 let same_size = actor.same_size(other.site);
                 if !other.overlaps(run)
-                    || actor.is_behind(&other.toucher(other.lanes))
+                    || actor.happened_before(&other.toucher(other.lanes))
                     || actor.is_threads() && other.same_threads(run)
                     || actor.is_harmless(&other.toucher(other.lanes), wrote, run.lanes, same_size)
                 {
@@ -213,9 +214,10 @@ impl Runs {
                     let toucher = other.toucher(other.lanes_at(byte));
                     let mut lanes = run.lanes_at(byte);
                     if wrote && actor.may_have_seen(&toucher) {
-                        let behind = self.writes.all()[index + 1..].iter().chain(self.reads.all());
-                        let there = behind.filter(|own| own.lo <= byte && byte < own.hi);
-                        lanes &= !actor.have_seen(there.map(|own| own.toucher(own.lanes_at(byte))), lanes);
+                        let later = self.writes.all()[index + 1..].iter().chain(self.reads.all());
+                        let overlapping = later.filter(|later_run| later_run.lo <= byte && byte < later_run.hi);
+                        lanes &= !actor
+                            .have_seen(overlapping.map(|later_run| later_run.toucher(later_run.lanes_at(byte))), lanes);
                     }
                     if let Some(hit) = actor.hit(&toucher, wrote, lanes, same_size, byte) {
                         hits.push(hit);
@@ -226,37 +228,37 @@ impl Runs {
         }
     }
 
-    /// Adds a run. Returns false if there is no room for it.
+    /// Adds a run. Returns false if all slots are used.
     #[inline]
     fn add(&mut self, run: &Run, actor: &Actor<'_>) -> bool {
-        let is_over = |other: &Run| {
+        let is_obsolete = |other: &Run| {
             run.covers(other)
                 && actor.is_as_strong_as(other.site)
                 && (actor.is_threads() && other.same_threads(run)
-                    || actor.is_behind(&other.toucher(other.lanes))
+                    || actor.happened_before(&other.toucher(other.lanes))
                     || actor.all_before(&other.toucher(other.lanes), run.lanes))
         };
         if actor.writes {
             self.reads.retain(|other| !run.covers(other));
-            self.writes.retain(|other| (!run.covers(other) || actor.is_strong) && !is_over(other));
+            self.writes.retain(|other| (!run.covers(other) || actor.is_strong) && !is_obsolete(other));
             return self.writes.push(*run);
         }
-        let again = |other: &&mut Run| actor.is_threads() && other.same_threads(run) && other.same_bytes(run);
-        if let Some(other) = self.reads.all_mut().iter_mut().find(again) {
+        let is_repeated = |other: &&mut Run| actor.is_threads() && other.same_threads(run) && other.same_bytes(run);
+        if let Some(other) = self.reads.all_mut().iter_mut().find(is_repeated) {
             *other = *run;
             return true;
         }
         if self.reads.push(*run) {
             return true;
         }
-        // What many warps read and none writes stays together.
+        // If all runs read the same bytes, do not divide the line: many warps may read it without a write.
         if !self.reads.all().iter().all(|other| other.same_bytes(run)) {
-            self.reads.retain(|other| !is_over(other));
+            self.reads.retain(|other| !is_obsolete(other));
             return self.reads.push(*run);
         }
         // The accesses of other blocks are kept longest.
-        let own_block = |other: &Run| actor.grid.block(other.warp) == actor.grid.block(run.warp);
-        let near = self.reads.all().iter().position(own_block);
+        let same_block = |other: &Run| actor.grid.block(other.warp) == actor.grid.block(run.warp);
+        let near = self.reads.all().iter().position(same_block);
         self.reads.remove(near.unwrap_or(0));
         self.reads.push(*run)
     }
@@ -276,18 +278,18 @@ impl Runs {
     }
 }
 
-/// Pages that are found at once.
+/// The number of pages that are found without a hash lookup.
 const LOW: usize = 8;
 
 type Page = [Line; PAGE as usize];
 
-/// The lines of a memory.
+/// The lines of an address space.
 #[derive(Debug, Default)]
 pub(super) struct Shadow {
-    /// Those of the lowest addresses, as shared memory has them.
+    /// The pages of the lowest addresses, which shared memory uses.
     low: [Option<Box<Page>>; LOW],
     pages: HashMap<u64, Box<Page>, FxBuildHasher>,
-    /// The bytes that it takes, about.
+    /// The approximate number of bytes that the shadow uses.
     pub(super) bytes: u64,
 }
 
@@ -299,7 +301,7 @@ impl Shadow {
         }
     }
 
-    /// Nobody has accessed these bytes: they are others now.
+    /// Forgets the accesses to these bytes, because they belong to a new allocation.
     pub(super) fn forget(&mut self, address: u64, bytes: u64) {
         let end = address + bytes;
         for number in address / LINE..end.div_ceil(LINE) {
@@ -310,8 +312,8 @@ impl Shadow {
                 *line = Line::Words(runs.divide());
             }
             if let Line::Words(words) = line {
-                let here = |word: &(usize, &mut Word)| (address..end).contains(&(first + word.0 as u64 * 4));
-                words.iter_mut().enumerate().filter(here).for_each(|(_, word)| *word = Word::default());
+                let is_in_range = |word: &(usize, &mut Word)| (address..end).contains(&(first + word.0 as u64 * 4));
+                words.iter_mut().enumerate().filter(is_in_range).for_each(|(_, word)| *word = Word::default());
             }
         }
     }
@@ -332,18 +334,18 @@ impl Shadow {
                     }
                 }
             }
-            Line::Words(words) => run.each_word(|index, own, bytes| {
+            Line::Words(words) => run.each_word(|index, toucher, bytes| {
                 for (entries, wrote) in [(&words[index].writes, true), (&words[index].reads, false)] {
                     for other in entries.all().filter(|other| other.bytes & bytes != 0) {
                         let byte = index as u8 * 4 + bytes.trailing_zeros() as u8;
-                        act(&other.toucher, wrote, own.lanes, byte);
+                        act(&other.toucher, wrote, toucher.lanes, byte);
                     }
                 }
             }),
         }
     }
 
-    /// Adds an access to the line of this number; if `full`, only if the line was accessed before.
+    /// Adds an access to the line with this number. If `full`, only lines with earlier accesses are tracked.
     #[inline]
     pub(super) fn access(&mut self, line: u64, run: &Run, full: bool, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
         let number = line / PAGE;

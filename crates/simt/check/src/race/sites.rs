@@ -1,4 +1,4 @@
-//! What the instructions of a kernel do, by a number for each.
+//! The memory effects of a kernel's instructions, by instruction number.
 
 use std::collections::{HashMap, HashSet};
 
@@ -19,29 +19,29 @@ use simt::observe::{AccessKind, FenceKind, Order, Scope, Semantics, Site};
 
 /// The name of `cp.async`.
 pub(super) const COPY: &str = "asynchronous copy (cp.async)";
-/// The name of products that read shared memory.
+/// The name of matrix products that read shared memory.
 pub(super) const PRODUCT: &str = "matrix product (wgmma.mma_async)";
 
-/// What an instruction does to memory.
+/// The effects of an instruction on memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Info {
     pub(super) order: Order,
     pub(super) kind: AccessKind,
-    /// Bytes of a lane.
+    /// The number of bytes that a lane accesses.
     pub(super) bytes: u8,
-    /// If it is a fence.
+    /// The kind of fence, if the instruction is a fence.
     pub(super) fence: Option<FenceKind>,
-    /// If it groups asynchronous operations or waits for them: who does these.
+    /// The agents whose operations the instruction groups or waits for, if any.
     pub(super) group: Option<&'static [Agent]>,
-    /// What it is of asynchronous operations or mbarriers, in words.
+    /// The name of an asynchronous operation or mbarrier operation, for messages.
     pub(super) name: Option<&'static str>,
-    /// Whether it is `.relaxed`, of those that wait for each other.
+    /// Whether an arrival is `.relaxed`.
     pub(super) relaxed: bool,
-    /// Whether it is a volatile load or store, if that is not atomic.
+    /// Whether it is a volatile load or store that does not count as atomic.
     pub(super) is_volatile: bool,
     /// Whether it is a load or an atomic operation in a loop that only waits for another thread.
     pub(super) spins: bool,
-    /// Whether it takes a lock: it spins, and changes what it finds.
+    /// Whether it takes a lock: it spins, and replaces the old value.
     pub(super) locks: bool,
     /// Whether it stores a value that is the same in all threads by construction.
     pub(super) stores_constant: bool,
@@ -71,7 +71,7 @@ pub(super) struct Sites {
     all: Vec<Info>,
     /// In a [trial](super::trial), the instructions that are treated as weaker.
     weaker: HashMap<SiteNumber, Option<Scope>, FxBuildHasher>,
-    /// In a trial, what each instruction does if the order of such operations changes nothing. Empty otherwise.
+    /// In a trial, the operation of each atomic that commutes with atomics of the same operation. Empty otherwise.
     commuting: Vec<Option<AtomicOp>>,
 }
 
@@ -103,7 +103,7 @@ impl Sites {
         sites
     }
 
-    /// Treats some instructions as weaker, and lets unordered atomic accesses conflict.
+    /// Treats some instructions as weaker, and makes unordered atomic accesses conflict.
     pub(super) fn weaken(&mut self, weaker: &Weaker, program: &Program) {
         for (site, scope) in weaker {
             let number = self.number(*site);
@@ -112,7 +112,7 @@ impl Sites {
             self.weaker.insert(number, *scope);
         }
         for function in &program.functions {
-            let read: HashSet<_> = function.operands().flat_map(|own| own.reads.iter().copied()).collect();
+            let read: HashSet<_> = function.operands().flat_map(|operands| operands.reads.iter().copied()).collect();
             let all = function.code.iter().zip(function.operands());
             self.commuting.extend(all.map(|(inst, operands)| match &inst.op {
                 Op::Memory(Memory::Atomic(op)) if !operands.writes.iter().any(|reg| read.contains(reg)) => {
@@ -126,19 +126,19 @@ impl Sites {
         }
     }
 
-    /// How an instruction is weakened, if it is: to a smaller scope, or so that it orders nothing.
+    /// Returns how an instruction is weakened, if it is: `Some(scope)` for a smaller scope, `None` for no ordering.
     pub(super) fn weaker(&self, number: SiteNumber) -> Option<Option<Scope>> {
         self.weaker.get(&number).copied()
     }
 
-    /// Whether unordered atomic accesses by two instructions conflict, as they do in a trial.
+    /// Returns whether unordered atomic accesses by two instructions conflict, as they do in a trial.
     #[inline]
     pub(super) fn conflict(&self, one: SiteNumber, other: SiteNumber) -> bool {
         let op = |number: SiteNumber| self.commuting[number as usize];
         !self.commuting.is_empty() && (op(one).is_none() || op(one) != op(other))
     }
 
-    /// Whether there are asynchronous operations.
+    /// Returns whether the kernel has asynchronous operations.
     pub(super) fn are_asynchronous(&self) -> bool {
         self.all.iter().any(|info| info.name.is_some())
     }
@@ -162,7 +162,7 @@ impl Sites {
 fn info(op: &Op) -> Info {
     let plain = Info::NOTHING;
     let relaxed = |scope| Order { semantics: Semantics::Relaxed, scope };
-    // A reduction is done for all of the GPU, element by element.
+    // A reduction is atomic for the whole GPU, element by element.
     let reduces = |op: Option<&Atomic>, name| match op {
         Some(op) => {
             let bytes = op.width.bytes() as u8;

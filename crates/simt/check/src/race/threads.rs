@@ -1,4 +1,4 @@
-//! What the threads of a warp know of others, and how it changes.
+//! The knowledge that the threads of a warp have of other threads, and how it changes.
 
 use std::sync::Arc;
 
@@ -9,24 +9,24 @@ use super::grid::{Grid, Nearness, WarpNumber};
 use simt::observe::Scope;
 use simt::regs::{ALL, LANES};
 
-/// What a thread knows of the others, apart from itself. What is known of the own warp and of the own block stands by
-/// itself, because it changes most; where two say different things, the later clock holds.
+/// The knowledge that a thread has of other threads. The parts for the thread's warp and block are separate, because
+/// they change most often. If two parts contain different clocks, the later clock counts.
 #[derive(Debug, Clone)]
 pub(super) struct Knowledge {
     pub(super) warp: Node,
     pub(super) block: Node,
     pub(super) grid: Node,
-    /// Of that what a proxy fence stands behind, for all threads.
+    /// The part of the knowledge that is before a proxy fence, for all threads.
     pub(super) proxied: Node,
-    /// What is known behind the next `fence.sc`: what those knew that executed one before, and of whose atomics or barriers
-    /// this thread has seen something since. In the order of all such fences those come first.
+    /// The knowledge that the next `fence.sc` adds. It comes from earlier `fence.sc` of threads whose atomics or
+    /// barriers this thread has observed since. In the order of all `fence.sc`, those fences come first.
     heard: Node,
-    /// The clock of the last `fence.sc` that each of these threads executed together with other lanes. Such fences are in any order,
-    /// so `heard` does not have the threads themselves.
+    /// The clock of the last `fence.sc` that each of these threads executed together with other lanes. Such fences are
+    /// in any order, so `heard` does not include the threads themselves.
     fence: u32,
 }
 
-/// What is handed over to other threads.
+/// Knowledge that is transferred to other threads.
 #[derive(Debug, Clone)]
 pub(super) struct Tree {
     pub(super) known: Node,
@@ -60,62 +60,62 @@ impl Knowledge {
         fence: 0,
     };
 
-    /// What the threads of a block know that have waited for each other, at no later clock than this one.
+    /// Returns the knowledge of a block's threads after they have waited for each other, at this clock or earlier.
     pub(super) fn of_block(clock: u32, others: Tree) -> Self {
         let Tree { known, proxied, heard } = others;
         let clock = Node::Uniform(clock);
         Self { warp: clock.clone(), block: clock, grid: known, proxied, heard, fence: 0 }
     }
 
-    /// What is known of a warp, by a thread of `own`.
+    /// Returns the knowledge that a thread of the warp `home` has of another warp.
     #[inline]
-    pub(super) fn of(&self, own: WarpNumber, warp: WarpNumber, grid: &Grid) -> &Node {
-        if warp == own {
+    pub(super) fn of(&self, home: WarpNumber, warp: WarpNumber, grid: &Grid) -> &Node {
+        if warp == home {
             &self.warp
-        } else if warp / 32 == own / 32 {
+        } else if warp / 32 == home / 32 {
             self.block.at(1, warp)
         } else {
             self.grid.at(grid.levels, warp)
         }
     }
 
-    /// What `lanes` of a warp know at this clock, themselves included.
-    fn tree(&self, own: WarpNumber, lanes: u32, clock: u32, grid: &Grid) -> Tree {
+    /// Returns the knowledge of `lanes` of a warp at this clock, including the accesses of these lanes.
+    fn tree(&self, home: WarpNumber, lanes: u32, clock: u32, grid: &Grid) -> Tree {
         let warp = self.warp.join(&Node::lanes(lanes, clock));
-        let block = self.block.join_at(1, own, &warp);
-        let known = self.grid.join_at(grid.levels - 1, own / 32, &block);
-        Tree { known, proxied: self.proxied.clone(), heard: self.heard_by(own, lanes, grid) }
+        let block = self.block.join_at(1, home, &warp);
+        let known = self.grid.join_at(grid.levels - 1, home / 32, &block);
+        Tree { known, proxied: self.proxied.clone(), heard: self.heard_by(home, lanes, grid) }
     }
 
-    /// What `lanes` of a warp have heard, their own fences included.
-    pub(super) fn heard_by(&self, own: WarpNumber, lanes: u32, grid: &Grid) -> Node {
+    /// Returns the `fence.sc` knowledge of `lanes` of a warp, including the fences of these lanes.
+    pub(super) fn heard_by(&self, home: WarpNumber, lanes: u32, grid: &Grid) -> Node {
         match self.fence {
             0 => self.heard.clone(),
-            clock => self.heard.join_at(grid.levels, own, &Node::lanes(lanes, clock)),
+            clock => self.heard.join_at(grid.levels, home, &Node::lanes(lanes, clock)),
         }
     }
 
-    /// Whether there is no `fence.sc` that these threads have executed or heard of.
+    /// Returns whether these threads have neither executed a `fence.sc` nor learned of one.
     pub(super) fn is_fenceless(&self) -> bool {
-        self.fence == 0 && self.heard.is(&Node::NONE)
+        self.fence == 0 && self.heard.is_identical(&Node::NONE)
     }
 
-    /// Whether the fences in a tree are known.
+    /// Returns whether the fences in a tree are known.
     pub(super) fn has_heard(&self, heard: &Node) -> bool {
         self.heard.covers(heard)
     }
 
-    /// Hears of the fences in a tree.
+    /// Adds the fences in a tree.
     pub(super) fn hear(&mut self, heard: &Node) {
         self.heard = heard.join(&self.heard);
     }
 
-    /// What a tree has is known too.
-    pub(super) fn learn(&mut self, own: WarpNumber, tree: &Tree, grid: &Grid) {
-        // If both know the same, the threads go on with one tree, which is compared at once.
+    /// Adds the knowledge in a tree.
+    pub(super) fn learn(&mut self, home: WarpNumber, tree: &Tree, grid: &Grid) {
+        // If both trees are equal, continue with a shared tree, because comparing it with itself is fast.
         self.grid = tree.known.join(&self.grid);
-        self.block = self.block.join(tree.known.at(grid.levels - 1, own / 32));
-        self.warp = self.warp.join(self.block.at(1, own));
+        self.block = self.block.join(tree.known.at(grid.levels - 1, home / 32));
+        self.warp = self.warp.join(self.block.at(1, home));
         self.proxied = tree.proxied.join(&self.proxied);
         self.hear(&tree.heard);
     }
@@ -128,7 +128,7 @@ impl Knowledge {
     }
 }
 
-/// What lanes of a warp knew at a moment.
+/// The knowledge of lanes of a warp at a point in time.
 #[derive(Debug)]
 pub(super) struct Snapshot {
     pub(super) warp: WarpNumber,
@@ -136,34 +136,35 @@ pub(super) struct Snapshot {
     classes: Classes,
     /// The asynchronous operations that each lane has waited for.
     waited: Option<WaitedClocks>,
-    /// What others had released that is handed over together with it.
+    /// Releases of other threads that are transferred together with this knowledge.
     others: Tree,
 }
 
-/// What is handed over where a thread writes and another reads: what lanes knew when they released it.
+/// The knowledge that lanes release, which a thread acquires when it reads their write.
 #[derive(Debug, Clone)]
 pub(super) struct Release {
     pub(super) snapshot: Arc<Snapshot>,
     pub(super) lanes: u32,
-    /// The threads that it is meant for.
+    /// The scope of the threads that may acquire it.
     pub(super) scope: Scope,
-    /// Whether a volatile write to a flag releases it, without a fence: only volatile accesses are ordered then.
+    /// Whether a volatile write to a flag releases it, without a fence. Such a release orders only volatile accesses.
     pub(super) by_volatile: bool,
 }
 
 impl Release {
-    /// What the lanes knew, themselves included.
+    /// Returns the knowledge of the lanes, including the accesses of these lanes.
     pub(super) fn tree(&self, grid: &Grid) -> Tree {
         let Snapshot { warp, clock, classes, waited, others } = &*self.snapshot;
         let classes = classes.of(self.lanes);
-        let tree = classes.fold(others.clone(), |all, (own, known)| all.join(&known.tree(*warp, own, *clock, grid)));
+        let tree = classes
+            .fold(others.clone(), |all, (class_lanes, known)| all.join(&known.tree(*warp, class_lanes, *clock, grid)));
         match waited {
             Some(waited) => Tree { known: waited.add_to(self.lanes, *warp, &tree.known, grid), ..tree },
             None => tree,
         }
     }
 
-    /// Both together, as one of the warp and the scope of this one.
+    /// Joins two releases into one with the warp and the scope of this one.
     pub(super) fn joined(&self, other: &Self, grid: &Grid) -> Self {
         let Snapshot { warp, clock, .. } = *self.snapshot;
         let others = self.tree(grid).join(&other.tree(grid));
@@ -171,12 +172,12 @@ impl Release {
         Self { snapshot: Arc::new(snapshot), ..*self }
     }
 
-    /// Whether it is what one thread or several released at a time, and not several releases joined.
+    /// Returns whether the release is a single one instead of a join of several releases.
     fn is_single(&self) -> bool {
         matches!(self.snapshot.others.known, Node::Uniform(0))
     }
 
-    /// Whether it is in a tree.
+    /// Returns whether a tree contains the release.
     fn is_in(&self, tree: &Tree, grid: &Grid) -> bool {
         let Snapshot { warp, clock, others, .. } = &*self.snapshot;
         match self.is_single() {
@@ -185,32 +186,33 @@ impl Release {
         }
     }
 
-    /// Which of these lanes of a warp know it already.
+    /// Returns which of these lanes of a warp already know the release.
     pub(super) fn known_by(&self, by: &WarpState, lanes: u32, grid: &Grid) -> u32 {
         let Snapshot { warp, clock, others, .. } = &*self.snapshot;
-        by.classes.of(lanes).fold(0, |all, (own, known)| {
+        by.classes.of(lanes).fold(0, |all, (class_lanes, known)| {
             if !self.is_single() {
                 let covers = known.grid.covers(&others.known)
                     && known.proxied.covers(&others.proxied)
                     && known.has_heard(&others.heard);
-                return if covers { all | own } else { all };
+                return if covers { all | class_lanes } else { all };
             }
             let unknown = self.lanes & !known.of(by.number, *warp, grid).lanes_at(*clock);
             match unknown {
-                0 => all | own,
-                // Each lane knows of itself.
-                _ if unknown.is_power_of_two() && by.number == *warp => all | own & unknown,
+                0 => all | class_lanes,
+                // Each lane knows the accesses of that lane.
+                _ if unknown.is_power_of_two() && by.number == *warp => all | class_lanes & unknown,
                 _ => all,
             }
         })
     }
 
-    /// Whether of a lane that both have, a later one has all that this one has, and is meant for as many.
+    /// Returns whether `later` replaces this release for the lanes of both: it contains the same knowledge and has at
+    /// least the same scope.
     pub(super) fn is_before(&self, later: &Self) -> bool {
-        let (own, its) = (&self.snapshot, &later.snapshot);
+        let (snapshot, later_snapshot) = (&self.snapshot, &later.snapshot);
         self.is_single()
-            && own.warp == its.warp
-            && own.clock < its.clock
+            && snapshot.warp == later_snapshot.warp
+            && snapshot.clock < later_snapshot.clock
             && self.scope <= later.scope
             && self.by_volatile == later.by_volatile
             && later.is_single()
@@ -218,10 +220,10 @@ impl Release {
 }
 
 impl Release {
-    /// Whether the thread of a later release had acquired this one, so that those who get the later release get this one too.
+    /// Returns whether the thread of a later release had acquired this one, so that the later release includes it.
     pub(super) fn is_known_to(&self, later: &Self, grid: &Grid) -> bool {
-        let (own, its) = (&self.snapshot, &later.snapshot);
-        let reaches = match grid.block(own.warp) == grid.block(its.warp) {
+        let (snapshot, later_snapshot) = (&self.snapshot, &later.snapshot);
+        let reaches = match grid.block(snapshot.warp) == grid.block(later_snapshot.warp) {
             true => later.scope >= self.scope,
             false => later.scope >= Scope::Gpu,
         };
@@ -229,54 +231,53 @@ impl Release {
             && self.is_single()
             && later.is_single()
             && self.by_volatile == later.by_volatile
-            && its
-                .classes
-                .of(later.lanes)
-                .all(|(_, known)| self.lanes & !known.of(its.warp, own.warp, grid).lanes_at(own.clock) == 0)
+            && later_snapshot.classes.of(later.lanes).all(|(_, known)| {
+                self.lanes & !known.of(later_snapshot.warp, snapshot.warp, grid).lanes_at(snapshot.clock) == 0
+            })
     }
 }
 
-/// What lanes have read without acquiring it; a fence does that.
+/// Knowledge that lanes have read but not acquired. A later fence acquires it.
 #[derive(Debug)]
 struct Pending {
     lanes: u32,
-    /// How near those are that have released it.
+    /// The nearness of the releasing threads.
     nearness: Nearness,
-    /// Whether a volatile write has released it, so that no fence acquires it.
+    /// Whether a volatile write released it, so that a fence does not acquire it.
     by_volatile: bool,
     tree: Tree,
 }
 
-/// What a lane has read from a place by which threads tell each other that something is done.
+/// The last read of a lane from a synchronization place.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Seen {
     pub(super) place: u64,
-    /// The version of what is handed over there.
+    /// The version of the place's handover.
     pub(super) version: u32,
     /// Whether the read acquired.
     pub(super) acquires: bool,
-    /// Whether the place was a flag then.
+    /// Whether the place was a flag at that time.
     pub(super) is_flag: bool,
 }
 
-/// A warp that runs.
+/// A running warp.
 #[derive(Debug)]
 pub(super) struct WarpState {
     pub(super) number: WarpNumber,
     /// Lanes that have not ended.
     pub(super) alive: u32,
-    /// Lanes that have arrived at the cluster's barrier, whose phase is not over.
+    /// Lanes that have arrived at the cluster barrier in its current phase.
     pub(super) in_cluster: u32,
-    /// The time of its accesses. It goes on where a lane tells others of those that are done.
+    /// The clock of the warp's accesses. It advances when lanes release their earlier accesses.
     pub(super) clock: u32,
     pub(super) classes: Classes,
     /// The asynchronous operations, if there are any.
     pub(super) issued: Option<Box<Issued>>,
-    /// The last fences of each lane, the last one at the end.
+    /// The last fences of each lane, latest last.
     pub(super) fenced: Vec<Release>,
-    /// What lanes have read without acquiring it: of each lane, one for each nearness at most.
+    /// The knowledge that lanes have read but not acquired: for each lane, at most one entry for each nearness.
     pending: Vec<Pending>,
-    /// What each lane has read last.
+    /// The last read of each lane.
     pub(super) seen: [Seen; LANES],
 }
 
@@ -295,7 +296,7 @@ impl WarpState {
         }
     }
 
-    /// What some lanes know now. The time goes on.
+    /// Returns the current knowledge of some lanes, and advances the clock.
     pub(super) fn release(&mut self, lanes: u32) -> Arc<Snapshot> {
         let classes = self.classes.part(lanes);
         let waited = self.issued.as_ref().map(|issued| issued.waited.clone());
@@ -304,82 +305,82 @@ impl WarpState {
         Arc::new(snapshot)
     }
 
-    /// Changes what some lanes know.
+    /// Changes the knowledge of some lanes.
     pub(super) fn change(&mut self, lanes: u32, change: impl Fn(&mut Knowledge)) {
         self.classes.change(lanes, change);
     }
 
-    /// What lanes know together with what they have read without acquiring it; `None` if they have acquired everything.
+    /// Returns the knowledge of the lanes joined with their pending reads, or `None` if there are no pending reads.
     pub(super) fn with_pending(&self, grid: &Grid) -> Option<Classes> {
         let mut classes = (!self.pending.is_empty()).then(|| self.classes.clone())?;
-        for own in &self.pending {
-            classes.change(own.lanes, |known| known.learn(self.number, &own.tree, grid));
+        for pending in &self.pending {
+            classes.change(pending.lanes, |known| known.learn(self.number, &pending.tree, grid));
         }
         Some(classes)
     }
 
-    /// Lanes learn what a tree has.
+    /// Adds the knowledge in a tree to lanes.
     pub(super) fn learn(&mut self, lanes: u32, tree: &Tree, grid: &Grid) {
-        let own = self.number;
-        self.change(lanes, |known| known.learn(own, tree, grid));
+        let home = self.number;
+        self.change(lanes, |known| known.learn(home, tree, grid));
     }
 
-    /// Lanes have read what a release by threads that are so near has written.
+    /// Records that lanes have read the value of a release by threads at this nearness.
     pub(super) fn read(&mut self, mut lanes: u32, release: &Release, nearness: Nearness, grid: &Grid) {
         let mut new = Vec::new();
         let by_volatile = release.by_volatile;
-        let of_kind = |own: &&mut Pending| (own.nearness, own.by_volatile) == (nearness, by_volatile);
-        for own in self.pending.iter_mut().filter(of_kind) {
-            let those = own.lanes & lanes;
-            lanes &= !those;
-            if those == 0 || release.is_in(&own.tree, grid) {
+        let of_kind = |pending: &&mut Pending| (pending.nearness, pending.by_volatile) == (nearness, by_volatile);
+        for pending in self.pending.iter_mut().filter(of_kind) {
+            let common = pending.lanes & lanes;
+            lanes &= !common;
+            if common == 0 || release.is_in(&pending.tree, grid) {
                 continue;
             }
-            let tree = own.tree.join(&release.tree(grid));
-            own.lanes &= !those;
-            new.push(Pending { lanes: those, nearness, by_volatile, tree });
+            let tree = pending.tree.join(&release.tree(grid));
+            pending.lanes &= !common;
+            new.push(Pending { lanes: common, nearness, by_volatile, tree });
         }
         if lanes != 0 {
             new.push(Pending { lanes, nearness, by_volatile, tree: release.tree(grid) });
         }
         if !new.is_empty() {
-            self.pending.retain(|own| own.lanes != 0);
+            self.pending.retain(|pending| pending.lanes != 0);
             self.pending.append(&mut new);
         }
     }
 
-    /// Lanes execute a fence, and learn what they have read.
+    /// Records that lanes execute a fence, which acquires their pending reads.
     pub(super) fn acquire_pending(&mut self, mask: u32, scope: Scope, grid: &Grid) {
         let mut pending = std::mem::take(&mut self.pending);
-        pending.retain_mut(|own| {
-            if own.lanes & mask != 0 && own.nearness.is_in(scope) && !own.by_volatile {
-                self.learn(own.lanes & mask, &own.tree, grid);
-                own.lanes &= !mask;
+        pending.retain_mut(|pending| {
+            if pending.lanes & mask != 0 && pending.nearness.is_in(scope) && !pending.by_volatile {
+                self.learn(pending.lanes & mask, &pending.tree, grid);
+                pending.lanes &= !mask;
             }
-            own.lanes != 0
+            pending.lanes != 0
         });
         self.pending = pending;
     }
 
-    /// Lanes wait for each other, and each then knows what all know.
+    /// Records that lanes wait for each other. Each lane then has the knowledge of all.
     pub(super) fn meet(&mut self, lanes: u32, grid: &Grid) {
-        // Threads that have ended are taken to have come, as at a barrier of the block.
+        // Threads that have ended count as arrived, as at a barrier of the block.
         let lanes = if self.alive & !lanes == 0 { ALL } else { lanes };
-        let mut together = Knowledge::NONE;
+        let mut joint = Knowledge::NONE;
         for (lanes, known) in self.classes.of(lanes) {
-            together.join(known);
-            together.hear(&known.heard_by(self.number, lanes, grid));
+            joint.join(known);
+            joint.hear(&known.heard_by(self.number, lanes, grid));
         }
-        together.warp = together.warp.join(&Node::lanes(lanes, self.clock));
+        joint.warp = joint.warp.join(&Node::lanes(lanes, self.clock));
         if let Some(issued) = &self.issued {
-            together.grid = issued.waited.add_to(lanes, self.number, &together.grid, grid);
+            joint.grid = issued.waited.add_to(lanes, self.number, &joint.grid, grid);
         }
-        self.classes.unite(lanes, Arc::new(together));
+        self.classes.unite(lanes, Arc::new(joint));
         self.clock += 1;
     }
 
-    /// What all lanes know of other blocks and of asynchronous operations, and what of all is behind a proxy fence.
-    pub(super) fn of_others(&self, grid: &Grid) -> Tree {
+    /// Returns the knowledge of all lanes about other blocks, asynchronous operations and proxy fences.
+    pub(super) fn knowledge_of_others(&self, grid: &Grid) -> Tree {
         let mut all = self.classes.of(ALL).fold(Tree::NONE, |all, (lanes, known)| Tree {
             known: all.known.join(&known.grid),
             proxied: all.proxied.join(&known.proxied),
@@ -391,25 +392,25 @@ impl WarpState {
         all
     }
 
-    /// All threads of the block have waited for each other, at no later clock than this one.
+    /// Records that all threads of the block have waited for each other, at this clock or earlier.
     pub(super) fn meet_block(&mut self, clock: u32, known: &Arc<Knowledge>) {
         self.clock = clock + 1;
         self.classes.unite(ALL, known.clone());
     }
 
-    /// Lanes execute `fence.sc`, which comes behind those that they have heard of.
+    /// Records that lanes execute a `fence.sc`, which comes after the fences that they know.
     pub(super) fn fence_in_order(&mut self, lanes: u32, grid: &Grid) {
-        let (own, clock) = (self.number, self.clock);
+        let (home, clock) = (self.number, self.clock);
         self.change(lanes, |known| {
             let heard = Tree { known: known.heard.clone(), ..Tree::NONE };
-            known.learn(own, &heard, grid);
+            known.learn(home, &heard, grid);
             let is_single = lanes.is_power_of_two();
-            known.heard = known.tree(own, if is_single { lanes } else { 0 }, clock, grid).known;
+            known.heard = known.tree(home, if is_single { lanes } else { 0 }, clock, grid).known;
             known.fence = if is_single { 0 } else { clock };
         });
     }
 
-    /// Lanes execute a fence that releases what they have done.
+    /// Records that lanes execute a fence that releases their earlier accesses.
     pub(super) fn fence(&mut self, lanes: u32, scope: Scope) {
         self.fenced.retain_mut(|fence| {
             if fence.scope <= scope {
@@ -421,11 +422,12 @@ impl WarpState {
         self.fenced.push(Release { snapshot, lanes, scope, by_volatile: false });
     }
 
-    /// Lanes execute a proxy fence: what they know and have done can be read by asynchronous operations.
+    /// Records that lanes execute a proxy fence: asynchronous operations can then read all that the lanes know and have
+    /// written.
     pub(super) fn proxy_fence(&mut self, lanes: u32, grid: &Grid) {
-        let (own, clock) = (self.number, self.clock);
+        let (home, clock) = (self.number, self.clock);
         self.change(lanes, |known| {
-            let Tree { known: all, proxied, .. } = known.tree(own, lanes, clock, grid);
+            let Tree { known: all, proxied, .. } = known.tree(home, lanes, clock, grid);
             known.proxied = proxied.join(&all);
         });
         self.clock += 1;

@@ -1,16 +1,16 @@
-//! A run of `race` for [`hints`](crate::hints): it treats some instructions as weaker than they are, and counts what
-//! nothing orders.
+//! A run of `race` for [`hints`](crate::hints). The run treats some instructions as weaker than they are, and counts
+//! the conflicts without an order.
 //!
-//! The machine executes these instructions as always, and only the clocks ignore them. Every conflict counts here, also one
-//! between two atomic accesses: their order may matter to the program, although such accesses do not race. Reductions with the
-//! same operation do not conflict, because their order changes nothing.
+//! The simulator executes these instructions unchanged, and only the clocks ignore them. Every conflict counts,
+//! including conflicts between two atomic accesses. Atomic accesses do not race, but their order may matter to the
+//! program. Reductions with the same operation do not conflict, because their order changes nothing.
 //!
-//! The run also finds out which instructions cannot be judged:
+//! The run also detects instructions that cannot be judged:
 //!
-//! - A full fence between a strong store and a later strong load of another location by the same thread (store buffering, Dekker,
-//!   Peterson). The machine is sequentially consistent, so no run shows what the fence prevents.
-//! - A barrier at which threads meet others that came to another barrier instruction, or that do not wait. Two warp barriers one
-//!   right after the other look the same.
+//! - A full fence between a strong store and a later strong load of another location by the same thread (store
+//!   buffering, Dekker, Peterson). The simulator is sequentially consistent, so no run shows the effect of this fence.
+//! - A barrier at which some threads used a different barrier instruction or do not wait. Two consecutive warp barriers
+//!   look the same.
 
 use std::collections::{HashMap, HashSet};
 use std::hash::Hasher;
@@ -27,41 +27,42 @@ use simt::regs::lanes;
 /// The instructions that are treated as weaker: with a smaller scope, or as ordering nothing.
 pub(crate) type Weaker = HashMap<Site, Option<Scope>>;
 
-/// What a run has counted.
+/// The results of a run.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
-    /// How often each pair of instructions was not ordered.
+    /// How often each pair of instructions was unordered.
     pairs: HashMap<PairKey, u64>,
-    /// The fences, barriers and strong accesses that threads have executed. Accesses to the block's shared memory are left out.
+    /// The fences, barriers and strong accesses that threads have executed, except accesses of a block to its shared
+    /// memory.
     pub(crate) executed: HashSet<Site>,
-    /// Those of them that cannot be judged.
+    /// The executed instructions that cannot be judged.
     pub(crate) unjudged: HashSet<Site>,
     /// Whether blocks of a cluster access each other's shared memory.
     pub(crate) is_distributed: bool,
     /// Whether everything was checked.
     pub(crate) is_whole: bool,
-    /// A hash of what was executed.
+    /// A hash of the executed instructions.
     executions: u64,
 }
 
 impl Outcome {
-    /// Whether both runs did the same.
+    /// Returns whether both runs executed the same instructions.
     pub(crate) fn is_of_same_run(&self, other: &Self) -> bool {
         self.executions == other.executions && self.is_whole == other.is_whole
     }
 
-    /// Whether both runs have found the same.
+    /// Returns whether both runs executed the same instructions and found the same pairs.
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.is_of_same_run(other) && self.pairs == other.pairs
     }
 
-    /// Whether this run leaves anything unordered that another one orders.
+    /// Returns whether this run leaves accesses unordered that the other run orders.
     pub(crate) fn orders_less_than(&self, other: &Self) -> bool {
         self.pairs.iter().any(|(pair, times)| *times > other.pairs.get(pair).copied().unwrap_or(0))
     }
 }
 
-/// A run of the check, whose outcome is there once it has ended.
+/// A trial run of the check. Its outcome is available after the run.
 #[derive(Debug, Default)]
 pub(crate) struct Trial {
     pub(super) weaker: Weaker,
@@ -69,7 +70,7 @@ pub(crate) struct Trial {
     outcome: Outcome,
     /// By block and barrier, the instruction at which threads wait there.
     meetings: HashMap<(u64, u32), Site>,
-    /// How much was executed.
+    /// The number of executed instructions.
     events: u64,
     /// The last reported warp barrier, and the number of events up to it.
     last: Option<(WarpId, Site, u64)>,
@@ -80,7 +81,7 @@ pub(crate) struct Trial {
 #[derive(Debug, Default)]
 struct Stores {
     stored: Stored,
-    /// The full fences after them, with the stores before each fence.
+    /// The full fences after the stores, each with the stores before it.
     fences: Vec<(Site, Stored)>,
 }
 
@@ -94,25 +95,25 @@ enum Stored {
 }
 
 impl Stored {
-    /// Whether one of them is another place than this.
+    /// Returns whether one of the stores was to a place other than `place`.
     fn is_elsewhere(self, place: u64) -> bool {
         match self {
             Self::Nowhere => false,
-            Self::At(own) => own != place,
+            Self::At(stored_place) => stored_place != place,
             Self::Several => true,
         }
     }
 }
 
 impl Trial {
-    /// A run, and the place of its outcome.
+    /// Creates a trial and a handle to its outcome.
     pub(crate) fn new(weaker: Weaker) -> (Self, Arc<Mutex<Outcome>>) {
-        let own = Self { weaker, ..Self::default() };
-        let result = own.result.clone();
-        (own, result)
+        let trial = Self { weaker, ..Self::default() };
+        let result = trial.result.clone();
+        (trial, result)
     }
 
-    /// Lanes of a warp execute an instruction.
+    /// Records that lanes of a warp execute an instruction.
     fn execute(&mut self, site: Site, warp: WarpNumber, mask: u32) {
         let mut hash = FxHasher::default();
         self.events += 1;
@@ -121,19 +122,19 @@ impl Trial {
         self.outcome.executions = hash.finish();
     }
 
-    /// Lanes execute a fence or a barrier.
+    /// Records that lanes execute a fence or a barrier.
     fn synchronize(&mut self, site: Site, warp: WarpNumber, mask: u32, fence: Option<FenceKind>) {
         self.execute(site, warp, mask);
         self.outcome.executed.insert(site);
         for lane in lanes(mask).filter(|_| fence == Some(FenceKind::Sc)) {
-            let Some(own) = self.threads.get_mut(&(warp, lane as u32)) else { continue };
-            if !own.fences.contains(&(site, own.stored)) {
-                own.fences.push((site, own.stored));
+            let Some(stores) = self.threads.get_mut(&(warp, lane as u32)) else { continue };
+            if !stores.fences.contains(&(site, stores.stored)) {
+                stores.fences.push((site, stores.stored));
             }
         }
     }
 
-    /// Lanes meet at a warp barrier, which is executed next.
+    /// Records that lanes wait at a warp barrier. The event of its execution follows.
     pub(super) fn meet(&mut self, site: Site, warp_id: WarpId) {
         let last = self.last.replace((warp_id, site, self.events + 1));
         let same = |last: &(WarpId, Site, u64)| last.1 != site && (last.0, last.2) == (warp_id, self.events);
@@ -142,7 +143,7 @@ impl Trial {
         }
     }
 
-    /// Lanes arrive at a barrier of their block.
+    /// Records that lanes arrive at a barrier of their block.
     pub(super) fn arrive(&mut self, arrival: &BarrierArrival) {
         let BarrierArrival { site, warp_id, id, waits, .. } = *arrival;
         let first = *self.meetings.entry((warp_id.block, id)).or_insert(site);
@@ -151,12 +152,12 @@ impl Trial {
         }
     }
 
-    /// The threads at a barrier go on.
+    /// Records that the threads at a barrier continue.
     pub(super) fn release(&mut self, block: u64, id: u32) {
         self.meetings.remove(&(block, id));
     }
 
-    /// Lanes access memory whose names `place` has.
+    /// Records an access of lanes to memory. `place` returns the name of the memory that a lane accesses.
     pub(super) fn access(
         &mut self,
         site: Site,
@@ -173,11 +174,11 @@ impl Trial {
             self.outcome.executed.insert(site);
         }
         for lane in lanes(access.mask) {
-            let own = self.threads.entry((warp, lane as u32)).or_default();
+            let stores = self.threads.entry((warp, lane as u32)).or_default();
             let place = place(lane);
-            // Without a store before it, a fence is not among those of the thread.
+            // A fence without a store before it is not recorded for the thread.
             if matches!(info.kind, AccessKind::Load | AccessKind::Atomic) {
-                own.fences.retain(|(fence, before)| {
+                stores.fences.retain(|(fence, before)| {
                     let is_full = before.is_elsewhere(place);
                     if is_full {
                         self.outcome.unjudged.insert(*fence);
@@ -185,10 +186,10 @@ impl Trial {
                     !is_full
                 });
             }
-            own.stored = match own.stored {
+            stores.stored = match stores.stored {
                 before if info.kind == AccessKind::Load => before,
                 Stored::Nowhere => Stored::At(place),
-                Stored::At(before) if before == place => own.stored,
+                Stored::At(before) if before == place => stores.stored,
                 Stored::At(_) | Stored::Several => Stored::Several,
             };
         }
@@ -196,7 +197,7 @@ impl Trial {
 }
 
 impl Race {
-    /// Lanes execute a fence or a barrier. Returns whether it orders nothing in this run, which is a trial then.
+    /// Records a fence or a barrier in a trial. Returns whether it orders nothing in this run.
     pub(super) fn ignores(&mut self, site: Site, warp_id: WarpId, lanes: u32) -> bool {
         if self.trial.is_none() {
             return false;
@@ -204,7 +205,7 @@ impl Race {
         let number = self.sites.number(site);
         let (fence, is_ignored) = (self.sites.info(number).fence, self.sites.weaker(number) == Some(None));
         let Some((warp, _)) = self.warp(warp_id) else { return is_ignored };
-        // The time of the warp goes on as usual.
+        // The clock of the warp advances as usual.
         warp.clock += u32::from(is_ignored);
         let warp = warp.number;
         if let Some(trial) = &mut self.trial {
@@ -213,7 +214,7 @@ impl Race {
         is_ignored
     }
 
-    /// Hands out what this run has counted, if it is a trial.
+    /// Stores the outcome of the run if it is a trial, and returns whether it is one.
     pub(super) fn end_of_trial(&mut self) -> bool {
         let Some(trial) = &mut self.trial else { return false };
         let pairs = self.pairs.counts();

@@ -1,13 +1,13 @@
 //! The last accesses to a word of four bytes.
 //!
-//! The last write is kept, or the last writes if they are atomic and of different warps, and the reads since then. If there
-//! are more than [`MOST`], one of the oldest is dropped: a race with one of many readers may be missed, if the writer knows
-//! of all that are left.
+//! A word keeps the last write and the reads since then. If the last writes are atomic and of different warps, the word
+//! keeps all of them. If there are more than [`MAX_ENTRIES`], an old access is dropped. A race with one of many readers
+//! may then be missed, if the writer knows all the kept readers.
 
 use super::actor::{Actor, Hit, Toucher};
 
-/// Writes and reads that are kept.
-const MOST: usize = 5;
+/// The maximum number of writes, and of reads, that are kept.
+const MAX_ENTRIES: usize = 5;
 
 /// The last accesses to four bytes.
 #[derive(Debug, Clone, Default)]
@@ -16,10 +16,10 @@ pub(super) struct Word {
     pub(super) reads: Entries,
 }
 
-/// The oldest first. There is mostly one.
+/// Entries, oldest first. Usually there is only one.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Entries {
-    one: Entry,
+    first: Entry,
     more: Option<Box<More>>,
 }
 
@@ -27,11 +27,11 @@ pub(super) struct Entries {
 #[derive(Debug, Clone, Default)]
 struct More {
     entries: Vec<Entry>,
-    /// Which of them is replaced next, if their order does not matter.
+    /// The index of the entry to replace next, if their order does not matter.
     next: u8,
 }
 
-/// An access of lanes to some of four bytes; none if there are no lanes.
+/// An access of lanes to some of the four bytes; empty if no bytes are set.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Entry {
     pub(super) toucher: Toucher,
@@ -41,8 +41,8 @@ pub(super) struct Entry {
 impl Entries {
     #[inline]
     pub(super) fn all(&self) -> impl Iterator<Item = &Entry> {
-        let one = (self.one.bytes != 0).then_some(&self.one);
-        one.into_iter().chain(self.rest())
+        let first = (self.first.bytes != 0).then_some(&self.first);
+        first.into_iter().chain(self.rest())
     }
 
     /// The entries after the first.
@@ -56,8 +56,8 @@ impl Entries {
         if let Some(more) = &mut self.more {
             more.entries.retain(&mut keep);
         }
-        if self.one.bytes != 0 && !keep(&self.one) {
-            self.one = self.remove_second().unwrap_or_default();
+        if self.first.bytes != 0 && !keep(&self.first) {
+            self.first = self.remove_second().unwrap_or_default();
         }
     }
 
@@ -68,9 +68,9 @@ impl Entries {
     }
 
     fn all_mut(&mut self) -> impl Iterator<Item = &mut Entry> {
-        let one = (self.one.bytes != 0).then_some(&mut self.one);
+        let first = (self.first.bytes != 0).then_some(&mut self.first);
         let rest: &mut [Entry] = self.more.as_mut().map_or(&mut [], |more| &mut more.entries);
-        one.into_iter().chain(rest)
+        first.into_iter().chain(rest)
     }
 
     /// Adds an entry whose place in the order does not matter. If all slots are used, the entry replaces an old entry.
@@ -87,13 +87,13 @@ impl Entries {
 
     /// Adds an entry as the latest. If all slots are used, the oldest entry is dropped.
     pub(super) fn push(&mut self, entry: Entry) {
-        if self.one.bytes == 0 {
-            self.one = entry;
+        if self.first.bytes == 0 {
+            self.first = entry;
             return;
         }
         let more = self.more.get_or_insert_default();
         if more.is_full() {
-            self.one = more.entries.remove(0);
+            self.first = more.entries.remove(0);
         }
         more.entries.push(entry);
     }
@@ -101,7 +101,7 @@ impl Entries {
 
 impl More {
     fn is_full(&self) -> bool {
-        self.entries.len() + 1 == MOST
+        self.entries.len() + 1 == MAX_ENTRIES
     }
 }
 
@@ -115,30 +115,33 @@ impl Word {
         }
         let entry = Entry { toucher: *toucher, bytes };
         match actor.writes {
-            true => (self.writes.one, self.reads.one) = (entry, Entry::default()),
-            false => self.reads.one = entry,
+            true => (self.writes.first, self.reads.first) = (entry, Entry::default()),
+            false => self.reads.first = entry,
         }
     }
 
-    // Apart from the fast path, which it would slow down.
+    // Kept out of the fast path, which this code would slow down.
     #[inline(never)]
     fn check_and_add(&mut self, toucher: &Toucher, bytes: u8, at: u8, actor: &Actor<'_>, hits: &mut Vec<Hit>) {
         self.check(toucher, bytes, at, actor, hits);
         self.add(toucher, bytes, actor);
     }
 
-    /// Whether the only accesses so far are a thread's accesses to the same bytes, which a new access replaces.
+    /// Returns whether the only accesses so far are one thread's accesses to the same bytes, which the new access
+    /// replaces.
     #[inline]
     fn is_of_thread(&self, toucher: &Toucher, bytes: u8, actor: &Actor<'_>) -> bool {
-        let is_replaced = |own: &Entry| {
-            own.bytes == 0
-                || own.bytes == bytes && own.toucher.is_thread_of(toucher) && actor.is_as_strong_as(own.toucher.site)
+        let is_replaced = |entry: &Entry| {
+            entry.bytes == 0
+                || entry.bytes == bytes
+                    && entry.toucher.is_thread_of(toucher)
+                    && actor.is_as_strong_as(entry.toucher.site)
         };
         actor.is_threads()
             && self.writes.rest().is_empty()
             && self.reads.rest().is_empty()
-            && is_replaced(&self.writes.one)
-            && is_replaced(&self.reads.one)
+            && is_replaced(&self.writes.first)
+            && is_replaced(&self.reads.first)
     }
 
     #[inline]
@@ -147,14 +150,14 @@ impl Word {
         let all = [(Some(&self.writes), true), (reads, false)];
         for (entries, wrote) in all {
             for (index, other) in entries.into_iter().flat_map(Entries::all).enumerate() {
-                if other.bytes & bytes == 0 || actor.is_behind(&other.toucher) {
+                if other.bytes & bytes == 0 || actor.happened_before(&other.toucher) {
                     continue;
                 }
                 let mut lanes = toucher.lanes;
                 if wrote && actor.may_have_seen(&other.toucher) {
-                    let behind = self.writes.all().skip(index + 1).chain(self.reads.all());
-                    let there = behind.filter(|own| own.bytes & bytes != 0);
-                    lanes &= !actor.have_seen(there.map(|own| own.toucher), lanes);
+                    let later = self.writes.all().skip(index + 1).chain(self.reads.all());
+                    let overlapping = later.filter(|entry| entry.bytes & bytes != 0);
+                    lanes &= !actor.have_seen(overlapping.map(|entry| entry.toucher), lanes);
                 }
                 let same_size = actor.same_size(other.toucher.site);
                 let at = at + bytes.trailing_zeros() as u8;
@@ -165,31 +168,32 @@ impl Word {
 
     #[inline]
     pub(super) fn add(&mut self, toucher: &Toucher, bytes: u8, actor: &Actor<'_>) {
-        let is_over = |other: &Entry| {
+        let is_obsolete = |other: &Entry| {
             other.bytes & !bytes == 0
                 && actor.is_as_strong_as(other.toucher.site)
                 && (actor.is_threads() && other.toucher.is_thread_of(toucher)
-                    || actor.is_behind(&other.toucher)
+                    || actor.happened_before(&other.toucher)
                     || actor.all_before(&other.toucher, toucher.lanes))
         };
         let entry = Entry { toucher: *toucher, bytes };
         if actor.writes {
             self.reads.retain(|other| other.bytes & !bytes != 0);
-            self.writes.retain(|other| (other.bytes & !bytes != 0 || actor.is_strong) && !is_over(other));
+            self.writes.retain(|other| (other.bytes & !bytes != 0 || actor.is_strong) && !is_obsolete(other));
             self.writes.push(entry);
         } else {
-            let again = |other: &&mut Entry| {
+            let is_repeated = |other: &&mut Entry| {
                 let Toucher { warp, clock, site, .. } = other.toucher;
                 other.bytes == bytes && (warp, clock, site) == (toucher.warp, toucher.clock, toucher.site)
             };
-            if let Some(other) = self.reads.all_mut().find(again) {
+            if let Some(other) = self.reads.all_mut().find(is_repeated) {
                 other.toucher.lanes |= toucher.lanes;
                 return;
             }
             // A later write that is ordered after this read is ordered after reads before it.
-            let is_over = |other: &Entry| actor.is_behind(&other.toucher) && actor.is_as_strong_as(other.toucher.site);
-            self.reads.retain(|other| other.bytes & !bytes != 0 || !is_over(other));
-            // If there is no room, the oldest gives way, which is the likeliest to have happened before.
+            let is_obsolete =
+                |other: &Entry| actor.happened_before(&other.toucher) && actor.is_as_strong_as(other.toucher.site);
+            self.reads.retain(|other| other.bytes & !bytes != 0 || !is_obsolete(other));
+            // If all slots are used, drop the oldest access, because it most likely happened before.
             self.reads.add(entry);
         }
     }

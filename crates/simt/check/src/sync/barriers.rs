@@ -1,35 +1,35 @@
-//! How the threads of a block come to its 16 barriers.
+//! Checks how the threads of a block reach its 16 barriers.
 
 use std::collections::HashMap;
 
 use super::party;
 use crate::facts::LaunchFacts;
-use crate::faults::in_words;
+use crate::faults::format_lanes;
 use crate::finding::{Findings, RawFinding, ThreadAtSite};
 use simt::Function;
 use simt::code::{Barrier, Op};
 use simt::observe::{BarrierArrival, Site};
 use simt::run::frames;
 
-/// The barriers that threads have come to and that are not complete.
+/// The barriers that some threads have reached and that are not complete.
 #[derive(Default)]
 pub(super) struct Barriers {
     /// By block and number, in the order in which lanes arrived.
     arrived: HashMap<(u64, u32), Vec<Arrived>>,
     texts: Texts,
-    /// Whether to report also what CUDA allows: threads that end before a barrier, and barriers from one place of the source
+    /// Whether to also report what CUDA allows: threads that end before a barrier, and copies of one source barrier
     /// that warps reach at different instructions.
     is_strict: bool,
-    /// By block, the first thread that has ended and how many have.
+    /// By block, the first thread that ended and the number of threads that ended.
     ended: HashMap<u64, (ThreadAtSite, u32)>,
 }
 
-/// Which instructions come from one place of the source: a compiler may copy a barrier.
+/// Caches which instructions come from one place in the source, because a compiler may copy a barrier.
 #[derive(Default)]
 struct Texts(HashMap<(Site, Site), bool>);
 
 impl Texts {
-    /// Whether two instructions come from one place, as far as the PTX says.
+    /// Returns whether two instructions come from one place, according to the PTX.
     fn are_one(&mut self, function: &Function, one: Site, other: Site) -> bool {
         *self.0.entry((one, other)).or_insert_with(|| {
             let [one, other] = [one, other].map(|site| frames(function.ptx(), function.program(), [site].into_iter()));
@@ -48,7 +48,7 @@ struct Arrived {
     count: u32,
     aligned: bool,
     reduces: bool,
-    /// Whether they arrive as at `__syncthreads()`: to wait for the whole block, each warp as one.
+    /// Whether they arrive as at `__syncthreads()`: they wait for the whole block, and each warp arrives as a unit.
     is_for_block: bool,
     party: ThreadAtSite,
 }
@@ -58,7 +58,7 @@ impl Barriers {
         Self { is_strict, ..Self::default() }
     }
 
-    /// Lanes arrive; they may do so in another way than those that have arrived before them.
+    /// Records an arrival of lanes, and reports a conflict with earlier arrivals.
     pub(super) fn arrive(&mut self, facts: &LaunchFacts, arrival: &BarrierArrival, findings: &mut Findings) {
         let BarrierArrival { site, warp_id, id, count, lanes, .. } = *arrival;
         let Some(Barrier { aligned, reduce, waits, count: counts, .. }) = barrier(&facts.function, site) else {
@@ -81,11 +81,11 @@ impl Barriers {
             if first.count != now.count {
                 findings.add("counts", site, Some(first.site), 1, || {
                     let what = format!(
-                        "barrier {id} is waited at for {} threads, and at the same time for {}",
+                        "barrier {id} is used with a count of {} threads and, at the same time, with a count of {}",
                         now.count, first.count
                     );
                     let help = "give all instructions of one barrier the same count";
-                    now.found(first, format!("waits for {} threads", first.count), what, help)
+                    now.finding(first, format!("waits for {} threads", first.count), what, help)
                 });
             }
             if first.reduces != now.reduces {
@@ -94,7 +94,7 @@ impl Barriers {
                         "barrier {id} is reached with a reduction (barrier.red) by some threads and without by others, \
                          which is undefined"
                     );
-                    now.found(
+                    now.finding(
                         first,
                         "arrives with the other kind".into(),
                         what,
@@ -103,8 +103,9 @@ impl Barriers {
                 });
             }
         }
-        // The lanes of a warp that is divided are found below.
-        let is_divided = |warp: u32, site: Site| before.iter().any(|own| own.warp == warp && own.site != site);
+        // Different instructions within one warp are reported below.
+        let is_divided =
+            |warp: u32, site: Site| before.iter().any(|arrived| arrived.warp == warp && arrived.site != site);
         let is_apart = |earlier: &&Arrived| {
             let is_comparable = earlier.is_for_block && now.is_for_block && earlier.reduces == now.reduces;
             let is_whole = !is_divided(earlier.warp, earlier.site) && !is_divided(now.warp, site);
@@ -113,7 +114,7 @@ impl Barriers {
         if let Some(earlier) = before.iter().find(is_apart)
             && (self.is_strict || !self.texts.are_one(&facts.function, earlier.site, site))
         {
-            // Which of them comes first depends on the order of warps.
+            // Report the pair in program order, because the order of arrival depends on the order of warps.
             let (one, other) = if earlier.site.pc < site.pc { (earlier, &now) } else { (&now, earlier) };
             findings.add("texts", other.site, Some(one.site), 1, || {
                 let what = format!(
@@ -123,43 +124,45 @@ impl Barriers {
                 );
                 let help =
                     "move {sync_threads} out of the branches, so that all warps of the block reach one instruction";
-                other.found(one, "waits at it too".into(), what, help)
+                other.finding(one, format!("also waits at barrier {id}"), what, help)
             });
         }
-        let own = before.iter().filter(|earlier| earlier.warp == now.warp);
-        for earlier in own {
+        let same_warp = before.iter().filter(|earlier| earlier.warp == now.warp);
+        for earlier in same_warp {
             if earlier.lanes & lanes != 0 {
                 findings.add("twice", site, Some(earlier.site), 1, || {
                     let what = format!(
                         "{} of a warp arrive at barrier {id} for the second time before it is complete, and are counted \
                          twice",
-                        in_words(earlier.lanes & lanes)
+                        format_lanes(earlier.lanes & lanes)
                     );
                     let help = "let them wait for the others (`barrier.sync`) before they arrive again";
-                    now.found(earlier, "arrives at it first".into(), what, help)
+                    now.finding(earlier, format!("arrives at barrier {id} first"), what, help)
                 });
             } else if earlier.site != site && (earlier.aligned || now.aligned) {
                 findings.add("divergent", site, Some(earlier.site), 1, || {
                     let what = format!(
                         "barrier in divergent code: {} of a warp wait at barrier {id} here and {} at another instruction",
-                        in_words(lanes),
-                        in_words(earlier.lanes)
+                        format_lanes(lanes),
+                        format_lanes(earlier.lanes)
                     );
                     let help = "move {sync_threads} out of the branches: all threads of a warp reach it at the same \
                                 instruction";
-                    now.found(earlier, format!("waits at it, as do {}", in_words(earlier.lanes)), what, help)
+                    now.finding(earlier, format!("waits at barrier {id}, as do {}", format_lanes(earlier.lanes)), what, help)
                 });
             }
         }
         before.push(now);
     }
 
-    /// A barrier is complete. Threads that have ended do not count, although they have not reached it.
+    /// Records that a barrier is complete. Threads that have ended do not count, although they have not reached it.
     pub(super) fn released(&mut self, facts: &LaunchFacts, block: u64, id: u32, findings: &mut Findings) {
         let arrived = self.arrived.remove(&(block, id)).unwrap_or_default();
         let Some((ended, threads)) = self.ended.get(&block) else { return };
-        let for_block = |own: &&Arrived| own.waits_for_block(facts);
-        let Some(first) = arrived.iter().filter(for_block).min_by_key(|own| (own.site.pc, own.party.thread)) else {
+        let for_block = |arrived: &&Arrived| arrived.waits_for_block(facts);
+        let Some(first) =
+            arrived.iter().filter(for_block).min_by_key(|arrived| (arrived.site.pc, arrived.party.thread))
+        else {
             return;
         };
         findings.add("ended", first.site, Some(ended.site), 1, || {
@@ -169,12 +172,12 @@ impl Barriers {
             );
             let help = "let every thread of the block reach {sync_threads}: put the work in the branch, and not the barrier, \
                         and return after the last one";
-            let other = Some(("ends without reaching it".to_owned(), *ended));
-            RawFinding { other, ..first.found(first, String::new(), what, help) }
+            let other = Some((format!("ends without reaching barrier {id}"), *ended));
+            RawFinding { other, ..first.finding(first, String::new(), what, help) }
         });
     }
 
-    /// Threads of a block end.
+    /// Records that threads of a block end.
     pub(super) fn exited(&mut self, party: ThreadAtSite, threads: u32) {
         if self.is_strict {
             self.ended.entry(party.block).or_insert((party, 0)).1 += threads;
@@ -183,23 +186,23 @@ impl Barriers {
 
     pub(super) fn block_ended(&mut self, block: u64) {
         self.ended.remove(&block);
-        self.arrived.retain(|(of, _), _| *of != block);
+        self.arrived.retain(|(owner, _), _| *owner != block);
     }
 }
 
 impl Arrived {
-    /// Whether it waits for all threads of its block, with or without a count.
+    /// Returns whether the lanes wait for all threads of their block, with or without a count.
     fn waits_for_block(&self, facts: &LaunchFacts) -> bool {
         self.count == facts.block.iter().product::<u32>().next_multiple_of(32)
     }
 
-    fn found(&self, other: &Arrived, does: String, what: String, help: &'static str) -> RawFinding {
+    fn finding(&self, other: &Arrived, does: String, what: String, help: &'static str) -> RawFinding {
         let (party, other) = (self.party, Some((does, other.party)));
         RawFinding { what, action: None, help: help.into(), party, address: None, place: None, other }
     }
 }
 
-/// The barrier at a site.
+/// Returns the barrier at a site.
 fn barrier(function: &Function, site: Site) -> Option<&Barrier> {
     match &function.program().functions[site.function as usize].code[site.pc as usize].op {
         Op::Barrier(barrier) => Some(barrier),

@@ -1,9 +1,9 @@
-//! How the blocks of a cluster wait for each other: whether all lanes of a warp come to the same instruction, and whether a
-//! block may end before others have done with its shared memory.
+//! Checks how the blocks of a cluster wait for each other: whether all lanes of a warp reach the same instruction, and
+//! whether a block may end before other blocks have finished with its shared memory.
 //!
-//! An access to the shared memory of another block needs something behind it that this block waits for before it ends. Taken
-//! for that is the cluster's barrier, and whatever the block has done since that may have waited: a wait for an mbarrier,
-//! an atomic, a fence, a load that is not weak.
+//! A block must not end before the accesses of other blocks to its shared memory are complete. After each such access,
+//! the block must wait before it ends. The check accepts the cluster barrier and any operation of the block that may
+//! have waited: an mbarrier wait, an atomic, a fence, or a load that is not weak.
 
 use std::collections::HashMap;
 
@@ -14,21 +14,21 @@ use simt::memory::Memory;
 use simt::observe::{AccessKind, MbarrierUse, Site};
 use simt::run::unravel;
 
-/// The clusters that run.
+/// The running clusters.
 #[derive(Default)]
 pub(super) struct Clusters {
     /// By the number of the first block.
     clusters: HashMap<u64, Cluster>,
-    /// The first block of each block's cluster; of those that are alone there is none.
+    /// The first block of each block's cluster; no entry for a block outside a cluster.
     first: HashMap<u64, u64>,
 }
 
 #[derive(Default)]
 struct Cluster {
     blocks: Vec<u64>,
-    /// By rank; empty for a block that is alone.
+    /// By rank; empty for a block outside a cluster.
     members: Vec<Member>,
-    /// Lanes that have arrived at the cluster's barrier in its current phase, by block and warp.
+    /// Lanes that have arrived at the cluster barrier in its current phase, by block and warp.
     arrived: Vec<(u64, u32, Site, ThreadAtSite)>,
 }
 
@@ -37,13 +37,13 @@ struct Cluster {
 struct Member {
     /// The threads that have not ended.
     alive: u32,
-    /// The last access of another block to its shared memory that nothing is behind which it may have waited for, what it is, and
-    /// whether its warp had arrived at the cluster's barrier already.
+    /// The last access of another block to this block's shared memory, as long as this block has not waited since.
+    /// Contains the accessing thread, a description, and whether its warp had already arrived at the cluster barrier.
     accessed: Option<(ThreadAtSite, &'static str, bool)>,
 }
 
 impl Clusters {
-    /// Blocks begin as a cluster.
+    /// Records that blocks begin as a cluster.
     pub(super) fn begin(&mut self, blocks: &[u64]) {
         let Some(first) = blocks.first() else { return };
         self.first.extend(blocks.iter().map(|block| (*block, *first)));
@@ -52,25 +52,33 @@ impl Clusters {
     }
 
     pub(super) fn block(&mut self, block: u64, threads: u32) {
-        if let Some((cluster, rank)) = self.of(block) {
+        if let Some((cluster, rank)) = self.cluster_of(block) {
             cluster.members[rank].alive = threads;
         }
     }
 
-    /// The cluster of a block that is not alone, and the block's rank.
-    fn of(&mut self, block: u64) -> Option<(&mut Cluster, usize)> {
+    /// Returns the cluster of a block and the block's rank, or `None` for a block outside a cluster.
+    fn cluster_of(&mut self, block: u64) -> Option<(&mut Cluster, usize)> {
         if self.first.is_empty() {
             return None;
         }
         let cluster = self.clusters.get_mut(self.first.get(&block)?)?;
-        let rank = cluster.blocks.iter().position(|own| *own == block)?;
+        let rank = cluster.blocks.iter().position(|member| *member == block)?;
         Some((cluster, rank))
     }
 
-    /// A thread accesses memory, perhaps the shared memory of the block with this rank.
-    pub(super) fn accesses(&mut self, facts: &LaunchFacts, party: ThreadAtSite, kind: AccessKind, of: Option<u32>) {
-        let Some((cluster, rank)) = self.of(party.block) else { return };
-        let Some(of) = of.map(|of| of as usize).filter(|of| *of != rank) else {
+    /// Records an access of a thread. `owner_rank` is the rank of the block whose shared memory it accesses, if any.
+    pub(super) fn accesses(
+        &mut self,
+        facts: &LaunchFacts,
+        party: ThreadAtSite,
+        kind: AccessKind,
+        owner_rank: Option<u32>,
+    ) {
+        let Some((cluster, rank)) = self.cluster_of(party.block) else { return };
+        let Some(owner_rank) =
+            owner_rank.map(|owner_rank| owner_rank as usize).filter(|owner_rank| *owner_rank != rank)
+        else {
             let waits = match kind {
                 AccessKind::Atomic => true,
                 AccessKind::Load => is_strong_load(facts, party.site),
@@ -87,29 +95,29 @@ impl Clusters {
             AccessKind::Atomic | AccessKind::Reduction => "an atomic on",
             AccessKind::AsyncCopy => "an asynchronous copy to",
         };
-        cluster.touch(of, party, what);
+        cluster.touch(owner_rank, party, what);
     }
 
-    /// A thread does something with an mbarrier of the block with this rank.
-    pub(super) fn uses_object(&mut self, party: ThreadAtSite, what: MbarrierUse, of: u32) {
-        let Some((cluster, rank)) = self.of(party.block) else { return };
+    /// Records that a thread uses an mbarrier of the block with this rank.
+    pub(super) fn uses_object(&mut self, party: ThreadAtSite, what: MbarrierUse, owner_rank: u32) {
+        let Some((cluster, rank)) = self.cluster_of(party.block) else { return };
         match what {
             MbarrierUse::Wait { over: true, .. } => cluster.members[rank].accessed = None,
-            MbarrierUse::Arrive if of as usize != rank => {
-                cluster.touch(of as usize, party, "an arrival at an mbarrier in");
+            MbarrierUse::Arrive if owner_rank as usize != rank => {
+                cluster.touch(owner_rank as usize, party, "an arrival at an mbarrier in");
             }
             _ => {}
         }
     }
 
-    /// A thread of a block may have waited for others.
+    /// Records that a thread of a block may have waited for other threads.
     pub(super) fn may_have_waited(&mut self, block: u64) {
-        if let Some((cluster, rank)) = self.of(block) {
+        if let Some((cluster, rank)) = self.cluster_of(block) {
             cluster.members[rank].accessed = None;
         }
     }
 
-    /// Lanes of a warp arrive at the cluster's barrier.
+    /// Records that lanes of a warp arrive at the cluster barrier.
     pub(super) fn arrives(&mut self, facts: &LaunchFacts, party: ThreadAtSite, findings: &mut Findings) {
         let ThreadAtSite { site, block, thread } = party;
         let warp = thread / 32;
@@ -119,14 +127,17 @@ impl Clusters {
             let op = &facts.function.program().functions[site.function as usize].code[site.pc as usize].op;
             matches!(op, Op::ClusterBarrier { aligned: true, .. })
         };
-        let mut own = cluster.arrived.iter().filter(|(of, number, ..)| (*of, *number) == (block, warp));
-        let other = own.find(|(_, _, earlier, _)| *earlier != site && (aligned(site) || aligned(*earlier)));
+        let mut same_warp =
+            cluster.arrived.iter().filter(|(arrived_block, number, ..)| (*arrived_block, *number) == (block, warp));
+        let other = same_warp.find(|(_, _, earlier, _)| *earlier != site && (aligned(site) || aligned(*earlier)));
         if let Some((_, _, earlier, other)) = other {
             findings.add("divergent cluster barrier", site, Some(*earlier), 1, || RawFinding {
-                what: "the cluster's barrier in divergent code: lanes of a warp arrive here and others at another instruction"
-                    .to_owned(),
+                what:
+                    "cluster barrier in divergent code: some lanes of a warp arrive here, others at another instruction"
+                        .to_owned(),
                 action: None,
-                help: "move {sync_cluster} out of the branches: all threads of a warp reach it at the same instruction".into(),
+                help: "move {sync_cluster} out of the branches: all threads of a warp reach it at the same instruction"
+                    .into(),
                 party,
                 address: None,
                 place: None,
@@ -136,7 +147,7 @@ impl Clusters {
         cluster.arrived.push((block, warp, site, party));
     }
 
-    /// All threads have arrived at the barrier of the cluster that begins with this block.
+    /// Records that all threads have arrived at the barrier of the cluster that begins with this block.
     pub(super) fn released(&mut self, first: u64) {
         let Some(cluster) = self.clusters.get_mut(&first) else { return };
         cluster.arrived.clear();
@@ -148,9 +159,9 @@ impl Clusters {
         }
     }
 
-    /// Threads of a block end; the first of them is `party`.
+    /// Records that threads of a block end; the first of them is `party`.
     pub(super) fn exited(&mut self, facts: &LaunchFacts, party: ThreadAtSite, threads: u32, findings: &mut Findings) {
-        let Some((cluster, rank)) = self.of(party.block) else { return };
+        let Some((cluster, rank)) = self.cluster_of(party.block) else { return };
         let member = &mut cluster.members[rank];
         member.alive = member.alive.saturating_sub(threads);
         if member.alive > 0 {
@@ -161,15 +172,15 @@ impl Clusters {
             let [x, y, z] = unravel(party.block, facts.grid);
             RawFinding {
                 what: format!(
-                    "{what} the shared memory of block ({x}, {y}, {z}) of the cluster, and nothing keeps that block from \
-                     ending before"
+                    "{what} the shared memory of block ({x}, {y}, {z}) of the cluster, but nothing keeps that block from \
+                     ending first"
                 ),
                 action: None,
                 help: "let all blocks wait for each other after the access: {sync_cluster}".into(),
                 party: accessor,
                 address: None,
                 place: None,
-                other: Some(("ends, the last of its block".to_owned(), party)),
+                other: Some(("is the last thread of its block to end".to_owned(), party)),
             }
         });
     }
@@ -183,11 +194,11 @@ impl Clusters {
 }
 
 impl Cluster {
-    /// A thread of another block does something with the shared memory of the block with this rank.
-    fn touch(&mut self, of: usize, party: ThreadAtSite, what: &'static str) {
+    /// Records that a thread of another block uses the shared memory of the block with this rank.
+    fn touch(&mut self, owner_rank: usize, party: ThreadAtSite, what: &'static str) {
         let key = (party.block, party.thread / 32);
         let late = self.arrived.iter().any(|(block, warp, ..)| (*block, *warp) == key);
-        if let Some(member) = self.members.get_mut(of)
+        if let Some(member) = self.members.get_mut(owner_rank)
             && (late || member.accessed.is_none_or(|(.., before)| !before))
         {
             member.accessed = Some((party, what, late));
@@ -195,7 +206,7 @@ impl Cluster {
     }
 }
 
-/// Whether a load is one that may wait for another thread.
+/// Returns whether a load may wait for another thread.
 fn is_strong_load(facts: &LaunchFacts, site: Site) -> bool {
     let op = &facts.function.program().functions[site.function as usize].code[site.pc as usize].op;
     matches!(op, Op::Memory(Memory::Load(load)) if load.order.is_strong())

@@ -1,8 +1,10 @@
-//! What happens to mbarriers: whether they are initialized twice, and whether threads wait for a phase that is long over.
+//! Checks mbarriers: whether they are initialized twice, and whether threads wait for a phase that has completed long
+//! ago.
 //!
-//! A wait by parity cannot tell a phase from the one two phases later: a thread that comes too late waits for that one. Found
-//! is a wait in vain for the phase after the one that its warp last knew to be over, when that and the one behind it are
-//! over too. What a warp knows of an mbarrier's phases, all know who have waited with it or for it since.
+//! A wait by parity cannot distinguish a phase from the phase two later. A thread that comes too late therefore waits
+//! for the wrong phase. For each warp, the check tracks the last phase that the warp knows to be complete. It reports a
+//! failing wait for the next phase if that phase and its successor are already complete. Warps share this knowledge
+//! when they wait for each other or on another mbarrier.
 
 use std::collections::HashMap;
 
@@ -12,7 +14,7 @@ use crate::finding::{Findings, RawFinding, ThreadAtSite};
 use simt::observe::{MbarrierEvent, MbarrierUse};
 use simt::run::{ravel, unravel};
 
-/// The mbarriers of all blocks, by block and place in its shared memory.
+/// The mbarriers of all blocks, by block and address in its shared memory.
 #[derive(Default)]
 pub(super) struct Objects(HashMap<(u64, u64), Object>);
 
@@ -20,14 +22,14 @@ struct Object {
     initialized: ThreadAtSite,
     /// The number of the current phase, from 0.
     phase: u64,
-    /// By warp of its block: how many phases it knows to be over. And as many as any warp knows.
+    /// By warp of its block: the number of phases that the warp knows to be complete.
     known: HashMap<u32, u64>,
-    most: u64,
+    max_known: u64,
 }
 
 impl Objects {
-    /// Something happens to an mbarrier, and `party` does it.
-    pub(super) fn happens(
+    /// Records an operation of `party` on an mbarrier.
+    pub(super) fn record(
         &mut self,
         facts: &LaunchFacts,
         party: ThreadAtSite,
@@ -40,13 +42,11 @@ impl Objects {
         let warp = party.thread / 32;
         match what {
             MbarrierUse::Init => {
-                let new = Object { initialized: party, phase: 0, known: HashMap::new(), most: 0 };
+                let new = Object { initialized: party, phase: 0, known: HashMap::new(), max_known: 0 };
                 if let Some(before) = self.0.insert(key, new) {
                     let before = before.initialized;
                     findings.add("initialized twice", party.site, Some(before.site), 1, || RawFinding {
-                        what: "an mbarrier is initialized that is in use since it was initialized before, which is \
-                               undefined"
-                            .to_owned(),
+                        what: "an mbarrier is initialized again while it is in use, which is undefined".to_owned(),
                         action: None,
                         help: "invalidate it first (`mbarrier.inval`), or initialize it once".into(),
                         party,
@@ -62,7 +62,7 @@ impl Objects {
                     object.phase += 1;
                 }
             }
-            // Other blocks arrive, but do not wait.
+            // Other blocks arrive at the mbarrier, but do not wait for it.
             MbarrierUse::Bytes | MbarrierUse::CopiesArrive => {}
             MbarrierUse::Arrive | MbarrierUse::Wait { .. } if owner != party.block => {}
             MbarrierUse::Arrive => {
@@ -79,14 +79,14 @@ impl Objects {
             }
             MbarrierUse::Wait { over: false, by_parity } => {
                 let Some(object) = self.0.get(&key).filter(|_| by_parity) else { return };
-                // The phase that it waits for is the current one, whose number is as many as are over.
+                // The wait is for the current phase, whose number equals the number of completed phases.
                 let Some(known) = object.known.get(&warp).copied() else { return };
                 let missed = object.phase.saturating_sub(known);
                 if missed >= 2 && missed.is_multiple_of(2) {
                     findings.add("phase missed", party.site, None, 1, || RawFinding {
                         what: format!(
-                            "waits for phase {known} of an mbarrier, counted from 0, by its parity {}, when {missed} more \
-                             phases are over: it waits for phase {} instead, which has the same parity",
+                            "waits for phase {known} of an mbarrier, counted from 0, by its parity {}, after {missed} \
+                             more phases are complete: it waits for phase {} instead, which has the same parity",
                             known % 2,
                             object.phase
                         ),
@@ -102,42 +102,42 @@ impl Objects {
         }
     }
 
-    /// All warps of a block, or a part of them, have waited for each other.
+    /// Records that all warps of a block, or some of them, have waited for each other.
     pub(super) fn block_meets(&mut self, block: u64) {
-        for object in self.0.iter_mut().filter(|((of, _), _)| *of == block).map(|(_, object)| object) {
-            let most = object.most;
-            object.known.values_mut().for_each(|known| *known = most);
+        for object in self.0.iter_mut().filter(|((owner, _), _)| *owner == block).map(|(_, object)| object) {
+            let max_known = object.max_known;
+            object.known.values_mut().for_each(|known| *known = max_known);
         }
     }
 
     pub(super) fn block_ended(&mut self, block: u64) {
-        self.0.retain(|(of, _), _| *of != block);
+        self.0.retain(|(owner, _), _| *owner != block);
     }
 }
 
 impl Object {
-    /// A warp knows that all phases before the current one are over.
+    /// Records that a warp knows that all phases before the current one are complete.
     fn knows(&mut self, warp: u32) {
         self.known.insert(warp, self.phase);
-        self.most = self.most.max(self.phase);
+        self.max_known = self.max_known.max(self.phase);
     }
 
-    /// A warp knows what any other knows.
+    /// Gives a warp the knowledge of all other warps.
     fn learns(&mut self, warp: u32) {
-        let most = self.most;
+        let max_known = self.max_known;
         if let Some(known) = self.known.get_mut(&warp) {
-            *known = most;
+            *known = max_known;
         }
     }
 }
 
-/// The number of the block with this rank in the cluster of another.
+/// Returns the number of the block with this rank in the cluster of `block`.
 fn block_of(facts: &LaunchFacts, block: u64, rank: u32) -> u64 {
     let cluster = facts.cluster;
     if cluster == [1; 3] {
         return block;
     }
-    let (at, own) = (unravel(block, facts.grid), unravel(rank.into(), cluster));
-    let in_grid = std::array::from_fn(|axis| at[axis] / cluster[axis] * cluster[axis] + own[axis]);
+    let (at, offset) = (unravel(block, facts.grid), unravel(rank.into(), cluster));
+    let in_grid = std::array::from_fn(|axis| at[axis] / cluster[axis] * cluster[axis] + offset[axis]);
     ravel(in_grid, facts.grid)
 }

@@ -140,7 +140,7 @@ fn copies_arrive_at_an_mbarrier() {
     clean(&body("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%tile+4088];"), 1, 128);
     let findings = findings_of(&body("mbarrier.arrive.shared::cta.b64 %a0, [%tile+4088];"), 1, 128);
     assert!(
-        findings.len() == 1 && findings[0].help.contains("wait for it in the thread that has issued it"),
+        findings.len() == 1 && findings[0].help.contains("wait for it in the thread that issued it"),
         "{findings:?}"
     );
 }

@@ -117,7 +117,7 @@ fn atomics_and_plain_accesses_race() {
 #[test]
 fn atomics_of_different_sizes_race() {
     let body = "setp.eq.u32 %p0, %tid, 0;\n@%p0 red.global.add.u32 [%out], 1;\n@!%p0 red.global.add.u64 [%out], 1;";
-    races(body, 1, 2, "the same number of bytes in both");
+    races(body, 1, 2, "the same number of bytes in both instructions");
 }
 
 /// Each block writes its part; the last one to count reads them all.

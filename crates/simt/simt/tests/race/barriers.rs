@@ -78,8 +78,8 @@ fn bytes_side_by_side_do_not_race() {
 #[test]
 fn lanes_that_write_the_same_bytes_race() {
     let body = "st.shared.u32 [%tile], %tid;";
-    races(body, 1, 32, "by the same instruction");
-    races(body, 1, 2, "by the same instruction");
+    races(body, 1, 32, "with the same instruction in another");
+    races(body, 1, 2, "with the same instruction in another");
     clean(body, 1, 1);
     clean("atom.shared.add.u32 %r0, [%tile], 1;", 1, 256);
 }
@@ -107,7 +107,7 @@ fn volatile_does_not_make_lanes_run_in_step() {
              @%p0 ld{volatile}.shared.u32 %r0, [%own+64];\n{sync}\n@%p0 st{volatile}.shared.u32 [%own], %r0;"
         )
     };
-    races(&body("", ".volatile"), 1, 32, "the lanes of a warp do not run in step");
+    races(&body("", ".volatile"), 1, 32, "the lanes of a warp do not run in lockstep");
     races(&body("", ""), 1, 32, "`bar.warp.sync` is cheaper");
     clean(&body("bar.warp.sync -1;", ".volatile"), 1, 32);
     clean(&body("bar.warp.sync -1;", ""), 1, 32);
@@ -127,10 +127,10 @@ fn a_finding_names_both_threads() {
 
 #[test]
 fn blocks_race_in_global_memory() {
-    races("st.global.u32 [%mine], %cta;", 2, 64, "with that of another block");
+    races("st.global.u32 [%mine], %cta;", 2, 64, "with the same instruction in another block");
     clean("mad.lo.u32 %r0, %cta, 64, %tid;\nmad.wide.u32 %a0, %r0, 4, %out;\nst.global.u32 [%a0], %r0;", 40, 64);
     // A barrier of the block does not order another block's accesses.
-    races("st.global.u32 [%mine], %cta;\nbar.sync 0;", 2, 64, "with that of another block");
+    races("st.global.u32 [%mine], %cta;\nbar.sync 0;", 2, 64, "with the same instruction in another block");
     // Each block has shared memory of its own.
     clean("st.shared.u32 [%own], %cta;", 40, 64);
 }

@@ -77,7 +77,7 @@ fn the_same_constant_by_lanes_of_a_warp_is_a_note() {
     assert!(note.contains("both write the same value, at line "), "{note}");
     // The value is the same in this launch alone, or differs.
     races("ld.global.u32 %r0, [%out+64];\nst.global.u32 [%out], %r0;", 1, 32, "both write the same value");
-    races("st.global.u32 [%out], %tid;", 1, 32, "by the same instruction");
+    races("st.global.u32 [%out], %tid;", 1, 32, "with the same instruction in another");
     // Another warp may come at the same time.
     races("st.global.u32 [%out], 1;", 1, 64, "another warp of the block");
 }

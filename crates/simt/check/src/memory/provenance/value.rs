@@ -1,4 +1,4 @@
-//! What is known of a value, and how instructions combine values.
+//! The known properties of a value, and how instructions combine values.
 
 use super::Sources;
 use simt::alu::Alu;
@@ -6,13 +6,13 @@ use simt::alu::compare::Outcome;
 use simt::alu::convert::{Convert, Move, Parts};
 use simt::alu::{int, logic};
 
-/// What is known of a value.
+/// The known sources of a value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Value {
     pub(super) sources: Sources,
-    /// It may come from anywhere.
+    /// Whether the value may come from anywhere.
     pub(super) unknown: bool,
-    /// It may be a part of an address, or an address of 32 bits, that comes from anywhere.
+    /// Whether the value may be part of an address, or a 32-bit address, that comes from anywhere.
     pub(super) partial: bool,
 }
 
@@ -20,7 +20,7 @@ pub(super) const UNKNOWN: Value = Value { sources: 0, unknown: true, partial: fa
 pub(super) const PARTIAL: Value = Value { sources: 0, unknown: false, partial: true };
 
 impl Value {
-    /// Either of two values.
+    /// Joins two values: the result may be either of them.
     pub(super) fn or(self, other: Self) -> Self {
         Self {
             sources: self.sources | other.sources,
@@ -29,7 +29,7 @@ impl Value {
         }
     }
 
-    /// A value that was read from memory, of so many bytes.
+    /// Returns a value of `bytes` bytes that was read from memory.
     pub(super) fn read(bytes: u32) -> Self {
         if bytes >= 8 { UNKNOWN } else { PARTIAL }
     }
@@ -38,18 +38,18 @@ impl Value {
 /// How an instruction combines its operands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Combination {
-    /// The result is one of them.
+    /// The result is one of the operands.
     Choice,
-    /// One is an address at most, and the others are distances.
+    /// At most one operand is an address, and the others are distances.
     Sum,
     Difference,
-    /// Parts of an address may become whole.
+    /// The instruction may join parts of an address to a whole address.
     Join,
     /// A truth value.
     Number,
 }
 
-/// How an instruction on registers combines its operands.
+/// Returns how an instruction on registers combines its operands.
 pub(super) fn combination(alu: &Alu) -> Combination {
     use int::Op as I;
     use logic::Op as L;
