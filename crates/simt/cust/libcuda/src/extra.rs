@@ -12,7 +12,7 @@ use simt::TensorMap;
 use crate::table::cuTensorMapEncodeTiled;
 
 /// The bytes of shared memory that a block can have without being allowed more.
-const WITHOUT: i32 = 48 << 10;
+const DEFAULT_SHARED_BYTES: i32 = 48 << 10;
 
 /// Lets a kernel have so much dynamic shared memory.
 ///
@@ -29,10 +29,10 @@ pub unsafe fn allow_shared(function: CUfunction, bytes: u32) -> Result<(), CUres
     if bytes == 0 {
         return Ok(());
     }
-    let mut own = 0;
+    let mut static_bytes = 0;
     // SAFETY: the caller's promise, and a place for the number.
-    let mut result = unsafe { cuFuncGetAttribute(&raw mut own, STATIC, function) };
-    if result == CUresult::CUDA_SUCCESS && bytes.saturating_add(own) > WITHOUT {
+    let mut result = unsafe { cuFuncGetAttribute(&raw mut static_bytes, STATIC, function) };
+    if result == CUresult::CUDA_SUCCESS && bytes.saturating_add(static_bytes) > DEFAULT_SHARED_BYTES {
         // SAFETY: the caller's promise; the other arguments are numbers.
         result = unsafe { cuFuncSetAttribute(function, DYNAMIC, bytes) };
     }

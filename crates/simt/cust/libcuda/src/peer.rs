@@ -117,14 +117,14 @@ impl SideStream {
     /// # Errors
     /// The driver's.
     pub fn new() -> Result<Self, CUresult> {
-        let mut own = Self { stream: ptr::null_mut(), event: ptr::null_mut() };
+        let mut side = Self { stream: ptr::null_mut(), event: ptr::null_mut() };
         let (without_null, without_times) =
             (CUstream_flags::CU_STREAM_NON_BLOCKING, CUevent_flags::CU_EVENT_DISABLE_TIMING);
         // SAFETY: a place for each handle.
-        done(unsafe { cuStreamCreateWithPriority(&raw mut own.stream, without_null as c_uint, 0) })?;
+        done(unsafe { cuStreamCreateWithPriority(&raw mut side.stream, without_null as c_uint, 0) })?;
         // SAFETY: as above.
-        done(unsafe { cuEventCreate(&raw mut own.event, without_times as c_uint) })?;
-        Ok(own)
+        done(unsafe { cuEventCreate(&raw mut side.event, without_times as c_uint) })?;
+        Ok(side)
     }
 
     /// The stream's handle.

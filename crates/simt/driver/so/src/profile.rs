@@ -20,8 +20,8 @@ const RUN: &str = "LADDER_PROFILE_RUN";
 /// A report, or none where none can be written.
 struct Opened {
     report: Option<Report>,
-    /// What is wrong, until it is said.
-    wrong: Mutex<Option<String>>,
+    /// The problem with opening the report, until it is reported.
+    problem: Mutex<Option<String>>,
 }
 
 /// Opened when the program first launches a kernel or gets a message.
@@ -31,7 +31,7 @@ static REPORT: LazyLock<Opened> = LazyLock::new(|| {
         Ok(run) => report::files::numbered(Path::new(&asked), &run),
         Err(_) => asked.into(),
     };
-    let (every, wrong) = match std::env::var(EVERY).map(|text| (text.parse(), text)) {
+    let (every, problem) = match std::env::var(EVERY).map(|text| (text.parse(), text)) {
         Err(_) => (0, None),
         Ok((Ok(every), _)) => (every, None),
         Ok((Err(_), text)) => (0, Some(format!("{EVERY}={text} is not a number of launches; the first is explained"))),
@@ -42,21 +42,21 @@ static REPORT: LazyLock<Opened> = LazyLock::new(|| {
     }
     let open = |path: &Path| Report::new(path, words.join(" "), driver::description()?, every, usage);
     match open(&path) {
-        Ok(report) => Opened { report: Some(report), wrong: Mutex::new(wrong) },
+        Ok(report) => Opened { report: Some(report), problem: Mutex::new(problem) },
         Err(why) => {
-            let other = std::env::temp_dir().join(format!("ladder-report-{}.html", std::process::id()));
-            let instead = format!("{PROFILE}: {why}; the report will be in {}", other.display());
-            Opened { report: open(&other).ok(), wrong: Mutex::new(Some(instead)) }
+            let fallback = std::env::temp_dir().join(format!("ladder-report-{}.html", std::process::id()));
+            let message = format!("{PROFILE}: {why}; the report will be in {}", fallback.display());
+            Opened { report: open(&fallback).ok(), problem: Mutex::new(Some(message)) }
         }
     }
 });
 
-/// The report, if there is one. The first call says what is wrong.
+/// The report, if there is one. The first call reports any problem.
 fn report() -> Option<&'static Report> {
-    let Opened { report, wrong } = &*REPORT;
-    let wrong = wrong.lock().ok().and_then(|mut wrong| wrong.take());
-    if let Some(wrong) = wrong {
-        driver::tell(&wrong);
+    let Opened { report, problem } = &*REPORT;
+    let problem = problem.lock().ok().and_then(|mut problem| problem.take());
+    if let Some(problem) = problem {
+        driver::tell(&problem);
     }
     report.as_ref()
 }
@@ -94,7 +94,7 @@ pub(crate) fn begin() {
 
 extern "C" fn end() {
     // A program without a launch or a message has made none.
-    let report = LazyLock::get(&REPORT).and_then(|own| own.report.as_ref());
+    let report = LazyLock::get(&REPORT).and_then(|opened| opened.report.as_ref());
     if let Some(Ok(said) | Err(said)) = report.and_then(Report::finish) {
         driver::tell(&said);
     }

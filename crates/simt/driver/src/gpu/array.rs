@@ -122,7 +122,7 @@ impl Descriptor {
         // The attributes of the device that are the greatest sides.
         let (most, is_shape): (&[u32], bool) = match (flags & (LAYERED | CUBEMAP), height, depth) {
             (CUBEMAP, ..) => (&[52], height == width && depth == 6),
-            (own, ..) if own == LAYERED | CUBEMAP => {
+            (shape, ..) if shape == LAYERED | CUBEMAP => {
                 (&[53, 53, 54], height == width && depth > 0 && depth.is_multiple_of(6))
             }
             (LAYERED, 0, _) => (&[42, 0, 43], depth > 0),
@@ -233,8 +233,8 @@ impl Mipmapped {
 
 /// Forgets the arrays of a context, whose memory is freed with the rest of it.
 pub(crate) fn remove_all(context: Handle) {
-    MIPMAPPED.remove_where(|own| own.context == context);
-    ARRAYS.remove_where(|own| own.context == context);
+    MIPMAPPED.remove_where(|mipmapped| mipmapped.context == context);
+    ARRAYS.remove_where(|array| array.context == context);
 }
 
 functions! {
@@ -301,7 +301,7 @@ functions! {
             match Array::create(descriptor.level(level), true) {
                 Ok(level) => made.push(level),
                 Err(error) => {
-                    made.iter().try_for_each(|own| own.free())?;
+                    made.iter().try_for_each(|level| level.free())?;
                     return Err(error);
                 }
             }

@@ -179,6 +179,6 @@ pub(crate) fn pop(context: Out<Handle>) -> Result<()> {
 pub(crate) fn remove(context: &Context) -> Result<()> {
     context.is_destroyed.store(true, Ordering::Relaxed);
     CONTEXTS.remove(context.handle)?;
-    STACK.with_borrow_mut(|stack| drop(stack.pop_if(|own| own.handle == context.handle)));
+    STACK.with_borrow_mut(|stack| drop(stack.pop_if(|top| top.handle == context.handle)));
     Ok(())
 }

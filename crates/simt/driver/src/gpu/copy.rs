@@ -133,7 +133,7 @@ fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
 /// How many of so many bytes from an address on lie in one piece of memory.
 fn piece(simulator: &Simulator, address: u64, bytes: u64) -> u64 {
     let memory = simulator.memory();
-    let left = memory.span(address, 0).map(|(own, at)| own.bytes - at);
+    let left = memory.span(address, 0).map(|(block, at)| block.bytes - at);
     left.filter(|left| *left > 0).map_or(bytes, |left| left.min(bytes))
 }
 

@@ -66,15 +66,15 @@ pub(crate) struct Memcpy2d {
 }
 
 impl From<Operand2d> for Operand {
-    fn from(own: Operand2d) -> Self {
-        let Operand2d { x_bytes, y, kind, host, device, array, pitch } = own;
+    fn from(operand: Operand2d) -> Self {
+        let Operand2d { x_bytes, y, kind, host, device, array, pitch } = operand;
         Self { x_bytes, y, kind, host, device, array, pitch, ..Self::default() }
     }
 }
 
 impl From<Memcpy2d> for Memcpy3d {
-    fn from(own: Memcpy2d) -> Self {
-        let Memcpy2d { from, to, width_bytes, height } = own;
+    fn from(params: Memcpy2d) -> Self {
+        let Memcpy2d { from, to, width_bytes, height } = params;
         Self { from: from.into(), to: to.into(), width_bytes, height, depth: 1 }
     }
 }

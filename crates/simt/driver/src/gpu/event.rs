@@ -71,7 +71,7 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Event>> {
 /// Destroys the events of a context. Their handles stay known, and are refused.
 pub(crate) fn remove_all(context: Handle) {
     if Context::of(context).is_ok_and(|context| context.is_primary) {
-        EVENTS.remove_where(|own| own.context == context);
+        EVENTS.remove_where(|event| event.context == context);
     }
 }
 

@@ -67,7 +67,7 @@ pub(crate) fn of(module: &Arc<Module>, name: &str) -> Result<Arc<Function>> {
         return Ok(known);
     }
     let code = module.instance.module();
-    if !code.kernels().any(|own| own == name) {
+    if !code.kernels().any(|kernel| kernel == name) {
         let known: Vec<&str> = code.kernels().collect();
         let what = format!("the module has no kernel `{name}`; it has {}", known.join(", "));
         return Err(Error::new(Code::NOT_FOUND, what));
@@ -85,13 +85,13 @@ pub(crate) fn find(handle: Handle) -> Option<Arc<Function>> {
 
 /// Unloads a module, with its functions.
 pub(crate) fn unload(module: &Module) -> Result<()> {
-    FUNCTIONS_BY_HANDLE.remove_where(|own| own.module_handle == module.handle);
+    FUNCTIONS_BY_HANDLE.remove_where(|function| function.module_handle == module.handle);
     module.unload()
 }
 
 /// Unloads the modules of a context.
 pub(crate) fn unload_all(context: Handle) {
-    for module in MODULES.remove_where(|own| own.context == context) {
+    for module in MODULES.remove_where(|module| module.context == context) {
         if let Err(error) = unload(&module) {
             report::error("unloading a module", &error);
         }
@@ -137,7 +137,7 @@ impl Function {
     /// The most threads that a block of it may have. As the driver has it, the block that it requires is another matter.
     pub(crate) fn max_threads(&self) -> u32 {
         let most = GeometryLimits::LARGEST.threads;
-        self.kernel.program().max_threads.map_or(most, |own| own.min(most))
+        self.kernel.program().max_threads.map_or(most, |limit| limit.min(most))
     }
 
     /// The registers of a thread: PTX does not say how many a GPU gives it, so what most kernels have, or fewer where it
@@ -155,8 +155,8 @@ impl Function {
 
     /// Bytes of the constants (`.const`) that it can reach.
     fn constant_bytes(&self) -> u64 {
-        let constants = self.kernel.variables().filter(|own| own.constant_at.is_some());
-        constants.fold(0, |end, own| end.next_multiple_of(u64::from(own.align.max(1))) + own.bytes)
+        let constants = self.kernel.variables().filter(|variable| variable.constant_at.is_some());
+        constants.fold(0, |end, constant| end.next_multiple_of(u64::from(constant.align.max(1))) + constant.bytes)
     }
 
     /// Bytes of local memory of a thread.

@@ -72,7 +72,7 @@ pub(crate) fn free(address: u64) -> Result<bool> {
 
 /// Whether graphs have memory that begins at an address.
 pub(crate) fn is_known(address: u64) -> Result<bool> {
-    Ok(table()?.all.get(&address).is_some_and(|own| own.strong_count() > 0))
+    Ok(table()?.all.get(&address).is_some_and(|memory| memory.strong_count() > 0))
 }
 
 /// What a graph allocates and frees.
@@ -87,9 +87,9 @@ impl Used {
     /// launch before, unless the launch `frees` that, or when something that it frees is not allocated.
     pub(crate) fn launch(self, frees: bool) -> Result<()> {
         let mut table = table()?;
-        let own: BTreeSet<u64> = self.allocated.iter().map(|memory| memory.address).collect();
-        let is_allocated = own.iter().any(|address| table.live.contains_key(address));
-        let mut others = self.freed.difference(&own);
+        let allocated: BTreeSet<u64> = self.allocated.iter().map(|memory| memory.address).collect();
+        let is_allocated = allocated.iter().any(|address| table.live.contains_key(address));
+        let mut others = self.freed.difference(&allocated);
         if (is_allocated && !frees) || others.any(|address| !table.live.contains_key(address)) {
             return Err(Error::new(
                 Code::INVALID_VALUE,
@@ -107,12 +107,12 @@ impl Used {
 
 impl Table {
     fn used(&self) -> u64 {
-        self.live.values().map(|own| own.bytes).sum()
+        self.live.values().map(|memory| memory.bytes).sum()
     }
 
     /// Notes how much is allocated.
     fn note(&mut self) {
-        self.all.retain(|_, own| own.strong_count() > 0);
+        self.all.retain(|_, memory| memory.strong_count() > 0);
         self.used_high = self.used_high.max(self.used());
         self.reserved = self.reserved.max(self.used().next_multiple_of(2 << 20));
         self.reserved_high = self.reserved_high.max(self.reserved);

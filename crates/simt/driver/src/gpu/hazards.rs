@@ -32,7 +32,7 @@ impl Terms {
     pub(crate) fn begin(mode: u32) -> Arc<Self> {
         let terms = Arc::new(Self { mode, thread: platform::thread(), is_valid: true.into() });
         let mut all = lock(TERMS.get());
-        all.retain(|own| own.strong_count() > 0);
+        all.retain(|terms| terms.strong_count() > 0);
         all.push(Arc::downgrade(&terms));
         terms
     }
@@ -63,7 +63,7 @@ pub(crate) fn check() -> Result<()> {
     let thread = platform::thread();
     let mode = lock(MODES.get()).get(&thread).copied().unwrap_or(GLOBAL);
     let mut is_forbidden = false;
-    for terms in lock(TERMS.get()).iter().filter_map(Weak::upgrade).filter(|own| own.forbids(thread, mode)) {
+    for terms in lock(TERMS.get()).iter().filter_map(Weak::upgrade).filter(|terms| terms.forbids(thread, mode)) {
         terms.invalidate();
         is_forbidden = true;
     }

@@ -61,7 +61,7 @@ impl Request {
         let args = self.arguments(&function)?;
         let (cluster, is_cooperative) = (self.cluster, self.is_cooperative);
         Ok(LaunchOp {
-            asked: self.function,
+            handle: self.function,
             function,
             grid,
             block,

@@ -138,7 +138,7 @@ impl LaunchConfig {
     /// The value of an attribute, if it is given.
     fn attribute(&self, id: u32) -> Result<Option<Value>> {
         let attributes = self.attributes()?;
-        Ok(attributes.iter().find(|own| own.id == id).map(|own| own.value))
+        Ok(attributes.iter().find(|attribute| attribute.id == id).map(|attribute| attribute.value))
     }
 
     /// The sides of its clusters, if it has some.

@@ -59,7 +59,7 @@ impl Library {
     }
 
     fn kernel(&self, name: &str) -> Result<Handle> {
-        if !self.ptx()?.kernels().any(|own| own == name) {
+        if !self.ptx()?.kernels().any(|kernel| kernel == name) {
             return Err(Error::new(Code::NOT_FOUND, format!("the library has no kernel `{name}`")));
         }
         let mut kernels = lock(&self.kernels);
@@ -177,7 +177,7 @@ functions! {
     fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: Handle, name: In<c_char>) {
         let library = LIBRARIES.get(library)?;
         let name = name.text()?;
-        if !library.ptx()?.variables().any(|own| own.name == name && own.is_managed) {
+        if !library.ptx()?.variables().any(|variable| variable.name == name && variable.is_managed) {
             return Err(Code::NOT_FOUND.into());
         }
         // The runtime asks before there is a context: it is about to use the first device's.

@@ -67,7 +67,7 @@ impl Linker {
     }
 
     /// Tells the program's buffer of errors about one.
-    fn told(&self, result: Result<()>) -> Result<()> {
+    fn logged(&self, result: Result<()>) -> Result<()> {
         result.inspect_err(|error| self.options.tell(&error.reason))
     }
 
@@ -108,7 +108,7 @@ functions! {
         if kind > LAST_KIND || bytes == 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        linker.told(linker.add(kind, &data.all(bytes)?))
+        linker.logged(linker.add(kind, &data.all(bytes)?))
     }
 
     fn cuLinkAddFile_v2 | cuLinkAddFile(
@@ -119,12 +119,12 @@ functions! {
         if kind > LAST_KIND {
             return Err(Code::INVALID_VALUE.into());
         }
-        linker.told(linker.add(kind, &module::file(path.text()?)?))
+        linker.logged(linker.add(kind, &module::file(path.text()?)?))
     }
 
     fn cuLinkComplete(linker: Handle, linked: Out<*const c_void>, bytes: Out<usize>) {
         let linker = get(linker)?;
-        linker.told(linker.complete(linked, bytes))
+        linker.logged(linker.complete(linked, bytes))
     }
 
     fn cuLinkDestroy(linker: Handle) {

@@ -139,7 +139,7 @@ impl BatchParams {
         if count > 255 {
             return Err(Error::new(Code::INVALID_VALUE, format!("{count} operations in a batch; at most 255")));
         }
-        params.all(count as usize)?.into_iter().map(|own| own.op(interface)).collect()
+        params.all(count as usize)?.into_iter().map(|params| params.op(interface)).collect()
     }
 
     /// The words that it is made of.

@@ -78,8 +78,8 @@ pub(crate) fn out_of_memory(error: MemoryError) -> Error {
 /// `CUDA_ERROR_INVALID_VALUE` when there is none, or another stream will.
 pub(crate) fn free_later(address: u64) -> Result<()> {
     ranges::change(address, |range| {
-        let is_meant = range.base == address && (range.kind == Kind::Device || range.pool != 0);
-        if !is_meant || range.is_freed {
+        let is_match = range.base == address && (range.kind == Kind::Device || range.pool != 0);
+        if !is_match || range.is_freed {
             return Err(Code::INVALID_VALUE.into());
         }
         range.is_freed = true;

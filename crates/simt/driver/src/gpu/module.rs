@@ -47,8 +47,8 @@ impl Module {
 
     /// The address and the size of its variable of this name.
     pub(crate) fn variable(&self, name: &str) -> Result<(u64, u64)> {
-        let found = self.instance.module().variables().find(|own| own.name == name);
-        let place = found.and_then(|own| Some((self.instance.address_of(name)?, own.bytes)));
+        let found = self.instance.module().variables().find(|variable| variable.name == name);
+        let place = found.and_then(|variable| Some((self.instance.address_of(name)?, variable.bytes)));
         place.ok_or_else(|| Error::new(Code::NOT_FOUND, format!("the module has no variable `{name}`")))
     }
 

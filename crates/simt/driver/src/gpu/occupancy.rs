@@ -35,7 +35,7 @@ pub(crate) fn blocks_of_device(device: &Device, function: &Function, threads: u3
 }
 
 /// The function, and the threads of a block.
-fn asked(function: Handle, threads: i32) -> Result<(std::sync::Arc<Function>, u32)> {
+fn checked(function: Handle, threads: i32) -> Result<(std::sync::Arc<Function>, u32)> {
     let function = library::get(function)?;
     let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
     Ok((function, threads.ok_or(Code::INVALID_VALUE)?))
@@ -47,12 +47,12 @@ fn active_blocks(count: Out<i32>, function: Handle, threads: i32, shared_bytes: 
     if flags & !FLAGS != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    let (function, threads) = asked(function, threads)?;
+    let (function, threads) = checked(function, threads)?;
     let shared_bytes = u32::try_from(shared_bytes).unwrap_or(u32::MAX);
     count.set(blocks(function.device()?, &function, threads, shared_bytes) as i32)
 }
 
-/// What [`potential_block`] is asked.
+/// What [`potential_block`] is query.
 struct BlockSizeQuery {
     function: Handle,
     shared_bytes_of: Option<SharedBytes>,
@@ -64,24 +64,24 @@ struct BlockSizeQuery {
 
 /// The block that fills the most threads of a multiprocessor, the largest if several do, and the grid of such blocks that
 /// fills the device. As NVIDIA's calculator does it, whole warps are tried from the largest block down.
-fn potential_block(grid: Out<i32>, block: Out<i32>, asked: &BlockSizeQuery) -> Result<()> {
+fn potential_block(grid: Out<i32>, block: Out<i32>, query: &BlockSizeQuery) -> Result<()> {
     grid.check()?;
     block.check()?;
-    let limit = u32::try_from(asked.limit).map_err(|_| Code::INVALID_VALUE)?;
-    if asked.flags & !FLAGS != 0 {
+    let limit = u32::try_from(query.limit).map_err(|_| Code::INVALID_VALUE)?;
+    if query.flags & !FLAGS != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    let function = library::get(asked.function)?;
+    let function = library::get(query.function)?;
     let device = function.device()?;
     let most = function.max_threads();
     let most = if limit == 0 { most } else { most.min(limit) };
     let (mut best_blocks, mut best_threads) = (0, 0);
     for warps in (1..=most.div_ceil(devices::WARP)).rev() {
         let threads = most.min(warps * devices::WARP);
-        let shared_bytes = match asked.shared_bytes_of {
+        let shared_bytes = match query.shared_bytes_of {
             // SAFETY: the program gives this function to be called with numbers of threads.
             Some(of) => unsafe { of(threads as i32) },
-            None => asked.shared_bytes,
+            None => query.shared_bytes,
         };
         let blocks = blocks(device, &function, threads, u32::try_from(shared_bytes).unwrap_or(u32::MAX));
         if blocks * threads > best_blocks * best_threads {
@@ -124,7 +124,7 @@ functions! {
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: Handle, count: i32, threads: i32) {
         bytes.check()?;
-        let (function, threads) = asked(function, threads)?;
+        let (function, threads) = checked(function, threads)?;
         let count = u32::try_from(count).ok().filter(|count| *count > 0).ok_or(Code::INVALID_VALUE)?;
         let device = function.device()?;
         if count > blocks(device, &function, threads, 0) {

@@ -49,7 +49,7 @@ pub(crate) enum Op {
 #[derive(Clone)]
 pub(crate) struct LaunchOp {
     /// The handle that the program gave: of the function, or of the kernel of a library that it is.
-    pub(crate) asked: Handle,
+    pub(crate) handle: Handle,
     pub(crate) function: Arc<Function>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],

@@ -101,22 +101,22 @@ functions! {
     }
 
     fn cuCtxEnablePeerAccess(context: Handle, flags: u32) {
-        let own = context::current()?;
+        let current = context::current()?;
         let peer = peer(context)?;
         if flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        if peer.device == own.device {
+        if peer.device == current.device {
             return Err(Code::PEER_ACCESS_UNSUPPORTED.into());
         }
-        let is_new = lock(ENABLED.get()).insert((own.handle, peer.handle));
+        let is_new = lock(ENABLED.get()).insert((current.handle, peer.handle));
         if is_new { Ok(()) } else { Err(Code::PEER_ACCESS_ALREADY_ENABLED.into()) }
     }
 
     fn cuCtxDisablePeerAccess(context: Handle) {
-        let own = context::current()?;
+        let current = context::current()?;
         let peer = peer(context)?;
-        let was = lock(ENABLED.get()).remove(&(own.handle, peer.handle));
+        let was = lock(ENABLED.get()).remove(&(current.handle, peer.handle));
         if was { Ok(()) } else { Err(Code::PEER_ACCESS_NOT_ENABLED.into()) }
     }
 

@@ -146,8 +146,8 @@ fn unknown_attribute(attribute: u32, address: u64) -> Result<Value> {
         DEVICE_ORDINAL => Value::Word(-2_i32 as u32),
         // Where it is not reserved either, this is taken for memory of the host.
         HOST_POINTER => Value::Long(address),
-        RANGE_START_ADDR => reserved.map_or(Value::None, |own| Value::Long(own.0)),
-        RANGE_SIZE => reserved.map_or(Value::None, |own| Value::Long(own.1)),
+        RANGE_START_ADDR => reserved.map_or(Value::None, |range| Value::Long(range.0)),
+        RANGE_SIZE => reserved.map_or(Value::None, |range| Value::Long(range.1)),
         CONTEXT..=IS_HW_DECOMPRESS_CAPABLE => Value::Long(0),
         _ => return Err(Code::INVALID_VALUE.into()),
     })

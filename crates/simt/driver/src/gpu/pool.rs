@@ -145,7 +145,7 @@ fn with_defaults<T>(location: Location, kind: u32, with: impl FnOnce(&mut Defaul
     let kind = kind_of(location, kind)?;
     driver()?;
     let mut all = lock(DEFAULTS.get());
-    let at = all.iter().position(|own| own.location == location && own.kind == kind).unwrap_or_else(|| {
+    let at = all.iter().position(|defaults| defaults.location == location && defaults.kind == kind).unwrap_or_else(|| {
         let default = Pool::add(location, kind, true, u64::MAX);
         all.push(Defaults { location, kind, current: default.handle, default });
         all.len() - 1
@@ -166,7 +166,7 @@ pub(crate) fn of_device(number: i32) -> Result<Arc<Pool>> {
 
 /// The pool that a location uses now.
 fn current(location: Location, kind: u32) -> Result<Arc<Pool>> {
-    let (current, default) = with_defaults(location, kind, |own| (own.current, own.default.clone()))?;
+    let (current, default) = with_defaults(location, kind, |defaults| (defaults.current, defaults.default.clone()))?;
     Ok(Pool::of(current).unwrap_or(default))
 }
 
@@ -176,7 +176,7 @@ fn set_current(location: Location, kind: u32, pool: Handle) -> Result<()> {
     if pool.location != location || pool.kind != kind_of(location, kind)? {
         return Err(Code::INVALID_VALUE.into());
     }
-    with_defaults(location, kind, |own| own.current = pool.handle)
+    with_defaults(location, kind, |defaults| defaults.current = pool.handle)
 }
 
 /// `CUmemPoolProps`.
@@ -289,7 +289,7 @@ functions! {
     }
 
     fn cuDeviceGetDefaultMemPool(pool: Out<Handle>, number: i32) {
-        pool.set(with_defaults(device(number)?, PINNED, |own| own.default.handle)?)
+        pool.set(with_defaults(device(number)?, PINNED, |defaults| defaults.default.handle)?)
     }
 
     fn cuDeviceGetMemPool(pool: Out<Handle>, number: i32) {
@@ -302,7 +302,7 @@ functions! {
 
     fn cuMemGetDefaultMemPool(pool: Out<Handle>, location: In<Location>, kind: u32) {
         pool.check()?;
-        pool.set(with_defaults(location.get()?, kind, |own| own.default.handle)?)
+        pool.set(with_defaults(location.get()?, kind, |defaults| defaults.default.handle)?)
     }
 
     fn cuMemGetMemPool(pool: Out<Handle>, location: In<Location>, kind: u32) {

@@ -182,11 +182,11 @@ impl Queue {
         self.wait_where(|job| job.context.handle == context);
     }
 
-    fn wait_where(&self, is_meant: impl Fn(&Job) -> bool) {
+    fn wait_where(&self, is_match: impl Fn(&Job) -> bool) {
         let mut state = lock(&self.state);
         let enqueued = state.enqueued;
         loop {
-            let last = state.jobs.range(..=enqueued).rev().find(|(_, job)| is_meant(job)).map(|(number, _)| *number);
+            let last = state.jobs.range(..=enqueued).rev().find(|(_, job)| is_match(job)).map(|(number, _)| *number);
             let Some(last) = last else { return };
             while state.jobs.contains_key(&last) {
                 state = self.sleep(state);
@@ -280,8 +280,8 @@ impl Queue {
         let done = state.jobs.remove(&number);
         state.begun.retain(|begun| *begun != number);
         let call = match state.call.take() {
-            Some((own, call)) if own != number => {
-                state.call = Some((own, call));
+            Some((caller, call)) if caller != number => {
+                state.call = Some((caller, call));
                 None
             }
             call => call,

@@ -182,7 +182,7 @@ impl Sanitizer {
         }
         let is_leak = |range: &&ranges::Range| {
             let is_programs = matches!(range.kind, Kind::Device | Kind::Host | Kind::Managed | Kind::Array);
-            is_programs && !range.is_freed && context.is_none_or(|own| own == range.context)
+            is_programs && !range.is_freed && context.is_none_or(|context| context == range.context)
         };
         let mut leaks: Vec<ranges::Range> = ranges::all().values().filter(is_leak).cloned().collect();
         leaks.sort_by_key(|range| range.id);

@@ -118,9 +118,9 @@ pub(crate) fn is_child() -> bool {
 impl Driver {
     /// A driver whose machine runs on so many threads; 0 for one per core. It has so many `own` devices, and else those that the
     /// environment asks for.
-    pub(crate) fn start(threads: usize, own: Option<Vec<Device>>) -> Result<Self> {
-        let is_private = own.is_some();
-        let devices = own.map_or_else(device::simulated, Ok)?;
+    pub(crate) fn start(threads: usize, private_devices: Option<Vec<Device>>) -> Result<Self> {
+        let is_private = private_devices.is_some();
+        let devices = private_devices.map_or_else(device::simulated, Ok)?;
         let available = simt::run::available_memory().unwrap_or(u64::MAX);
         let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
         let max_memory_bytes = memory.min(available);

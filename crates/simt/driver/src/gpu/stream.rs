@@ -27,7 +27,7 @@ static DEFAULTS: PerDriver<Mutex<HashMap<Handle, Arc<Stream>>>> = PerDriver::new
 
 thread_local! {
     /// The default streams of this thread alone, by the handles of their contexts.
-    static OWN_DEFAULT: RefCell<HashMap<Handle, Arc<Stream>>> = RefCell::default();
+    static PER_THREAD_DEFAULTS: RefCell<HashMap<Handle, Arc<Stream>>> = RefCell::default();
 }
 
 /// How a stream and the default stream of its context wait for each other.
@@ -88,7 +88,7 @@ impl Stream {
     /// The stream of a handle, whatever the state of its context.
     fn find(handle: Handle) -> Result<(Arc<Self>, Arc<Context>)> {
         match handle {
-            0 if call::has_own_default() => Self::find(PER_THREAD),
+            0 if call::has_per_thread_default() => Self::find(PER_THREAD),
             0 | LEGACY => {
                 let context = context::current()?;
                 let make = || Arc::new(Self::new(LEGACY, context.handle, 0, 0));
@@ -98,7 +98,7 @@ impl Stream {
             PER_THREAD => {
                 let context = context::current()?;
                 let make = || Arc::new(Self::new(PER_THREAD, context.handle, 0, 0));
-                let stream = OWN_DEFAULT.with_borrow_mut(|own| own.entry(context.handle).or_insert_with(make).clone());
+                let stream = PER_THREAD_DEFAULTS.with_borrow_mut(|streams| streams.entry(context.handle).or_insert_with(make).clone());
                 Ok((stream, context))
             }
             _ => {
@@ -122,7 +122,7 @@ impl Stream {
 
 /// Destroys the streams of a context.
 pub(crate) fn remove_all(context: Handle) {
-    STREAMS.remove_where(|own| own.context == context);
+    STREAMS.remove_where(|stream| stream.context == context);
     lock(DEFAULTS.get()).remove(&context);
 }
 

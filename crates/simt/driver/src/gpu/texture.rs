@@ -224,7 +224,7 @@ impl Sampling {
     /// The only level of a mipmapped array that is read.
     fn level(&self, mipmapped: &Mipmapped, view: Option<&View>) -> Result<usize> {
         let count = mipmapped.levels.len();
-        let (first, last) = view.map_or((0, count - 1), |own| (own.first_level as usize, own.last_level as usize));
+        let (first, last) = view.map_or((0, count - 1), |view| (view.first_level as usize, view.last_level as usize));
         if first > last || last >= count {
             return Err(invalid(format!("a view of levels {first} to {last} of {count}")));
         }
@@ -282,7 +282,7 @@ impl Sampling {
 fn find<T>(handle: u64, is_texture: bool, read: impl FnOnce(&Object) -> T) -> Result<T> {
     driver()?;
     let objects = lock(OBJECTS.get());
-    let object = objects.get(&handle).filter(|own| own.sampling.is_some() == is_texture);
+    let object = objects.get(&handle).filter(|object| object.sampling.is_some() == is_texture);
     object.map(read).ok_or_else(|| Code::INVALID_VALUE.into())
 }
 
@@ -302,11 +302,11 @@ fn destroy(handle: u64, is_texture: bool) -> Result<()> {
 pub(crate) fn remove_all(context: Handle) {
     let Ok(driver) = driver() else { return };
     let mut simulator = driver.simulator();
-    lock(OBJECTS.get()).retain(|handle, own| {
-        if own.context == context {
+    lock(OBJECTS.get()).retain(|handle, object| {
+        if object.context == context {
             simulator.destroy_object(*handle);
         }
-        own.context != context
+        object.context != context
     });
 }
 
@@ -333,16 +333,16 @@ functions! {
     }
 
     fn cuTexObjectGetResourceDesc(to: Out<Resource>, texture: u64) {
-        to.set(find(texture, true, |own| own.resource)?)
+        to.set(find(texture, true, |object| object.resource)?)
     }
 
     fn cuTexObjectGetTextureDesc(to: Out<Sampling>, texture: u64) {
-        let sampling = find(texture, true, |own| own.sampling)?;
+        let sampling = find(texture, true, |object| object.sampling)?;
         to.set(sampling.ok_or(Code::INVALID_VALUE)?.0)
     }
 
     fn cuTexObjectGetResourceViewDesc(to: Out<View>, texture: u64) {
-        let sampling = find(texture, true, |own| own.sampling)?;
+        let sampling = find(texture, true, |object| object.sampling)?;
         to.set(sampling.ok_or(Code::INVALID_VALUE)?.1)
     }
 
@@ -365,6 +365,6 @@ functions! {
     }
 
     fn cuSurfObjectGetResourceDesc(to: Out<Resource>, surface: u64) {
-        to.set(find(surface, false, |own| own.resource)?)
+        to.set(find(surface, false, |object| object.resource)?)
     }
 }

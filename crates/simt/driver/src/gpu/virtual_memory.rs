@@ -94,13 +94,13 @@ impl Physical {
     /// The memory of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
     fn of(handle: Handle) -> Result<Arc<Self>> {
         driver()?;
-        let found = PHYSICAL.find(handle).filter(|own| own.references.load(Ordering::Relaxed) > 0);
+        let found = PHYSICAL.find(handle).filter(|physical| physical.references.load(Ordering::Relaxed) > 0);
         found.ok_or_else(|| Code::INVALID_VALUE.into())
     }
 
     /// Forgets it, once it is neither mapped nor to be released any more.
     fn forget_if_unused(&self) -> Result<()> {
-        let is_mapped = lock(MAPPED.get()).values().any(|own| own.physical.handle == self.handle);
+        let is_mapped = lock(MAPPED.get()).values().any(|mapping| mapping.physical.handle == self.handle);
         if self.references.load(Ordering::Relaxed) == 0 && !is_mapped && PHYSICAL.remove(self.handle).is_ok() {
             driver()?.simulator().memory_mut().release(&self.memory);
         }
@@ -112,9 +112,9 @@ impl Physical {
 fn between(base: u64, bytes: usize) -> Result<Vec<u64>> {
     let mapped = lock(MAPPED.get());
     let end = base.checked_add(bytes as u64).ok_or(Code::INVALID_VALUE)?;
-    let before = mapped.range(..base).next_back().is_some_and(|(at, own)| at + own.bytes > base);
-    let behind = mapped.range(base..end).next_back().is_some_and(|(at, own)| at + own.bytes > end);
-    if before || behind || bytes == 0 {
+    let is_first_cut = mapped.range(..base).next_back().is_some_and(|(at, mapping)| at + mapping.bytes > base);
+    let is_last_cut = mapped.range(base..end).next_back().is_some_and(|(at, mapping)| at + mapping.bytes > end);
+    if is_first_cut || is_last_cut || bytes == 0 {
         return Err(Code::INVALID_VALUE.into());
     }
     Ok(mapped.range(base..end).map(|(at, _)| *at).collect())
@@ -174,7 +174,7 @@ functions! {
         }
         let mut reserved = lock(RESERVED.get());
         match reserved.get(&address) {
-            Some(own) if *own == bytes as u64 => drop(reserved.remove(&address)),
+            Some(size) if *size == bytes as u64 => drop(reserved.remove(&address)),
             _ => return Err(Code::INVALID_VALUE.into()),
         }
         Ok(())
@@ -206,7 +206,7 @@ functions! {
         driver()?;
         handle.check()?;
         let mapped = lock(MAPPED.get());
-        let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
+        let found = mapped.range(..=address).next_back().filter(|(base, mapping)| address - *base < mapping.bytes);
         let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
         mapping.physical.references.fetch_add(1, Ordering::Relaxed);
         handle.set(mapping.physical.handle)
@@ -240,7 +240,7 @@ functions! {
     fn cuMemUnmap(address: u64, bytes: usize) {
         let driver = driver()?;
         check_granularity(&[address, bytes as u64])?;
-        let is_reserved = reservation_of(address).is_some_and(|(base, own)| bytes as u64 <= base + own - address);
+        let is_reserved = reservation_of(address).is_some_and(|(base, size)| bytes as u64 <= base + size - address);
         let all = between(address, bytes)?;
         if !is_reserved {
             return Err(Code::INVALID_VALUE.into());
@@ -262,7 +262,7 @@ functions! {
         }
         let all = between(address, bytes)?;
         let mapped = lock(MAPPED.get());
-        let covered: u64 = all.iter().filter_map(|base| mapped.get(base)).map(|own| own.bytes).sum();
+        let covered: u64 = all.iter().filter_map(|base| mapped.get(base)).map(|mapping| mapping.bytes).sum();
         drop(mapped);
         if covered != bytes as u64 {
             return Err(Code::INVALID_VALUE.into());
@@ -284,7 +284,7 @@ functions! {
         flags.check()?;
         let location = location.get()?.checked()?;
         let mapped = lock(MAPPED.get());
-        let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
+        let found = mapped.range(..=address).next_back().filter(|(base, mapping)| address - *base < mapping.bytes);
         let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
         flags.set(if location.is_device() { mapping.access } else { NO_ACCESS }.into())
     }

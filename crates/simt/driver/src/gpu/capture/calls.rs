@@ -26,11 +26,11 @@ fn show(stream: Handle, places: &Places) -> Result<()> {
     let (stream, _) = Stream::of(stream)?;
     let Places { status: state, id, graph, nodes, edges, count } = places;
     state.set(status(&stream)?)?;
-    super::show(&stream, |own, into, after, data| {
-        if nodes.is_asked() && !edges.is_asked() && data.iter().any(|data| *data != EdgeData::default()) {
+    super::show(&stream, |capture, into, after, data| {
+        if nodes.is_requested() && !edges.is_requested() && data.iter().any(|data| *data != EdgeData::default()) {
             return Err(Code::LOSSY_QUERY.into());
         }
-        id.offer(own);
+        id.offer(capture);
         graph.offer(into);
         nodes.offer(after.as_ptr());
         edges.offer(data.as_ptr());
@@ -93,7 +93,7 @@ functions! {
         stream: Handle, status: Out<u32>, id: Out<u64>, graph: Out<Handle>, nodes: Out<*const Handle>,
         edges: Out<*const EdgeData>, count: Out<usize>,
     ) {
-        if edges.is_asked() && !nodes.is_asked() {
+        if edges.is_requested() && !nodes.is_requested() {
             return Err(Code::INVALID_VALUE.into());
         }
         show(stream, &Places { status, id, graph, nodes, edges, count })

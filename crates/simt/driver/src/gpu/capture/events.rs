@@ -44,13 +44,13 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
     }
     let mut captures = captures();
     captures.check_default(stream, true)?;
-    let own = stream.capture.load(Ordering::Relaxed);
+    let current = stream.capture.load(Ordering::Relaxed);
     if !captures.0.contains_key(&marked) {
-        captures.invalidate(own);
+        captures.invalidate(current);
         return Err(Error::new(Code::INVALID_VALUE, "the event was recorded in a capture that is over"));
     }
-    if own != 0 && own != marked {
-        captures.invalidate(own);
+    if current != 0 && current != marked {
+        captures.invalidate(current);
         captures.invalidate(marked);
         return Err(Error::new(Code::STREAM_CAPTURE_MERGE, "the event was recorded in another capture"));
     }

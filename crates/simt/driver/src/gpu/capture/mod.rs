@@ -68,7 +68,7 @@ impl Captures {
             return Ok(());
         }
         let mut is_refused = false;
-        for capture in self.0.values_mut().filter(|own| own.context == stream.context) {
+        for capture in self.0.values_mut().filter(|capture| capture.context == stream.context) {
             if capture.parts.values().any(|part| part.stream.waits() == Waits::ForDefault) {
                 if invalidates {
                     capture.terms.invalidate();
@@ -130,7 +130,7 @@ impl Capture {
 pub(crate) fn check_context(context: Handle) -> Result<()> {
     let mut captures = captures();
     let mut is_captured = false;
-    for capture in captures.0.values_mut().filter(|own| own.context == context) {
+    for capture in captures.0.values_mut().filter(|capture| capture.context == context) {
         capture.terms.invalidate();
         is_captured = true;
     }
@@ -189,9 +189,9 @@ pub(crate) fn is_captured(stream: &Stream) -> Result<bool> {
 }
 
 fn extend(after: &mut Vec<Dependency>, more: impl IntoIterator<Item = Dependency>) {
-    for own in more {
-        if !after.contains(&own) {
-            after.push(own);
+    for dependency in more {
+        if !after.contains(&dependency) {
+            after.push(dependency);
         }
     }
 }
@@ -238,7 +238,7 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
         if capture.terms.mode != RELAXED && capture.terms.thread != platform::thread() {
             return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
         }
-        let nodes = |part: &Part| part.after.iter().map(|own| own.node).collect::<Vec<_>>();
+        let nodes = |part: &Part| part.after.iter().map(|dependency| dependency.node).collect::<Vec<_>>();
         let joined =
             capture.parts.get(&stream.id).map(|part| capture.graph.ancestors(&nodes(part))).unwrap_or_default();
         match capture.parts.values().flat_map(nodes).all(|node| joined.contains(&node)) {
@@ -282,10 +282,10 @@ pub(crate) fn status(stream: &Stream) -> Result<u32> {
 /// what the next node depends on. Both lists stay where they are until they are shown again.
 pub(crate) fn show(stream: &Stream, to: impl FnOnce(u64, Handle, &[Handle], &[EdgeData]) -> Result<()>) -> Result<()> {
     let mut captures = captures();
-    let capture = captures.of(stream).filter(|own| own.terms.is_valid());
+    let capture = captures.of(stream).filter(|capture| capture.terms.is_valid());
     let Some(Capture { graph, parts, .. }) = capture else { return Ok(()) };
     let Some(Part { after, shown, .. }) = parts.get_mut(&stream.id) else { return Ok(()) };
-    *shown = after.iter().map(|own| (own.node, own.data)).unzip();
+    *shown = after.iter().map(|dependency| (dependency.node, dependency.data)).unzip();
     to(stream.capture.load(Ordering::Relaxed), graph.handle, &shown.0, &shown.1)
 }
 

@@ -17,7 +17,7 @@ fn held(place: Out<usize>) -> Result<usize> {
 /// says how many there are.
 fn list<T: Copy + Default>(place: Out<T>, count: Out<usize>, all: &[T]) -> Result<()> {
     let room = held(count)?;
-    if !place.is_asked() {
+    if !place.is_requested() {
         return count.set(all.len());
     }
     place.set_all(all.iter().copied().chain(std::iter::repeat(T::default())), room);
@@ -36,20 +36,20 @@ impl Edges {
     /// Writes edges. Which of the nodes are asked for is the caller's matter.
     fn write(&self, edges: &[(Dependency, Handle)]) -> Result<()> {
         let room = held(self.count)?;
-        let is_asked = self.from.is_asked() || self.to.is_asked();
-        let shown = &edges[..edges.len().min(if is_asked { room } else { 0 })];
+        let is_requested = self.from.is_requested() || self.to.is_requested();
+        let shown = &edges[..edges.len().min(if is_requested { room } else { 0 })];
         let has_data = shown.iter().any(|(after, _)| after.data != EdgeData::default());
-        if has_data && !self.data.is_asked() {
+        if has_data && !self.data.is_requested() {
             return Err(Code::LOSSY_QUERY.into());
         }
-        if !is_asked {
+        if !is_requested {
             return self.count.set(edges.len());
         }
         let of = |at: fn(&(Dependency, Handle)) -> Handle| shown.iter().map(at).collect::<Vec<_>>();
         list(self.from, self.count, &of(|edge| edge.0.node))?;
         self.count.set(room)?;
         let data: Vec<_> = shown.iter().map(|edge| edge.0.data).collect();
-        if self.data.is_asked() {
+        if self.data.is_requested() {
             list(self.data, self.count, &data)?;
             self.count.set(room)?;
         }
@@ -59,17 +59,17 @@ impl Edges {
 
     fn of_graph(&self, graph: Handle) -> Result<()> {
         let edges = get(graph)?.lock().edges();
-        if self.from.is_asked() != self.to.is_asked() {
+        if self.from.is_requested() != self.to.is_requested() {
             return Err(Code::INVALID_VALUE.into());
         }
         self.write(&edges)
     }
 
-    fn before(&self, node: Handle) -> Result<()> {
-        self.write(&with_node(node, |own| Ok(own.after.iter().map(|after| (*after, node)).collect::<Vec<_>>()))?)
+    fn dependencies(&self, node: Handle) -> Result<()> {
+        self.write(&with_node(node, |dependent| Ok(dependent.after.iter().map(|after| (*after, node)).collect::<Vec<_>>()))?)
     }
 
-    fn behind(&self, node: Handle) -> Result<()> {
+    fn dependents(&self, node: Handle) -> Result<()> {
         let edges = of_node(node)?.lock().edges();
         self.write(&edges.into_iter().filter(|(after, _)| after.node == node).collect::<Vec<_>>())
     }
@@ -103,7 +103,7 @@ fn change(
 }
 
 /// The graph of a handle, unless it belongs to a node or operations are captured into it.
-fn own(graph: Handle) -> Result<std::sync::Arc<Graph>> {
+fn independent(graph: Handle) -> Result<std::sync::Arc<Graph>> {
     let graph = get(graph)?;
     match graph.is_child || graph.is_captured() {
         true => Err(Error::new(Code::INVALID_VALUE, "the graph belongs to a node or to a capture")),
@@ -122,7 +122,7 @@ functions! {
     }
 
     fn cuGraphDestroy(graph: Handle) {
-        own(graph)?.destroy();
+        independent(graph)?.destroy();
         Ok(())
     }
 
@@ -139,7 +139,7 @@ functions! {
         node.check()?;
         let clone = get(clone)?;
         let inner = clone.lock();
-        let found = inner.nodes.iter().find(|(_, own)| own.original == original && original != 0);
+        let found = inner.nodes.iter().find(|(_, copy)| copy.original == original && original != 0);
         let (found, _) = found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no clone of the node is in the graph"))?;
         node.set(*found)
     }
@@ -173,19 +173,19 @@ functions! {
     }
 
     fn cuGraphNodeGetDependencies(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: nodes, to: Out::none(), data: Out::none(), count }.before(node)
+        Edges { from: nodes, to: Out::none(), data: Out::none(), count }.dependencies(node)
     }
 
     fn cuGraphNodeGetDependencies_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: nodes, to: Out::none(), data, count }.before(node)
+        Edges { from: nodes, to: Out::none(), data, count }.dependencies(node)
     }
 
     fn cuGraphNodeGetDependentNodes(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: Out::none(), to: nodes, data: Out::none(), count }.behind(node)
+        Edges { from: Out::none(), to: nodes, data: Out::none(), count }.dependents(node)
     }
 
     fn cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: Out::none(), to: nodes, data, count }.behind(node)
+        Edges { from: Out::none(), to: nodes, data, count }.dependents(node)
     }
 
     fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {

@@ -21,10 +21,10 @@ pub(crate) fn text(graph: &Graph, flags: u32) -> String {
 
 fn write(text: &mut String, graph: &Graph, flags: u32) {
     let inner = graph.lock();
-    let own = graph.handle;
-    let name = |node: Handle| format!("\"graph_{own:#x}_node_{node:#x}\"");
+    let id = graph.handle;
+    let name = |node: Handle| format!("\"graph_{id:#x}_node_{node:#x}\"");
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "subgraph cluster_{own} {{\nlabel=\"graph_{own:#x}\" graph[style=\"dashed\"];");
+    let _ = writeln!(text, "subgraph cluster_{id} {{\nlabel=\"graph_{id:#x}\" graph[style=\"dashed\"];");
     for (handle, node) in &inner.nodes {
         let shape = if matches!(node.work, Work::Op(Op::Launch(_))) { "octagon" } else { "rectangle" };
         let mut label = describe(node);

@@ -132,8 +132,8 @@ impl Exec {
 /// The copy of a node in a graph, or in those of its nodes.
 fn find(graph: &Arc<Graph>, original: Handle) -> Option<(Arc<Graph>, Handle)> {
     let inner = graph.lock();
-    let own = inner.nodes.iter().find(|(_, node)| node.original == original && original != 0);
-    if let Some((handle, _)) = own {
+    let copy = inner.nodes.iter().find(|(_, node)| node.original == original && original != 0);
+    if let Some((handle, _)) = copy {
         return Some((graph.clone(), *handle));
     }
     inner.nodes.values().find_map(|node| match &node.work {
@@ -143,14 +143,14 @@ fn find(graph: &Arc<Graph>, original: Handle) -> Option<(Arc<Graph>, Handle)> {
 }
 
 /// Adds the operations of a graph behind others, and returns those that its end comes after.
-fn expand(graph: &Graph, pieces: &mut Vec<Piece>, behind: &[usize]) -> Vec<usize> {
+fn expand(graph: &Graph, pieces: &mut Vec<Piece>, predecessors: &[usize]) -> Vec<usize> {
     let inner = graph.lock();
     let mut ends = std::collections::BTreeMap::new();
     for handle in inner.order().unwrap_or_default() {
         let Some(node) = inner.nodes.get(&handle) else { continue };
         let mut after: Vec<usize> = match node.after.is_empty() {
-            true => behind.to_vec(),
-            false => node.after.iter().filter_map(|own| ends.get(&own.node)).flatten().copied().collect(),
+            true => predecessors.to_vec(),
+            false => node.after.iter().filter_map(|dependency| ends.get(&dependency.node)).flatten().copied().collect(),
         };
         after.sort_unstable();
         after.dedup();
@@ -168,7 +168,7 @@ fn expand(graph: &Graph, pieces: &mut Vec<Piece>, behind: &[usize]) -> Vec<usize
         ends.insert(handle, end);
     }
     if inner.nodes.is_empty() {
-        return behind.to_vec();
+        return predecessors.to_vec();
     }
     inner.leaves().iter().filter_map(|leaf| ends.get(leaf)).flatten().copied().collect()
 }
@@ -214,7 +214,7 @@ fn make_with_log(
         Err(refusal) => (refusal.node, refusal.error),
     };
     node.offer(wrong);
-    if text.is_asked() && room > 0 {
+    if text.is_requested() && room > 0 {
         text.set_text(&reason.reason, room)?;
     }
     Err(reason)

@@ -123,11 +123,11 @@ fn add_any(
     place.check()?;
     // SAFETY: `cuda.h` has the program pass parameters, of which the driver changes some.
     let mut params = Params::read(unsafe { In::from_ptr(place.as_ptr()) })?;
-    let own = get(graph)?;
+    let owner = get(graph)?;
     let mut allocated = 0;
     add(node, graph, after, data, count, || {
         if params.kind == node::FREE {
-            return super::memory::free_node(&own, params.params[0]);
+            return super::memory::free_node(&owner, params.params[0]);
         }
         let (node, address) = params.node()?;
         allocated = address;

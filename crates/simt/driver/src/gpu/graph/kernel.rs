@@ -58,7 +58,7 @@ impl KernelParams2 {
         }
         let mut node = KernelParams { function, ..self.first }.node()?;
         if self.kernel != 0 {
-            launch(&mut node)?.asked = self.kernel;
+            launch(&mut node)?.handle = self.kernel;
         }
         Ok(node)
     }
@@ -75,9 +75,9 @@ fn launch(node: &mut Node) -> Result<&mut LaunchOp> {
 /// The parameters of a node. The arguments stay where they are shown as long as the node is not changed.
 fn params(node: &mut Node) -> Result<KernelParams2> {
     let launch = launch(node)?.clone();
-    let LaunchOp { asked, function, grid, block, shared_bytes, args, .. } = launch;
+    let LaunchOp { handle, function, grid, block, shared_bytes, args, .. } = launch;
     let places = &function.kernel.program().params;
-    let bytes: usize = places.iter().map(|own| (own.offset + own.bytes) as usize).max().unwrap_or_default();
+    let bytes: usize = places.iter().map(|param| (param.offset + param.bytes) as usize).max().unwrap_or_default();
     let mut buffer = vec![0_u8; bytes.next_multiple_of(8)];
     for (place, arg) in places.iter().zip(&args) {
         let to = &mut buffer[place.offset as usize..][..place.bytes as usize];
@@ -104,7 +104,7 @@ fn params(node: &mut Node) -> Result<KernelParams2> {
         params = list.as_ptr().cast();
     }
     let context = function.context();
-    let kernel = if asked == function.handle { 0 } else { asked };
+    let kernel = if handle == function.handle { 0 } else { handle };
     let first = KernelParams { function: function.handle, grid, block, shared_bytes, params, extra };
     Ok(KernelParams2 { first, kernel, context })
 }

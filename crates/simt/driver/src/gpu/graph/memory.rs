@@ -75,7 +75,7 @@ pub(crate) fn free_node(graph: &Graph, address: u64) -> Result<Node> {
     let is_known = graph_memory::is_known(address)?;
     let (mut used, inner) = (Used::default(), graph.lock());
     collect(&inner, &mut used);
-    let is_others = inner.was_executable && used.allocated.iter().any(|own| own.address == address);
+    let is_others = inner.was_executable && used.allocated.iter().any(|memory| memory.address == address);
     match is_known && !is_others && !used.freed.contains(&address) {
         true => Ok(Node::new(Work::Op(Op::Free(address)))),
         false => Err(Error::new(Code::INVALID_VALUE, "no memory of a graph, or freed by this one or others already")),

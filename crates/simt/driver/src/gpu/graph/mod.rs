@@ -146,7 +146,7 @@ impl Graph {
     pub(crate) fn check(&self, after: &[Dependency]) -> Result<()> {
         let inner = self.lock();
         let mut seen = HashSet::new();
-        match after.iter().all(|own| inner.nodes.contains_key(&own.node) && seen.insert(own.node)) {
+        match after.iter().all(|dependency| inner.nodes.contains_key(&dependency.node) && seen.insert(dependency.node)) {
             true => Ok(()),
             false => Err(Error::new(Code::INVALID_VALUE, "a dependency on no node of the graph, or twice on the same")),
         }
@@ -156,7 +156,7 @@ impl Graph {
     pub(crate) fn add(self: &Arc<Self>, mut node: Node, after: &[Dependency]) -> Result<Handle> {
         self.check(after)?;
         let mut inner = self.lock();
-        after.iter().try_for_each(|own| inner.check_data(own, node.kind()))?;
+        after.iter().try_for_each(|dependency| inner.check_data(dependency, node.kind()))?;
         node.after = after.to_vec();
         let mut added = 0;
         NODES.add(|handle| {
@@ -173,7 +173,7 @@ impl Graph {
         let (mut found, mut left) = (HashSet::new(), nodes.to_vec());
         while let Some(node) = left.pop() {
             if found.insert(node) {
-                left.extend(inner.nodes.get(&node).iter().flat_map(|node| &node.after).map(|own| own.node));
+                left.extend(inner.nodes.get(&node).iter().flat_map(|node| &node.after).map(|dependency| dependency.node));
             }
         }
         found
@@ -196,7 +196,7 @@ impl Graph {
             });
         }
         for (handle, node) in &inner.nodes {
-            let after = node.after.iter().map(|own| Dependency { node: names[&own.node], ..*own }).collect();
+            let after = node.after.iter().map(|dependency| Dependency { node: names[&dependency.node], ..*dependency }).collect();
             made.nodes.insert(names[handle], node.copy_of(*handle, after));
         }
         made.objects = inner.objects.clone();
@@ -243,7 +243,7 @@ impl Inner {
     /// Adds an edge.
     pub(crate) fn connect(&mut self, after: Dependency, to: Handle) -> Result<()> {
         let node = self.nodes.get(&to).ok_or(Code::INVALID_VALUE)?;
-        let is_new = node.after.iter().all(|own| own.node != after.node);
+        let is_new = node.after.iter().all(|dependency| dependency.node != after.node);
         if !self.nodes.contains_key(&after.node) || after.node == to || !is_new {
             return Err(Error::new(Code::INVALID_VALUE, "an edge that is there already, or of nodes that are not"));
         }
@@ -257,7 +257,7 @@ impl Inner {
     /// Takes an edge away.
     pub(crate) fn disconnect(&mut self, after: Dependency, to: Handle) -> Result<()> {
         let node = self.nodes.get_mut(&to).ok_or(Code::INVALID_VALUE)?;
-        let at = node.after.iter().position(|own| *own == after).ok_or(Code::INVALID_VALUE)?;
+        let at = node.after.iter().position(|dependency| *dependency == after).ok_or(Code::INVALID_VALUE)?;
         node.after.remove(at);
         Ok(())
     }
@@ -266,14 +266,14 @@ impl Inner {
     pub(crate) fn remove(&mut self, node: Handle) -> Result<Node> {
         let removed = self.nodes.remove(&node).ok_or(Code::INVALID_VALUE)?;
         for other in self.nodes.values_mut() {
-            other.after.retain(|own| own.node != node);
+            other.after.retain(|dependency| dependency.node != node);
         }
         Ok(removed)
     }
 
     /// The edges: from, data, to; by the nodes that they come from.
     pub(crate) fn edges(&self) -> Vec<(Dependency, Handle)> {
-        let of = |(to, node): (&Handle, &Node)| node.after.iter().map(|own| (*own, *to)).collect::<Vec<_>>();
+        let of = |(to, node): (&Handle, &Node)| node.after.iter().map(|dependency| (*dependency, *to)).collect::<Vec<_>>();
         let mut edges: Vec<_> = self.nodes.iter().flat_map(of).collect();
         edges.sort_by_key(|(after, _)| after.node);
         edges
@@ -281,7 +281,7 @@ impl Inner {
 
     /// The nodes that nothing comes after, in the order in which they were added.
     pub(crate) fn leaves(&self) -> Vec<Handle> {
-        let inner: HashSet<Handle> = self.nodes.values().flat_map(|node| &node.after).map(|own| own.node).collect();
+        let inner: HashSet<Handle> = self.nodes.values().flat_map(|node| &node.after).map(|dependency| dependency.node).collect();
         self.nodes.keys().filter(|node| !inner.contains(node)).copied().collect()
     }
 
@@ -292,8 +292,8 @@ impl Inner {
             self.nodes.iter().map(|(handle, node)| (*handle, node.after.len())).collect();
         let mut next: BTreeMap<Handle, Vec<Handle>> = BTreeMap::new();
         for (to, node) in &self.nodes {
-            for own in &node.after {
-                next.entry(own.node).or_default().push(*to);
+            for dependency in &node.after {
+                next.entry(dependency.node).or_default().push(*to);
             }
         }
         let mut ready: BTreeSet<Handle> =

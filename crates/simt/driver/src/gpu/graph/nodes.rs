@@ -254,8 +254,8 @@ functions! {
     }
 
     fn cuGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: u64) {
-        let own = get(graph)?;
-        add(node, graph, after, In::none(), count, || free_node(&own, address))
+        let owner = get(graph)?;
+        add(node, graph, after, In::none(), count, || free_node(&owner, address))
     }
 
     fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) {

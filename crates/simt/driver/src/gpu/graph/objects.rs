@@ -101,8 +101,8 @@ functions! {
             object.count.fetch_add(count, Ordering::Relaxed);
         }
         let mut inner = graph.lock();
-        match inner.objects.iter_mut().find(|own| own.object.handle == object.handle) {
-            Some(own) => own.count += count,
+        match inner.objects.iter_mut().find(|reference| reference.object.handle == object.handle) {
+            Some(reference) => reference.count += count,
             None => inner.objects.push(Reference { object, count }),
         }
         Ok(())
@@ -112,13 +112,13 @@ functions! {
         let graph = get(graph)?;
         let object = find(object, count)?;
         let mut inner = graph.lock();
-        let own = inner.objects.iter_mut().find(|own| own.object.handle == object.handle);
-        let released = own.map_or(0, |own| {
-            let released = own.count.min(count.into());
-            own.count -= released;
+        let reference = inner.objects.iter_mut().find(|reference| reference.object.handle == object.handle);
+        let released = reference.map_or(0, |reference| {
+            let released = reference.count.min(count.into());
+            reference.count -= released;
             released
         });
-        inner.objects.retain(|own| own.count > 0);
+        inner.objects.retain(|reference| reference.count > 0);
         drop(inner);
         object.release(released);
         Ok(())

@@ -71,24 +71,24 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
     let mut left: Vec<_> = ends.into_iter().zip(new_ends).map(|(old, new)| (old, new, 0)).collect();
     let mut known: HashMap<Handle, Handle> = HashMap::new();
     let mut pairs = Vec::new();
-    while let Some((own, other, to)) = left.pop() {
-        match known.get(&own) {
-            Some(known) if *known == other => continue,
-            Some(_) => return failed(TOPOLOGY, to, other),
+    while let Some((old_handle, new_handle, to)) = left.pop() {
+        match known.get(&old_handle) {
+            Some(known) if *known == new_handle => continue,
+            Some(_) => return failed(TOPOLOGY, to, new_handle),
             None => {}
         }
-        let (Some(node), Some(wanted)) = (old.nodes.get(&own), new.nodes.get(&other)) else {
-            return failed(FAILURE, other, 0);
+        let (Some(node), Some(wanted)) = (old.nodes.get(&old_handle), new.nodes.get(&new_handle)) else {
+            return failed(FAILURE, new_handle, 0);
         };
         if node.kind() != wanted.kind() {
-            return failed(TYPE, other, 0);
+            return failed(TYPE, new_handle, 0);
         }
         if node.after.len() != wanted.after.len() {
-            return failed(TOPOLOGY, other, 0);
+            return failed(TOPOLOGY, new_handle, 0);
         }
-        known.insert(own, other);
-        pairs.push((own, other));
-        left.extend(node.after.iter().zip(&wanted.after).map(|(own, new)| (own.node, new.node, other)));
+        known.insert(old_handle, new_handle);
+        pairs.push((old_handle, new_handle));
+        left.extend(node.after.iter().zip(&wanted.after).map(|(old_edge, new_edge)| (old_edge.node, new_edge.node, new_handle)));
     }
     Ok(pairs)
 }
@@ -97,14 +97,14 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
 fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, Info> {
     let (inner, wanted) = (old.lock(), new.lock());
     let mut changes = Vec::new();
-    for (own, other) in pair(&inner, &wanted)? {
-        let (Some(node), Some(from)) = (inner.nodes.get(&own), wanted.nodes.get(&other)) else { continue };
+    for (old_handle, new_handle) in pair(&inner, &wanted)? {
+        let (Some(node), Some(from)) = (inner.nodes.get(&old_handle), wanted.nodes.get(&new_handle)) else { continue };
         if let Some(result) = difference(node, from) {
-            return Err(Info { result, node: other, from: 0 });
+            return Err(Info { result, node: new_handle, from: 0 });
         }
         match (&node.work, &from.work) {
             (Work::Child(old), Work::Child(new)) => changes.extend(self::changes(old.graph(), new.graph())?),
-            _ => changes.push(Change { graph: old.clone(), node: own, from: from.copy_of(0, Vec::new()) }),
+            _ => changes.push(Change { graph: old.clone(), node: old_handle, from: from.copy_of(0, Vec::new()) }),
         }
     }
     Ok(changes)
@@ -112,19 +112,19 @@ fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, In
 
 fn apply(changes: Vec<Change>) {
     for Change { graph, node, from } in changes {
-        if let Some(own) = graph.lock().nodes.get_mut(&node) {
-            let (original, after, is_enabled) = (own.original, std::mem::take(&mut own.after), own.is_enabled);
-            *own = Node { original, after, is_enabled, ..from };
+        if let Some(target) = graph.lock().nodes.get_mut(&node) {
+            let (original, after, is_enabled) = (target.original, std::mem::take(&mut target.after), target.is_enabled);
+            *target = Node { original, after, is_enabled, ..from };
         }
     }
 }
 
 /// Updates an executable graph with another graph, and says how that went.
-fn all(exec: Handle, graph: Handle, say: impl FnOnce(Info)) -> Result<()> {
+fn all(exec: Handle, graph: Handle, report: impl FnOnce(Info)) -> Result<()> {
     let exec = exec::get(exec)?;
     let graph = get(graph)?;
     let changes = changes(&exec.graph, &graph);
-    say(changes.as_ref().err().copied().unwrap_or_default());
+    report(changes.as_ref().err().copied().unwrap_or_default());
     match changes {
         Ok(changes) => apply(changes),
         Err(Info { result, .. }) => {
@@ -139,11 +139,11 @@ fn all(exec: Handle, graph: Handle, say: impl FnOnce(Info)) -> Result<()> {
 pub(crate) fn child(exec: Handle, node: Handle, graph: Handle) -> Result<()> {
     let exec = exec::get(exec)?;
     let graph = get(graph)?;
-    let own = exec.with_node(node, |node| match &node.work {
+    let child = exec.with_node(node, |node| match &node.work {
         Work::Child(child) => Ok(child.graph().clone()),
         Work::Op(_) => Err(Error::new(Code::INVALID_VALUE, "the node is of another type")),
     })?;
-    let changes = changes(&own, &graph);
+    let changes = changes(&child, &graph);
     apply(changes.map_err(|_| Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, "the graph differs too much"))?);
     Ok(())
 }

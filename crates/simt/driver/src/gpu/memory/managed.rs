@@ -68,30 +68,30 @@ pub(crate) fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
 }
 
 /// Says something about so many bytes of managed memory.
-fn say(address: u64, bytes: usize, say: impl Fn(&mut Advice)) -> Result<()> {
+fn change(address: u64, bytes: usize, change: impl Fn(&mut Advice)) -> Result<()> {
     let (base, first, end) = pages(address, bytes)?;
     let mut all = lock(ADVICE.get());
     let pages = all.entry(base).or_insert_with(|| BTreeMap::from([(0, Advice::default())]));
     for edge in [first, end] {
-        let before = pages.range(..=edge).next_back().map(|(_, own)| own.clone());
+        let before = pages.range(..=edge).next_back().map(|(_, advice)| advice.clone());
         pages.insert(edge, before.unwrap_or_default());
     }
-    pages.range_mut(first..end).for_each(|(_, advice)| say(advice));
+    pages.range_mut(first..end).for_each(|(_, advice)| change(advice));
     Ok(())
 }
 
 /// Notes that so many bytes of managed memory were prefetched to a location.
 pub(crate) fn prefetch(address: u64, bytes: usize, location: Location) -> Result<()> {
-    say(address, bytes, |own| own.prefetched = Some(location))
+    change(address, bytes, |advice| advice.prefetched = Some(location))
 }
 
 /// What is said about so many bytes of managed memory, each different thing once at least.
-fn said(address: u64, bytes: usize) -> Result<Vec<Advice>> {
+fn advice_on(address: u64, bytes: usize) -> Result<Vec<Advice>> {
     let (base, first, end) = pages(address, bytes)?;
     let all = lock(ADVICE.get());
     let Some(pages) = all.get(&base) else { return Ok(vec![Advice::default()]) };
-    let before = pages.range(..=first).next_back().map(|(_, own)| own.clone());
-    let others = pages.range(first..end).filter(|(at, _)| **at > first).map(|(_, own)| own.clone());
+    let before = pages.range(..=first).next_back().map(|(_, advice)| advice.clone());
+    let others = pages.range(first..end).filter(|(at, _)| **at > first).map(|(_, advice)| advice.clone());
     Ok(before.into_iter().chain(others).collect())
 }
 
@@ -101,35 +101,35 @@ fn advise(address: u64, bytes: usize, advice: u32, location: Location) -> Result
         return Err(Code::INVALID_VALUE.into());
     }
     let number = location.number();
-    say(address, bytes, |own| match advice {
-        SET_READ_MOSTLY => own.read_mostly = true,
-        UNSET_READ_MOSTLY => own.read_mostly = false,
-        SET_PREFERRED_LOCATION => own.preferred = Some(location),
-        UNSET_PREFERRED_LOCATION => own.preferred = None,
+    change(address, bytes, |page_advice| match advice {
+        SET_READ_MOSTLY => page_advice.read_mostly = true,
+        UNSET_READ_MOSTLY => page_advice.read_mostly = false,
+        SET_PREFERRED_LOCATION => page_advice.preferred = Some(location),
+        UNSET_PREFERRED_LOCATION => page_advice.preferred = None,
         _ => {
-            own.accessed_by.retain(|known| *known != number);
+            page_advice.accessed_by.retain(|known| *known != number);
             if advice == SET_ACCESSED_BY {
-                own.accessed_by.push(number);
+                page_advice.accessed_by.push(number);
             }
         }
     })
 }
 
 /// An attribute of so many bytes of managed memory, in the words that the program has room for.
-fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, said: &[Advice]) -> Result<()> {
+fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, advice: &[Advice]) -> Result<()> {
     value.check()?;
     // SAFETY: all attributes of a range are `int`s or lists of `int`s in `cuda.h`.
     let words_at = unsafe { value.cast::<i32>() };
     let same = |of: fn(&Advice) -> Option<Location>| {
-        let first = said.first().and_then(of);
-        first.filter(|first| said.iter().all(|own| of(own) == Some(*first)))
+        let first = advice.first().and_then(of);
+        first.filter(|first| advice.iter().all(|advice| of(advice) == Some(*first)))
     };
-    let (preferred, prefetched) = (same(|own| own.preferred), same(|own| own.prefetched));
+    let (preferred, prefetched) = (same(|advice| advice.preferred), same(|advice| advice.prefetched));
     let number = |location: Option<Location>| location.map_or(NOWHERE, Location::number);
-    let kind = |location: Option<Location>| location.map_or(0, |own| own.kind as i32);
-    let id = |location: Option<Location>| location.map_or(NOWHERE, |own| own.id);
+    let kind = |location: Option<Location>| location.map_or(0, |location| location.kind as i32);
+    let id = |location: Option<Location>| location.map_or(NOWHERE, |location| location.id);
     let word = match attribute {
-        READ_MOSTLY => said.iter().all(|own| own.read_mostly).into(),
+        READ_MOSTLY => advice.iter().all(|advice| advice.read_mostly).into(),
         PREFERRED_LOCATION => number(preferred),
         LAST_PREFETCH_LOCATION => number(prefetched),
         PREFERRED_LOCATION_TYPE => kind(preferred),
@@ -137,8 +137,8 @@ fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, said: &[Advi
         LAST_PREFETCH_LOCATION_TYPE => kind(prefetched),
         LAST_PREFETCH_LOCATION_ID => id(prefetched),
         ACCESSED_BY if room > 0 && room.is_multiple_of(4) => {
-            let first = said.first().map_or(&[][..], |own| &own.accessed_by);
-            let all = first.iter().filter(|number| said.iter().all(|own| own.accessed_by.contains(number)));
+            let first = advice.first().map_or(&[][..], |advice| &advice.accessed_by);
+            let all = first.iter().filter(|number| advice.iter().all(|advice| advice.accessed_by.contains(number)));
             let words = all.copied().chain(std::iter::repeat(NOWHERE)).take(room / 4);
             words_at.set_all(words, room / 4);
             return Ok(());
@@ -165,17 +165,17 @@ functions! {
 
     fn cuMemRangeGetAttribute(value: Out<c_void>, room: usize, attribute: u32, address: u64, bytes: usize) {
         context::current()?;
-        range_attribute(value, room, attribute, &said(address, bytes)?)
+        range_attribute(value, room, attribute, &advice_on(address, bytes)?)
     }
 
     fn cuMemRangeGetAttributes(
         values: In<Out<c_void>>, rooms: In<usize>, attributes: In<u32>, count: usize, address: u64, bytes: usize,
     ) {
         context::current()?;
-        let said = said(address, bytes)?;
+        let advice = advice_on(address, bytes)?;
         let (values, rooms) = (values.all(count)?, rooms.all(count)?);
         for ((value, room), attribute) in values.into_iter().zip(rooms).zip(attributes.all(count)?) {
-            range_attribute(value, room, attribute, &said)?;
+            range_attribute(value, room, attribute, &advice)?;
         }
         Ok(())
     }
