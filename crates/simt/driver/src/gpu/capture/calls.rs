@@ -1,4 +1,4 @@
-//! The driver's functions about captures.
+//! The driver's capture functions.
 
 use super::{begin, end, status, update};
 use crate::abi::call::{In, Out, functions};
@@ -12,7 +12,7 @@ use crate::gpu::stream::Stream;
 const ADD: u32 = 0;
 const SET: u32 = 1;
 
-/// The places for what is known of a capture.
+/// The places for the state of a capture.
 struct Places {
     status: Out<u32>,
     id: Out<u64>,
@@ -111,7 +111,7 @@ functions! {
 
     fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
         mode.check()?;
-        // SAFETY: it was checked that there is a place, which holds the new mode.
+        // SAFETY: `check` ensures that `mode` is not null, and `cuda.h` requires that it holds the new mode.
         let new = unsafe { mode.as_ptr().read_unaligned() };
         mode.set(hazards::exchange_mode(new)?)
     }

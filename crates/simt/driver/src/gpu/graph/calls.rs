@@ -1,4 +1,4 @@
-//! The driver's functions about graphs as a whole, their nodes and edges.
+//! The driver's functions for graphs as a whole, and for their nodes and edges.
 
 use super::node::Node;
 use super::{CopyKind, Dependency, EdgeData, Graph, Inner, NODES, dot, get, of_node, with_node};
@@ -7,14 +7,14 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::state::driver;
 
-/// The value that a place holds.
+/// Reads the value that the program wrote to a place.
 fn held(place: Out<usize>) -> Result<usize> {
-    // SAFETY: `cuda.h` has the program write the size of its list to the place of the list's length.
+    // SAFETY: `cuda.h` requires that the program writes the capacity of its list to the place of the list's length.
     unsafe { In::from_ptr(place.as_ptr()) }.get()
 }
 
-/// Writes a list of as many things as there is room for, zeros behind it, and how many there are. Without a place, only
-/// says how many there are.
+/// Writes a list up to its capacity, pads it with zeros, and writes the number of elements. If the place of the list is
+/// null, writes only the number of elements.
 fn list<T: Copy + Default>(place: Out<T>, count: Out<usize>, all: &[T]) -> Result<()> {
     let room = held(count)?;
     if !place.is_requested() {
@@ -24,7 +24,7 @@ fn list<T: Copy + Default>(place: Out<T>, count: Out<usize>, all: &[T]) -> Resul
     count.set(all.len().min(room))
 }
 
-/// Where edges are written: the nodes that they come from, those that they lead to, and what else there is to say of them.
+/// The places for a list of edges: source nodes, destination nodes and edge data.
 struct Edges {
     from: Out<Handle>,
     to: Out<Handle>,
@@ -33,7 +33,7 @@ struct Edges {
 }
 
 impl Edges {
-    /// Writes edges. Which of the nodes are asked for is the caller's matter.
+    /// Writes edges. The caller decides which of the node lists may be null.
     fn write(&self, edges: &[(Dependency, Handle)]) -> Result<()> {
         let room = held(self.count)?;
         let is_requested = self.from.is_requested() || self.to.is_requested();
@@ -75,7 +75,7 @@ impl Edges {
     }
 }
 
-/// Adds or takes away edges: all, or none.
+/// Adds or removes edges. If one change fails, no edge changes.
 fn change(
     graph: Handle,
     from: In<Handle>,
@@ -102,7 +102,7 @@ fn change(
     Ok(())
 }
 
-/// The graph of a handle, unless it belongs to a node or operations are captured into it.
+/// Returns the graph with this handle. Returns an error if the graph belongs to a node or to a capture.
 fn independent(graph: Handle) -> Result<std::sync::Arc<Graph>> {
     let graph = get(graph)?;
     match graph.is_child || graph.is_captured() {
@@ -130,7 +130,7 @@ functions! {
         clone.check()?;
         let graph = get(graph)?;
         if graph.lock().has_memory() {
-            return Err(Error::new(Code::NOT_SUPPORTED, "clones of graphs that allocate or free memory"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "cloning graphs that allocate or free memory is not supported"));
         }
         clone.set(graph.copy(CopyKind::Plain).handle)
     }
@@ -140,7 +140,7 @@ functions! {
         let clone = get(clone)?;
         let inner = clone.lock();
         let found = inner.nodes.iter().find(|(_, copy)| copy.original == original && original != 0);
-        let (found, _) = found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no clone of the node is in the graph"))?;
+        let (found, _) = found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "the graph has no clone of the node"))?;
         node.set(*found)
     }
 
@@ -211,11 +211,11 @@ functions! {
     fn cuGraphDestroyNode(node: Handle) {
         let graph = of_node(node)?;
         if graph.is_captured() {
-            return Err(Error::new(Code::INVALID_VALUE, "operations are captured into the graph"));
+            return Err(Error::new(Code::INVALID_VALUE, "operations are being captured into the graph"));
         }
         let mut inner = graph.lock();
         if inner.has_memory() {
-            return Err(Error::new(Code::NOT_SUPPORTED, "removing nodes of a graph that allocates or frees memory"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "removing nodes of a graph with memory nodes is not supported"));
         }
         let removed = inner.remove(node)?;
         drop(inner);

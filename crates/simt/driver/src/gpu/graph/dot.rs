@@ -1,4 +1,4 @@
-//! Graphs as Graphviz's `dot` draws them.
+//! Graphs in the language of Graphviz's `dot`.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::gpu::op::Op;
 const VERBOSE: u32 = 1;
 const HANDLES: u32 = 1 << 10;
 
-/// A graph in the language of `dot`.
+/// Returns a graph in the language of `dot`.
 pub(crate) fn text(graph: &Graph, flags: u32) -> String {
     let mut text = String::from("digraph dot {\n");
     write(&mut text, graph, flags);
@@ -44,7 +44,7 @@ fn write(text: &mut String, graph: &Graph, flags: u32) {
     text.push_str("}\n");
 }
 
-/// What a node does, in a few words.
+/// Describes the work of a node in a few words.
 fn describe(node: &Node) -> String {
     let Work::Op(op) = &node.work else { return "GRAPH".to_owned() };
     match op {

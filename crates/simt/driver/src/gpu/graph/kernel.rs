@@ -35,11 +35,11 @@ pub(crate) struct KernelParams2 {
 }
 
 impl KernelParams {
-    /// A node that launches the kernel.
+    /// Makes a node that launches the kernel.
     fn node(self) -> Result<Node> {
         let Self { function, grid, block, shared_bytes, params, extra } = self;
         if !params.is_null() && !extra.is_null() {
-            return Err(Error::new(Code::INVALID_VALUE, "arguments by their addresses and in a buffer"));
+            return Err(Error::new(Code::INVALID_VALUE, "pass arguments either by address or in a buffer, not both"));
         }
         let request =
             Request { function, grid, block, shared_bytes, cluster: None, is_cooperative: false, params, extra };
@@ -50,7 +50,7 @@ impl KernelParams {
 }
 
 impl KernelParams2 {
-    /// A node that launches the kernel.
+    /// Makes a node that launches the kernel.
     pub(crate) fn node(self) -> Result<Node> {
         let function = if self.first.function == 0 { self.kernel } else { self.first.function };
         if self.context != 0 {
@@ -64,15 +64,15 @@ impl KernelParams2 {
     }
 }
 
-/// The launch of a kernel node.
+/// Returns the launch of a kernel node.
 fn launch(node: &mut Node) -> Result<&mut LaunchOp> {
     match &mut node.work {
         Work::Op(Op::Launch(launch)) => Ok(launch),
-        _ => Err(Error::new(Code::INVALID_VALUE, "no kernel node")),
+        _ => Err(Error::new(Code::INVALID_VALUE, "the node is not a kernel node")),
     }
 }
 
-/// The parameters of a node. The arguments stay where they are shown as long as the node is not changed.
+/// Returns the parameters of a node. The arguments stay valid until the node changes.
 fn params(node: &mut Node) -> Result<KernelParams2> {
     let launch = launch(node)?.clone();
     let LaunchOp { handle, function, grid, block, shared_bytes, args, .. } = launch;
@@ -90,7 +90,7 @@ fn params(node: &mut Node) -> Result<KernelParams2> {
     let words: Box<[u64]> = buffer.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let start = words.as_ptr().expose_provenance();
     let list: Box<[u64]> = match node.has_buffer {
-        // The size lies behind the list itself.
+        // The size is stored after the list itself.
         true => [1, start as u64, 2, 0, 0, bytes as u64].into(),
         false => places.iter().map(|place| (start + place.offset as usize) as u64).collect(),
     };
