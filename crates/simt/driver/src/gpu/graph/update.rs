@@ -1,4 +1,4 @@
-//! Updates of executable graphs: the nodes get what those of another graph of the same shape have.
+//! Updates of executable graphs: the nodes get the parameters of the nodes in another graph of the same shape.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,19 +29,19 @@ const PARAMETERS: u32 = 5;
 const UNSUPPORTED: u32 = 6;
 const ATTRIBUTES: u32 = 8;
 
-/// A node of an executable graph that gets what another node has.
+/// A node of an executable graph, and the node whose parameters it gets.
 struct Change {
     graph: Arc<Graph>,
     node: Handle,
     from: Node,
 }
 
-/// Whether memory is the host's or a device's, on both sides of a copy.
+/// Returns whether each side of a copy is in host memory.
 fn spaces(copy: &Copy) -> [bool; 2] {
     [copy.from, copy.to].map(|Side { address, .. }| ranges::range_of(address).is_some())
 }
 
-/// Why a node cannot get what another one has, if that is so.
+/// Returns the reason why a node cannot get another node's parameters, if there is one.
 fn difference(old: &Node, new: &Node) -> Option<u32> {
     let (Work::Op(old), Work::Op(new)) = (&old.work, &new.work) else { return None };
     match (old, new) {
@@ -57,7 +57,7 @@ fn difference(old: &Node, new: &Node) -> Option<u32> {
     }
 }
 
-/// Finds the node of `new` for each one of `old`, from the ends of the graphs on, in the order of the edges.
+/// Matches each node of `old` with a node of `new`, from the leaves of the graphs backward, in the order of the edges.
 fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, Info> {
     let failed = |result: u32, node: Handle, from: Handle| Err(Info { result, node, from });
     if old.nodes.len() != new.nodes.len() {
@@ -93,7 +93,7 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
     Ok(pairs)
 }
 
-/// What has to be changed in an executable graph.
+/// Returns the changes that an update makes to an executable graph.
 fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, Info> {
     let (inner, wanted) = (old.lock(), new.lock());
     let mut changes = Vec::new();
@@ -119,7 +119,7 @@ fn apply(changes: Vec<Change>) {
     }
 }
 
-/// Updates an executable graph with another graph, and says how that went.
+/// Updates an executable graph from another graph, and reports the result.
 fn all(exec: Handle, graph: Handle, report: impl FnOnce(Info)) -> Result<()> {
     let exec = exec::get(exec)?;
     let graph = get(graph)?;
@@ -135,13 +135,13 @@ fn all(exec: Handle, graph: Handle, report: impl FnOnce(Info)) -> Result<()> {
     Ok(())
 }
 
-/// Updates the graph of a node with another one.
+/// Updates the graph of a child node from another graph.
 pub(crate) fn child(exec: Handle, node: Handle, graph: Handle) -> Result<()> {
     let exec = exec::get(exec)?;
     let graph = get(graph)?;
     let child = exec.with_node(node, |node| match &node.work {
         Work::Child(child) => Ok(child.graph().clone()),
-        Work::Op(_) => Err(Error::new(Code::INVALID_VALUE, "the node is of another type")),
+        Work::Op(_) => Err(Error::new(Code::INVALID_VALUE, "the node has another type")),
     })?;
     let changes = changes(&child, &graph);
     apply(changes.map_err(|_| Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, "the graph differs too much"))?);

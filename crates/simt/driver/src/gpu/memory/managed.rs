@@ -1,4 +1,5 @@
-//! Managed memory: what a program says about where it is used. All of it is the host's, and nothing becomes faster or slower.
+//! Managed memory: the program's advice about where it is used. All managed memory is in host memory, and advice does
+//! not change its speed.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -32,32 +33,32 @@ const PREFERRED_LOCATION_ID: u32 = 6;
 const LAST_PREFETCH_LOCATION_TYPE: u32 = 7;
 const LAST_PREFETCH_LOCATION_ID: u32 = 8;
 
-/// `CU_DEVICE_INVALID`: no device and not the host.
+/// `CU_DEVICE_INVALID`: neither a device nor the host.
 const NOWHERE: i32 = -2;
 
-/// What a program has said about some pages.
+/// A program's advice about some pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Advice {
     read_mostly: bool,
     preferred: Option<Location>,
-    /// The numbers of those that access them.
+    /// The numbers of the devices that access the pages.
     accessed_by: Vec<i32>,
     prefetched: Option<Location>,
 }
 
-/// Pages about which the same is said, by the first address; up to the next one.
+/// Pages by first address. An entry's advice applies up to the next entry.
 type Pages = BTreeMap<u64, Advice>;
 
-/// All managed memory about which something is said, by its first address.
+/// All managed memory with advice, by first address.
 static ADVICE: PerDriver<Mutex<BTreeMap<u64, Pages>>> = PerDriver::new();
 
-/// Forgets what is said about memory that is freed.
+/// Forgets the advice about memory that is freed.
 pub(crate) fn forget(base: u64) {
     lock(ADVICE.get()).remove(&base);
 }
 
-/// Where so many bytes of managed memory begin and end, in pages, and where the allocation begins:
-/// `CUDA_ERROR_INVALID_VALUE` for all other memory.
+/// Returns the start of the allocation, and the start and end of the pages that contain a range. Returns
+/// `CUDA_ERROR_INVALID_VALUE` when the range is not managed memory.
 pub(crate) fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
     let range = range_of(address).filter(|range| range.kind == Kind::Managed).ok_or(Code::INVALID_VALUE)?;
     if bytes == 0 || bytes as u64 > range.base + range.bytes - address {
@@ -67,7 +68,7 @@ pub(crate) fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
     Ok((range.base, address / PAGE_BYTES * PAGE_BYTES, end))
 }
 
-/// Says something about so many bytes of managed memory.
+/// Changes the advice about a range of managed memory.
 fn change(address: u64, bytes: usize, change: impl Fn(&mut Advice)) -> Result<()> {
     let (base, first, end) = pages(address, bytes)?;
     let mut all = lock(ADVICE.get());
@@ -80,12 +81,12 @@ fn change(address: u64, bytes: usize, change: impl Fn(&mut Advice)) -> Result<()
     Ok(())
 }
 
-/// Notes that so many bytes of managed memory were prefetched to a location.
+/// Records that a range of managed memory was prefetched to a location.
 pub(crate) fn prefetch(address: u64, bytes: usize, location: Location) -> Result<()> {
     change(address, bytes, |advice| advice.prefetched = Some(location))
 }
 
-/// What is said about so many bytes of managed memory, each different thing once at least.
+/// Returns the advice about a range of managed memory: every distinct value at least once.
 fn advice_on(address: u64, bytes: usize) -> Result<Vec<Advice>> {
     let (base, first, end) = pages(address, bytes)?;
     let all = lock(ADVICE.get());
@@ -115,10 +116,10 @@ fn advise(address: u64, bytes: usize, advice: u32, location: Location) -> Result
     })
 }
 
-/// An attribute of so many bytes of managed memory, in the words that the program has room for.
+/// Writes an attribute of a range of managed memory. `room` is the size of the program's buffer in bytes.
 fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, advice: &[Advice]) -> Result<()> {
     value.check()?;
-    // SAFETY: all attributes of a range are `int`s or lists of `int`s in `cuda.h`.
+    // SAFETY: in `cuda.h`, all attributes of a range are `int`s or lists of `int`s.
     let words_at = unsafe { value.cast::<i32>() };
     let same = |of: fn(&Advice) -> Option<Location>| {
         let first = advice.first().and_then(of);
