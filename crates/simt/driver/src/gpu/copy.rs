@@ -61,7 +61,7 @@ impl Copy {
             let needed = extent([(side.slice, self.slices - 1), (side.pitch, self.rows - 1), (self.bytes, 1)])?;
             match (ranges::range_of(side.address), space) {
                 (Some(range), _) => check_inside(&range, side.address, needed)?,
-                // An address that the simulator once allocated is not host memory.
+                // An address that ever belonged to the device is not host memory.
                 (None, space)
                     if space == Space::Device || driver()?.simulator().memory().is_own_address(side.address) =>
                 {

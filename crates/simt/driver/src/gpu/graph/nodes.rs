@@ -142,8 +142,7 @@ fn batch_params(node: &mut Node) -> Result<BatchNodeParams> {
     let words: Box<[u64]> = ops.iter().flat_map(|op| BatchParams::from(*op).words()).collect();
     let count = ops.len() as u32;
     node.shown = vec![words];
-    // SAFETY: `shown[0]` contains the words of `count` operations, and `cuda.h` lets the program use them until the
-    // node changes.
+    // SAFETY: `shown[0]` contains the words of `count` operations, and stays in place until the node changes.
     let ops = unsafe { In::from_ptr(node.shown[0].as_ptr().cast()) };
     Ok(BatchNodeParams { context, count, ops, flags: 0 })
 }

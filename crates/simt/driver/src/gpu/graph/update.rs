@@ -36,7 +36,7 @@ struct Change {
     from: Node,
 }
 
-/// Returns whether each side of a copy is in host memory.
+/// Returns for each side of a copy whether kernels can access its memory.
 fn spaces(copy: &Copy) -> [bool; 2] {
     [copy.from, copy.to].map(|Side { address, .. }| ranges::range_of(address).is_some())
 }
