@@ -211,7 +211,7 @@ fn untried(text: &str) -> Option<String> {
 
 /// Why a sample failed: what the driver says of it, else the last of what it says itself.
 fn reason(code: Option<i32>, said: &str) -> String {
-    let driver = said.lines().find_map(|line| line.strip_prefix("simulated CUDA driver: "));
+    let driver = said.lines().find_map(|line| line.strip_prefix("simt's CUDA driver: "));
     let last = said.lines().rfind(|line| !line.trim().is_empty());
     let end = match code {
         Some(2) => "waived".to_owned(),

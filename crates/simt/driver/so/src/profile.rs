@@ -11,20 +11,20 @@ use simt_check::{Checks, Sanitized};
 
 /// The environment variable that names the file of the report: `report.html`, `report.json` or `report.csv`.
 const PROFILE: &str = "LADDER_PROFILE";
-/// The environment variable that says how many launches of a kernel lie between two that are explained; without it, only the first
-/// is.
+/// The environment variable with the distance between two launches of a kernel that are explained. By default, only the
+/// first launch is explained.
 const EVERY: &str = "LADDER_PROFILE_EVERY";
-/// The environment variable that a run of several processes has in common, each of which writes a file.
+/// The environment variable that identifies a run of several processes. Each process writes a separate file.
 const RUN: &str = "LADDER_PROFILE_RUN";
 
-/// A report, or none where none can be written.
+/// The report, or `None` if it cannot be written.
 struct Opened {
     report: Option<Report>,
     /// The problem with opening the report, until it is reported.
     problem: Mutex<Option<String>>,
 }
 
-/// Opened when the program first launches a kernel or gets a message.
+/// The report, which is opened when the program first launches a kernel or gets a message.
 static REPORT: LazyLock<Opened> = LazyLock::new(|| {
     let asked = std::env::var_os(PROFILE).unwrap_or_default();
     let path = match std::env::var(RUN) {
@@ -51,7 +51,7 @@ static REPORT: LazyLock<Opened> = LazyLock::new(|| {
     }
 });
 
-/// The report, if there is one. The first call reports any problem.
+/// Returns the report, if there is one. The first call reports any problem.
 fn report() -> Option<&'static Report> {
     let Opened { report, problem } = &*REPORT;
     let problem = problem.lock().ok().and_then(|mut problem| problem.take());
@@ -78,13 +78,13 @@ impl Watcher for Profiler {
     }
 }
 
-/// What `ptxas` says of a kernel, where there is one.
+/// Returns the resource usage of a kernel according to `ptxas`, if `ptxas` is available.
 fn usage(function: &Function, arch: &str) -> Option<Usage> {
     let used = toolkit::ptxas::usage_of(function.ptx(), function.name(), function.target(), arch).ok()?;
     Some(Usage { registers: used.registers, shared_bytes: used.shared_bytes, barriers: used.barriers })
 }
 
-/// Writes the report of a program that asks for one, from now on until the program ends.
+/// Begins the report if the program requests one. The report ends with the program.
 pub(crate) fn begin() {
     if std::env::var_os(PROFILE).is_some_and(|path| !path.is_empty()) {
         driver::watch(Box::new(Profiler));
@@ -93,7 +93,7 @@ pub(crate) fn begin() {
 }
 
 extern "C" fn end() {
-    // A program without a launch or a message has made none.
+    // If the program had no launch and no message, the report was never opened.
     let report = LazyLock::get(&REPORT).and_then(|opened| opened.report.as_ref());
     if let Some(Ok(said) | Err(said)) = report.and_then(Report::finish) {
         driver::tell(&said);

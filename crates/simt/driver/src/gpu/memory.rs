@@ -63,10 +63,10 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
 
 /// Returns the number of bytes of a device's memory that are in use.
 fn used_by(device: usize) -> u64 {
-    let is_own = |range: &&Range| {
+    let is_on_device = |range: &&Range| {
         range.kind.is_device() && Context::of(range.context).is_ok_and(|context| context.device == device)
     };
-    ranges::all().values().filter(is_own).map(|range| range.bytes).sum()
+    ranges::all().values().filter(is_on_device).map(|range| range.bytes).sum()
 }
 
 /// Returns the driver's error for memory that cannot be allocated.

@@ -276,8 +276,8 @@ functions! {
                 device(location.id)?;
                 // The pool's device cannot lose its access. Other devices always have access, because all devices share
                 // one memory.
-                let is_own = location == pool.location;
-                if is_own && flags == NO_ACCESS { Err(Code::INVALID_DEVICE.into()) } else { Ok(()) }
+                let is_same_device = location == pool.location;
+                if is_same_device && flags == NO_ACCESS { Err(Code::INVALID_DEVICE.into()) } else { Ok(()) }
             }
             _ => Err(Code::INVALID_VALUE.into()),
         })
