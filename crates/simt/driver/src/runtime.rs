@@ -155,7 +155,7 @@ const EMPTY: Function = Function(std::ptr::null());
 /// The last slot of a table without a size.
 const END: Function = Function(std::ptr::null());
 
-/// A slot that no recorded program calls. Slot 0 stands for any slot.
+/// Reports a call of a slot that no recorded program calls. Slot 0 stands for any slot.
 extern "C" fn unknown<const TABLE: usize, const SLOT: usize>() -> u32 {
     let slot = if SLOT == 0 { "a slot".to_owned() } else { format!("slot {SLOT}") };
     let what = format!("{slot} of the runtime's table {}", TABLES[TABLE].name);
@@ -277,7 +277,7 @@ static TABLES: [Table; 8] = [
 /// The key of the proof.
 const KEY: [u8; 16] = [0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52, 0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f];
 
-/// A keyed hash of the versions, the process, the thread, the tables, the time and the devices. The runtime computes
+/// Computes a keyed hash of the versions, the process, the thread, the tables, the time and the devices. The runtime computes
 /// the same hash and compares the two.
 fn proof(version: u32, seconds: u64) -> Result<[u8; 16]> {
     let driver = driver()?;

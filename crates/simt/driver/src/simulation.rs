@@ -85,8 +85,9 @@ impl Simulation {
         description: Option<&Description>,
     ) -> std::result::Result<Vec<Self>, String> {
         let mut free = lock(&FREE);
-        let is_same =
-            |gpus: &&Gpus| (gpus.threads, gpus.contexts.len(), gpus.description.as_ref()) == (threads, count, description);
+        let is_same = |gpus: &&Gpus| {
+            (gpus.threads, gpus.contexts.len(), gpus.description.as_ref()) == (threads, count, description)
+        };
         let kept = free.iter().position(is_same).map(|at| free.swap_remove(at));
         drop(free);
         let gpus = kept.map_or_else(|| Gpus::start(threads, count, description), Ok).map_err(words)?;

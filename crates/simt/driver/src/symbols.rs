@@ -1,4 +1,4 @@
-//! The functions by name: those that are implemented, and stubs for the others.
+//! Finds functions by name: the implemented functions, and stubs for all others.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
@@ -19,14 +19,14 @@ macro_rules! stand_ins {
 }
 for_each_symbol!(stand_ins);
 
-/// The stub that replaces a function that is not implemented. It ignores its arguments, which is safe because the
-/// caller cleans up the arguments in C's calling convention.
+/// Replaces a function that is not implemented. The stub ignores its arguments, which is safe because the caller cleans
+/// them up in C's calling convention.
 extern "C" fn stand_in<const NUMBER: usize>() -> u32 {
     report::unsupported(STAND_INS[NUMBER].0, "");
     Code::NOT_SUPPORTED.0
 }
 
-/// The stub for functions of `cudadebugger.h`, which debuggers call: there is no debugger for `sim`.
+/// Replaces the functions of `cudadebugger.h`, which debuggers call: there is no debugger for `sim`.
 extern "C" fn no_debugger() -> u32 {
     // `CUDBG_ERROR_UNINITIALIZED`. For functions without a result, the value is ignored.
     5
@@ -87,7 +87,7 @@ const PER_THREAD_DEFAULT_STREAM: u64 = 2;
 /// Returns the function that a name means for a program written for this version of CUDA, or the reason why there is
 /// none.
 fn proc_address(name: &str, version: i32, flags: u64) -> std::result::Result<Function, u32> {
-    // An empty name asks for `cuGetProcAddress` itself.
+    // An empty name means `cuGetProcAddress`.
     let name = if name.is_empty() { "cuGetProcAddress" } else { name };
     let version = if name == "cuGetProcAddress" && version == 0 { i32::MAX } else { version };
     let versions = VERSIONS.get(name).ok_or(NO_SUCH_SYMBOL)?;

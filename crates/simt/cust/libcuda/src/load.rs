@@ -58,8 +58,8 @@ fn real<T>(read: Read<T>, needs_device: bool) -> Found<T> {
         let path = candidate.to_string_lossy().into_owned();
         match open(candidate, needs_device) {
             Ok(library) => {
-                // SAFETY: the closure does not call the pointers. Whoever calls them must use the functions'
-                // signatures.
+                // SAFETY: the closure does not call the pointers. The caller of a pointer must use the
+                // function's signature.
                 let lookup = |name: &str| unsafe { library.get::<*const ()>(name) }.ok().map(|symbol| *symbol);
                 let (table, missing) = read(&lookup);
                 // The pointers in the table are valid while the library is open, and the driver's threads may run until

@@ -20,7 +20,7 @@ const NATIVE_ATOMICS: u32 = 3;
 pub struct Link {
     /// Whether kernels can access the other device's memory.
     pub can_access: bool,
-    /// The relative speed of the link among the links of the machine: 0 is the fastest kind.
+    /// The rank of the link by speed among all links: 0 is the fastest kind.
     pub performance_rank: i32,
     /// Whether the link supports all atomic operations. NVLink does, and PCI Express does not.
     pub has_atomics: bool,

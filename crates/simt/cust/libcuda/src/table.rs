@@ -1,7 +1,7 @@
 //! The driver's functions. Each is listed and defined once here, and forwards to the real library.
 //!
-//! Names and signatures are those of `cuda.h` (CUDA Driver API 11.4, as in cust's bindings). The names are those that
-//! the linker sees: `cuda.h` makes `cuMemAlloc` a macro for `cuMemAlloc_v2`.
+//! Names and signatures are those of `cuda.h` (CUDA Driver API 11.4, as in cust's bindings). The linker sees
+//! these names: `cuda.h` makes `cuMemAlloc` a macro for `cuMemAlloc_v2`.
 
 // The functions have the driver's names.
 #![allow(non_snake_case)]
@@ -65,8 +65,8 @@ macro_rules! functions {
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $ty),*) -> CUresult {
                 let result = match driver().map(|table| table.$name) {
-                    // SAFETY: the arguments are those of the caller, who meets the driver's contract, and `Table::new`
-                    // checked the pointer.
+                    // SAFETY: the arguments are those of the caller, who meets the driver's contract, and the pointer
+                    // came from `Table::new`.
                     Some(Some(function)) => codes::known(unsafe { function($($arg),*) }),
                     Some(None) => LACKS_FUNCTION,
                     None => NO_DRIVER,

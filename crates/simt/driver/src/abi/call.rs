@@ -38,7 +38,7 @@ macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident $(| $alias:ident)* ($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
         $(
             $(#[$attribute])*
-            #[allow(non_snake_case, clippy::too_many_arguments, reason = "as the driver's interface has it")]
+            #[allow(non_snake_case, clippy::too_many_arguments, reason = "as in the driver's interface")]
             unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
                 $crate::abi::call::call(stringify!($name), move || $body)
             }
@@ -142,7 +142,7 @@ impl<T> Out<T> {
     /// Makes an `Out` from an address that the program passes as a number.
     ///
     /// # Safety
-    /// The caller must ensure for the pointer with this address what [`from_ptr`](Self::from_ptr) requires.
+    /// The requirements of [`from_ptr`](Self::from_ptr) apply to the pointer with this address.
     pub(crate) unsafe fn from_address(address: usize) -> Self {
         Self(std::ptr::with_exposed_provenance_mut(address))
     }
@@ -176,7 +176,7 @@ impl<T> Out<T> {
     pub(crate) fn set_all(self, values: impl IntoIterator<Item = T>, room: usize) {
         if !self.0.is_null() {
             for (at, value) in values.into_iter().take(room).enumerate() {
-                // SAFETY: the place has room for `room` values, as `cuda.h` documents, and `at < room`.
+                // SAFETY: the place fits `room` values, as `cuda.h` documents, and `at < room`.
                 unsafe { self.0.add(at).write_unaligned(value) };
             }
         }

@@ -45,7 +45,7 @@ impl<T: Default> PerDriver<T> {
     }
 }
 
-/// The objects of one kind, by handle. Each driver knows only its own handles.
+/// The objects of one kind, by handle. A driver does not know the handles of other drivers.
 pub(crate) struct Handles<T: 'static>(PerDriver<Mutex<HashMap<Handle, Arc<T>>>>);
 
 impl<T> Handles<T> {

@@ -54,7 +54,7 @@ pub(crate) fn first_unreadable(places: &[Place]) -> Option<usize> {
         let to: Vec<Bytes> =
             chunk.iter().map(|(_, len)| Bytes { start: copy.as_mut_ptr().cast(), len: *len }).collect();
         // SAFETY: each range in `to` has at most `longest` bytes, which is the length of `copy`. The system call checks
-        // the addresses in `from` and returns an error for those that cannot be read.
+        // the addresses in `from` and returns an error for unreadable addresses.
         let copied = unsafe {
             process_vm_readv(std::process::id() as c_int, to.as_ptr(), to.len(), from.as_ptr(), from.len(), 0)
         };

@@ -45,7 +45,7 @@ fn capture_allocation(stream: &Stream, bytes: usize) -> Result<Option<u64>> {
     Ok(Some(memory.address))
 }
 
-/// Frees memory of a graph in stream order, or captures that operation. Returns whether the memory belongs to a graph.
+/// Frees memory that a graph launch allocated, or captures that operation. Returns whether a graph owns the memory.
 fn free_graph_memory(stream: &Stream, address: u64) -> Result<bool> {
     if !capture::is_captured(stream)? {
         hazards::check()?;

@@ -27,7 +27,11 @@ struct Symbol<'a> {
 fn symbols<'a>(text: &'a str, module: &Module<'a>) -> Vec<Symbol<'a>> {
     let functions = module.functions.iter().map(|function| Symbol {
         name: function.name,
-        linkage: if function.entry && function.linkage == Linkage::Internal { Linkage::Visible } else { function.linkage },
+        linkage: if function.entry && function.linkage == Linkage::Internal {
+            Linkage::Visible
+        } else {
+            function.linkage
+        },
         is_function: true,
         is_defined: function.body.is_some(),
         range: function.span.start as usize..function.span.end as usize,
@@ -65,7 +69,11 @@ struct Prototype<'a> {
 }
 
 fn prototypes<'a>(text: &'a str, module: &Module<'a>) -> Vec<Prototype<'a>> {
-    let calls = module.functions.iter().flat_map(Function::instructions).filter(|instruction| instruction.operation() == "call");
+    let calls = module
+        .functions
+        .iter()
+        .flat_map(Function::instructions)
+        .filter(|instruction| instruction.operation() == "call");
     let called: HashSet<&str> = calls.flat_map(|call| call.operands.iter().filter_map(Operand::name)).collect();
     let shape = |param: &Variable<'_>| (!param.dims.is_empty(), param.ty.starts_with('f'), param.bytes());
     let functions = module.functions.iter().filter(|function| !function.entry && function.linkage != Linkage::Internal);
@@ -95,7 +103,9 @@ pub(crate) fn check(texts: &[String], text: &str) -> Result<(), String> {
     let module = parse(text)?;
     let strong = |text: &str, module: &Module<'_>| -> HashSet<String> {
         let all = symbols(text, module).into_iter();
-        all.filter(|symbol| symbol.is_defined && symbol.linkage == Linkage::Visible).map(|symbol| symbol.name.to_owned()).collect()
+        all.filter(|symbol| symbol.is_defined && symbol.linkage == Linkage::Visible)
+            .map(|symbol| symbol.name.to_owned())
+            .collect()
     };
     let new = (strong(text, &module), prototypes(text, &module));
     for other_text in texts {
@@ -105,7 +115,9 @@ pub(crate) fn check(texts: &[String], text: &str) -> Result<(), String> {
         }
         for known in prototypes(other_text, &other) {
             let differs = |prototype: &&Prototype<'_>| {
-                prototype.name == known.name && (prototype.is_defined || known.is_defined) && prototype.shapes != known.shapes
+                prototype.name == known.name
+                    && (prototype.is_defined || known.is_defined)
+                    && prototype.shapes != known.shapes
             };
             if let Some(prototype) = new.1.iter().find(differs) {
                 let (defined, used) = if prototype.is_defined { (prototype, &known) } else { (&known, prototype) };
@@ -150,7 +162,8 @@ pub(crate) fn merge(texts: &[String]) -> Result<String, String> {
         }
     }
     let newest = parsed.iter().max_by_key(|module| module.version).map_or((8, 0), |module| module.version);
-    let number_of = |module: &&Module<'_>| module.target.first().and_then(|target| target.get(3..)?.parse::<u32>().ok());
+    let number_of =
+        |module: &&Module<'_>| module.target.first().and_then(|target| target.get(3..)?.parse::<u32>().ok());
     let target = parsed.iter().max_by_key(number_of).map_or("sm_80".to_owned(), |module| module.target.join(", "));
     let mut merged = format!(".version {}.{}\n.target {target}\n.address_size 64\n", newest.0, newest.1);
     let mut declared = HashSet::new();

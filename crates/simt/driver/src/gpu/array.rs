@@ -88,13 +88,18 @@ pub(crate) fn format(format: u32, channels: u32) -> Result<(TexelFormat, bool)> 
             (numbers, 8 << (place / 3), 1 << (place % 3), true)
         }
         0x50 | 0x91..=0x9f | 0xa1..=0xb5 => {
-            return Err(Error::new(Code::NOT_SUPPORTED, format!("compressed and video formats ({format:#x}) are not supported")));
+            return Err(Error::new(
+                Code::NOT_SUPPORTED,
+                format!("compressed and video formats ({format:#x}) are not supported"),
+            ));
         }
         _ => return Err(Code::INVALID_VALUE.into()),
     };
     match count {
         1 | 2 | 4 if count == channels => Ok((TexelFormat { channels: numbers, bits, count }, is_normalized)),
-        _ => Err(Error::new(Code::INVALID_VALUE, format!("the format {format:#x} does not support {channels} channels"))),
+        _ => {
+            Err(Error::new(Code::INVALID_VALUE, format!("the format {format:#x} does not support {channels} channels")))
+        }
     }
 }
 

@@ -125,7 +125,10 @@ fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
         true => Ok(()),
         false => Err(Error::new(
             Code::INVALID_VALUE,
-            format!("{needed} bytes at {address:#x} exceed the allocation of {} bytes: {left} bytes are left", range.bytes),
+            format!(
+                "{needed} bytes at {address:#x} exceed the allocation of {} bytes: {left} bytes are left",
+                range.bytes
+            ),
         )),
     }
 }
@@ -206,7 +209,7 @@ pub(crate) struct Fill {
     pub(crate) address: u64,
     /// The distance between rows in bytes.
     pub(crate) pitch: u64,
-    /// The value, of which the lowest `size` bytes are used.
+    /// The value. Only the lowest `size` bytes are used.
     pub(crate) value: u32,
     /// The size of a value: 1, 2 or 4 bytes.
     pub(crate) size: u64,

@@ -104,7 +104,10 @@ impl Operand {
             ARRAY => {
                 let array = Array::of(self.array)?;
                 if self.level != 0 {
-                    return Err(Error::new(Code::INVALID_VALUE, "the level must be 0; pass the array of the level instead"));
+                    return Err(Error::new(
+                        Code::INVALID_VALUE,
+                        "the level must be 0; pass the array of the level instead",
+                    ));
                 }
                 let begin = [self.x_bytes, self.y, self.z].map(|at| at as u64);
                 let extent = [width, height, depth].map(|length| length as u64);
@@ -116,7 +119,10 @@ impl Operand {
         let or = |given: usize, least: usize| match given {
             0 => Ok(least),
             _ if given >= least => Ok(given),
-            _ => Err(Error::new(Code::INVALID_VALUE, format!("a pitch or height of {given} is less than the {least} copied"))),
+            _ => Err(Error::new(
+                Code::INVALID_VALUE,
+                format!("a pitch or height of {given} is less than the {least} copied"),
+            )),
         };
         let (pitch, height) = (or(self.pitch, row)?, or(self.height, rows)?);
         if base == 0 {

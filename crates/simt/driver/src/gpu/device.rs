@@ -130,7 +130,10 @@ fn copies(description: &Description, name: &str, count: &str) -> Result<Vec<Devi
     let board = description.board.clone();
     let board = board.ok_or_else(|| refused(name, "the description has no section [board]"))?;
     let count = count.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
-        Error::new(Code::INVALID_VALUE, format!("{DEVICES}={count}: the number of simulated devices must be 1 to {MOST}"))
+        Error::new(
+            Code::INVALID_VALUE,
+            format!("{DEVICES}={count}: the number of simulated devices must be 1 to {MOST}"),
+        )
     })?;
     Ok((0..count).map(|number| Device::new(description, &board, limits, number)).collect())
 }

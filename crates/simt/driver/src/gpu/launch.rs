@@ -55,7 +55,8 @@ impl Request {
         let resident = occupancy::blocks_of_device(function.device()?, &function, threads, shared_bytes);
         let blocks: u64 = grid.iter().fold(1, |all, side| all.saturating_mul(u64::from(*side)));
         if self.is_cooperative && blocks > resident {
-            let what = format!("a cooperative launch of {blocks} blocks; at most {resident} blocks are resident at a time");
+            let what =
+                format!("a cooperative launch of {blocks} blocks; at most {resident} blocks are resident at a time");
             return Err(Error::new(Code::COOPERATIVE_LAUNCH_TOO_LARGE, what));
         }
         let args = self.arguments(&function)?;
@@ -118,7 +119,10 @@ impl Request {
             return Ok((places, None));
         }
         if self.params.is_null() {
-            return Err(Error::new(Code::INVALID_VALUE, format!("the kernel has {} parameters, but no arguments", params.len())));
+            return Err(Error::new(
+                Code::INVALID_VALUE,
+                format!("the kernel has {} parameters, but no arguments", params.len()),
+            ));
         }
         let slots: Vec<_> =
             (0..params.len()).map(|at| (self.params.wrapping_add(at).cast(), size_of::<*const c_void>())).collect();

@@ -54,7 +54,8 @@ impl Linker {
     /// Adds a module's text.
     fn add_text(&self, text: Vec<u8>) -> Result<()> {
         let text = String::from_utf8(text).ok().filter(|text| text.contains(".version"));
-        let text = text.ok_or_else(|| Error::new(Code::INVALID_IMAGE, "the input is neither PTX nor a fatbin with PTX"))?;
+        let text =
+            text.ok_or_else(|| Error::new(Code::INVALID_IMAGE, "the input is neither PTX nor a fatbin with PTX"))?;
         image::check_version(&text)?;
         let mut state = lock(&self.state);
         if state.linked.is_some() {

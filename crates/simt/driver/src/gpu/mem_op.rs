@@ -137,7 +137,10 @@ impl BatchParams {
     /// Reads and checks a batch of `count` operations.
     pub(crate) fn read(params: In<Self>, count: u32, interface: Interface) -> Result<Arc<[MemOp]>> {
         if count > 255 {
-            return Err(Error::new(Code::INVALID_VALUE, format!("a batch of {count} operations exceeds the limit of 255")));
+            return Err(Error::new(
+                Code::INVALID_VALUE,
+                format!("a batch of {count} operations exceeds the limit of 255"),
+            ));
         }
         params.all(count as usize)?.into_iter().map(|params| params.op(interface)).collect()
     }

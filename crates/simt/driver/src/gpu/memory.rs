@@ -44,7 +44,7 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     if kind.is_device() && memory.used().saturating_add(bytes as u64) > most {
         let used = used_by(context.device);
         if used.saturating_add(bytes as u64) > most {
-            let what = format!("no room for {bytes} bytes of device memory; {used} of {most} bytes are in use");
+            let what = format!("cannot allocate {bytes} bytes of device memory; {used} of {most} bytes are in use");
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
     }

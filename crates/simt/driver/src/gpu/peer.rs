@@ -61,7 +61,7 @@ fn atomics(of: [u32; 13], capabilities: Out<u32>, operations: In<u32>, count: u3
 }
 
 /// Returns an error when no operations are requested.
-fn check_question(capabilities: Out<u32>, operations: In<u32>, count: u32) -> Result<()> {
+fn check_operations(capabilities: Out<u32>, operations: In<u32>, count: u32) -> Result<()> {
     capabilities.check()?;
     if count == 0 || operations.as_ptr().is_null() { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
 }
@@ -88,13 +88,13 @@ functions! {
     fn cuDeviceGetP2PAtomicCapabilities(
         capabilities: Out<u32>, operations: In<u32>, count: u32, device: i32, peer: i32,
     ) {
-        check_question(capabilities, operations, count)?;
+        check_operations(capabilities, operations, count)?;
         check_pair(device, peer)?;
         atomics(ATOMICS, capabilities, operations, count)
     }
 
     fn cuDeviceGetHostAtomicCapabilities(capabilities: Out<u32>, operations: In<u32>, count: u32, device: i32) {
-        check_question(capabilities, operations, count)?;
+        check_operations(capabilities, operations, count)?;
         driver()?.device(device)?;
         // No atomic operations with the host, as over PCI Express.
         atomics([0; 13], capabilities, operations, count)

@@ -79,7 +79,7 @@ impl Pool {
     pub(crate) fn allocate(&self, bytes: usize, allocate: impl FnOnce() -> Result<u64>) -> Result<u64> {
         let used = lock(&self.state).used;
         if used.saturating_add(bytes as u64) > self.max_bytes {
-            let what = format!("no room for {bytes} bytes in the pool; {used} of {} bytes are in use", self.max_bytes);
+            let what = format!("cannot allocate {bytes} bytes in the pool; {used} of {} bytes are in use", self.max_bytes);
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
         // Lock order: the simulator is locked before a pool.
@@ -145,11 +145,12 @@ fn with_defaults<T>(location: Location, kind: u32, with: impl FnOnce(&mut Defaul
     let kind = kind_of(location, kind)?;
     driver()?;
     let mut all = lock(DEFAULTS.get());
-    let at = all.iter().position(|defaults| defaults.location == location && defaults.kind == kind).unwrap_or_else(|| {
-        let default = Pool::add(location, kind, true, u64::MAX);
-        all.push(Defaults { location, kind, current: default.handle, default });
-        all.len() - 1
-    });
+    let at =
+        all.iter().position(|defaults| defaults.location == location && defaults.kind == kind).unwrap_or_else(|| {
+            let default = Pool::add(location, kind, true, u64::MAX);
+            all.push(Defaults { location, kind, current: default.handle, default });
+            all.len() - 1
+        });
     Ok(with(&mut all[at]))
 }
 

@@ -6,7 +6,7 @@
 //! - operations of other streams, because of an event or the default stream
 //! - in a graph, the nodes that it depends on
 //!
-//! Operations run one at a time. Of those that can run, the one with the smallest number runs first, so the order is
+//! Operations run one at a time. The ready operation with the smallest number runs first, so the order is
 //! deterministic. An operation that waits for memory delays only the operations that depend on it.
 //!
 //! Functions of the program run on a separate thread. The following operations wait for such a function only up to a
@@ -100,7 +100,7 @@ impl Queue {
     ) -> Result<u64> {
         let mut state = lock(&self.state);
         if !state.has_thread {
-            self.start("simulated GPU", Self::work)?;
+            self.start("device sim", Self::work)?;
             state.has_thread = true;
         }
         let State { jobs, enqueued, orders, .. } = &mut *state;

@@ -117,7 +117,7 @@ pub(crate) fn is_child() -> bool {
 
 impl Driver {
     /// Starts a driver whose simulator runs on `threads` threads; 0 means one per core. The devices are
-    /// `private_devices`, or those that the environment requests.
+    /// `private_devices`, or the devices that the environment requests.
     pub(crate) fn start(threads: usize, private_devices: Option<Vec<Device>>) -> Result<Self> {
         let is_private = private_devices.is_some();
         let devices = private_devices.map_or_else(device::simulated, Ok)?;

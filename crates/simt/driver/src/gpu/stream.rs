@@ -98,7 +98,8 @@ impl Stream {
             PER_THREAD => {
                 let context = context::current()?;
                 let make = || Arc::new(Self::new(PER_THREAD, context.handle, 0, 0));
-                let stream = PER_THREAD_DEFAULTS.with_borrow_mut(|streams| streams.entry(context.handle).or_insert_with(make).clone());
+                let stream = PER_THREAD_DEFAULTS
+                    .with_borrow_mut(|streams| streams.entry(context.handle).or_insert_with(make).clone());
                 Ok((stream, context))
             }
             _ => {

@@ -50,7 +50,10 @@ impl Description {
         }
         let swizzles = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
         let Some(swizzle) = swizzles.get(self.swizzle as usize).copied() else {
-            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps swizzled in 32-byte or 64-byte atoms are not supported"));
+            return Err(Error::new(
+                Code::NOT_SUPPORTED,
+                "tensor maps swizzled in 32-byte or 64-byte atoms are not supported",
+            ));
         };
         if self.address == 0 {
             return invalid("the address of the tensor is null");

@@ -193,7 +193,10 @@ fn of_array(array: &Array, view: Option<&View>) -> Result<(Image, bool)> {
     match image.layers {
         Some(layers) if !sides.is_cubemap() => {
             if view.first_layer > view.last_layer || view.last_layer >= layers {
-                return Err(invalid(format!("the view's last layer {} is out of range for {layers} layers", view.last_layer)));
+                return Err(invalid(format!(
+                    "the view's last layer {} is out of range for {layers} layers",
+                    view.last_layer
+                )));
             }
             let rows = sides.height.max(1) as u64;
             image.address += u64::from(view.first_layer) * rows * image.pitch;
@@ -254,7 +257,10 @@ impl Sampling {
                 return Err(invalid("seamless filtering requires a cube map"));
             }
             if filter == Filter::Linear {
-                return Err(Error::new(Code::NOT_SUPPORTED, "filtering across the faces of a cube map is not supported"));
+                return Err(Error::new(
+                    Code::NOT_SUPPORTED,
+                    "filtering across the faces of a cube map is not supported",
+                ));
             }
         }
         if self.flags & SRGB != 0 && normalized_values && format.bits == 8 {

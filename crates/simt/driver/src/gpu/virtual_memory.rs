@@ -73,7 +73,9 @@ pub(crate) fn reservation_of(address: u64) -> Option<(u64, u64)> {
 fn check_granularity(numbers: &[u64]) -> Result<()> {
     match numbers.iter().all(|number| number.is_multiple_of(GRANULARITY)) {
         true => Ok(()),
-        false => Err(Error::new(Code::INVALID_VALUE, format!("sizes and addresses must be multiples of {GRANULARITY}"))),
+        false => {
+            Err(Error::new(Code::INVALID_VALUE, format!("sizes and addresses must be multiples of {GRANULARITY}")))
+        }
     }
 }
 

@@ -77,7 +77,9 @@ impl Captures {
             }
         }
         match is_refused {
-            true => Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream would wait for a captured stream")),
+            true => {
+                Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream would wait for a captured stream"))
+            }
             false => Ok(()),
         }
     }

@@ -66,7 +66,9 @@ impl Edges {
     }
 
     fn dependencies(&self, node: Handle) -> Result<()> {
-        self.write(&with_node(node, |dependent| Ok(dependent.after.iter().map(|after| (*after, node)).collect::<Vec<_>>()))?)
+        self.write(&with_node(node, |dependent| {
+            Ok(dependent.after.iter().map(|after| (*after, node)).collect::<Vec<_>>())
+        })?)
     }
 
     fn dependents(&self, node: Handle) -> Result<()> {

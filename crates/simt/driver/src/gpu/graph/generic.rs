@@ -97,7 +97,9 @@ impl Params {
                 let node = params.node()?;
                 return Ok((node, params.address()));
             }
-            8 | 9 | 13 => Err(Error::new(Code::NOT_SUPPORTED, "external semaphore and conditional nodes are not supported")),
+            8 | 9 | 13 => {
+                Err(Error::new(Code::NOT_SUPPORTED, "external semaphore and conditional nodes are not supported"))
+            }
             _ => Err(Code::INVALID_VALUE.into()),
         };
         Ok((node?, 0))

@@ -78,7 +78,9 @@ pub(crate) fn free_node(graph: &Graph, address: u64) -> Result<Node> {
     let is_others = inner.was_executable && used.allocated.iter().any(|memory| memory.address == address);
     match is_known && !is_others && !used.freed.contains(&address) {
         true => Ok(Node::new(Work::Op(Op::Free(address)))),
-        false => Err(Error::new(Code::INVALID_VALUE, "the address is not a graph's memory, or a graph frees it already")),
+        false => {
+            Err(Error::new(Code::INVALID_VALUE, "the address is not a graph's memory, or a graph frees it already"))
+        }
     }
 }
 

@@ -146,7 +146,8 @@ impl Graph {
     pub(crate) fn check(&self, after: &[Dependency]) -> Result<()> {
         let inner = self.lock();
         let mut seen = HashSet::new();
-        match after.iter().all(|dependency| inner.nodes.contains_key(&dependency.node) && seen.insert(dependency.node)) {
+        match after.iter().all(|dependency| inner.nodes.contains_key(&dependency.node) && seen.insert(dependency.node))
+        {
             true => Ok(()),
             false => Err(Error::new(Code::INVALID_VALUE, "a dependency is duplicated or is not a node of the graph")),
         }
@@ -173,7 +174,9 @@ impl Graph {
         let (mut found, mut left) = (HashSet::new(), nodes.to_vec());
         while let Some(node) = left.pop() {
             if found.insert(node) {
-                left.extend(inner.nodes.get(&node).iter().flat_map(|node| &node.after).map(|dependency| dependency.node));
+                left.extend(
+                    inner.nodes.get(&node).iter().flat_map(|node| &node.after).map(|dependency| dependency.node),
+                );
             }
         }
         found
@@ -196,7 +199,11 @@ impl Graph {
             });
         }
         for (handle, node) in &inner.nodes {
-            let after = node.after.iter().map(|dependency| Dependency { node: names[&dependency.node], ..*dependency }).collect();
+            let after = node
+                .after
+                .iter()
+                .map(|dependency| Dependency { node: names[&dependency.node], ..*dependency })
+                .collect();
             made.nodes.insert(names[handle], node.copy_of(*handle, after));
         }
         made.objects = inner.objects.clone();
@@ -273,7 +280,8 @@ impl Inner {
 
     /// Returns the edges (source, data, destination), sorted by source node.
     pub(crate) fn edges(&self) -> Vec<(Dependency, Handle)> {
-        let of = |(to, node): (&Handle, &Node)| node.after.iter().map(|dependency| (*dependency, *to)).collect::<Vec<_>>();
+        let of =
+            |(to, node): (&Handle, &Node)| node.after.iter().map(|dependency| (*dependency, *to)).collect::<Vec<_>>();
         let mut edges: Vec<_> = self.nodes.iter().flat_map(of).collect();
         edges.sort_by_key(|(after, _)| after.node);
         edges
@@ -281,7 +289,8 @@ impl Inner {
 
     /// Returns the nodes that no other node depends on, in the order in which they were added.
     pub(crate) fn leaves(&self) -> Vec<Handle> {
-        let inner: HashSet<Handle> = self.nodes.values().flat_map(|node| &node.after).map(|dependency| dependency.node).collect();
+        let inner: HashSet<Handle> =
+            self.nodes.values().flat_map(|node| &node.after).map(|dependency| dependency.node).collect();
         self.nodes.keys().filter(|node| !inner.contains(node)).copied().collect()
     }
 

@@ -88,7 +88,9 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
         }
         known.insert(old_handle, new_handle);
         pairs.push((old_handle, new_handle));
-        left.extend(node.after.iter().zip(&wanted.after).map(|(old_edge, new_edge)| (old_edge.node, new_edge.node, new_handle)));
+        left.extend(
+            node.after.iter().zip(&wanted.after).map(|(old_edge, new_edge)| (old_edge.node, new_edge.node, new_handle)),
+        );
     }
     Ok(pairs)
 }
