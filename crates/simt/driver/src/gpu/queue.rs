@@ -36,7 +36,7 @@ struct Job {
     context: Arc<Context>,
     op: Op,
     /// The operations that must finish first.
-    after: Vec<u64>,
+    dependencies: Vec<u64>,
 }
 
 /// One of several operations that are enqueued together.
@@ -44,7 +44,7 @@ pub(crate) struct Piece {
     pub(crate) op: Op,
     /// The indices of the pieces that must finish first. If there are none, the piece follows the stream's previous
     /// work.
-    pub(crate) after: Vec<usize>,
+    pub(crate) dependencies: Vec<usize>,
 }
 
 /// The order between the streams of a context, in addition to events.
@@ -90,13 +90,13 @@ pub(crate) struct Queue {
 
 impl Queue {
     /// Enqueues operations in a stream, and returns the number of the last one. The last operation must follow all
-    /// others. All of them also follow the operations in `after`, which may belong to other streams.
+    /// others. All of them also follow the operations in `dependencies`, which may belong to other streams.
     pub(crate) fn push(
         &'static self,
         context: &Arc<Context>,
         stream: &Stream,
         pieces: Vec<Piece>,
-        after: &[u64],
+        dependencies: &[u64],
     ) -> Result<u64> {
         let mut state = lock(&self.state);
         if !state.has_thread {
@@ -106,28 +106,28 @@ impl Queue {
         let State { jobs, enqueued, orders, .. } = &mut *state;
         let order = orders.entry(context.handle).or_default();
         let mut base = vec![stream.last.load(Ordering::Relaxed)];
-        base.extend(after);
+        base.extend(dependencies);
         match stream.waits() {
             Waits::NotForOthers => {}
             Waits::ForDefault => base.push(order.legacy),
             Waits::IsDefault => base.extend(order.blocking.values()),
         }
         let mut numbers: Vec<u64> = Vec::with_capacity(pieces.len());
-        for Piece { op, after } in pieces {
-            let mut after = match after.is_empty() {
+        for Piece { op, dependencies } in pieces {
+            let mut dependencies = match dependencies.is_empty() {
                 true => base.clone(),
-                false => after.iter().map(|at| numbers[*at]).collect(),
+                false => dependencies.iter().map(|at| numbers[*at]).collect(),
             };
             for op in op.split() {
                 *enqueued += 1;
                 match &op {
                     Op::Record(event) => event.record(*enqueued),
-                    Op::Wait(event) => after.push(event.recorded()),
+                    Op::Wait(event) => dependencies.push(event.recorded()),
                     _ => {}
                 }
-                after.retain(|number| jobs.contains_key(number));
-                jobs.insert(*enqueued, Arc::new(Job { context: context.clone(), op, after }));
-                after = vec![*enqueued];
+                dependencies.retain(|number| jobs.contains_key(number));
+                jobs.insert(*enqueued, Arc::new(Job { context: context.clone(), op, dependencies }));
+                dependencies = vec![*enqueued];
             }
             numbers.push(*enqueued);
         }
@@ -314,7 +314,7 @@ impl State {
         let mut looks = false;
         let has_failed = driver().is_ok_and(|driver| driver.fault().is_some());
         for (number, job) in &self.jobs {
-            let waits = job.after.iter().any(|other| self.jobs.contains_key(other))
+            let waits = job.dependencies.iter().any(|other| self.jobs.contains_key(other))
                 || self.begun.contains(number)
                 || (self.call.is_some() && matches!(job.op, Op::Host(_)));
             if waits {

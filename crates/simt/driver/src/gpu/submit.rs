@@ -25,7 +25,7 @@ pub(crate) fn enqueue_or_wait(stream: Handle, op: Op, waits: bool) -> Result<()>
     if capture::take(&stream, &op)? {
         return Ok(());
     }
-    queue()?.push(&context, &stream, vec![Piece { op, after: Vec::new() }], &[])?;
+    queue()?.push(&context, &stream, vec![Piece { op, dependencies: Vec::new() }], &[])?;
     if waits || *BLOCKING { synchronize(&stream, &context) } else { Ok(()) }
 }
 

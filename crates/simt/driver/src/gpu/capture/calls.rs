@@ -26,15 +26,15 @@ fn show(stream: Handle, places: &Places) -> Result<()> {
     let (stream, _) = Stream::of(stream)?;
     let Places { status: state, id, graph, nodes, edges, count } = places;
     state.set(status(&stream)?)?;
-    super::show(&stream, |capture, into, after, data| {
+    super::show(&stream, |capture, into, dependencies, data| {
         if nodes.is_requested() && !edges.is_requested() && data.iter().any(|data| *data != EdgeData::default()) {
             return Err(Code::LOSSY_QUERY.into());
         }
         id.offer(capture);
         graph.offer(into);
-        nodes.offer(after.as_ptr());
+        nodes.offer(dependencies.as_ptr());
         edges.offer(data.as_ptr());
-        count.offer(after.len());
+        count.offer(dependencies.len());
         Ok(())
     })
 }
@@ -63,9 +63,9 @@ functions! {
         stream: Handle, into: Handle, nodes: In<Handle>, data: In<EdgeData>, count: usize, mode: u32,
     ) {
         let graph = graph::get(into)?;
-        let after = Dependency::read(nodes, data, count)?;
-        graph.check(&after)?;
-        begin(Stream::of(stream)?.0, mode, Some((graph, after)))
+        let dependencies = Dependency::read(nodes, data, count)?;
+        graph.check(&dependencies)?;
+        begin(Stream::of(stream)?.0, mode, Some((graph, dependencies)))
     }
 
     fn cuStreamEndCapture(stream: Handle, into: Out<Handle>) {

@@ -19,8 +19,8 @@ pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> 
     captures.check_default(stream, true)?;
     let Some(capture) = captures.of(stream) else { return Ok(false) };
     capture.check()?;
-    let after = capture.parts.get(&stream.id).map(|part| part.after.clone()).unwrap_or_default();
-    capture.marks.insert(event.handle, after);
+    let dependencies = capture.parts.get(&stream.id).map(|part| part.dependencies.clone()).unwrap_or_default();
+    capture.marks.insert(event.handle, dependencies);
     event.capture.store(stream.capture.load(Ordering::Relaxed), Ordering::Relaxed);
     Ok(true)
 }
@@ -62,9 +62,9 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
         return Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream cannot be captured"));
     }
     stream.capture.store(marked, Ordering::Relaxed);
-    let new = || Part { stream: stream.clone(), after: Vec::new(), shown: Default::default() };
+    let new = || Part { stream: stream.clone(), dependencies: Vec::new(), shown: Default::default() };
     let part = capture.parts.entry(stream.id).or_insert_with(new);
-    extend(&mut part.after, capture.marks.get(&event.handle).into_iter().flatten().copied());
+    extend(&mut part.dependencies, capture.marks.get(&event.handle).into_iter().flatten().copied());
     Ok(true)
 }
 

@@ -46,8 +46,8 @@ struct Capture {
 struct Part {
     stream: Arc<Stream>,
     /// The dependencies of the stream's next node.
-    after: Vec<Dependency>,
-    /// The copy of `after` that a program last received: nodes and edge data.
+    dependencies: Vec<Dependency>,
+    /// The copy of `dependencies` that a program last received: nodes and edge data.
     shown: (Vec<Handle>, Vec<EdgeData>),
 }
 
@@ -122,8 +122,8 @@ impl Capture {
     fn add(&mut self, stream: &Stream, op: Op) -> Result<()> {
         let Some(part) = self.parts.get_mut(&stream.id) else { return Ok(()) };
         let node = Node::new(Work::Op(op)).with_attributes(Attributes::with_priority(stream.priority()));
-        let added = self.graph.add(node, &part.after)?;
-        part.after = vec![Dependency::on(added)];
+        let added = self.graph.add(node, &part.dependencies)?;
+        part.dependencies = vec![Dependency::on(added)];
         Ok(())
     }
 }
@@ -190,10 +190,10 @@ pub(crate) fn is_captured(stream: &Stream) -> Result<bool> {
     captures.of(stream).map_or(Ok(false), |capture| capture.check().map(|()| true))
 }
 
-fn extend(after: &mut Vec<Dependency>, more: impl IntoIterator<Item = Dependency>) {
+fn extend(dependencies: &mut Vec<Dependency>, more: impl IntoIterator<Item = Dependency>) {
     for dependency in more {
-        if !after.contains(&dependency) {
-            after.push(dependency);
+        if !dependencies.contains(&dependency) {
+            dependencies.push(dependency);
         }
     }
 }
@@ -212,12 +212,12 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
         return Err(Error::new(Code::ILLEGAL_STATE, "the stream is already being captured"));
     }
     let is_given = into.is_some();
-    let (graph, after) = into.unwrap_or_else(|| (Graph::create(), Vec::new()));
+    let (graph, dependencies) = into.unwrap_or_else(|| (Graph::create(), Vec::new()));
     graph.set_captured(true);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     stream.capture.store(id, Ordering::Relaxed);
     let (origin, context, terms) = (stream.id, stream.context, Terms::begin(mode));
-    let parts = HashMap::from([(origin, Part { stream, after, shown: Default::default() })]);
+    let parts = HashMap::from([(origin, Part { stream, dependencies, shown: Default::default() })]);
     captures.0.insert(id, Capture { graph, is_given, terms, origin, context, parts, marks: HashMap::new() });
     Ok(())
 }
@@ -240,7 +240,7 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
         if capture.terms.mode != RELAXED && capture.terms.thread != platform::thread() {
             return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
         }
-        let nodes = |part: &Part| part.after.iter().map(|dependency| dependency.node).collect::<Vec<_>>();
+        let nodes = |part: &Part| part.dependencies.iter().map(|dependency| dependency.node).collect::<Vec<_>>();
         let joined =
             capture.parts.get(&stream.id).map(|part| capture.graph.ancestors(&nodes(part))).unwrap_or_default();
         match capture.parts.values().flat_map(nodes).all(|node| joined.contains(&node)) {
@@ -286,21 +286,21 @@ pub(crate) fn show(stream: &Stream, to: impl FnOnce(u64, Handle, &[Handle], &[Ed
     let mut captures = captures();
     let capture = captures.of(stream).filter(|capture| capture.terms.is_valid());
     let Some(Capture { graph, parts, .. }) = capture else { return Ok(()) };
-    let Some(Part { after, shown, .. }) = parts.get_mut(&stream.id) else { return Ok(()) };
-    *shown = after.iter().map(|dependency| (dependency.node, dependency.data)).unzip();
+    let Some(Part { dependencies, shown, .. }) = parts.get_mut(&stream.id) else { return Ok(()) };
+    *shown = dependencies.iter().map(|dependency| (dependency.node, dependency.data)).unzip();
     to(stream.capture.load(Ordering::Relaxed), graph.handle, &shown.0, &shown.1)
 }
 
 /// Changes the dependencies of a captured stream's next node.
-pub(crate) fn update(stream: &Stream, after: Vec<Dependency>, replaces: bool) -> Result<()> {
+pub(crate) fn update(stream: &Stream, dependencies: Vec<Dependency>, replaces: bool) -> Result<()> {
     let mut captures = captures();
     let capture = captures.of(stream).ok_or(Code::ILLEGAL_STATE)?;
     capture.check()?;
-    capture.graph.check(&after)?;
+    capture.graph.check(&dependencies)?;
     let part = capture.parts.get_mut(&stream.id).ok_or(Code::ILLEGAL_STATE)?;
     if replaces {
-        part.after.clear();
+        part.dependencies.clear();
     }
-    extend(&mut part.after, after);
+    extend(&mut part.dependencies, dependencies);
     Ok(())
 }

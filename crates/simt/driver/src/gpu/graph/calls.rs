@@ -38,7 +38,7 @@ impl Edges {
         let room = held(self.count)?;
         let is_requested = self.from.is_requested() || self.to.is_requested();
         let shown = &edges[..edges.len().min(if is_requested { room } else { 0 })];
-        let has_data = shown.iter().any(|(after, _)| after.data != EdgeData::default());
+        let has_data = shown.iter().any(|(dependency, _)| dependency.data != EdgeData::default());
         if has_data && !self.data.is_requested() {
             return Err(Code::LOSSY_QUERY.into());
         }
@@ -67,13 +67,13 @@ impl Edges {
 
     fn dependencies(&self, node: Handle) -> Result<()> {
         self.write(&with_node(node, |dependent| {
-            Ok(dependent.after.iter().map(|after| (*after, node)).collect::<Vec<_>>())
+            Ok(dependent.dependencies.iter().map(|dependency| (*dependency, node)).collect::<Vec<_>>())
         })?)
     }
 
     fn dependents(&self, node: Handle) -> Result<()> {
         let edges = of_node(node)?.lock().edges();
-        self.write(&edges.into_iter().filter(|(after, _)| after.node == node).collect::<Vec<_>>())
+        self.write(&edges.into_iter().filter(|(dependency, _)| dependency.node == node).collect::<Vec<_>>())
     }
 }
 
@@ -90,12 +90,12 @@ fn change(
     let edges = Dependency::read(from, data, count)?.into_iter().zip(to.all(count)?);
     let mut inner = graph.lock();
     let before: Vec<(Handle, Vec<Dependency>)> =
-        inner.nodes.iter().map(|(handle, node)| (*handle, node.after.clone())).collect();
-    for (after, to) in edges {
-        if let Err(error) = change(&mut inner, after, to) {
-            for (handle, after) in before {
+        inner.nodes.iter().map(|(handle, node)| (*handle, node.dependencies.clone())).collect();
+    for (dependency, to) in edges {
+        if let Err(error) = change(&mut inner, dependency, to) {
+            for (handle, dependencies) in before {
                 if let Some(node) = inner.nodes.get_mut(&handle) {
-                    node.after = after;
+                    node.dependencies = dependencies;
                 }
             }
             return Err(error);
@@ -159,7 +159,7 @@ functions! {
     fn cuGraphGetRootNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) {
         let graph = get(graph)?;
         let inner = graph.lock();
-        let roots = inner.nodes.iter().filter(|(_, node)| node.after.is_empty());
+        let roots = inner.nodes.iter().filter(|(_, node)| node.dependencies.is_empty());
         let roots: Vec<Handle> = roots.map(|(handle, _)| *handle).collect();
         list(nodes, count, &roots)
     }

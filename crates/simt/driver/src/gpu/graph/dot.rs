@@ -33,8 +33,8 @@ fn write(text: &mut String, graph: &Graph, flags: u32) {
         }
         let _ = writeln!(text, "{}[style=\"solid\" shape=\"{shape}\" label=\"{label}\"];", name(*handle));
     }
-    for (after, to) in inner.edges() {
-        let _ = writeln!(text, "{} -> {};", name(after.node), name(to));
+    for (dependency, to) in inner.edges() {
+        let _ = writeln!(text, "{} -> {};", name(dependency.node), name(to));
     }
     for node in inner.nodes.values() {
         if let Work::Child(child) = &node.work {

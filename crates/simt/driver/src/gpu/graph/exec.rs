@@ -120,8 +120,8 @@ impl Exec {
         memory::collect(&self.graph.lock(), &mut used);
         used.launch(self.flags & AUTO_FREE != 0)?;
         let mut pieces = Vec::new();
-        let after = expand(&self.graph, &mut pieces, &[]);
-        pieces.push(Piece { op: Op::End(self.clone()), after });
+        let dependencies = expand(&self.graph, &mut pieces, &[]);
+        pieces.push(Piece { op: Op::End(self.clone()), dependencies });
         let last = self.last.load(Ordering::Relaxed);
         let number = queue()?.push(context, stream, pieces, &[last])?;
         self.last.store(number, Ordering::Relaxed);
@@ -148,22 +148,28 @@ fn expand(graph: &Graph, pieces: &mut Vec<Piece>, predecessors: &[usize]) -> Vec
     let mut ends = std::collections::BTreeMap::new();
     for handle in inner.order().unwrap_or_default() {
         let Some(node) = inner.nodes.get(&handle) else { continue };
-        let mut after: Vec<usize> = match node.after.is_empty() {
+        let mut dependencies: Vec<usize> = match node.dependencies.is_empty() {
             true => predecessors.to_vec(),
-            false => node.after.iter().filter_map(|dependency| ends.get(&dependency.node)).flatten().copied().collect(),
+            false => node
+                .dependencies
+                .iter()
+                .filter_map(|dependency| ends.get(&dependency.node))
+                .flatten()
+                .copied()
+                .collect(),
         };
-        after.sort_unstable();
-        after.dedup();
+        dependencies.sort_unstable();
+        dependencies.dedup();
         let end = match &node.work {
             Work::Child(child) => {
-                let after = expand(child.graph(), pieces, &after);
-                join(pieces, after)
+                let dependencies = expand(child.graph(), pieces, &dependencies);
+                join(pieces, dependencies)
             }
             Work::Op(op) if node.is_enabled && !matches!(op, Op::Nothing) => {
-                pieces.push(Piece { op: op.clone(), after });
+                pieces.push(Piece { op: op.clone(), dependencies });
                 vec![pieces.len() - 1]
             }
-            Work::Op(_) => join(pieces, after),
+            Work::Op(_) => join(pieces, dependencies),
         };
         ends.insert(handle, end);
     }
@@ -174,11 +180,11 @@ fn expand(graph: &Graph, pieces: &mut Vec<Piece>, predecessors: &[usize]) -> Vec
 }
 
 /// Replaces several predecessors with one empty operation that comes after them.
-fn join(pieces: &mut Vec<Piece>, after: Vec<usize>) -> Vec<usize> {
-    if after.len() <= 1 {
-        return after;
+fn join(pieces: &mut Vec<Piece>, dependencies: Vec<usize>) -> Vec<usize> {
+    if dependencies.len() <= 1 {
+        return dependencies;
     }
-    pieces.push(Piece { op: Op::Nothing, after });
+    pieces.push(Piece { op: Op::Nothing, dependencies });
     vec![pieces.len() - 1]
 }
 

@@ -118,7 +118,7 @@ fn set_in(exec: Handle, node: Handle, params: In<Params>) -> Result<()> {
 fn add_any(
     node: Out<Handle>,
     graph: Handle,
-    after: In<Handle>,
+    dependencies: In<Handle>,
     data: In<EdgeData>,
     count: usize,
     place: Out<Params>,
@@ -128,7 +128,7 @@ fn add_any(
     let mut params = Params::read(unsafe { In::from_ptr(place.as_ptr()) })?;
     let owner = get(graph)?;
     let mut allocated = 0;
-    add(node, graph, after, data, count, || {
+    add(node, graph, dependencies, data, count, || {
         if params.kind == node::FREE {
             return super::memory::free_node(&owner, params.params[0]);
         }
@@ -144,14 +144,14 @@ fn add_any(
 }
 
 functions! {
-    fn cuGraphAddNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: Out<Params>) {
-        add_any(node, graph, after, In::none(), count, params)
+    fn cuGraphAddNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: Out<Params>) {
+        add_any(node, graph, dependencies, In::none(), count, params)
     }
 
     fn cuGraphAddNode_v2(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, data: In<EdgeData>, count: usize, params: Out<Params>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, data: In<EdgeData>, count: usize, params: Out<Params>,
     ) {
-        add_any(node, graph, after, data, count, params)
+        add_any(node, graph, dependencies, data, count, params)
     }
 
     fn cuGraphNodeSetParams(node: Handle, params: In<Params>) {

@@ -150,15 +150,15 @@ fn set_attribute(node: Handle, id: u32, value: Value) -> Result<()> {
 
 functions! {
     fn cuGraphAddKernelNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<KernelParams>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<KernelParams>,
     ) {
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphAddKernelNode_v2(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<KernelParams2>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<KernelParams2>,
     ) {
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphKernelNodeGetParams(node: Handle, params: Out<KernelParams>) {

@@ -143,22 +143,24 @@ impl Graph {
     }
 
     /// Refuses dependencies on nodes outside the graph, and two dependencies on the same node.
-    pub(crate) fn check(&self, after: &[Dependency]) -> Result<()> {
+    pub(crate) fn check(&self, dependencies: &[Dependency]) -> Result<()> {
         let inner = self.lock();
         let mut seen = HashSet::new();
-        match after.iter().all(|dependency| inner.nodes.contains_key(&dependency.node) && seen.insert(dependency.node))
+        match dependencies
+            .iter()
+            .all(|dependency| inner.nodes.contains_key(&dependency.node) && seen.insert(dependency.node))
         {
             true => Ok(()),
             false => Err(Error::new(Code::INVALID_VALUE, "a dependency is duplicated or is not a node of the graph")),
         }
     }
 
-    /// Adds a node that depends on `after`.
-    pub(crate) fn add(self: &Arc<Self>, mut node: Node, after: &[Dependency]) -> Result<Handle> {
-        self.check(after)?;
+    /// Adds a node that depends on `dependencies`.
+    pub(crate) fn add(self: &Arc<Self>, mut node: Node, dependencies: &[Dependency]) -> Result<Handle> {
+        self.check(dependencies)?;
         let mut inner = self.lock();
-        after.iter().try_for_each(|dependency| inner.check_data(dependency, node.kind()))?;
-        node.after = after.to_vec();
+        dependencies.iter().try_for_each(|dependency| inner.check_data(dependency, node.kind()))?;
+        node.dependencies = dependencies.to_vec();
         let mut added = 0;
         NODES.add(|handle| {
             added = handle;
@@ -175,7 +177,7 @@ impl Graph {
         while let Some(node) = left.pop() {
             if found.insert(node) {
                 left.extend(
-                    inner.nodes.get(&node).iter().flat_map(|node| &node.after).map(|dependency| dependency.node),
+                    inner.nodes.get(&node).iter().flat_map(|node| &node.dependencies).map(|dependency| dependency.node),
                 );
             }
         }
@@ -199,12 +201,12 @@ impl Graph {
             });
         }
         for (handle, node) in &inner.nodes {
-            let after = node
-                .after
+            let dependencies = node
+                .dependencies
                 .iter()
                 .map(|dependency| Dependency { node: names[&dependency.node], ..*dependency })
                 .collect();
-            made.nodes.insert(names[handle], node.copy_of(*handle, after));
+            made.nodes.insert(names[handle], node.copy_of(*handle, dependencies));
         }
         made.objects = inner.objects.clone();
         drop(made);
@@ -232,9 +234,9 @@ impl Drop for Graph {
 
 impl Inner {
     /// Refuses edge data that the two nodes do not support.
-    fn check_data(&self, after: &Dependency, to: u32) -> Result<()> {
-        let EdgeData { from_port, to_port, kind, reserved } = after.data;
-        let from = self.nodes.get(&after.node).map(Node::kind);
+    fn check_data(&self, dependency: &Dependency, to: u32) -> Result<()> {
+        let EdgeData { from_port, to_port, kind, reserved } = dependency.data;
+        let from = self.nodes.get(&dependency.node).map(Node::kind);
         let is_known = match (from_port, kind) {
             (WHOLE, PLAIN) => true,
             (LAUNCH_ORDER, PLAIN) => from == Some(node::KERNEL),
@@ -248,24 +250,24 @@ impl Inner {
     }
 
     /// Adds an edge.
-    pub(crate) fn connect(&mut self, after: Dependency, to: Handle) -> Result<()> {
+    pub(crate) fn connect(&mut self, dependency: Dependency, to: Handle) -> Result<()> {
         let node = self.nodes.get(&to).ok_or(Code::INVALID_VALUE)?;
-        let is_new = node.after.iter().all(|dependency| dependency.node != after.node);
-        if !self.nodes.contains_key(&after.node) || after.node == to || !is_new {
+        let is_new = node.dependencies.iter().all(|existing| existing.node != dependency.node);
+        if !self.nodes.contains_key(&dependency.node) || dependency.node == to || !is_new {
             return Err(Error::new(Code::INVALID_VALUE, "the edge exists already, or its nodes are invalid"));
         }
-        self.check_data(&after, node.kind())?;
+        self.check_data(&dependency, node.kind())?;
         if let Some(node) = self.nodes.get_mut(&to) {
-            node.after.push(after);
+            node.dependencies.push(dependency);
         }
         Ok(())
     }
 
     /// Removes an edge.
-    pub(crate) fn disconnect(&mut self, after: Dependency, to: Handle) -> Result<()> {
+    pub(crate) fn disconnect(&mut self, dependency: Dependency, to: Handle) -> Result<()> {
         let node = self.nodes.get_mut(&to).ok_or(Code::INVALID_VALUE)?;
-        let at = node.after.iter().position(|dependency| *dependency == after).ok_or(Code::INVALID_VALUE)?;
-        node.after.remove(at);
+        let at = node.dependencies.iter().position(|existing| *existing == dependency).ok_or(Code::INVALID_VALUE)?;
+        node.dependencies.remove(at);
         Ok(())
     }
 
@@ -273,24 +275,25 @@ impl Inner {
     pub(crate) fn remove(&mut self, node: Handle) -> Result<Node> {
         let removed = self.nodes.remove(&node).ok_or(Code::INVALID_VALUE)?;
         for other in self.nodes.values_mut() {
-            other.after.retain(|dependency| dependency.node != node);
+            other.dependencies.retain(|dependency| dependency.node != node);
         }
         Ok(removed)
     }
 
     /// Returns the edges (source, data, destination), sorted by source node.
     pub(crate) fn edges(&self) -> Vec<(Dependency, Handle)> {
-        let of =
-            |(to, node): (&Handle, &Node)| node.after.iter().map(|dependency| (*dependency, *to)).collect::<Vec<_>>();
+        let of = |(to, node): (&Handle, &Node)| {
+            node.dependencies.iter().map(|dependency| (*dependency, *to)).collect::<Vec<_>>()
+        };
         let mut edges: Vec<_> = self.nodes.iter().flat_map(of).collect();
-        edges.sort_by_key(|(after, _)| after.node);
+        edges.sort_by_key(|(dependency, _)| dependency.node);
         edges
     }
 
     /// Returns the nodes that no other node depends on, in the order in which they were added.
     pub(crate) fn leaves(&self) -> Vec<Handle> {
         let inner: HashSet<Handle> =
-            self.nodes.values().flat_map(|node| &node.after).map(|dependency| dependency.node).collect();
+            self.nodes.values().flat_map(|node| &node.dependencies).map(|dependency| dependency.node).collect();
         self.nodes.keys().filter(|node| !inner.contains(node)).copied().collect()
     }
 
@@ -298,10 +301,10 @@ impl Inner {
     /// Returns a node of a cycle as the error if there is a cycle.
     pub(crate) fn order(&self) -> std::result::Result<Vec<Handle>, Handle> {
         let mut missing: BTreeMap<Handle, usize> =
-            self.nodes.iter().map(|(handle, node)| (*handle, node.after.len())).collect();
+            self.nodes.iter().map(|(handle, node)| (*handle, node.dependencies.len())).collect();
         let mut next: BTreeMap<Handle, Vec<Handle>> = BTreeMap::new();
         for (to, node) in &self.nodes {
-            for dependency in &node.after {
+            for dependency in &node.dependencies {
                 next.entry(dependency.node).or_default().push(*to);
             }
         }

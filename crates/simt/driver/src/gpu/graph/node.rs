@@ -60,7 +60,7 @@ impl Drop for Child {
 /// A node.
 pub(crate) struct Node {
     pub(crate) work: Work,
-    pub(crate) after: Vec<Dependency>,
+    pub(crate) dependencies: Vec<Dependency>,
     pub(crate) attributes: Attributes,
     /// Whether the node runs in an executable graph.
     pub(crate) is_enabled: bool,
@@ -78,8 +78,8 @@ pub(crate) struct Node {
 impl Node {
     /// Makes a node with only its work.
     pub(crate) fn new(work: Work) -> Self {
-        let (after, shown, attributes) = Default::default();
-        Self { work, after, attributes, is_enabled: true, original: 0, shown, copied: None, has_buffer: false }
+        let (dependencies, shown, attributes) = Default::default();
+        Self { work, dependencies, attributes, is_enabled: true, original: 0, shown, copied: None, has_buffer: false }
     }
 
     /// Sets the attributes, if the node is a kernel.
@@ -90,12 +90,12 @@ impl Node {
         }
     }
 
-    /// Copies the node for another graph, in which it depends on `after`.
-    pub(crate) fn copy_of(&self, original: Handle, after: Vec<Dependency>) -> Self {
+    /// Copies the node for another graph, in which it depends on `dependencies`.
+    pub(crate) fn copy_of(&self, original: Handle, dependencies: Vec<Dependency>) -> Self {
         let Self { work, attributes, is_enabled, copied, has_buffer, .. } = self;
         Self {
             work: work.clone(),
-            after,
+            dependencies,
             attributes: attributes.clone(),
             is_enabled: *is_enabled,
             original,

@@ -18,16 +18,16 @@ use crate::gpu::op::{HostCall, HostFunction, Op};
 pub(crate) fn add(
     place: Out<Handle>,
     graph: Handle,
-    after: In<Handle>,
+    dependencies: In<Handle>,
     data: In<EdgeData>,
     count: usize,
     make: impl FnOnce() -> Result<Node>,
 ) -> Result<()> {
     place.check()?;
     let graph = get(graph)?;
-    let after = Dependency::read(after, data, count)?;
-    graph.check(&after)?;
-    place.set(graph.add(make()?, &after)?)
+    let dependencies = Dependency::read(dependencies, data, count)?;
+    graph.check(&dependencies)?;
+    place.set(graph.add(make()?, &dependencies)?)
 }
 
 /// Replaces the work of a node of this type with that of the node that `make` returns.
@@ -148,12 +148,12 @@ fn batch_params(node: &mut Node) -> Result<BatchNodeParams> {
 }
 
 functions! {
-    fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) {
-        add(node, graph, after, In::none(), count, || Ok(Node::new(Work::Op(Op::Nothing))))
+    fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize) {
+        add(node, graph, dependencies, In::none(), count, || Ok(Node::new(Work::Op(Op::Nothing))))
     }
 
-    fn cuGraphAddHostNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<HostParams>) {
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+    fn cuGraphAddHostNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<HostParams>) {
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphHostNodeGetParams(node: Handle, params: Out<HostParams>) {
@@ -172,8 +172,8 @@ functions! {
         set_in(exec, node, node::HOST, || params.get()?.node())
     }
 
-    fn cuGraphAddChildGraphNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle) {
-        add(node, graph, after, In::none(), count, || child_node(child))
+    fn cuGraphAddChildGraphNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, child: Handle) {
+        add(node, graph, dependencies, In::none(), count, || child_node(child))
     }
 
     fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
@@ -184,8 +184,8 @@ functions! {
         })?)
     }
 
-    fn cuGraphAddEventRecordNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle) {
-        add(node, graph, after, In::none(), count, || record_node(event))
+    fn cuGraphAddEventRecordNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, event: Handle) {
+        add(node, graph, dependencies, In::none(), count, || record_node(event))
     }
 
     fn cuGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) {
@@ -200,8 +200,8 @@ functions! {
         set_in(exec, node, node::RECORD, || record_node(event))
     }
 
-    fn cuGraphAddEventWaitNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle) {
-        add(node, graph, after, In::none(), count, || wait_node(event))
+    fn cuGraphAddEventWaitNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, event: Handle) {
+        add(node, graph, dependencies, In::none(), count, || wait_node(event))
     }
 
     fn cuGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) {
@@ -217,9 +217,9 @@ functions! {
     }
 
     fn cuGraphAddBatchMemOpNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<BatchNodeParams>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<BatchNodeParams>,
     ) {
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphBatchMemOpNodeGetParams(node: Handle, params: Out<BatchNodeParams>) {
@@ -236,12 +236,12 @@ functions! {
     }
 
     fn cuGraphAddMemAllocNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: Out<AllocateParams>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: Out<AllocateParams>,
     ) {
         params.check()?;
         // SAFETY: the place is not null, which was checked above, and `cuda.h` requires that it holds the parameters.
         let mut wanted = unsafe { params.as_ptr().read_unaligned() };
-        add(node, graph, after, In::none(), count, || wanted.node())?;
+        add(node, graph, dependencies, In::none(), count, || wanted.node())?;
         params.set(wanted)
     }
 
@@ -253,9 +253,9 @@ functions! {
         })?)
     }
 
-    fn cuGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: u64) {
+    fn cuGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, address: u64) {
         let owner = get(graph)?;
-        add(node, graph, after, In::none(), count, || free_node(&owner, address))
+        add(node, graph, dependencies, In::none(), count, || free_node(&owner, address))
     }
 
     fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) {

@@ -68,10 +68,10 @@ fn fill_params(node: &mut Node) -> Result<FillParams> {
 
 functions! {
     fn cuGraphAddMemcpyNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<Memcpy3d>, context: Handle,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<Memcpy3d>, context: Handle,
     ) {
         check_context(context)?;
-        add(node, graph, after, In::none(), count, || copy_node(&params.get()?))
+        add(node, graph, dependencies, In::none(), count, || copy_node(&params.get()?))
     }
 
     fn cuGraphMemcpyNodeGetParams(node: Handle, params: Out<Memcpy3d>) {
@@ -89,10 +89,10 @@ functions! {
     }
 
     fn cuGraphAddMemsetNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<FillParams>, context: Handle,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<FillParams>, context: Handle,
     ) {
         check_context(context)?;
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphMemsetNodeGetParams(node: Handle, params: Out<FillParams>) {

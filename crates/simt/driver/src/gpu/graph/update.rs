@@ -83,13 +83,16 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
         if node.kind() != wanted.kind() {
             return failed(TYPE, new_handle, 0);
         }
-        if node.after.len() != wanted.after.len() {
+        if node.dependencies.len() != wanted.dependencies.len() {
             return failed(TOPOLOGY, new_handle, 0);
         }
         known.insert(old_handle, new_handle);
         pairs.push((old_handle, new_handle));
         left.extend(
-            node.after.iter().zip(&wanted.after).map(|(old_edge, new_edge)| (old_edge.node, new_edge.node, new_handle)),
+            node.dependencies
+                .iter()
+                .zip(&wanted.dependencies)
+                .map(|(old_edge, new_edge)| (old_edge.node, new_edge.node, new_handle)),
         );
     }
     Ok(pairs)
@@ -115,8 +118,9 @@ fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, In
 fn apply(changes: Vec<Change>) {
     for Change { graph, node, from } in changes {
         if let Some(target) = graph.lock().nodes.get_mut(&node) {
-            let (original, after, is_enabled) = (target.original, std::mem::take(&mut target.after), target.is_enabled);
-            *target = Node { original, after, is_enabled, ..from };
+            let (original, dependencies, is_enabled) =
+                (target.original, std::mem::take(&mut target.dependencies), target.is_enabled);
+            *target = Node { original, dependencies, is_enabled, ..from };
         }
     }
 }
