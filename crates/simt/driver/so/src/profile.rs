@@ -26,10 +26,10 @@ struct Opened {
 
 /// The report, which is opened when the program first launches a kernel or gets a message.
 static REPORT: LazyLock<Opened> = LazyLock::new(|| {
-    let asked = std::env::var_os(PROFILE).unwrap_or_default();
+    let path = std::env::var_os(PROFILE).unwrap_or_default();
     let path = match std::env::var(RUN) {
-        Ok(run) => report::files::numbered(Path::new(&asked), &run),
-        Err(_) => asked.into(),
+        Ok(run) => report::files::numbered(Path::new(&path), &run),
+        Err(_) => path.into(),
     };
     let (every, problem) = match std::env::var(EVERY).map(|text| (text.parse(), text)) {
         Err(_) => (0, None),

@@ -172,11 +172,11 @@ impl<T> Out<T> {
         !self.0.is_null()
     }
 
-    /// Writes up to `room` values.
-    pub(crate) fn set_all(self, values: impl IntoIterator<Item = T>, room: usize) {
+    /// Writes up to `capacity` values.
+    pub(crate) fn set_all(self, values: impl IntoIterator<Item = T>, capacity: usize) {
         if !self.0.is_null() {
-            for (at, value) in values.into_iter().take(room).enumerate() {
-                // SAFETY: the place fits `room` values, as `cuda.h` documents, and `at < room`.
+            for (at, value) in values.into_iter().take(capacity).enumerate() {
+                // SAFETY: the place fits `capacity` values, as `cuda.h` documents, and `at < capacity`.
                 unsafe { self.0.add(at).write_unaligned(value) };
             }
         }
@@ -204,14 +204,14 @@ impl Out<std::ffi::c_void> {
 }
 
 impl Out<c_char> {
-    /// Writes a text and a NUL into a buffer of `room` bytes, and truncates the text if necessary.
-    pub(crate) fn set_text(self, text: &str, room: usize) -> Result<()> {
+    /// Writes a text and a NUL into a buffer of `capacity` bytes, and truncates the text if necessary.
+    pub(crate) fn set_text(self, text: &str, capacity: usize) -> Result<()> {
         self.check()?;
-        if room == 0 {
+        if capacity == 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        let bytes = text.bytes().take(room - 1).chain([0]).map(|byte| byte as c_char);
-        self.set_all(bytes, room);
+        let bytes = text.bytes().take(capacity - 1).chain([0]).map(|byte| byte as c_char);
+        self.set_all(bytes, capacity);
         Ok(())
     }
 }

@@ -42,9 +42,9 @@ functions! {
         device.set(number)
     }
 
-    fn cuDeviceGetName(name: Out<c_char>, room: i32, device: i32) {
+    fn cuDeviceGetName(name: Out<c_char>, capacity: i32, device: i32) {
         let device = driver()?.device(device)?;
-        name.set_text(&device.name, usize::try_from(room).unwrap_or_default())
+        name.set_text(&device.name, usize::try_from(capacity).unwrap_or_default())
     }
 
     fn cuDeviceGetUuid_v2 | cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: i32) {
@@ -82,12 +82,12 @@ functions! {
         minor.set(capability.1 as i32)
     }
 
-    fn cuDeviceGetPCIBusId(text: Out<c_char>, room: i32, device: i32) {
+    fn cuDeviceGetPCIBusId(text: Out<c_char>, capacity: i32, device: i32) {
         let [domain, bus, slot] = driver()?.device(device)?.place()?;
         let place = format!("{domain:04X}:{bus:02X}:{slot:02X}.0");
-        let room = usize::try_from(room).unwrap_or_default();
-        text.set_text(&place, room)?;
-        if room > place.len() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
+        let capacity = usize::try_from(capacity).unwrap_or_default();
+        text.set_text(&place, capacity)?;
+        if capacity > place.len() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
     }
 
     fn cuDeviceGetByPCIBusId(device: Out<i32>, text: In<c_char>) {

@@ -181,8 +181,8 @@ fn read_entries(mut bytes: &[u8]) -> Result<Vec<Entry<'_>>> {
 /// Returns the decompressed text of an entry, without its padding.
 fn unpack(entry: &Entry<'_>) -> Result<Vec<u8>> {
     let damaged = |reason: String| Error::new(Code::INVALID_IMAGE, format!("PTX in a fatbin: {reason}"));
-    let most = (entry.bytes.len() as u64).saturating_mul(MAX_RATIO);
-    if entry.unpacked > most {
+    let max_bytes = (entry.bytes.len() as u64).saturating_mul(MAX_RATIO);
+    if entry.unpacked > max_bytes {
         return Err(damaged(format!(
             "an entry of {} bytes claims {} decompressed bytes, which is too many",
             entry.bytes.len(),
@@ -196,7 +196,7 @@ fn unpack(entry: &Entry<'_>) -> Result<Vec<u8>> {
             let mut text = Vec::new();
             let reader = ruzstd::decoding::StreamingDecoder::new(entry.bytes);
             let reader = reader.map_err(|error| damaged(error.to_string()))?;
-            reader.take(most).read_to_end(&mut text).map_err(|error| damaged(error.to_string()))?;
+            reader.take(max_bytes).read_to_end(&mut text).map_err(|error| damaged(error.to_string()))?;
             text
         }
         _ => entry.bytes.to_vec(),

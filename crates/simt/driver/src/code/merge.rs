@@ -79,8 +79,8 @@ fn prototypes<'a>(text: &'a str, module: &Module<'a>) -> Vec<Prototype<'a>> {
     let functions = module.functions.iter().filter(|function| !function.entry && function.linkage != Linkage::Internal);
     let used = functions.filter(|function| function.body.is_some() || called.contains(function.name));
     let prototype = |function: &Function<'a>| {
-        let whole = &text[function.span.start as usize..function.span.end as usize];
-        let head = whole.split(['{', ';']).next().unwrap_or_default();
+        let definition = &text[function.span.start as usize..function.span.end as usize];
+        let head = definition.split(['{', ';']).next().unwrap_or_default();
         let words =
             head.split_whitespace().skip_while(|word| matches!(*word, ".extern" | ".visible" | ".weak" | ".func"));
         Prototype {
@@ -142,9 +142,9 @@ pub(crate) fn merge(texts: &[String]) -> Result<String, String> {
     // For each name that other modules see, the module that defines it. A strong definition takes precedence over a
     // weak one.
     let mut owners: HashMap<&str, usize> = HashMap::new();
-    for wanted in [Linkage::Visible, Linkage::Weak, Linkage::Common] {
+    for linkage in [Linkage::Visible, Linkage::Weak, Linkage::Common] {
         for (number, module) in modules.iter().enumerate() {
-            for symbol in module.iter().filter(|symbol| symbol.is_defined && symbol.linkage == wanted) {
+            for symbol in module.iter().filter(|symbol| symbol.is_defined && symbol.linkage == linkage) {
                 owners.entry(symbol.name).or_insert(number);
             }
         }

@@ -126,7 +126,7 @@ impl Descriptor {
             Error::new(Code::INVALID_VALUE, what)
         };
         // The numbers in the lists are the device attributes that limit each side.
-        let (most, is_shape): (&[u32], bool) = match (flags & (LAYERED | CUBEMAP), height, depth) {
+        let (limits, is_shape): (&[u32], bool) = match (flags & (LAYERED | CUBEMAP), height, depth) {
             (CUBEMAP, ..) => (&[52], height == width && depth == 6),
             (shape, ..) if shape == LAYERED | CUBEMAP => {
                 (&[53, 53, 54], height == width && depth > 0 && depth.is_multiple_of(6))
@@ -139,9 +139,9 @@ impl Descriptor {
         };
         let context = context::current()?;
         let device = &driver()?.devices[context.device];
-        let limit = |attribute: u32| device.attribute(attribute).map_or(0, |most| most.max(0) as usize);
+        let limit = |attribute: u32| device.attribute(attribute).map_or(0, |value| value.max(0) as usize);
         let sides = [width, height, depth];
-        let is_small = most.iter().zip(sides).all(|(attribute, side)| *attribute == 0 || side <= limit(*attribute));
+        let is_small = limits.iter().zip(sides).all(|(attribute, side)| *attribute == 0 || side <= limit(*attribute));
         if width == 0 || !is_shape || !is_small || flags & !FLAGS != 0 || flags & DEPTH_TEXTURE != 0 {
             return Err(invalid());
         }
@@ -196,13 +196,13 @@ impl Array {
     /// when the copy extends beyond the array.
     pub(crate) fn side(&self, begin: [u64; 3], extent: [u64; 3]) -> Result<Side> {
         let [_, rows, slices] = self.descriptor.lengths();
-        let most = [self.pitch(), rows, slices];
-        let is_inside = |side: usize| begin[side].checked_add(extent[side]).is_some_and(|end| end <= most[side]);
+        let size = [self.pitch(), rows, slices];
+        let is_inside = |side: usize| begin[side].checked_add(extent[side]).is_some_and(|end| end <= size[side]);
         if !(0..3).all(is_inside) {
-            let what = format!("a copy of {extent:?} at {begin:?} exceeds the array's {most:?} (bytes, rows, slices)");
+            let what = format!("a copy of {extent:?} at {begin:?} exceeds the array's {size:?} (bytes, rows, slices)");
             return Err(Error::new(Code::INVALID_VALUE, what));
         }
-        let (pitch, slice) = (most[0], most[0] * rows);
+        let (pitch, slice) = (size[0], size[0] * rows);
         let address = self.address + begin[2] * slice + begin[1] * pitch + begin[0];
         Ok(Side { address, pitch, slice })
     }
@@ -303,18 +303,18 @@ functions! {
     fn cuMipmappedArrayCreate(array: Out<Handle>, descriptor: In<Descriptor>, levels: u32) {
         array.check()?;
         let descriptor = descriptor.get()?;
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for level in 0..levels.clamp(1, descriptor.level_count()) {
             match Array::create(descriptor.level(level), true) {
-                Ok(level) => made.push(level),
+                Ok(level) => created.push(level),
                 Err(error) => {
-                    made.iter().try_for_each(|level| level.free())?;
+                    created.iter().try_for_each(|level| level.free())?;
                     return Err(error);
                 }
             }
         }
         let context = context::current()?.handle;
-        array.set(MIPMAPPED.add(|handle| Mipmapped { handle, context, levels: made }).handle)
+        array.set(MIPMAPPED.add(|handle| Mipmapped { handle, context, levels: created }).handle)
     }
 
     fn cuMipmappedArrayGetLevel(array: Out<Handle>, mipmapped: Handle, level: u32) {

@@ -55,7 +55,7 @@ pub const DEFAULT_DEVICE: &str = "h200";
 /// Returns `CUDA_ERROR_INVALID_DEVICE` when there is no such device, `CUDA_ERROR_INVALID_VALUE` when the number of
 /// devices is out of range, and `CUDA_ERROR_NO_DEVICE` when [`VISIBLE`] selects none of the devices.
 pub(crate) fn simulated() -> Result<Vec<Device>> {
-    let all = devices(&given(DEVICE, DEFAULT_DEVICE), &given(DEVICES, "1"))?;
+    let all = devices(&variable_or(DEVICE, DEFAULT_DEVICE), &variable_or(DEVICES, "1"))?;
     let Some(list) = variable(VISIBLE) else {
         return Ok(all);
     };
@@ -74,7 +74,7 @@ fn variable(name: &str) -> Option<String> {
 }
 
 /// Returns the value of a variable, or `default` when the variable is not set or empty.
-fn given(name: &str, default: &str) -> String {
+fn variable_or(name: &str, default: &str) -> String {
     variable(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
 }
 
@@ -83,7 +83,7 @@ fn given(name: &str, default: &str) -> String {
 /// # Errors
 /// Returns a message when the description is invalid.
 pub fn description() -> std::result::Result<Description, String> {
-    described_as(&given(DEVICE, DEFAULT_DEVICE)).map_err(|error| error.reason)
+    described_as(&variable_or(DEVICE, DEFAULT_DEVICE)).map_err(|error| error.reason)
 }
 
 /// Returns `count` devices that imitate the described device, or [`DEFAULT_DEVICE`] when there is no description.

@@ -82,7 +82,7 @@ functions! {
         if flags & !FLAGS != 0 || flags & (BETWEEN_PROCESSES | WITHOUT_TIME) == BETWEEN_PROCESSES {
             return Err(Code::INVALID_VALUE.into());
         }
-        let made = EVENTS.add(|handle| Event {
+        let created = EVENTS.add(|handle| Event {
             handle,
             context: context.handle,
             flags,
@@ -90,7 +90,7 @@ functions! {
             time: Mutex::default(),
             capture: 0.into(),
         });
-        event.set(made.handle)
+        event.set(created.handle)
     }
 
     fn cuEventDestroy_v2 | cuEventDestroy(event: Handle) {

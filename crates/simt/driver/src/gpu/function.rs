@@ -137,15 +137,15 @@ impl Function {
 
     /// Returns the maximum number of threads per block. As in the real driver, this ignores a required block size.
     pub(crate) fn max_threads(&self) -> u32 {
-        let most = GeometryLimits::LARGEST.threads;
-        self.kernel.program().max_threads.map_or(most, |limit| limit.min(most))
+        let max = GeometryLimits::LARGEST.threads;
+        self.kernel.program().max_threads.map_or(max, |limit| limit.min(max))
     }
 
     /// Returns the number of registers per thread. PTX does not say how many registers a GPU uses, so this is the
     /// number for most kernels, or fewer if the kernel requests a lower limit. The largest block always fits with this
     /// number.
     pub(crate) fn registers(&self) -> u32 {
-        self.kernel.program().max_registers.map_or(REGISTERS, |most| most.min(REGISTERS))
+        self.kernel.program().max_registers.map_or(REGISTERS, |limit| limit.min(REGISTERS))
     }
 
     /// Returns the architecture of the kernel's PTX as a number, such as 80.
@@ -194,12 +194,12 @@ impl Function {
     pub(crate) fn set_attribute(&self, attribute: u32, value: i32) -> Result<()> {
         match attribute {
             MAX_DYNAMIC_SHARED => {
-                let most = self.limits()?.shared_bytes;
+                let limit = self.limits()?.shared_bytes;
                 let fixed = self.kernel.program().shared_bytes;
-                let fits = u32::try_from(value).is_ok_and(|value| value.saturating_add(fixed) <= most);
+                let fits = u32::try_from(value).is_ok_and(|value| value.saturating_add(fixed) <= limit);
                 if !fits {
                     let what = format!(
-                        "{value} bytes of dynamic and {fixed} of static shared memory exceed a block's limit of {most}"
+                        "{value} bytes of dynamic and {fixed} of static shared memory exceed a block's limit of {limit}"
                     );
                     return Err(Error::new(Code::INVALID_VALUE, what));
                 }

@@ -49,9 +49,9 @@ fn table() -> Result<MutexGuard<'static, Table>> {
 impl GraphMemory {
     pub(crate) fn new(bytes: usize, device: usize) -> Result<Arc<Self>> {
         let address = memory::allocate(bytes, Kind::Graph, 0, 0)?;
-        let made = Arc::new(Self { address, bytes: bytes as u64, device, driver: driver()? });
-        table()?.all.insert(address, Arc::downgrade(&made));
-        Ok(made)
+        let memory = Arc::new(Self { address, bytes: bytes as u64, device, driver: driver()? });
+        table()?.all.insert(address, Arc::downgrade(&memory));
+        Ok(memory)
     }
 }
 

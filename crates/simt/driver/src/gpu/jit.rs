@@ -36,17 +36,17 @@ impl JitOptions {
     /// Reads the options of a program: option numbers, and a value of eight bytes for each.
     pub(crate) fn read(count: u32, names: In<u32>, values: In<usize>) -> Result<Self> {
         let names = names.all(count as usize)?;
-        let given = values.all(count as usize)?;
+        let option_values = values.all(count as usize)?;
         let buffer = |buffer: u32, size: u32| {
             let at = |option: u32| names.iter().position(|name| *name == option);
             let (text, bytes) = (at(buffer)?, at(size)?);
             // SAFETY: the value of this option is the address of a buffer. `cuda.h` requires that the program keeps the
             // buffer while it uses the options.
-            let text = unsafe { Out::<c_char>::from_address(given[text]) };
+            let text = unsafe { Out::<c_char>::from_address(option_values[text]) };
             // SAFETY: `bytes` is an index into the list of values, and `cuda.h` lets the driver overwrite the value of
             // a size option.
             let filled = unsafe { Out::from_ptr(values.as_ptr().cast_mut().add(bytes)) };
-            Some(Buffer { text, bytes: given[bytes] as u32 as usize, filled })
+            Some(Buffer { text, bytes: option_values[bytes] as u32 as usize, filled })
         };
         Ok(Self { info: buffer(INFO_BUFFER, INFO_BYTES), error: buffer(ERROR_BUFFER, ERROR_BYTES) })
     }

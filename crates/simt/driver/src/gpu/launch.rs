@@ -43,9 +43,9 @@ impl Request {
         let program = function.kernel.program();
         function.limits()?.check(program, grid, block, shared_bytes).map_err(invalid)?;
         if shared_bytes > function.max_dynamic_shared() {
-            let most = function.max_dynamic_shared();
+            let limit = function.max_dynamic_shared();
             return Err(invalid(format!(
-                "{shared_bytes} bytes of dynamic shared memory exceed the function's limit of {most}"
+                "{shared_bytes} bytes of dynamic shared memory exceed the function's limit of {limit}"
             )));
         }
         if let Some(cluster) = self.cluster.or(program.required_cluster) {

@@ -112,8 +112,8 @@ fn add(library: Out<Handle>, code: Result<simt::Module>) -> Result<()> {
             _ => return Err(error.clone()),
         }
     }
-    let made = LIBRARIES.add(|handle| Library { handle, code, loaded: Mutex::default(), kernels: Mutex::default() });
-    library.set(made.handle)
+    let created = LIBRARIES.add(|handle| Library { handle, code, loaded: Mutex::default(), kernels: Mutex::default() });
+    library.set(created.handle)
 }
 
 functions! {
@@ -158,10 +158,10 @@ functions! {
         count.set(LIBRARIES.get(library)?.ptx()?.kernels().count() as u32)
     }
 
-    fn cuLibraryEnumerateKernels(kernels: Out<Handle>, room: u32, library: Handle) {
+    fn cuLibraryEnumerateKernels(kernels: Out<Handle>, capacity: u32, library: Handle) {
         let library = LIBRARIES.get(library)?;
         let found: Result<Vec<Handle>> = library.ptx()?.kernels().map(|name| library.kernel(name)).collect();
-        kernels.set_all(found?, room as usize);
+        kernels.set_all(found?, capacity as usize);
         Ok(())
     }
 

@@ -59,7 +59,7 @@ pub(crate) fn find(limits: &Limits, limit: u32) -> Result<u64> {
 /// Returns `CUDA_ERROR_INVALID_VALUE` when the value is too large, and `CUDA_ERROR_NOT_PERMITTED` when the limit is
 /// read-only.
 pub(crate) fn rounded(device: &Device, limit: u32, value: u64) -> Result<u64> {
-    let up_to = |most: u64| if value <= most { Ok(value) } else { Err(Code::INVALID_VALUE) };
+    let up_to = |limit: u64| if value <= limit { Ok(value) } else { Err(Code::INVALID_VALUE) };
     Ok(match limit {
         STACK_BYTES => up_to(1 << 19)?.next_multiple_of(16),
         PRINTF_BYTES => value.clamp(1 << 19, 1 << 31),

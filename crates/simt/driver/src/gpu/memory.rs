@@ -39,12 +39,12 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     let driver = driver()?;
     let mut simulator = driver.simulator();
     let memory = simulator.memory_mut();
-    let most = driver.devices[context.device].memory_bytes;
+    let limit = driver.devices[context.device].memory_bytes;
     // Check the total of all devices first, because it almost always fits in one device's memory.
-    if kind.is_device() && memory.used().saturating_add(bytes as u64) > most {
+    if kind.is_device() && memory.used().saturating_add(bytes as u64) > limit {
         let used = used_by(context.device);
-        if used.saturating_add(bytes as u64) > most {
-            let what = format!("cannot allocate {bytes} bytes of device memory; {used} of {most} bytes are in use");
+        if used.saturating_add(bytes as u64) > limit {
+            let what = format!("cannot allocate {bytes} bytes of device memory; {used} of {limit} bytes are in use");
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
     }

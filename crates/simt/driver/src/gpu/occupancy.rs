@@ -74,11 +74,11 @@ fn potential_block(grid: Out<i32>, block: Out<i32>, query: &BlockSizeQuery) -> R
     }
     let function = library::get(query.function)?;
     let device = function.device()?;
-    let most = function.max_threads();
-    let most = if limit == 0 { most } else { most.min(limit) };
+    let kernel_max = function.max_threads();
+    let kernel_max = if limit == 0 { kernel_max } else { kernel_max.min(limit) };
     let (mut best_blocks, mut best_threads) = (0, 0);
-    for warps in (1..=most.div_ceil(devices::WARP)).rev() {
-        let threads = most.min(warps * devices::WARP);
+    for warps in (1..=kernel_max.div_ceil(devices::WARP)).rev() {
+        let threads = kernel_max.min(warps * devices::WARP);
         let shared_bytes = match query.shared_bytes_of {
             // SAFETY: the program passes this function to be called with numbers of threads.
             Some(of) => unsafe { of(threads as i32) },
@@ -159,8 +159,8 @@ functions! {
         };
         function.check_cluster(config.grid, cluster)?;
         let device = function.device()?;
-        let each = blocks(device, &function, config.threads()?, config.shared_bytes).min(CLUSTER_BLOCKS);
+        let blocks_per_multiprocessor = blocks(device, &function, config.threads()?, config.shared_bytes).min(CLUSTER_BLOCKS);
         let places = device.multiprocessors / cluster.iter().product::<u32>();
-        count.set((places * each) as i32)
+        count.set((places * blocks_per_multiprocessor) as i32)
     }
 }

@@ -116,8 +116,8 @@ functions! {
     fn cuCtxDisablePeerAccess(context: Handle) {
         let current = context::current()?;
         let peer = peer(context)?;
-        let was = lock(ENABLED.get()).remove(&(current.handle, peer.handle));
-        if was { Ok(()) } else { Err(Code::PEER_ACCESS_NOT_ENABLED.into()) }
+        let was_enabled = lock(ENABLED.get()).remove(&(current.handle, peer.handle));
+        if was_enabled { Ok(()) } else { Err(Code::PEER_ACCESS_NOT_ENABLED.into()) }
     }
 
     fn cuFlushGPUDirectRDMAWrites(target: u32, scope: u32) {

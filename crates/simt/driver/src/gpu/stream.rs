@@ -143,8 +143,8 @@ fn create(stream: Out<Handle>, flags: u32, priority: i32) -> Result<()> {
         return Err(Code::INVALID_VALUE.into());
     }
     let priority = priority.clamp(GREATEST_PRIORITY, 0);
-    let made = STREAMS.add(|handle| Stream::new(handle, context.handle, flags, priority));
-    stream.set(made.handle)
+    let created = STREAMS.add(|handle| Stream::new(handle, context.handle, flags, priority));
+    stream.set(created.handle)
 }
 
 functions! {

@@ -96,7 +96,7 @@ fn invalid(what: impl Into<String>) -> Error {
 /// Returns an attribute of the current device.
 fn limit(attribute: u32) -> Result<u64> {
     let context = context::current()?;
-    Ok(driver()?.devices[context.device].attribute(attribute).map_or(u64::MAX, |most| most.max(0) as u64))
+    Ok(driver()?.devices[context.device].attribute(attribute).map_or(u64::MAX, |value| value.max(0) as u64))
 }
 
 impl Resource {
@@ -322,14 +322,14 @@ functions! {
         let context = context::current()?.handle;
         let (resource, sampling) = (resource.get()?, sampling.get()?);
         // Only arrays can have views.
-        let given = view.optional().filter(|_| matches!(resource.kind, ARRAY | MIPMAPPED_ARRAY));
+        let view = view.optional().filter(|_| matches!(resource.kind, ARRAY | MIPMAPPED_ARRAY));
         sampling.check()?;
-        let level = |mipmapped: &Mipmapped| sampling.level(mipmapped, given.as_ref());
-        let (image, is_normalized) = resource.image(given.as_ref(), level)?;
+        let level = |mipmapped: &Mipmapped| sampling.level(mipmapped, view.as_ref());
+        let (image, is_normalized) = resource.image(view.as_ref(), level)?;
         let description = sampling.texture(image, is_normalized)?;
-        let made = driver()?.simulator().texture(description);
-        let handle = made.map_err(|error| invalid(error.to_string()))?;
-        let sampling = Some((sampling, given.unwrap_or_default()));
+        let created = driver()?.simulator().texture(description);
+        let handle = created.map_err(|error| invalid(error.to_string()))?;
+        let sampling = Some((sampling, view.unwrap_or_default()));
         lock(OBJECTS.get()).insert(handle, Object { context, resource, sampling });
         texture.set(handle)
     }
@@ -360,8 +360,8 @@ functions! {
             return Err(invalid("a surface requires an array"));
         }
         let (image, _) = resource.image(None, |_| Ok(0))?;
-        let made = driver()?.simulator().surface(image);
-        let handle = made.map_err(|error| invalid(error.to_string()))?;
+        let created = driver()?.simulator().surface(image);
+        let handle = created.map_err(|error| invalid(error.to_string()))?;
         lock(OBJECTS.get()).insert(handle, Object { context, resource, sampling: None });
         surface.set(handle)
     }

@@ -128,9 +128,9 @@ fn set_access(base: u64, access: u32) -> Result<()> {
     let mut simulator = driver()?.simulator();
     let mut mapped = lock(MAPPED.get());
     let mapping = mapped.get_mut(&base).ok_or(Code::INVALID_VALUE)?;
-    let (was, is) = (mapping.access != NO_ACCESS, access != NO_ACCESS);
+    let (was_accessible, is_accessible) = (mapping.access != NO_ACCESS, access != NO_ACCESS);
     let memory = simulator.memory_mut();
-    let is_done = match (was, is) {
+    let is_done = match (was_accessible, is_accessible) {
         (false, true) => memory.map_physical(base, mapping.bytes, &mapping.physical.memory, 0),
         (true, false) => memory.free(base),
         _ => true,
@@ -155,15 +155,14 @@ functions! {
         }
     }
 
-    fn cuMemAddressReserve(address: Out<u64>, bytes: usize, align: usize, wanted: u64, flags: u64) {
+    fn cuMemAddressReserve(address: Out<u64>, bytes: usize, align: usize, hint: u64, flags: u64) {
         address.check()?;
         context::current()?;
         let has_align = align == 0 || align.is_power_of_two();
         if bytes == 0 || !has_align || flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        check_granularity(&[bytes as u64, wanted])?;
-        // `wanted` is only a hint.
+        check_granularity(&[bytes as u64, hint])?;
         let align = GRANULARITY.max(align as u64);
         let base = driver()?.simulator().memory_mut().reserve(bytes as u64, align).map_err(memory::out_of_memory)?;
         lock(RESERVED.get()).insert(base, bytes as u64);

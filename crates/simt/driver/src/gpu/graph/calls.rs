@@ -8,7 +8,7 @@ use crate::abi::handles::Handle;
 use crate::gpu::state::driver;
 
 /// Reads the value that the program wrote to a place.
-fn held(place: Out<usize>) -> Result<usize> {
+fn read_place(place: Out<usize>) -> Result<usize> {
     // SAFETY: `cuda.h` requires that the program writes the capacity of its list to the place of the list's length.
     unsafe { In::from_ptr(place.as_ptr()) }.get()
 }
@@ -16,12 +16,12 @@ fn held(place: Out<usize>) -> Result<usize> {
 /// Writes a list up to its capacity, pads it with zeros, and writes the number of elements. If the place of the list is
 /// null, writes only the number of elements.
 fn list<T: Copy + Default>(place: Out<T>, count: Out<usize>, all: &[T]) -> Result<()> {
-    let room = held(count)?;
+    let capacity = read_place(count)?;
     if !place.is_requested() {
         return count.set(all.len());
     }
-    place.set_all(all.iter().copied().chain(std::iter::repeat(T::default())), room);
-    count.set(all.len().min(room))
+    place.set_all(all.iter().copied().chain(std::iter::repeat(T::default())), capacity);
+    count.set(all.len().min(capacity))
 }
 
 /// The places for a list of edges: source nodes, destination nodes and edge data.
@@ -35,9 +35,9 @@ struct Edges {
 impl Edges {
     /// Writes edges. The caller decides which of the node lists may be null.
     fn write(&self, edges: &[(Dependency, Handle)]) -> Result<()> {
-        let room = held(self.count)?;
+        let capacity = read_place(self.count)?;
         let is_requested = self.from.is_requested() || self.to.is_requested();
-        let shown = &edges[..edges.len().min(if is_requested { room } else { 0 })];
+        let shown = &edges[..edges.len().min(if is_requested { capacity } else { 0 })];
         let has_data = shown.iter().any(|(dependency, _)| dependency.data != EdgeData::default());
         if has_data && !self.data.is_requested() {
             return Err(Code::LOSSY_QUERY.into());
@@ -47,11 +47,11 @@ impl Edges {
         }
         let of = |at: fn(&(Dependency, Handle)) -> Handle| shown.iter().map(at).collect::<Vec<_>>();
         list(self.from, self.count, &of(|edge| edge.0.node))?;
-        self.count.set(room)?;
+        self.count.set(capacity)?;
         let data: Vec<_> = shown.iter().map(|edge| edge.0.data).collect();
         if self.data.is_requested() {
             list(self.data, self.count, &data)?;
-            self.count.set(room)?;
+            self.count.set(capacity)?;
         }
         list(self.to, self.count, &of(|edge| edge.1))?;
         self.count.set(shown.len())

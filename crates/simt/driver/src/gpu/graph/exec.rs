@@ -212,7 +212,7 @@ fn make_with_log(
     source: Handle,
     node: Out<Handle>,
     text: Out<std::ffi::c_char>,
-    room: usize,
+    capacity: usize,
 ) -> Result<()> {
     exec.check()?;
     let (wrong, reason) = match instantiate(source, 0) {
@@ -220,17 +220,17 @@ fn make_with_log(
         Err(refusal) => (refusal.node, refusal.error),
     };
     node.offer(wrong);
-    if text.is_requested() && room > 0 {
-        text.set_text(&reason.reason, room)?;
+    if text.is_requested() && capacity > 0 {
+        text.set_text(&reason.reason, capacity)?;
     }
     Err(reason)
 }
 
 functions! {
     fn cuGraphInstantiate | cuGraphInstantiate_v2(
-        exec: Out<Handle>, source: Handle, node: Out<Handle>, text: Out<std::ffi::c_char>, room: usize,
+        exec: Out<Handle>, source: Handle, node: Out<Handle>, text: Out<std::ffi::c_char>, capacity: usize,
     ) {
-        make_with_log(exec, source, node, text, room)
+        make_with_log(exec, source, node, text, capacity)
     }
 
     fn cuGraphInstantiateWithFlags(exec: Out<Handle>, source: Handle, flags: u64) {
@@ -242,17 +242,17 @@ functions! {
         params.check()?;
         // SAFETY: the place is not null, which was checked above, and `cuda.h` requires that it holds the parameters.
         let mut read = unsafe { params.as_ptr().read_unaligned() };
-        let made = instantiate(source, read.flags);
-        (read.result, read.node) = match &made {
+        let instantiated = instantiate(source, read.flags);
+        (read.result, read.node) = match &instantiated {
             Ok(_) => (SUCCESS, 0),
             Err(refusal) => (refusal.result, refusal.node),
         };
         params.set(read)?;
-        let made = made.map_err(|refusal| refusal.error)?;
+        let instantiated = instantiated.map_err(|refusal| refusal.error)?;
         if read.flags & UPLOAD != 0 {
             Stream::of(read.upload)?;
         }
-        exec.set(made.handle)
+        exec.set(instantiated.handle)
     }
 
     fn cuGraphExecGetFlags(exec: Handle, flags: Out<u64>) {

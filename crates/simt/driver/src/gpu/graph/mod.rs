@@ -192,7 +192,7 @@ impl Graph {
             CopyKind::Executable => Arc::new(Self::new(0, false)),
         };
         let inner = self.lock();
-        let mut made = copy.lock();
+        let mut target = copy.lock();
         let mut names = BTreeMap::new();
         for handle in inner.nodes.keys() {
             NODES.add(|name| {
@@ -206,10 +206,10 @@ impl Graph {
                 .iter()
                 .map(|dependency| Dependency { node: names[&dependency.node], ..*dependency })
                 .collect();
-            made.nodes.insert(names[handle], node.copy_of(*handle, dependencies));
+            target.nodes.insert(names[handle], node.copy_of(*handle, dependencies));
         }
-        made.objects = inner.objects.clone();
-        drop(made);
+        target.objects = inner.objects.clone();
+        drop(target);
         copy
     }
 }
@@ -274,8 +274,8 @@ impl Inner {
     /// Removes a node and its edges.
     pub(crate) fn remove(&mut self, node: Handle) -> Result<Node> {
         let removed = self.nodes.remove(&node).ok_or(Code::INVALID_VALUE)?;
-        for other in self.nodes.values_mut() {
-            other.dependencies.retain(|dependency| dependency.node != node);
+        for remaining in self.nodes.values_mut() {
+            remaining.dependencies.retain(|dependency| dependency.node != node);
         }
         Ok(removed)
     }

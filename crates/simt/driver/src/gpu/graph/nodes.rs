@@ -240,9 +240,9 @@ functions! {
     ) {
         params.check()?;
         // SAFETY: the place is not null, which was checked above, and `cuda.h` requires that it holds the parameters.
-        let mut wanted = unsafe { params.as_ptr().read_unaligned() };
-        add(node, graph, dependencies, In::none(), count, || wanted.node())?;
-        params.set(wanted)
+        let mut request = unsafe { params.as_ptr().read_unaligned() };
+        add(node, graph, dependencies, In::none(), count, || request.node())?;
+        params.set(request)
     }
 
     fn cuGraphMemAllocNodeGetParams(node: Handle, params: Out<AllocateParams>) {

@@ -30,8 +30,8 @@ impl UserObject {
     /// Releases references. The last release destroys the object.
     fn release(&self, count: u64) {
         let less = |now: u64| (now > 0).then(|| now.saturating_sub(count));
-        let was = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        if was.is_ok_and(|was| was <= count) {
+        let previous = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        if previous.is_ok_and(|previous| previous <= count) {
             drop(OBJECTS.remove(self.handle));
             // SAFETY: the program registered the destructor with this data, and only the last release calls it.
             host_function(|| unsafe { (self.destroy)(self.data) });
@@ -76,8 +76,8 @@ functions! {
         if flags != NO_DESTRUCTOR_SYNC || count == 0 || count > i32::MAX as u32 {
             return Err(Code::INVALID_VALUE.into());
         }
-        let made = OBJECTS.add(|handle| UserObject { handle, data, destroy, count: AtomicU64::new(count.into()) });
-        object.set(made.handle)
+        let created = OBJECTS.add(|handle| UserObject { handle, data, destroy, count: AtomicU64::new(count.into()) });
+        object.set(created.handle)
     }
 
     fn cuUserObjectRetain(object: Handle, count: u32) {

@@ -65,8 +65,8 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
     }
     let (ends, new_ends) = (old.leaves(), new.leaves());
     if ends.len() != new_ends.len() {
-        let more = new_ends.len() > ends.len();
-        return failed(TOPOLOGY, new_ends.last().copied().filter(|_| more).unwrap_or_default(), 0);
+        let has_more = new_ends.len() > ends.len();
+        return failed(TOPOLOGY, new_ends.last().copied().filter(|_| has_more).unwrap_or_default(), 0);
     }
     let mut left: Vec<_> = ends.into_iter().zip(new_ends).map(|(old, new)| (old, new, 0)).collect();
     let mut known: HashMap<Handle, Handle> = HashMap::new();
@@ -77,13 +77,13 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
             Some(_) => return failed(TOPOLOGY, to, new_handle),
             None => {}
         }
-        let (Some(node), Some(wanted)) = (old.nodes.get(&old_handle), new.nodes.get(&new_handle)) else {
+        let (Some(node), Some(new_node)) = (old.nodes.get(&old_handle), new.nodes.get(&new_handle)) else {
             return failed(FAILURE, new_handle, 0);
         };
-        if node.kind() != wanted.kind() {
+        if node.kind() != new_node.kind() {
             return failed(TYPE, new_handle, 0);
         }
-        if node.dependencies.len() != wanted.dependencies.len() {
+        if node.dependencies.len() != new_node.dependencies.len() {
             return failed(TOPOLOGY, new_handle, 0);
         }
         known.insert(old_handle, new_handle);
@@ -91,7 +91,7 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
         left.extend(
             node.dependencies
                 .iter()
-                .zip(&wanted.dependencies)
+                .zip(&new_node.dependencies)
                 .map(|(old_edge, new_edge)| (old_edge.node, new_edge.node, new_handle)),
         );
     }
@@ -100,10 +100,12 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
 
 /// Returns the changes that an update makes to an executable graph.
 fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, Info> {
-    let (inner, wanted) = (old.lock(), new.lock());
+    let (inner, new_inner) = (old.lock(), new.lock());
     let mut changes = Vec::new();
-    for (old_handle, new_handle) in pair(&inner, &wanted)? {
-        let (Some(node), Some(from)) = (inner.nodes.get(&old_handle), wanted.nodes.get(&new_handle)) else { continue };
+    for (old_handle, new_handle) in pair(&inner, &new_inner)? {
+        let (Some(node), Some(from)) = (inner.nodes.get(&old_handle), new_inner.nodes.get(&new_handle)) else {
+            continue;
+        };
         if let Some(result) = difference(node, from) {
             return Err(Info { result, node: new_handle, from: 0 });
         }

@@ -116,8 +116,8 @@ fn advise(address: u64, bytes: usize, advice: u32, location: Location) -> Result
     })
 }
 
-/// Writes an attribute of a range of managed memory. `room` is the size of the program's buffer in bytes.
-fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, advice: &[Advice]) -> Result<()> {
+/// Writes an attribute of a range of managed memory. `capacity` is the size of the program's buffer in bytes.
+fn range_attribute(value: Out<c_void>, capacity: usize, attribute: u32, advice: &[Advice]) -> Result<()> {
     value.check()?;
     // SAFETY: in `cuda.h`, all attributes of a range are `int`s or lists of `int`s.
     let words_at = unsafe { value.cast::<i32>() };
@@ -137,16 +137,16 @@ fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, advice: &[Ad
         PREFERRED_LOCATION_ID => id(preferred),
         LAST_PREFETCH_LOCATION_TYPE => kind(prefetched),
         LAST_PREFETCH_LOCATION_ID => id(prefetched),
-        ACCESSED_BY if room > 0 && room.is_multiple_of(4) => {
+        ACCESSED_BY if capacity > 0 && capacity.is_multiple_of(4) => {
             let first = advice.first().map_or(&[][..], |advice| &advice.accessed_by);
             let all = first.iter().filter(|number| advice.iter().all(|advice| advice.accessed_by.contains(number)));
-            let words = all.copied().chain(std::iter::repeat(NOWHERE)).take(room / 4);
-            words_at.set_all(words, room / 4);
+            let words = all.copied().chain(std::iter::repeat(NOWHERE)).take(capacity / 4);
+            words_at.set_all(words, capacity / 4);
             return Ok(());
         }
         _ => return Err(Code::INVALID_VALUE.into()),
     };
-    match room {
+    match capacity {
         4 => words_at.set(word),
         _ => Err(Code::INVALID_VALUE.into()),
     }
@@ -164,19 +164,19 @@ functions! {
         advise(address, bytes, advice, if has_location { location.checked()? } else { location })
     }
 
-    fn cuMemRangeGetAttribute(value: Out<c_void>, room: usize, attribute: u32, address: u64, bytes: usize) {
+    fn cuMemRangeGetAttribute(value: Out<c_void>, capacity: usize, attribute: u32, address: u64, bytes: usize) {
         context::current()?;
-        range_attribute(value, room, attribute, &advice_on(address, bytes)?)
+        range_attribute(value, capacity, attribute, &advice_on(address, bytes)?)
     }
 
     fn cuMemRangeGetAttributes(
-        values: In<Out<c_void>>, rooms: In<usize>, attributes: In<u32>, count: usize, address: u64, bytes: usize,
+        values: In<Out<c_void>>, capacities: In<usize>, attributes: In<u32>, count: usize, address: u64, bytes: usize,
     ) {
         context::current()?;
         let advice = advice_on(address, bytes)?;
-        let (values, rooms) = (values.all(count)?, rooms.all(count)?);
-        for ((value, room), attribute) in values.into_iter().zip(rooms).zip(attributes.all(count)?) {
-            range_attribute(value, room, attribute, &advice)?;
+        let (values, capacities) = (values.all(count)?, capacities.all(count)?);
+        for ((value, capacity), attribute) in values.into_iter().zip(capacities).zip(attributes.all(count)?) {
+            range_attribute(value, capacity, attribute, &advice)?;
         }
         Ok(())
     }
