@@ -277,8 +277,8 @@ static TABLES: [Table; 8] = [
 /// The key of the proof.
 const KEY: [u8; 16] = [0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52, 0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f];
 
-/// Computes a keyed hash of the versions, the process, the thread, the tables, the time and the devices. The runtime computes
-/// the same hash and compares the two.
+/// Computes a keyed hash of the versions, the process, the thread, the tables, the time and the devices. The runtime
+/// computes the same hash and compares the two.
 fn proof(version: u32, seconds: u64) -> Result<[u8; 16]> {
     let driver = driver()?;
     let mut hash = Hmac::<Md2>::new_from_slice(&KEY).map_err(|error| Error::new(Code::UNKNOWN, error.to_string()))?;

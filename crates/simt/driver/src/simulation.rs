@@ -1,4 +1,4 @@
-//! An entry point for this project's own programs: private simulated devices, and observers of launches.
+//! An entry point for programs of this project: private devices, and observers of launches.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -258,7 +258,7 @@ pub unsafe fn launch_with<R>(
     params: &[*mut c_void],
     run: impl FnOnce(&mut Simulator, &Launch<'_>) -> std::result::Result<R, LaunchError>,
 ) -> std::result::Result<R, String> {
-    let driver = state::inside().ok_or("only a private simulated device supports such launches")?;
+    let driver = state::inside().ok_or("such a launch requires a `Simulation`")?;
     let Kernel { function, grid, block, shared_bytes } = kernel;
     let request = Request {
         function,

@@ -59,7 +59,7 @@ macro_rules! jump {
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
     ($number:literal) => {
-        // Like on x86-64. Calls between libraries may change register x16.
+        // As on x86-64. Calls between libraries may change register x16.
         core::arch::naked_asm!(
             "adrp x16, {targets}",
             "add x16, x16, :lo12:{targets}",

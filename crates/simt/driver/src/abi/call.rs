@@ -60,8 +60,12 @@ macro_rules! functions {
         /// The functions of this module by their names.
         pub(crate) const FUNCTIONS: &[$crate::abi::call::Entry] =
             &[$(
-                $crate::abi::call::entry(stringify!($name), $name as *const (), with_per_thread_default::$name as *const ()),
-                $($crate::abi::call::entry(stringify!($alias), $name as *const (), with_per_thread_default::$name as *const ()),)*
+                $crate::abi::call::entry(
+                    stringify!($name), $name as *const (), with_per_thread_default::$name as *const (),
+                ),
+                $($crate::abi::call::entry(
+                    stringify!($alias), $name as *const (), with_per_thread_default::$name as *const (),
+                ),)*
             )*];
     };
 }

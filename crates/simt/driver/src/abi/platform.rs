@@ -106,7 +106,7 @@ pub(crate) fn thread() -> u64 {
     0
 }
 
-/// Writes to C's standard output, so that the text is ordered with the program's own output. Like a GPU's driver, it
+/// Writes to C's standard output, so that the text is ordered with the program's output. Like a GPU's driver, it
 /// ignores a failed write.
 #[cfg(target_os = "linux")]
 pub(crate) fn print(bytes: &[u8]) {

@@ -266,7 +266,7 @@ functions! {
         to.set(ARRAYS.get(array)?.descriptor)
     }
 
-    // This function and the next two describe sparse, planar or deferred-mapping arrays, which do not exist here.
+    // This function and the next ones describe sparse, planar or deferred-mapping arrays, which do not exist here.
     fn cuArrayGetMemoryRequirements(_requirements: Out<u8>, array: Handle, device: i32) {
         ARRAYS.get(array)?;
         driver()?.device(device)?;

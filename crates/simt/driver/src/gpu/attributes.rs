@@ -19,8 +19,8 @@ pub(crate) fn place(number: usize) -> [u32; 3] {
     [0, number as u32 + 1, 0]
 }
 
-/// Returns the number of L2 bytes that programs can set aside for persisting lines. The fractions come from
-/// the values that drivers report for an A100, for GeForce boards and for an H200. The feature exists since compute capability 8.0.
+/// Returns the number of L2 bytes that programs can set aside for persisting lines. The fractions come from the values
+/// that drivers report for an A100, for GeForce boards and for an H200. The feature requires compute capability 8.0.
 pub(crate) fn persisting_l2_bytes(l2_bytes: u64, capability: (u32, u32)) -> u64 {
     match capability {
         (..8, _) => 0,

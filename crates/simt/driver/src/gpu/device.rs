@@ -24,7 +24,7 @@ pub const DEVICES: &str = "LADDER_SIM_DEVICES";
 /// The maximum number of devices.
 const MOST: usize = 16;
 
-/// A simulated device.
+/// A device of the driver.
 pub(crate) struct Device {
     pub(crate) name: String,
     /// The major and minor compute capability.

@@ -159,8 +159,8 @@ functions! {
         };
         function.check_cluster(config.grid, cluster)?;
         let device = function.device()?;
-        let blocks_per_multiprocessor = blocks(device, &function, config.threads()?, config.shared_bytes).min(CLUSTER_BLOCKS);
+        let resident = blocks(device, &function, config.threads()?, config.shared_bytes).min(CLUSTER_BLOCKS);
         let places = device.multiprocessors / cluster.iter().product::<u32>();
-        count.set((places * blocks_per_multiprocessor) as i32)
+        count.set((places * resident) as i32)
     }
 }

@@ -79,7 +79,8 @@ impl Pool {
     pub(crate) fn allocate(&self, bytes: usize, allocate: impl FnOnce() -> Result<u64>) -> Result<u64> {
         let used = lock(&self.state).used;
         if used.saturating_add(bytes as u64) > self.max_bytes {
-            let what = format!("cannot allocate {bytes} bytes in the pool; {used} of {} bytes are in use", self.max_bytes);
+            let what =
+                format!("cannot allocate {bytes} bytes of a pool; {used} of {} bytes are in use", self.max_bytes);
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
         // Lock order: the simulator is locked before a pool.
@@ -271,7 +272,7 @@ functions! {
         let pool = Pool::of(pool)?;
         access.all(count)?.into_iter().try_for_each(|Access { location, flags }| match (location, flags) {
             (_, NO_ACCESS | READ_WRITE) if location.kind == location::HOST => {
-                Err(Error::new(Code::NOT_SUPPORTED, "access to pools from the host is not supported"))
+                Err(Error::new(Code::NOT_SUPPORTED, "host access to pools is not supported"))
             }
             (_, NO_ACCESS | READ_WRITE) if location.is_device() => {
                 device(location.id)?;

@@ -44,7 +44,7 @@ const MAX_INSTRUCTIONS: u64 = 1 << 44;
 
 /// An initialized driver.
 pub(crate) struct Driver {
-    /// The devices. They share one memory, which makes unified addressing work.
+    /// The devices. They share one memory, as they appear to under unified addressing.
     pub(crate) devices: Vec<Device>,
     /// The number that separates the handles and addresses of the drivers in the process; 0 for the driver that the
     /// program's calls reach.
@@ -152,7 +152,7 @@ impl Driver {
         lock(&self.simulator)
     }
 
-    /// Prints the output of kernels to C's `stdout`, so that it is ordered with the program's own output.
+    /// Prints the output of kernels to C's `stdout`, so that it is ordered with the program's output.
     pub(crate) fn print_printed(&self) {
         let printed = std::mem::take(&mut *lock(&self.printed));
         if !printed.is_empty() {

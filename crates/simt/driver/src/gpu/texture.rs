@@ -237,7 +237,8 @@ impl Sampling {
             true => Ok(first + lowest),
             false => Err(Error::new(
                 Code::NOT_SUPPORTED,
-                "textures that are read at several levels are not supported; set minMipmapLevelClamp and maxMipmapLevelClamp to the same value",
+                "textures that are read at several levels are not supported; set minMipmapLevelClamp and \
+                 maxMipmapLevelClamp to the same value",
             )),
         }
     }

@@ -274,7 +274,7 @@ functions! {
                 return Err(Code::INVALID_VALUE.into());
             }
             if !location.checked()?.is_device() {
-                return Err(Error::new(Code::NOT_SUPPORTED, "access to mapped device memory from the host is not supported"));
+                return Err(Error::new(Code::NOT_SUPPORTED, "host access to mapped device memory is not supported"));
             }
             all.iter().try_for_each(|base| set_access(*base, flags))?;
         }

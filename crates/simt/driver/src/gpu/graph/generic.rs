@@ -124,7 +124,7 @@ fn add_any(
     place: Out<Params>,
 ) -> Result<()> {
     place.check()?;
-    // SAFETY: `place` is not null, and `cuda.h` requires that it holds parameters, some of which the driver changes.
+    // SAFETY: `place` is not null, and `cuda.h` requires that it holds parameters, which the driver may change.
     let mut params = Params::read(unsafe { In::from_ptr(place.as_ptr()) })?;
     let owner = get(graph)?;
     let mut allocated = 0;
@@ -149,7 +149,8 @@ functions! {
     }
 
     fn cuGraphAddNode_v2(
-        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, data: In<EdgeData>, count: usize, params: Out<Params>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, data: In<EdgeData>, count: usize,
+        params: Out<Params>,
     ) {
         add_any(node, graph, dependencies, data, count, params)
     }

@@ -152,7 +152,9 @@ functions! {
         add(node, graph, dependencies, In::none(), count, || Ok(Node::new(Work::Op(Op::Nothing))))
     }
 
-    fn cuGraphAddHostNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<HostParams>) {
+    fn cuGraphAddHostNode(
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<HostParams>,
+    ) {
         add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
@@ -172,7 +174,9 @@ functions! {
         set_in(exec, node, node::HOST, || params.get()?.node())
     }
 
-    fn cuGraphAddChildGraphNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, child: Handle) {
+    fn cuGraphAddChildGraphNode(
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, child: Handle,
+    ) {
         add(node, graph, dependencies, In::none(), count, || child_node(child))
     }
 
@@ -184,7 +188,9 @@ functions! {
         })?)
     }
 
-    fn cuGraphAddEventRecordNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, event: Handle) {
+    fn cuGraphAddEventRecordNode(
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, event: Handle,
+    ) {
         add(node, graph, dependencies, In::none(), count, || record_node(event))
     }
 
@@ -200,7 +206,9 @@ functions! {
         set_in(exec, node, node::RECORD, || record_node(event))
     }
 
-    fn cuGraphAddEventWaitNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, event: Handle) {
+    fn cuGraphAddEventWaitNode(
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, event: Handle,
+    ) {
         add(node, graph, dependencies, In::none(), count, || wait_node(event))
     }
 

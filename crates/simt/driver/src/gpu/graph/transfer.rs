@@ -89,7 +89,8 @@ functions! {
     }
 
     fn cuGraphAddMemsetNode(
-        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<FillParams>, context: Handle,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<FillParams>,
+        context: Handle,
     ) {
         check_context(context)?;
         add(node, graph, dependencies, In::none(), count, || params.get()?.node())
