@@ -1,5 +1,5 @@
 //! `libcuda.so.1`: all symbols that the CUDA driver exports. Each function jumps to the one in simt's driver. The
-//! variables, which debuggers read and write, stay zero.
+//! variables, which debuggers read and write, stay zero without a debugger.
 //!
 //! A program that links to the driver or opens it finds this library instead if `LD_LIBRARY_PATH` says so.
 
