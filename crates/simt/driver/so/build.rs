@@ -1,17 +1,16 @@
-//! Gives the library the name that programs look for, and a folder that holds it under that name: `sim` beside the
-//! library itself.
+//! Gives the library its soname, and links it under that name in the folder `sim` next to the library.
 
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
-    // The library is empty on other systems, whose linkers do not know the option.
+    // On other systems the library is empty, and the linker does not know the option.
     if env::var_os("CARGO_CFG_TARGET_OS").is_none_or(|system| system != "linux") {
         return;
     }
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
-    // What is done when the process ends is not done when a program closes the library.
+    // `nodelete` keeps the handlers for the end of the process loaded after a program closes the library.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
     // OUT_DIR is target/PROFILE/build/PACKAGE/out.
     let out = env::var_os("OUT_DIR").map(PathBuf::from).expect("cargo sets OUT_DIR");

@@ -1,29 +1,32 @@
-//! The CUDA driver, implemented on [`simt`]: what programs call as `cuInit`, `cuLaunchKernel` and so on, with a simulated
-//! GPU behind it.
+//! The CUDA driver, implemented on [`simt`]: the functions that programs call, such as `cuInit` and `cuLaunchKernel`,
+//! operating on the device `sim`.
 //!
-//! [`function`] gives each function that the real driver exports, by its name, with C's calling convention. Two crates use
-//! it: `ladder-libcuda` in programs that use cust, and `libcuda-so`, which exports all of them as `libcuda.so.1`.
+//! [`function`] returns the function that the real driver exports under a name, with C's calling convention. Two crates
+//! use it: `ladder-libcuda` in programs that use cust, and `libcuda-so`, which exports all functions as `libcuda.so.1`.
 //!
 //! # How it works
 //!
-//! Each module uses only those before it:
+//! Each module uses only the modules listed before it:
 //!
-//! - `abi` is what the interface is made of: functions with C's calling convention, result codes, handles, messages.
-//! - `code` finds PTX in the images that a program loads, and merges several into one.
-//! - `gpu` has the simulated GPUs and all that is on them: devices, contexts, modules, memory, streams, graphs. What a
-//!   program asks for becomes an operation (`op`), which a stream enqueues and `queue` does, in a thread of its own.
-//! - `calls` has the functions that need objects of several kinds.
-//! - `runtime` is what NVIDIA's runtime library asks for besides (`cuGetExportTable`), `symbols` has the functions by their
-//!   names and versions (`cuGetProcAddress`), `process_end` is what is done when the process ends, and `simulation` is a side door for programs of this project.
+//! - `abi` holds the building blocks of the interface: C functions, result codes, handles, messages.
+//! - `code` finds PTX in the images that a program loads, and merges several PTX modules into one.
+//! - `gpu` holds the devices and everything that lives on them: contexts, modules, memory, streams, graphs. Each
+//!   request of a program becomes an operation (`op`). A stream enqueues the operation, and `queue` runs it on a
+//!   separate thread.
+//! - `calls` holds the functions that need objects of several kinds.
+//! - `runtime` holds the private function tables of NVIDIA's runtime library (`cuGetExportTable`).
+//! - `symbols` finds functions by name and version (`cuGetProcAddress`).
+//! - `process_end` runs at the end of the process.
+//! - `simulation` is an entry point for programs of this project.
 //!
 //! # Errors
 //!
 //! Every function returns the code that the real driver returns, and nothing else reaches the program: no panic, no
-//! exit. What there is to say besides (which thread of which kernel, which line of the source) goes to the standard error, or to
-//! the file that the environment variable [`LOG`] names. A function that is not implemented returns
-//! `CUDA_ERROR_NOT_SUPPORTED`, and is named once.
+//! exit. Details, such as the thread of a kernel and the source line, go to the standard error, or to the file that the
+//! environment variable [`LOG`] names. A function that is not implemented returns `CUDA_ERROR_NOT_SUPPORTED`, and the
+//! log names it once.
 //!
-//! The crate must not know cust, ladders or who links it.
+//! This crate must not depend on cust, on ladders or on the crates that link it.
 
 mod abi;
 mod calls;

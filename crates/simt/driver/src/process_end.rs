@@ -3,7 +3,7 @@
 use crate::abi::{platform, report};
 use crate::gpu::{queue, sanitize, state};
 
-/// Waits for what the process has launched, and says what was found in it.
+/// Waits for all launches of the process, and reports the findings.
 fn conclude() {
     let Some(driver) = state::started() else { return };
     let sanitizer = &driver.sanitizer;
@@ -18,10 +18,10 @@ fn conclude() {
     report::tell(&sanitizer.summary());
 }
 
-/// Ends the process after all of its other code has run.
+/// Runs at the end of the process, after all its other code.
 ///
-/// The functions of this section are called when the program, its exit handlers and its static objects are done. A process
-/// that is killed or calls `_exit` does not call them.
+/// The system calls the functions of this section after the program, its exit handlers and its static destructors have
+/// finished. It does not call them when a process is killed or calls `_exit`.
 #[cfg_attr(not(target_os = "linux"), allow(dead_code, reason = "other systems have no such section"))]
 extern "C" fn end() {
     if !state::is_child()
@@ -34,6 +34,6 @@ extern "C" fn end() {
 
 #[cfg(target_os = "linux")]
 #[used]
-// SAFETY: the section holds the addresses of functions without arguments.
+// SAFETY: `.fini_array` holds addresses of functions without arguments, such as this one.
 #[unsafe(link_section = ".fini_array")]
 static END: extern "C" fn() = end;

@@ -1,9 +1,8 @@
-//! What NVIDIA's runtime library asks of the driver besides its public functions: tables of functions
-//! (`cuGetExportTable`).
+//! The private interface between NVIDIA's runtime library and the driver: tables of functions (`cuGetExportTable`).
 //!
-//! The tables and what is in them are known from other open-source implementations of the driver (ZLUDA's `dark_api`), and
-//! from a recording of what a program of CUDA 13.0 asks the real driver for. A slot that nobody has been seen to call
-//! refuses the call by its table and number.
+//! The tables and their contents are known from other open-source implementations of the driver (ZLUDA's `dark_api`),
+//! and from a recording of the calls that a CUDA 13.0 program makes to the real driver. A slot that no recorded program
+//! calls returns an error, and the log names the table and the slot.
 
 use std::ffi::c_void;
 
@@ -21,37 +20,37 @@ use crate::gpu::module;
 use crate::gpu::state::{self, driver};
 use crate::gpu::stream::{self, Stream};
 
-/// Numbers as the runtime passes them, where their meaning is not known.
+/// A number that the runtime passes and whose meaning is unknown.
 type Unknown = usize;
 
 functions! {
-    /// Loads a fatbin by its wrapper.
+    /// Loads the fatbin in a wrapper.
     fn load_fatbin(module: Out<Handle>, wrapper: In<c_void>) {
         module.check()?;
-        // SAFETY: the runtime passes the wrapper that nvcc has put into the program.
+        // SAFETY: the runtime passes a wrapper that nvcc embedded in the program.
         module.set(unsafe { module::load(wrapper.as_ptr(), &JitOptions::default()) }?.handle)
     }
 
-    /// The primary context of a device.
+    /// Returns the primary context of a device.
     fn primary_context(context: Out<Handle>, device: i32) {
         context.set(Context::primary(device)?.handle)
     }
 
-    /// Loads a fatbin by its wrapper, or the container itself.
+    /// Loads a fatbin, which is given with or without its wrapper.
     fn load_fatbin_with(module: Out<Handle>, image: In<c_void>, _first: Unknown, _second: Unknown, _third: u32) {
         module.check()?;
-        // SAFETY: as above.
+        // SAFETY: the runtime passes a wrapper or a fatbin that nvcc embedded in the program.
         module.set(unsafe { module::load(image.as_ptr(), &JitOptions::default()) }?.handle)
     }
 
-    /// The same with the image first.
+    /// Loads a fatbin like `load_fatbin_with`, but takes the image as the first argument.
     fn load_container_with(image: In<c_void>, module: Out<Handle>, _first: Unknown, _second: Unknown, _third: u32) {
         module.check()?;
-        // SAFETY: as above.
+        // SAFETY: the runtime passes a wrapper or a fatbin that nvcc embedded in the program.
         module.set(unsafe { module::load(image.as_ptr(), &JitOptions::default()) }?.handle)
     }
 
-    /// Says that the runtime is there.
+    /// Accepts the runtime's notification that it is loaded.
     fn nothing(_unknown: Unknown) {
         Ok(())
     }
@@ -62,50 +61,50 @@ functions! {
         Ok(())
     }
 
-    /// Takes a value of the runtime away.
+    /// Removes a value of the runtime from a context.
     fn delete(context: Handle, key: usize) {
         lock(&Context::of(context)?.values).remove(&key);
         Ok(())
     }
 
-    /// A value that the runtime has stored in a context.
+    /// Returns a value that the runtime stored in a context.
     fn get(value: Out<usize>, context: Handle, key: usize) {
         let stored = lock(&Context::of(context)?.values).get(&key).map(|(value, _)| *value);
         value.set(stored.ok_or(Code::INVALID_HANDLE)?)
     }
 
-    /// Whether there is something wrong with a context: never.
+    /// Returns whether a context is broken: always 0.
     fn check_context(_context: Handle, wrong: Out<u32>, _more: Out<usize>) {
         wrong.set(0)
     }
 
-    /// The current context. An H100's driver gives it whatever the second argument is.
+    /// Returns the current context. An H100's driver ignores the second argument.
     fn current_context(context: Out<Handle>, _unknown: Unknown) {
         context.set(context::current()?.handle)
     }
 
-    /// The number of a context, as `cuCtxGetId` gives it.
+    /// Returns the number of a context, as `cuCtxGetId` does.
     fn context_id(context: Handle, id: Out<u64>) {
         id.set(Context::of(context)?.handle as u64)
     }
 
-    /// What the driver has inside for a stream; here the handle of a stream that is not 0.
-    fn inner_stream(context: Handle, stream: Handle, inner: Out<Handle>, has_own_default: u32) {
+    /// Returns the driver's internal object for a stream. Here it is the handle of the stream, which is never 0.
+    fn inner_stream(context: Handle, stream: Handle, inner: Out<Handle>, has_per_thread_default: u32) {
         Context::of(context)?;
         inner.set(match stream {
-            0 if has_own_default != 0 => stream::PER_THREAD,
+            0 if has_per_thread_default != 0 => stream::PER_THREAD,
             0 => stream::LEGACY,
             _ => stream,
         })
     }
 
-    /// The number of a stream that [`inner_stream`] gave, as `cuStreamGetId` gives it.
+    /// Returns the number of a stream that [`inner_stream`] returned, as `cuStreamGetId` does.
     fn inner_stream_id(context: Handle, inner: Handle, id: Out<u64>) {
         Context::of(context)?;
         id.set(Stream::of(inner)?.0.id)
     }
 
-    /// The proof that driver and runtime mean the same tables and devices.
+    /// Computes the proof that the driver and the runtime use the same tables and devices.
     fn prove(version: u32, seconds: u64, proof: Out<[u8; 16]>) {
         proof.set(self::proof(version, seconds)?)
     }
@@ -113,7 +112,7 @@ functions! {
     fn cuGetExportTable(table: Out<*const c_void>, id: In<[u8; 16]>) {
         table.check()?;
         let id = id.get()?;
-        let found = TABLES.iter().find(|own| own.id == id);
+        let found = TABLES.iter().find(|table| table.id == id);
         match found {
             Some(found) => table.set(found.slots.as_ptr().cast()),
             None => Err(Code::NOT_FOUND.into()),
@@ -142,21 +141,21 @@ extern "C" fn zero() -> u32 {
     0
 }
 
-/// What a slot holds: the address of a function, the size of the table, or nothing.
+/// Returns a table slot that holds the address of a function. Other slots hold the size of the table, or nothing.
 const fn slot(function: *const ()) -> Function {
     Function(function)
 }
 
-/// The first slot of most tables: their size in bytes.
+/// Returns the first slot of most tables: the table's size in bytes.
 const fn size(slots: usize) -> Function {
     Function(std::ptr::without_provenance(slots * 8))
 }
 
 const EMPTY: Function = Function(std::ptr::null());
-/// What a table without a size ends in.
+/// The last slot of a table without a size.
 const END: Function = Function(std::ptr::null());
 
-/// A slot that no program was seen to call. The slot 0 stands for any.
+/// Reports a call of a slot that no recorded program calls. Slot 0 stands for any slot.
 extern "C" fn unknown<const TABLE: usize, const SLOT: usize>() -> u32 {
     let slot = if SLOT == 0 { "a slot".to_owned() } else { format!("slot {SLOT}") };
     let what = format!("{slot} of the runtime's table {}", TABLES[TABLE].name);
@@ -170,7 +169,7 @@ macro_rules! unknown {
     };
 }
 
-/// The slots of the table of contexts and streams. What they do was seen on an H100 (driver 580.159).
+/// The slots of the table of contexts and streams. Their effects were observed on an H100 (driver 580.159).
 static INSIDE: [Function; 93] = {
     let mut slots = [unknown!(7, 0); 93];
     slots[0] = size(93);
@@ -187,7 +186,7 @@ struct Table {
     slots: &'static [Function],
 }
 
-/// The number of the table with [`prove`], and of the one with [`load_fatbin`].
+/// The index of the table with [`prove`], and that of the table with [`load_fatbin`].
 const PROOFS: usize = 5;
 const RUNTIME: usize = 0;
 
@@ -263,10 +262,11 @@ static TABLES: [Table; 8] = [
     Table {
         name: "log of the runtime",
         id: 0xf8cf_f951_2146_8b4e_b9e2_fb46_9e7c_0dd9_u128.to_be_bytes(),
-        // They take what the runtime logs: a component, a level, and a text with its arguments as `vprintf` has them.
+        // The slots receive what the runtime logs: a component, a level, and a format string with its arguments as for
+        // `vprintf`.
         slots: &[size(3), slot(zero as *const ()), slot(zero as *const ())],
     },
-    // Runtimes from CUDA 13.4 on look whether it is there, and cuBLAS calls it.
+    // Runtimes since CUDA 13.4 check that this table exists, and cuBLAS calls it.
     Table {
         name: "contexts and streams",
         id: 0x2131_8c60_9714_3248_8ca6_41ff_7324_c8f2_u128.to_be_bytes(),
@@ -277,8 +277,8 @@ static TABLES: [Table; 8] = [
 /// The key of the proof.
 const KEY: [u8; 16] = [0x14, 0x6a, 0xdd, 0xae, 0x53, 0xa9, 0xa7, 0x52, 0xaa, 0x08, 0x41, 0x36, 0x0b, 0xf5, 0x5a, 0x9f];
 
-/// A keyed hash over the versions, the process, the thread, the tables, the time and the devices, which the runtime
-/// makes too and compares.
+/// Computes a keyed hash of the versions, the process, the thread, the tables, the time and the devices. The runtime
+/// computes the same hash and compares the two.
 fn proof(version: u32, seconds: u64) -> Result<[u8; 16]> {
     let driver = driver()?;
     let mut hash = Hmac::<Md2>::new_from_slice(&KEY).map_err(|error| Error::new(Code::UNKNOWN, error.to_string()))?;

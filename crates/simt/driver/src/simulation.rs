@@ -1,4 +1,4 @@
-//! A side door for programs of this project: simulated GPUs of their own, and observers of launches.
+//! An entry point for programs of this project: private devices, and observers of launches.
 
 use std::ffi::c_void;
 use std::mem::ManuallyDrop;
@@ -19,62 +19,62 @@ use crate::gpu::launch::Request;
 use crate::gpu::op::LaunchOp;
 use crate::gpu::state::{self, Driver};
 
-/// A simulated GPU of one's own, which [`Resources`] are made on. When it is dropped, its memory and modules are freed.
+/// A private device `sim`, on which [`Resources`] are created. Dropping it frees its memory and modules.
 pub struct Simulation {
     gpus: &'static Gpus,
-    /// The number of this one.
+    /// The number of this device.
     device: usize,
-    /// Dropped last: with the last GPU, all of them are free for others.
+    /// Keeps the devices of this group in use. When the last device is dropped, the group becomes available again.
     used: Arc<Use>,
 }
 
-/// Simulated GPUs that have one memory in common.
+/// Devices that share one memory.
 struct Gpus {
     driver: &'static Driver,
-    /// By the numbers of the devices.
+    /// The primary contexts, indexed by device number.
     contexts: Vec<Arc<Context>>,
     threads: usize,
-    /// The device that each of them imitates; `None` for the default one.
+    /// The device that all of them imitate; `None` for the default device.
     description: Option<Description>,
-    /// Held by the thread that calls the driver. A driver's errors are those of all of its devices.
+    /// Held by the thread that calls the driver. An error of a driver applies to all of its devices.
     turn: Mutex<()>,
 }
 
-/// As long as somebody uses one of them.
+/// Keeps a group of devices in use.
 struct Use {
     gpus: &'static Gpus,
-    /// Whether one could not be given back, so that nobody else gets them.
+    /// Whether a device could not be released. A broken group is not reused.
     is_broken: AtomicBool,
 }
 
-/// The GPUs that nobody uses any more. Their threads wait for others who do.
+/// The groups that are not in use. Their threads wait until a group is reused.
 static FREE: Mutex<Vec<&'static Gpus>> = Mutex::new(Vec::new());
 
 impl Simulation {
-    /// A GPU that runs on so many threads of the host; 0 for one per core.
+    /// Creates a device that runs on `threads` host threads; 0 means one per core.
     ///
     /// # Errors
-    /// The reason, in words, when the host cannot start the threads.
+    /// Returns a message when the host cannot start the threads.
     pub fn new(threads: usize) -> std::result::Result<Self, String> {
         Self::several(threads, 1)?.pop().ok_or_else(|| "there is one GPU".to_owned())
     }
 
-    /// A GPU like [`Simulation::new`], which imitates the described device: its compute capability, its number of
-    /// multiprocessors, and so the number of blocks that run at the same time.
+    /// Creates a device like [`Simulation::new`] that imitates the described device: its compute capability, its number
+    /// of multiprocessors, and therefore the number of blocks that run at the same time.
     ///
     /// # Errors
-    /// The reason, in words, when the description has no board or an unknown architecture, and when the host cannot
-    /// start the threads.
+    /// Returns a message when the description has no board or an unknown architecture, and when the host cannot start
+    /// the threads.
     pub fn of(description: &Description, threads: usize) -> std::result::Result<Self, String> {
         Self::start(threads, 1, Some(description))?.pop().ok_or_else(|| "there is one GPU".to_owned())
     }
 
-    /// So many GPUs, 1 to 16, which have one memory in common, so that each reaches that of the others at the same addresses. They
-    /// run on so many threads of the host together, and one kernel at a time: a kernel that waits for one of another GPU would
-    /// wait forever.
+    /// Creates `count` devices, 1 to 16, which share one memory. Each reaches the memory of the others at the same
+    /// addresses. The devices share `threads` host threads and run one kernel at a time, so a kernel must not wait for
+    /// a kernel of another device.
     ///
     /// # Errors
-    /// The reason, in words, when there cannot be so many, and when the host cannot start the threads.
+    /// Returns a message when `count` is out of range, and when the host cannot start the threads.
     pub fn several(threads: usize, count: usize) -> std::result::Result<Vec<Self>, String> {
         Self::start(threads, count, None)
     }
@@ -85,8 +85,9 @@ impl Simulation {
         description: Option<&Description>,
     ) -> std::result::Result<Vec<Self>, String> {
         let mut free = lock(&FREE);
-        let is_same =
-            |own: &&Gpus| (own.threads, own.contexts.len(), own.description.as_ref()) == (threads, count, description);
+        let is_same = |gpus: &&Gpus| {
+            (gpus.threads, gpus.contexts.len(), gpus.description.as_ref()) == (threads, count, description)
+        };
         let kept = free.iter().position(is_same).map(|at| free.swap_remove(at));
         drop(free);
         let gpus = kept.map_or_else(|| Gpus::start(threads, count, description), Ok).map_err(words)?;
@@ -99,13 +100,13 @@ impl Simulation {
         (0..count).map(open).collect()
     }
 
-    /// The number of the device, as `cuDeviceGet` takes it.
+    /// Returns the number of the device, as `cuDeviceGet` takes it.
     #[must_use]
     pub fn device(&self) -> usize {
         self.device
     }
 
-    /// How many threads of the host it runs on.
+    /// Returns the number of host threads that the device runs on.
     #[must_use]
     pub fn threads(&self) -> usize {
         self.gpus.driver.simulator().threads()
@@ -123,7 +124,7 @@ impl Drop for Simulation {
 
 impl Drop for Use {
     fn drop(&mut self) {
-        // A driver with memory that the program did not free, such as that of a graph, is not used again.
+        // A driver that still holds memory, such as the memory of a graph, is not reused.
         let is_free = state::within(self.gpus.driver, capture::is_empty) && self.gpus.driver.begin();
         if is_free && !self.is_broken.load(Ordering::Relaxed) {
             lock(&FREE).push(self.gpus);
@@ -143,8 +144,8 @@ impl Gpus {
     }
 }
 
-/// How long this thread's calls of the driver mean a simulated GPU, whose context is the current one. Other threads that call the
-/// same driver wait.
+/// Directs this thread's driver calls to a private device, and makes that device's context current. Other threads that
+/// call the same driver wait until this value is dropped.
 struct EnteredGpu {
     previous: Option<&'static Driver>,
     contexts: Vec<Arc<Context>>,
@@ -171,18 +172,18 @@ impl Drop for EnteredGpu {
     }
 }
 
-/// What somebody has of a driver: of the one that the program's calls reach, or of a simulated GPU of one's own. It is made, used
-/// and dropped while this thread's calls reach that driver.
+/// A value that belongs to a driver: the driver that the program's calls reach, or that of a private device. The value
+/// is created, used and dropped while this thread's calls reach that driver.
 pub struct Resources<T> {
     value: ManuallyDrop<T>,
     simulation: Option<Simulation>,
 }
 
 impl<T> Resources<T> {
-    /// Makes it on a simulated GPU, or on the driver that the program's calls reach.
+    /// Creates the value on a private device, or on the driver that the program's calls reach.
     ///
     /// # Errors
-    /// When `make` fails.
+    /// Returns the error of `make`.
     pub fn new<E>(
         simulation: Option<Simulation>,
         make: impl FnOnce() -> std::result::Result<T, E>,
@@ -193,16 +194,16 @@ impl<T> Resources<T> {
         Ok(Self { value: ManuallyDrop::new(value?), simulation })
     }
 
-    /// What does not need the driver.
+    /// Returns the value, for uses that do not need the driver.
     pub fn get(&self) -> &T {
         &self.value
     }
 
-    /// Does something with it. After an error, a simulated GPU goes on, as no other does: memory is what it was when the kernel
-    /// ended. `because` gets the error, and what a simulated driver has to say about it in words, if it has.
+    /// Runs `act` on the value. Unlike a GPU, a private device continues after an error; its memory stays as it was
+    /// when the kernel ended. `because` receives the error and the driver's message about it, if there is a message.
     ///
     /// # Errors
-    /// What `because` makes of the error of `act`.
+    /// Returns the error of `act`, or what `because` makes of that error.
     pub fn with<R, E>(
         &mut self,
         act: impl FnOnce(&mut T) -> std::result::Result<R, E>,
@@ -224,7 +225,7 @@ impl<T> Resources<T> {
 impl<T> Drop for Resources<T> {
     fn drop(&mut self) {
         let _inside = self.simulation.as_ref().map(EnteredGpu::of);
-        // SAFETY: it is not used any more.
+        // SAFETY: `self` is being dropped, so `value` is not used again.
         unsafe { ManuallyDrop::drop(&mut self.value) };
     }
 }
@@ -242,20 +243,22 @@ pub struct Kernel {
     pub shared_bytes: u32,
 }
 
-/// Lets `run` run a kernel on the machine of the simulated GPU that this thread's calls reach: with observers, or only some of its
-/// blocks.
+/// Lets `run` run a kernel on the simulator of the private device that this thread's calls reach. `run` may add
+/// observers, or run only some of the blocks.
 ///
 /// # Errors
-/// The reason, in words, when the driver refuses the launch, the kernel fails, or this thread's calls reach no simulated GPU.
+/// Returns a message when the driver refuses the launch, the kernel fails, or this thread's calls reach no private
+/// device.
 ///
 /// # Safety
-/// `params` are the addresses of as many arguments as the kernel has parameters, each of its parameter's size.
+/// The caller must ensure that `params` holds one address per parameter of the kernel, and that each address points to
+/// an argument of the parameter's size.
 pub unsafe fn launch_with<R>(
     kernel: Kernel,
     params: &[*mut c_void],
     run: impl FnOnce(&mut Simulator, &Launch<'_>) -> std::result::Result<R, LaunchError>,
 ) -> std::result::Result<R, String> {
-    let driver = state::inside().ok_or("only a simulated GPU of one's own runs kernels so")?;
+    let driver = state::inside().ok_or("such a launch requires a `Simulation`")?;
     let Kernel { function, grid, block, shared_bytes } = kernel;
     let request = Request {
         function,
@@ -281,7 +284,7 @@ pub unsafe fn launch_with<R>(
     result.map_err(|error| error.to_string())
 }
 
-/// An error as its reason, or as its code's name where that says all.
+/// Returns the reason of an error, or the name of its code if there is no reason.
 fn words(error: Error) -> String {
     if error.reason.is_empty() { error.code.to_string() } else { error.reason }
 }

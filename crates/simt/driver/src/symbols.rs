@@ -1,4 +1,4 @@
-//! The functions by their names: those that are implemented, and stand-ins for the others.
+//! Finds functions by name: the implemented functions, and stubs for all others.
 
 use std::collections::HashMap;
 use std::ffi::{c_char, c_void};
@@ -12,36 +12,36 @@ include!(concat!(env!("OUT_DIR"), "/symbols.rs"));
 
 macro_rules! stand_ins {
     ($($number:literal $name:ident,)*) => {
-        /// All functions that the real driver exports, with functions that say of each that it is not supported.
+        /// All functions that the real driver exports, each with a stub that returns `CUDA_ERROR_NOT_SUPPORTED`.
         const STAND_INS: &[(&str, Function)] =
             &[$((stringify!($name), Function(stand_in::<$number> as extern "C" fn() -> u32 as *const ())),)*];
     };
 }
 for_each_symbol!(stand_ins);
 
-/// What a program calls in the place of a function that is not implemented. Its arguments do not matter: the caller has
-/// put them where it takes them away again itself.
+/// Replaces a function that is not implemented. The stub ignores its arguments, which is safe because the caller cleans
+/// them up in C's calling convention.
 extern "C" fn stand_in<const NUMBER: usize>() -> u32 {
     report::unsupported(STAND_INS[NUMBER].0, "");
     Code::NOT_SUPPORTED.0
 }
 
-/// What a debugger calls, or a program for one (`cudadebugger.h`): there is none for simulated GPUs.
+/// Replaces the functions of `cudadebugger.h`, which debuggers call: there is no debugger for `sim`.
 extern "C" fn no_debugger() -> u32 {
-    // CUDBG_ERROR_UNINITIALIZED; those that return nothing do nothing either.
+    // `CUDBG_ERROR_UNINITIALIZED`. For functions without a result, the value is ignored.
     5
 }
 
-/// The functions by their names.
+/// The functions by name.
 static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
     let all = || crate::ALL.iter().copied().flatten().copied().flatten();
-    let implemented: HashMap<&str, &Entry> = all().map(|own| (own.name, own)).collect();
+    let implemented: HashMap<&str, &Entry> = all().map(|entry| (entry.name, entry)).collect();
     debug_assert_eq!(implemented.len(), all().count(), "each function once");
     let found = |name: &'static str, stand_in: Function| {
         let plain = name.strip_suffix("_ptsz").or_else(|| name.strip_suffix("_ptds"));
         match (implemented.get(name), plain.and_then(|plain| implemented.get(plain))) {
-            (Some(own), _) => own.function,
-            (None, Some(plain)) => plain.with_own_default,
+            (Some(entry), _) => entry.function,
+            (None, Some(plain)) => plain.with_per_thread_default,
             (None, None) if name.starts_with("cudbg") => Function(no_debugger as extern "C" fn() -> u32 as *const ()),
             (None, None) => stand_in,
         }
@@ -49,17 +49,17 @@ static FUNCTIONS_BY_NAME: LazyLock<HashMap<&str, Function>> = LazyLock::new(|| {
     STAND_INS.iter().map(|(name, stand_in)| (*name, found(name, *stand_in))).collect()
 });
 
-/// The function that the real driver exports under a name. One that is not implemented returns
-/// `CUDA_ERROR_NOT_SUPPORTED`, and says so once.
+/// Returns the function that the real driver exports under a name. A function that is not implemented returns
+/// `CUDA_ERROR_NOT_SUPPORTED`, and the log names it once.
 #[must_use]
 pub fn function(symbol: &str) -> Option<Function> {
     FUNCTIONS_BY_NAME.get(symbol).copied()
 }
 
-/// The version of CUDA of what no program finds by its name.
+/// The CUDA version of symbols that no program can find by name.
 const NEVER: i32 = 99_999;
 
-/// Since which version of CUDA a name means which symbol, the oldest first.
+/// For each name, the CUDA versions since which it means a symbol, oldest first.
 static VERSIONS: LazyLock<HashMap<&str, Vec<(i32, String)>>> = LazyLock::new(|| {
     let lines = include_str!("names.txt").lines().filter(|line| !line.starts_with('#'));
     let read = |line: &'static str| {
@@ -82,19 +82,20 @@ const NO_SUCH_SYMBOL: u32 = 1;
 const NOT_IN_THIS_VERSION: u32 = 2;
 
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
-const OWN_DEFAULT_STREAM: u64 = 2;
+const PER_THREAD_DEFAULT_STREAM: u64 = 2;
 
-/// The function that a name means for a program that was written for this version of CUDA, or why there is none.
+/// Returns the function that a name means for a program written for this version of CUDA, or the reason why there is
+/// none.
 fn proc_address(name: &str, version: i32, flags: u64) -> std::result::Result<Function, u32> {
-    // An empty name asks for `cuGetProcAddress` itself.
+    // An empty name means `cuGetProcAddress`.
     let name = if name.is_empty() { "cuGetProcAddress" } else { name };
     let version = if name == "cuGetProcAddress" && version == 0 { i32::MAX } else { version };
     let versions = VERSIONS.get(name).ok_or(NO_SUCH_SYMBOL)?;
     let symbol = versions.iter().rev().find(|(since, _)| *since <= version);
     let (_, symbol) = symbol.ok_or(NOT_IN_THIS_VERSION)?;
-    let own = ["_ptsz", "_ptds"].iter().find_map(|suffix| function(&format!("{symbol}{suffix}")));
-    let own = own.filter(|_| flags & OWN_DEFAULT_STREAM != 0);
-    own.or_else(|| function(symbol)).ok_or(NO_SUCH_SYMBOL)
+    let per_thread = ["_ptsz", "_ptds"].iter().find_map(|suffix| function(&format!("{symbol}{suffix}")));
+    let per_thread = per_thread.filter(|_| flags & PER_THREAD_DEFAULT_STREAM != 0);
+    per_thread.or_else(|| function(symbol)).ok_or(NO_SUCH_SYMBOL)
 }
 
 fn get_proc_address(
@@ -112,8 +113,8 @@ fn get_proc_address(
         Ok(function) => address.set(function.0.cast()),
         Err(_) => {
             address.set(std::ptr::null())?;
-            // With a place for the reason, a name that is not there is no error.
-            match status.is_asked() {
+            // If the program passes a place for the reason, a missing name is not an error.
+            match status.is_requested() {
                 true => Ok(()),
                 false => Err(Error::from(Code::NOT_FOUND)),
             }

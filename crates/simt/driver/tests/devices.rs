@@ -320,14 +320,14 @@ fn refused_devices() {
     let wrong = write("wrong.toml", &h100.replace("multiprocessors = 132", "multiprocessors = 0"));
     let cases = [
         ("h10", "1", INVALID_DEVICE, "LADDER_SIM_DEVICE=h10: no device is named `h10`; did you mean `h100`, or"),
-        ("h10", "1", INVALID_DEVICE, "the known devices: h200, h100, a100"),
+        ("h10", "1", INVALID_DEVICE, "known devices: h200, h100, a100"),
         ("./no.toml", "1", INVALID_DEVICE, "cannot read ./no.toml"),
         (&*bare, "1", INVALID_DEVICE, "no section [board]"),
         (&*wrong, "1", INVALID_DEVICE, "multiprocessors = 0 is impossible"),
-        ("h100", "17", INVALID_VALUE, "LADDER_SIM_DEVICES=17: there can be 1 to 16"),
+        ("h100", "17", INVALID_VALUE, "LADDER_SIM_DEVICES=17: the number of simulated devices must be 1 to 16"),
         ("h100", "0", INVALID_VALUE, "LADDER_SIM_DEVICES=0"),
         ("h100", "two", INVALID_VALUE, "LADDER_SIM_DEVICES=two"),
-        ("h100", "2", NO_DEVICE, "CUDA_VISIBLE_DEVICES=2,1 shows none of the simulated devices"),
+        ("h100", "2", NO_DEVICE, "CUDA_VISIBLE_DEVICES=2,1 selects none of the simulated devices"),
     ];
     for (device, count, code, says) in cases {
         let log = folder.path().join("log").display().to_string();

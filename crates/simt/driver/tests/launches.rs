@@ -119,7 +119,7 @@ fn slices_are_memory_of_their_length() {
         "launches::slices_are_memory_of_their_length",
         act,
         &[
-            "argument 1, the length of `data: &mut [f32]`, is 17: 68 bytes, where 64 are left of the allocation",
+            "argument 1, the length of `data: &mut [f32]`, is 17: 68 bytes exceed the 64 bytes left in the allocation",
             "argument 0 for `data: &mut [f32]` is 0x4, which is not an address of memory",
             "a slice is two arguments: its pointer and its length",
             "argument 1, the length of `data: &mut [f32]`, is 8589",

@@ -164,8 +164,8 @@ fn findings_decide_the_exit_code_where_that_is_asked_for() {
     assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains("did you mean `race`?"), "{said}");
     for (checks, code, words) in [
         ("none,race", "9", "error: LADDER_SANITIZE: `none` contradicts the other checks of `none,race`"),
-        ("all", "256", "error: LADDER_SANITIZE_EXIT=256 is not an exit code of a failure"),
-        ("", "9", "warning: LADDER_SANITIZE_EXIT has no effect, because nothing is checked"),
+        ("all", "256", "error: LADDER_SANITIZE_EXIT=256 is not an exit code for failures"),
+        ("", "9", "warning: LADDER_SANITIZE_EXIT has no effect without LADDER_SANITIZE"),
     ] {
         let (_, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", checks), ("LADDER_SANITIZE_EXIT", code)]);
         assert!(said.contains(words), "`{words}` is not in: {said}");

@@ -1,13 +1,14 @@
-//! The crate that cust shares with device code, under upstream's name and with its items: [`DeviceCopy`] and its derive.
+//! The crate that cust shares with device code, with the same name and items as upstream: [`DeviceCopy`] and its
+//! derive.
 //!
-//! A `[patch.crates-io]` puts it in the place of the registry's. With it comes `libcuda`, so that every program
-//! that uses cust starts on machines without a CUDA driver too, and needs no line for that in its source.
+//! A `[patch.crates-io]` replaces the registry's crate with this one. This crate depends on `libcuda`, so every program
+//! that uses cust starts even on machines without a CUDA driver, with no change to its source.
 //!
-//! It differs from upstream's in one thing: the types of glam, mint and vek are `DeviceCopy` only with the features of
-//! those names (cust's `impl_glam`, `impl_mint`, `impl_vek`), which upstream has on by default.
+//! There is one difference from upstream: the types of glam, mint and vek are `DeviceCopy` only if the features with
+//! those names are on (cust's `impl_glam`, `impl_mint`, `impl_vek`). Upstream has them on by default.
 #![no_std]
 
-// Its functions are those that cust calls.
+// Links `libcuda`, which defines the functions that cust calls.
 #[cfg(not(target_arch = "nvptx64"))]
 use libcuda as _;
 
@@ -22,15 +23,16 @@ pub mod _hidden {
 
     /// A type whose values can be copied to and from a device byte by byte.
     ///
-    /// `#[derive(DeviceCopy)]` checks that all fields are.
+    /// `#[derive(DeviceCopy)]` checks that all fields are `DeviceCopy`.
     ///
     /// # Safety
-    /// The type holds no reference and no pointer to memory that the device cannot reach.
+    /// The implementer must ensure that the type holds no reference, and no pointer to memory that the device cannot
+    /// access.
     pub unsafe trait DeviceCopy: Copy {}
 
     macro_rules! plain {
         ($([$($generic:ident),*] $ty:ty;)*) => {$(
-            // SAFETY: it holds nothing but its parts, which are `DeviceCopy`, or numbers.
+            // SAFETY: the type is a number, or consists only of its type parameters, which are `DeviceCopy`.
             unsafe impl<$($generic: DeviceCopy),*> DeviceCopy for $ty {}
         )*};
     }
@@ -47,7 +49,7 @@ pub mod _hidden {
         [A, B, C, D, E, F, G, H] (A, B, C, D, E, F, G, H);
     }
 
-    // SAFETY: it holds its elements only.
+    // SAFETY: an array consists only of its elements, which are `DeviceCopy`.
     unsafe impl<T: DeviceCopy, const N: usize> DeviceCopy for [T; N] {}
 
     #[cfg(feature = "glam")]

@@ -1,4 +1,4 @@
-//! Lists this machine's GPUs through cust, and says so in plain words where there are none.
+//! Lists this machine's GPUs through cust, or prints why there are none.
 //!
 //! ```text
 //! cargo run -p ladder-libcuda --example devices

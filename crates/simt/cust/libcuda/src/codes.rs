@@ -1,18 +1,18 @@
-//! The driver's result codes: which ones the bindings know, and what to call them.
+//! The driver's result codes: the codes that the bindings know, and their names.
 
 use std::ffi::{CStr, c_uint};
 
 use cust_raw::CUresult;
 
-/// Defines [`known`] and [`name`] from one list. The `match` in `name` has no wildcard, so the compiler
-/// checks that the list is whole.
+/// Defines [`known`] and [`name`] from one list. The `match` in `name` has no wildcard, so the compiler checks that the
+/// list is complete.
 macro_rules! codes {
     ($($code:ident,)*) => {
-        /// The driver's number as the bindings' enum.
+        /// Converts the driver's number to the bindings' enum.
         ///
-        /// cust's bindings are of CUDA 11.4, and a newer driver returns numbers that their enum lacks. A
-        /// Rust enum must never hold such a number, so each of them becomes `CUDA_ERROR_UNKNOWN`, which is
-        /// also what cust makes of every code that it has no name for.
+        /// cust's bindings are for CUDA 11.4, and a newer driver returns numbers that are not in their enum. A Rust
+        /// enum must never hold such a number, so each of them becomes `CUDA_ERROR_UNKNOWN`. cust also uses that code
+        /// for every code that it has no name for.
         pub(crate) fn known(code: c_uint) -> CUresult {
             $(if code == CUresult::$code as c_uint {
                 return CUresult::$code;
@@ -20,13 +20,13 @@ macro_rules! codes {
             CUresult::CUDA_ERROR_UNKNOWN
         }
 
-        /// The code's name in `cuda.h`.
+        /// Returns the code's name in `cuda.h`.
         pub(crate) fn name(code: CUresult) -> &'static CStr {
             match code {
                 $(CUresult::$code => const {
                     match CStr::from_bytes_with_nul(concat!(stringify!($code), "\0").as_bytes()) {
                         Ok(name) => name,
-                        Err(_) => panic!("an identifier holds no NUL"),
+                        Err(_) => panic!("an identifier contains no NUL"),
                     }
                 },)*
             }
@@ -85,15 +85,15 @@ mod tests {
     }
 
     #[test]
-    fn newer_numbers_are_unknown() {
-        // CUDA 13 has 46, device unavailable, and 912, invalid cluster size; the others are no one's.
+    fn newer_codes_become_unknown() {
+        // CUDA 13 has 46, device unavailable, and 912, invalid cluster size. The other two are not error codes.
         for code in [46, 912, 1000, c_uint::MAX] {
             assert_eq!(known(code), CUresult::CUDA_ERROR_UNKNOWN);
         }
     }
 
     #[test]
-    fn names_are_those_of_the_header() {
+    fn names_match_the_header() {
         let none = name(CUresult::CUDA_ERROR_NO_DEVICE);
         assert_eq!(none, c"CUDA_ERROR_NO_DEVICE");
     }

@@ -1,5 +1,5 @@
-//! What cust lacks: shared memory beyond the usual, arguments that are not known before the program runs, tensor maps, and the
-//! words of the driver's compiler.
+//! Features that cust lacks: more shared memory than the default limit, arguments that are known only at run time,
+//! tensor maps, and the messages of the driver's compiler.
 
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -11,16 +11,16 @@ use simt::TensorMap;
 
 use crate::table::cuTensorMapEncodeTiled;
 
-/// The bytes of shared memory that a block can have without being allowed more.
-const WITHOUT: i32 = 48 << 10;
+/// The shared memory in bytes that a block can have by default.
+const DEFAULT_SHARED_BYTES: i32 = 48 << 10;
 
-/// Lets a kernel have so much dynamic shared memory.
+/// Allows a kernel to have `bytes` bytes of dynamic shared memory.
 ///
 /// # Errors
-/// The driver's, when it is more than a block can have.
+/// Returns the driver's error when `bytes` exceeds the limit for a block.
 ///
 /// # Safety
-/// The function's module is loaded.
+/// The caller must ensure that the function's module is loaded.
 pub unsafe fn allow_shared(function: CUfunction, bytes: u32) -> Result<(), CUresult> {
     use cust_raw::CUfunction_attribute_enum::{
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES as DYNAMIC, CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES as STATIC,
@@ -29,11 +29,11 @@ pub unsafe fn allow_shared(function: CUfunction, bytes: u32) -> Result<(), CUres
     if bytes == 0 {
         return Ok(());
     }
-    let mut own = 0;
-    // SAFETY: the caller's promise, and a place for the number.
-    let mut result = unsafe { cuFuncGetAttribute(&raw mut own, STATIC, function) };
-    if result == CUresult::CUDA_SUCCESS && bytes.saturating_add(own) > WITHOUT {
-        // SAFETY: the caller's promise; the other arguments are numbers.
+    let mut static_bytes = 0;
+    // SAFETY: the function's module is loaded, and `static_bytes` is a place for the result.
+    let mut result = unsafe { cuFuncGetAttribute(&raw mut static_bytes, STATIC, function) };
+    if result == CUresult::CUDA_SUCCESS && bytes.saturating_add(static_bytes) > DEFAULT_SHARED_BYTES {
+        // SAFETY: the function's module is loaded, and the other arguments are numbers.
         result = unsafe { cuFuncSetAttribute(function, DYNAMIC, bytes) };
     }
     match result {
@@ -42,21 +42,22 @@ pub unsafe fn allow_shared(function: CUfunction, bytes: u32) -> Result<(), CUres
     }
 }
 
-/// The arguments of a launch as the driver takes them: the address of each one's bytes.
+/// Returns the arguments of a launch as the driver takes them: the address of each argument's bytes.
 pub fn addresses(arguments: &mut [Vec<u8>]) -> Vec<*mut c_void> {
     arguments.iter_mut().map(|argument| argument.as_mut_ptr().cast()).collect()
 }
 
-/// `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`: a read of a sector brings 256 bytes to the L2.
+/// `CU_TENSOR_MAP_L2_PROMOTION_L2_256B`: reading a sector loads 256 bytes into the L2.
 const PROMOTION: u32 = 3;
 
-/// The driver's tensor map for a kernel's parameter of 128 bytes, without interleaved channels; 256 bytes are brought to the L2
-/// at once.
+/// Encodes a tensor map for a kernel's 128-byte parameter, without interleaved channels and with an L2 promotion of 256
+/// bytes.
 ///
 /// # Errors
-/// The driver's, when there is no such map, and `CUDA_ERROR_NOT_SUPPORTED` when the driver is older than CUDA 12.0.
+/// Returns the driver's error when the map is invalid, and `CUDA_ERROR_NOT_SUPPORTED` when the driver is older than
+/// CUDA 12.0.
 pub fn encode_tiled(map: &TensorMap) -> Result<[u8; 128], CUresult> {
-    /// Where the driver takes a map.
+    /// A map with the alignment that the driver requires.
     #[repr(C, align(64))]
     struct Aligned([u8; 128]);
 
@@ -65,8 +66,8 @@ pub fn encode_tiled(map: &TensorMap) -> Result<[u8; 128], CUresult> {
         return Err(CUresult::CUDA_ERROR_INVALID_VALUE);
     }
     let mut encoded = Aligned([0; 128]);
-    // SAFETY: `encoded` is a place for a map, at a multiple of 64 bytes; there are as many sizes, sides of a tile and steps as
-    // dimensions, and one stride fewer. The address is a number here: kernels read there, and not the driver.
+    // SAFETY: `encoded` is a place for a map, aligned to 64 bytes. The check above ensures that there is one size, tile
+    // side and step per dimension, and one stride less. The driver does not access the tensor's address.
     let result = unsafe {
         cuTensorMapEncodeTiled(
             encoded.0.as_mut_ptr().cast(),
@@ -89,23 +90,23 @@ pub fn encode_tiled(map: &TensorMap) -> Result<[u8; 128], CUresult> {
     }
 }
 
-/// What the driver's compiler says about PTX that it has refused in the current context.
+/// Returns the driver's compiler messages about PTX that it refused in the current context.
 pub fn compiler_log(ptx: &str) -> String {
     const BYTES: usize = 4096;
     let Ok(image) = CString::new(ptx) else {
-        return "the PTX has a NUL in it".to_owned();
+        return "the PTX contains a NUL".to_owned();
     };
     let mut log = vec![0u8; BYTES];
     let mut options = [CUjit_option::CU_JIT_ERROR_LOG_BUFFER, CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES];
     let mut values = [log.as_mut_ptr().cast::<c_void>(), ptr::without_provenance_mut(BYTES)];
     let mut module = ptr::null_mut();
-    // SAFETY: `image` is NUL-terminated; there are two options and two values, a buffer and its size, by value as the driver
-    // takes it; the buffer outlives the call.
+    // SAFETY: `image` is NUL-terminated. There are two options and two values: a buffer that outlives the call, and the
+    // buffer's size, which the driver takes by value.
     let result = unsafe {
         cuModuleLoadDataEx(&raw mut module, image.as_ptr().cast(), 2, options.as_mut_ptr(), values.as_mut_ptr())
     };
     if result == CUresult::CUDA_SUCCESS {
-        // SAFETY: the module was loaded just now and nothing else refers to it.
+        // SAFETY: the module was loaded just now, and nothing else refers to it.
         unsafe { cuModuleUnload(module) };
     }
     let end = log.iter().position(|&byte| byte == 0).unwrap_or(BYTES);

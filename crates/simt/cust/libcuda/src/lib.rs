@@ -1,29 +1,29 @@
-//! Lets one program use `cust` on machines with and without an NVIDIA driver.
+//! Lets the same program use `cust` on machines with and without an NVIDIA driver.
 //!
-//! # The two problems that it solves
+//! # The two problems that this crate solves
 //!
-//! cust calls the CUDA driver, a library that comes with NVIDIA's kernel module: `libcuda.so.1` on Linux,
-//! `nvcuda.dll` on Windows. It links that library in the ordinary way. So, first, cust *builds* only where a
-//! CUDA installation is found, because the linker needs something to link against. And second, the program
-//! *starts* only where the driver is installed, because the system's loader resolves a program's libraries
-//! before its first instruction: on a laptop without a GPU there is no error to catch, and no `main`.
+//! cust calls the CUDA driver, a library that comes with NVIDIA's kernel module: `libcuda.so.1` on Linux, `nvcuda.dll`
+//! on Windows. cust links that library in the ordinary way, which has two consequences. cust *builds* only where a CUDA
+//! installation is found, because the linker needs a library to link against. And the program *starts* only where the
+//! driver is installed, because the system's loader resolves a program's libraries before its first instruction. On a
+//! laptop without a GPU, there is no error to catch and `main` never runs.
 //!
-//! Programs that are to start anywhere leave the driver out of their list of libraries and open it
-//! themselves, with `dlopen`. NVIDIA's own runtime does. This crate does it for cust, which stays as it is:
+//! Programs that must start anywhere leave the driver out of their list of libraries and open it with `dlopen`, as
+//! NVIDIA's runtime does. This crate does the same for an unmodified cust:
 //!
-//! - **To build**, cust's build script asks the crate `find_cuda_helper` for an installation to link against. Ours, of
-//!   the same name, asks for nothing.
-//! - **To link**, this crate defines the functions that cust calls, `cuInit` and some hundred others, under
-//!   their own names.
-//! - **To run**, the first call chooses the driver, once: the real one where it finds a GPU, else the simulated one, which
-//!   runs the same kernels on the CPU. From then on each of our functions is a jump through a table.
+//! - **To build**, cust's build script calls the crate `find_cuda_helper` to find an installation to link against. Our
+//!   crate with the same name looks for nothing.
+//! - **To link**, this crate defines the functions that cust calls (`cuInit` and about a hundred others) under the same
+//!   names.
+//! - **To run**, the first call selects the driver, once: the real driver if it finds a GPU, else simt's driver, which
+//!   runs the same kernels on the CPU. From then on, each of our functions is a jump through a table.
 //!
-//! [`CHOICE`], an environment variable, says which one: `gpu`, `sim`, or `auto` as without it. With `gpu` and no real driver,
-//! each function returns `CUDA_ERROR_NO_DEVICE`, and `cust::init` is an `Err` like any other.
+//! The environment variable [`CHOICE`] selects the driver: `gpu`, `sim`, or `auto`, which is the default. With `gpu`
+//! and no real driver, each function returns `CUDA_ERROR_NO_DEVICE`, and `cust::init` returns an ordinary `Err`.
 //!
 //! # Using it
 //!
-//! In the `Cargo.toml` of the workspace, two crates take the place of the registry's. The second brings this one with it:
+//! In the `Cargo.toml` of the workspace, two crates replace the registry's. The second crate depends on this one:
 //!
 //! ```toml
 //! [patch.crates-io]
@@ -31,41 +31,41 @@
 //! cust_core = { path = "crates/simt/cust/core" }
 //! ```
 //!
-//! The sources of programs that use cust stay as they are. Who depends on this crate too can ask it with [`status`]
-//! what was found:
+//! The sources of programs that use cust do not change. A program that also depends on this crate can call [`status`]
+//! to find out which driver was found:
 //!
 //! ```
 //! use cust::CudaFlags;
 //! use cust::error::CudaError;
 //!
 //! match cust::init(CudaFlags::empty()) {
-//!     // "CUDA driver libcuda.so.1", or "simulated CUDA driver"
+//!     // "CUDA driver libcuda.so.1", or "simt's CUDA driver"
 //!     Ok(()) => println!("ready: {}", libcuda::status()),
 //!     // "no CUDA driver on this machine (looked for libcuda.so.1, libcuda.so)"
 //!     Err(CudaError::NoDevice) if !libcuda::status().is_loaded() => println!("{}", libcuda::status()),
-//!     // A driver, but no GPU, or none that it can use.
+//!     // The driver found no GPU, or none that it can use.
 //!     Err(error) => println!("{}: {error}", libcuda::status()),
 //! }
 //! ```
 //!
-//! [`OVERRIDE`], an environment variable, names another library to open: a driver in an unusual place, one
-//! that logs its calls, a stand-in for a test.
+//! The environment variable [`OVERRIDE`] names another library to open, such as a driver in an unusual place, a driver
+//! that logs its calls, or a stand-in for a test.
 //!
 //! # Why the linker finds these functions
 //!
-//! cust depends on `cust_core`, which names this crate; so it is a part of every program that uses cust. rustc tells the
-//! linker to take each `#[no_mangle]` function of each crate of a program. A driver function that is not in this
-//! crate's list (`src/table.rs`), should cust come to need another, is an `undefined symbol` there.
+//! cust depends on `cust_core`, which depends on this crate, so this crate is part of every program that uses cust.
+//! rustc tells the linker to keep each `#[no_mangle]` function of each crate of a program. If a future cust needs a
+//! function that is not in this crate's list (`src/table.rs`), the linker reports an `undefined symbol`.
 //!
-//! An executable does not export these functions, so the real driver, and other libraries that open it,
-//! never meet them.
+//! An executable does not export these functions, so they never interfere with the real driver or with other libraries
+//! that open it.
 //!
 //! # How errors are checked
 //!
-//! The compiler compares each signature here with the one in cust's bindings. A result that those bindings
-//! do not know, from a driver newer than they are, arrives as `CudaError::UnknownError`; unchecked, it would
-//! be an impossible value of a Rust enum. A driver that lacks a function answers `CudaError::NotSupported`
-//! when it is called. An error always has a text, since cust's `Display` asks the driver for it.
+//! The compiler compares each signature in this crate with the one in cust's bindings. If a newer driver returns a
+//! result that the bindings do not know, cust gets `CudaError::UnknownError`; unchecked, the result would be an invalid
+//! value of a Rust enum. If the driver lacks a function, calling it returns `CudaError::NotSupported`. Every error has
+//! a text, because cust's `Display` calls the driver to get it.
 
 pub use driver::{DEFAULT_DEVICE, Kernel, Resources, Simulation, launch_with};
 pub use extra::{addresses, allow_shared, compiler_log, encode_tiled};
@@ -79,12 +79,12 @@ mod table;
 
 use std::fmt;
 
-/// The environment variable that chooses the driver: `gpu` for the real one, `sim` for the simulated one, `auto` for the
-/// real one where it finds a GPU and else the simulated one.
+/// The environment variable that selects the driver: `gpu` for the real driver, `sim` for simt's driver, `auto` for the
+/// real driver if it finds a GPU and simt's driver otherwise.
 pub const CHOICE: &str = "LADDER_DRIVER";
 
-/// The environment variable that names the driver's library. When it is set, and not empty, no other is
-/// looked for. A value without a slash is a name for the system's loader to find.
+/// The environment variable that names the driver's library. If it is set and not empty, no other library is tried. The
+/// system's loader searches for a value without a slash.
 pub const OVERRIDE: &str = "LADDER_LIBCUDA";
 
 /// The result of looking for the CUDA driver.
@@ -97,43 +97,44 @@ pub const OVERRIDE: &str = "LADDER_LIBCUDA";
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Status {
-    /// The driver is there, and cust's calls reach it.
+    /// A driver was found, and cust's calls reach it.
     Loaded {
-        /// The library as it was opened: a name that the system's loader found, or what [`OVERRIDE`] says.
+        /// The name or path with which the library was opened: a name that the system's loader found, or the value of
+        /// [`OVERRIDE`].
         path: String,
-        /// The functions that this driver lacks. Calling one gives `CudaError::NotSupported`.
+        /// The functions that this driver lacks. Calling one returns `CudaError::NotSupported`.
         missing: Vec<&'static str>,
     },
-    /// The simulated driver takes cust's calls, and kernels run on the CPU.
+    /// cust's calls reach simt's driver, and kernels run on the CPU.
     Simulated {
-        /// Each library that was looked for before, and why it would not do, in one line. Empty when the simulated driver
-        /// was asked for.
+        /// Each library that was tried first, and why it was rejected, in one line. Empty if [`CHOICE`] selects simt's
+        /// driver.
         tried: Vec<(String, String)>,
     },
-    /// [`CHOICE`] has a value that it cannot have, and each of cust's calls gives `CudaError::NoDevice`.
+    /// [`CHOICE`] has an invalid value, and each of cust's calls returns `CudaError::NoDevice`.
     UnknownChoice(String),
-    /// There is no driver, and each of cust's calls gives `CudaError::NoDevice`.
+    /// There is no driver, and each of cust's calls returns `CudaError::NoDevice`.
     NotFound {
-        /// Each library that was looked for, and why it would not do, in one line.
+        /// Each library that was tried, and why it was rejected, in one line.
         tried: Vec<(String, String)>,
-        /// Whether [`OVERRIDE`] named the library; then the usual ones were not looked for.
+        /// Whether [`OVERRIDE`] named the library. If so, the usual libraries were not tried.
         overridden: bool,
     },
 }
 
 impl Status {
-    /// Whether there is a real driver. That says nothing about a GPU: `cust::init` does.
+    /// Returns whether there is a real driver. That does not imply a GPU; call `cust::init` to find out.
     #[must_use]
     pub fn is_loaded(&self) -> bool {
         matches!(self, Status::Loaded { .. })
     }
 
-    /// Why there is no real driver, in one line; `None` when there is one.
+    /// Returns the reason why there is no real driver, in one line; `None` if there is one.
     #[must_use]
     pub fn no_driver(&self) -> Option<String> {
         match self {
             Status::Loaded { .. } => None,
-            Status::Simulated { tried } if tried.is_empty() => Some(format!("{CHOICE} asks for the simulated driver")),
+            Status::Simulated { tried } if tried.is_empty() => Some(format!("{CHOICE} selects simt's CUDA driver")),
             Status::Simulated { tried } => {
                 Some(Status::NotFound { tried: tried.clone(), overridden: false }.to_string())
             }
@@ -141,14 +142,14 @@ impl Status {
         }
     }
 
-    /// Whether kernels run on the CPU.
+    /// Returns whether kernels run on the CPU.
     #[must_use]
     pub fn is_simulated(&self) -> bool {
         matches!(self, Status::Simulated { .. })
     }
 }
 
-/// One line, without a full stop.
+/// Writes one line without a period.
 impl fmt::Display for Status {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -159,13 +160,13 @@ impl fmt::Display for Status {
                 }
                 Ok(())
             }
-            Status::Simulated { .. } => f.write_str("simulated CUDA driver"),
+            Status::Simulated { .. } => f.write_str("simt's CUDA driver"),
             Status::UnknownChoice(choice) => {
-                write!(f, "no CUDA driver: {CHOICE} is `{choice}`, and may be gpu, sim or auto")
+                write!(f, "no CUDA driver: {CHOICE} is `{choice}`, but must be gpu, sim or auto")
             }
-            // The user named this one library, so its error is reported.
+            // The user named exactly one library, so report its error.
             Status::NotFound { tried, overridden: true } => {
-                write!(f, "no CUDA driver where {OVERRIDE} says")?;
+                write!(f, "no CUDA driver at the path in {OVERRIDE}")?;
                 tried.iter().try_for_each(|(path, reason)| write!(f, " ({path}: {reason})"))
             }
             Status::NotFound { tried, overridden: false } => {
@@ -177,8 +178,8 @@ impl fmt::Display for Status {
     }
 }
 
-/// The result of looking for the driver. The first call of this function, or of any driver function, looks for it; the
-/// result stays the same until the process ends.
+/// Returns the result of looking for the driver. The first call of this function, or of any driver function, looks for
+/// the driver. The result stays the same until the process ends.
 #[must_use]
 pub fn status() -> &'static Status {
     &table::found().status

@@ -1,4 +1,4 @@
-//! Chooses the driver: finds and loads the real library, or takes the simulated driver.
+//! Selects the driver: loads the real library, or uses simt's driver.
 
 use std::env;
 use std::ffi::{OsString, c_int, c_uint};
@@ -14,16 +14,16 @@ pub(crate) struct Found<T> {
     pub(crate) table: Option<T>,
 }
 
-/// Finds a driver's function by its name.
+/// Finds a driver function by name.
 pub(crate) type Lookup<'a> = dyn Fn(&str) -> Option<*const ()> + 'a;
 
-/// Reads a driver: what was read, and the functions that the driver lacks.
+/// Reads the functions of a driver, and returns the result and the functions that the driver lacks.
 type Read<T> = fn(&Lookup<'_>) -> (T, Vec<&'static str>);
 
-/// The names that a driver's own installation gives the library, the surest first.
+/// The library names that a driver installation uses, most reliable first.
 const NAMES: &[&str] = if cfg!(windows) { &["nvcuda.dll"] } else { &["libcuda.so.1", "libcuda.so"] };
 
-/// Looks for the driver. `read` gets its functions, which exist for as long as the process runs.
+/// Looks for the driver. `read` receives the driver's functions, which exist until the process ends.
 pub(crate) fn look<T>(read: Read<T>) -> Found<T> {
     let choice = env::var_os(CHOICE).unwrap_or_default().to_string_lossy().into_owned();
     match choice.as_str() {
@@ -38,13 +38,14 @@ pub(crate) fn look<T>(read: Read<T>) -> Found<T> {
     }
 }
 
-/// The simulated driver, in the place of others that were tried.
+/// Returns simt's driver, with the libraries that were tried first.
 pub(crate) fn simulated<T>(read: Read<T>, tried: Vec<(String, String)>) -> Found<T> {
     let (table, _) = read(&|name| driver::function(name).map(|function| function.0));
     Found { status: Status::Simulated { tried }, table: Some(table) }
 }
 
-/// The real driver, or the library that the user names. Where it `needs_device`, a driver without one will not do.
+/// Looks for the real driver, or for the library that the user names. If `needs_device`, rejects a driver without a
+/// device.
 fn real<T>(read: Read<T>, needs_device: bool) -> Found<T> {
     let named = env::var_os(OVERRIDE).filter(|path| !path.is_empty());
     let overridden = named.is_some();
@@ -57,11 +58,12 @@ fn real<T>(read: Read<T>, needs_device: bool) -> Found<T> {
         let path = candidate.to_string_lossy().into_owned();
         match open(candidate, needs_device) {
             Ok(library) => {
-                // SAFETY: the pointers are not called here; who calls them knows the functions' signatures.
+                // SAFETY: the closure does not call the pointers. The caller of a pointer must use the
+                // function's signature.
                 let lookup = |name: &str| unsafe { library.get::<*const ()>(name) }.ok().map(|symbol| *symbol);
                 let (table, missing) = read(&lookup);
-                // The table's pointers are good for as long as the library is open, and the driver's own threads may
-                // run until the process ends. So it is never closed.
+                // The pointers in the table are valid while the library is open, and the driver's threads may run until
+                // the process ends. So the library is never closed.
                 std::mem::forget(library);
                 return Found { status: Status::Loaded { path, missing }, table: Some(table) };
             }
@@ -71,36 +73,36 @@ fn real<T>(read: Read<T>, needs_device: bool) -> Found<T> {
     Found { status: Status::NotFound { tried, overridden }, table: None }
 }
 
-/// Opens one library, or says in one line why it will not do.
+/// Opens a library, or returns the reason for rejecting it in one line.
 fn open(path: OsString, needs_device: bool) -> Result<Library, String> {
     let name = path.to_string_lossy().into_owned();
-    // SAFETY: opening a library runs its constructors. Ours to trust are the system's CUDA driver and what
-    // the user names in `LADDER_LIBCUDA`.
+    // SAFETY: opening a library runs its constructors. The library is the system's CUDA driver or one that the user
+    // names in `LADDER_LIBCUDA`, and both are trusted.
     let library = unsafe { Library::new(path) }.map_err(|error| reason(&error, &name))?;
-    // SAFETY: a driver's functions have these signatures.
+    // SAFETY: `cuInit` has this signature in every CUDA driver.
     let init = unsafe { library.get::<unsafe extern "C" fn(c_uint) -> c_uint>("cuInit") };
     let Ok(init) = init else {
-        return Err("a library, but no CUDA driver: it has no cuInit".to_owned());
+        return Err("the library is not a CUDA driver: it has no cuInit".to_owned());
     };
     if needs_device {
-        // SAFETY: it is not called.
+        // SAFETY: the symbol is only looked up, not called.
         if unsafe { library.get::<*const ()>("ladder_simulated_driver") }.is_ok() {
-            return Err("the simulated driver's library".to_owned());
+            return Err("the library of simt's CUDA driver".to_owned());
         }
-        // SAFETY: as above.
+        // SAFETY: `cuDeviceGetCount` has this signature in every CUDA driver.
         let count = unsafe { library.get::<unsafe extern "C" fn(*mut c_int) -> c_uint>("cuDeviceGetCount") };
         let mut devices = 0;
-        // SAFETY: a flag that has to be zero, and a place for the count.
+        // SAFETY: the flag of `cuInit` is zero, as required, and `devices` is a place for the count.
         let result = unsafe { init(0) }.max(count.map_or(1, |count| unsafe { count(&raw mut devices) }));
         if result != 0 || devices == 0 {
-            // A driver that was started may have threads, which need its code.
+            // Keep the library open, because an initialized driver may have threads that need its code.
             std::mem::forget(library);
-            return Err(format!("a CUDA driver that finds no GPU (CUDA error {result})"));
+            return Err(format!("the CUDA driver finds no GPU (CUDA error {result})"));
         }
     }
     Ok(library)
 }
-/// An error and its causes, on one line, without the library's name: the status says that already.
+/// Formats an error and its causes on one line, without the library's name, which the status already contains.
 fn reason(error: &dyn std::error::Error, name: &str) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();

@@ -1,4 +1,4 @@
-//! How devices reach each other's memory, which cust does not ask.
+//! Access between the memories of devices, a feature that cust lacks.
 
 use std::ffi::{c_int, c_uint};
 use std::ptr;
@@ -11,33 +11,33 @@ use cust_raw::{
 
 use crate::table::{cuCtxEnablePeerAccess, cuDeviceCanAccessPeer, cuDeviceGetP2PAttribute, cuMemcpyPeerAsync};
 
-/// `CUdevice_P2PAttribute`: the rank of the link's speed, and whether it has atomic operations.
+/// `CUdevice_P2PAttribute`: the performance rank of the link, and whether the link supports atomic operations.
 const PERFORMANCE_RANK: u32 = 1;
 const NATIVE_ATOMICS: u32 = 3;
 
-/// How one device reaches the memory of another.
+/// The link from one device to the memory of another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Link {
-    /// Whether kernels can access the other's memory.
+    /// Whether kernels can access the other device's memory.
     pub can_access: bool,
-    /// How fast the link is among those of the machine: 0 is the fastest kind.
+    /// The rank of the link by speed among all links: 0 is the fastest kind.
     pub performance_rank: i32,
-    /// Whether it has all atomic operations, as NVLink has and PCI Express has not.
+    /// Whether the link supports all atomic operations. NVLink does, and PCI Express does not.
     pub has_atomics: bool,
 }
 
-/// How `device` reaches the memory of another one, `peer`, by their numbers. `cust::init` has been called.
+/// Returns the link from `device` to the memory of `peer`. Both are device numbers. Call `cust::init` first.
 ///
 /// # Errors
-/// The driver's, when there are no such devices or they are the same.
+/// Returns the driver's error when a device does not exist, or when both are the same device.
 pub fn link(device: CUdevice, peer: CUdevice) -> Result<Link, CUresult> {
     let attribute = |attribute| {
         let mut value: c_int = 0;
-        // SAFETY: a place for the number; the others are numbers.
+        // SAFETY: `value` is a place for the result, and the other arguments are numbers.
         done(unsafe { cuDeviceGetP2PAttribute(&raw mut value, attribute, device, peer) }).map(|()| value)
     };
     let mut can_access: c_int = 0;
-    // SAFETY: as above.
+    // SAFETY: `can_access` is a place for the result, and the other arguments are numbers.
     done(unsafe { cuDeviceCanAccessPeer(&raw mut can_access, device, peer) })?;
     Ok(Link {
         can_access: can_access != 0,
@@ -46,47 +46,48 @@ pub fn link(device: CUdevice, peer: CUdevice) -> Result<Link, CUresult> {
     })
 }
 
-/// Lets kernels of the current context access the memory of another device's primary context, which stays until the process
-/// ends. It may be allowed already.
+/// Lets kernels of the current context access the memory of another device's primary context, which then stays until
+/// the process ends. Enabling access twice is not an error.
 ///
 /// # Errors
-/// The driver's, when the devices have no peer access or are the same.
+/// Returns the driver's error when the devices have no peer access, or when both are the same device.
 pub fn enable_peer(peer: CUdevice) -> Result<(), CUresult> {
     let context = retain(peer)?;
-    // SAFETY: the context is retained.
+    // SAFETY: `context` is a valid context, because `retain` retained it.
     match unsafe { cuCtxEnablePeerAccess(context, 0) } {
         CUresult::CUDA_ERROR_PEER_ACCESS_ALREADY_ENABLED => Ok(()),
         result => done(result),
     }
 }
 
-/// What makes the current context the current one of another thread.
+/// Returns a function that makes the current context current in another thread.
 ///
 /// # Errors
-/// The driver's.
+/// Returns the driver's error.
 pub fn carry_context() -> Result<impl FnOnce() -> Result<(), CUresult> + Send + 'static, CUresult> {
     struct Carried(CUcontext);
-    // SAFETY: a context may be the current one of several threads.
+    // SAFETY: a context may be current in several threads.
     unsafe impl Send for Carried {}
     let mut carried = Carried(ptr::null_mut());
-    // SAFETY: a place for the context.
+    // SAFETY: `carried.0` is a place for the context.
     done(unsafe { cuCtxGetCurrent(&raw mut carried.0) })?;
     Ok(move || {
         let carried = carried;
-        // SAFETY: a context, or none.
+        // SAFETY: `carried.0` is a context or null, and the driver accepts both.
         done(unsafe { cuCtxSetCurrent(carried.0) })
     })
 }
 
-/// Copies so many bytes from one device's memory to another's, in a stream. The devices' primary contexts stay until the process
-/// ends.
+/// Copies `bytes` bytes from one device's memory to another's, in a stream. The devices' primary contexts stay until
+/// the process ends.
 ///
 /// # Errors
-/// The driver's, when there are no such devices and when the copy is refused.
+/// Returns the driver's error when a device does not exist or the driver refuses the copy.
 ///
 /// # Safety
-/// Both are places of so many bytes in the memory of these devices, which nobody else uses until the stream has done it; the
-/// stream is one of the current context.
+/// The caller must ensure that `to` and `from` are addresses of `bytes` bytes in the memory of their devices, that
+/// nothing else uses that memory until the stream has finished the copy, and that the stream belongs to the current
+/// context.
 pub unsafe fn copy_peer(
     (to_device, to): (CUdevice, u64),
     (from_device, from): (CUdevice, u64),
@@ -94,79 +95,81 @@ pub unsafe fn copy_peer(
     stream: CUstream,
 ) -> Result<(), CUresult> {
     let (to_context, from_context) = (retain(to_device)?, retain(from_device)?);
-    // SAFETY: the caller's promise; the contexts are retained.
+    // SAFETY: both addresses have `bytes` bytes on their devices, the stream belongs to the current context, and both
+    // contexts are retained.
     done(unsafe { cuMemcpyPeerAsync(to, to_context, from, from_context, bytes, stream) })
 }
 
-/// The primary context of a device, which stays from now on.
+/// Returns the primary context of a device, and retains it until the process ends.
 fn retain(device: CUdevice) -> Result<CUcontext, CUresult> {
     let mut context = ptr::null_mut();
-    // SAFETY: a place for the context; the device is a number.
+    // SAFETY: `context` is a place for the context, and `device` is a number.
     done(unsafe { cuDevicePrimaryCtxRetain(&raw mut context, device) }).map(|()| context)
 }
 
-/// A second stream of the current context, beside others that it waits for and that wait for it.
+/// An additional stream of the current context, which can be ordered before and after other streams.
 pub struct SideStream {
     stream: CUstream,
     event: CUevent,
 }
 
 impl SideStream {
-    /// Makes one, which does not wait for the null stream.
+    /// Creates a stream that does not synchronize with the null stream.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     pub fn new() -> Result<Self, CUresult> {
-        let mut own = Self { stream: ptr::null_mut(), event: ptr::null_mut() };
+        let mut side = Self { stream: ptr::null_mut(), event: ptr::null_mut() };
         let (without_null, without_times) =
             (CUstream_flags::CU_STREAM_NON_BLOCKING, CUevent_flags::CU_EVENT_DISABLE_TIMING);
-        // SAFETY: a place for each handle.
-        done(unsafe { cuStreamCreateWithPriority(&raw mut own.stream, without_null as c_uint, 0) })?;
-        // SAFETY: as above.
-        done(unsafe { cuEventCreate(&raw mut own.event, without_times as c_uint) })?;
-        Ok(own)
+        // SAFETY: `side.stream` is a place for the handle.
+        done(unsafe { cuStreamCreateWithPriority(&raw mut side.stream, without_null as c_uint, 0) })?;
+        // SAFETY: `side.event` is a place for the handle.
+        done(unsafe { cuEventCreate(&raw mut side.event, without_times as c_uint) })?;
+        Ok(side)
     }
 
-    /// The stream's handle.
+    /// Returns the handle of the stream.
     pub fn as_raw(&self) -> CUstream {
         self.stream
     }
 
-    /// What comes into this stream from now on waits for what is in the other one.
+    /// Makes later work in this stream wait for the earlier work in `other`.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// `other` is a stream of the context.
+    /// The caller must ensure that `other` is a stream of the same context.
     pub unsafe fn follow(&self, other: CUstream) -> Result<(), CUresult> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `other` and `self.stream` are streams of the same context.
         unsafe { self.order(other, self.stream) }
     }
 
-    /// What comes into the other stream from now on waits for what is in this one.
+    /// Makes later work in `other` wait for the earlier work in this stream.
     ///
     /// # Errors
-    /// The driver's.
+    /// Returns the driver's error.
     ///
     /// # Safety
-    /// `other` is a stream of the context.
+    /// The caller must ensure that `other` is a stream of the same context.
     pub unsafe fn lead(&self, other: CUstream) -> Result<(), CUresult> {
-        // SAFETY: the caller's promise.
+        // SAFETY: `self.stream` and `other` are streams of the same context.
         unsafe { self.order(self.stream, other) }
     }
 
     unsafe fn order(&self, first: CUstream, second: CUstream) -> Result<(), CUresult> {
-        // SAFETY: the caller's promise; the event is ours.
+        // SAFETY: `self.event` exists until `self` is dropped, and `first` is a stream of its context.
         done(unsafe { cuEventRecord(self.event, first) })?;
-        // SAFETY: as above.
+        // SAFETY: `self.event` exists until `self` is dropped, and `second` is a stream of its context.
         done(unsafe { cuStreamWaitEvent(second, self.event, 0) })
     }
 }
 
 impl Drop for SideStream {
     fn drop(&mut self) {
-        // SAFETY: both are ours, and what is in the stream goes on without them; null handles are refused.
+        // SAFETY: `self` owns both handles, the stream's work continues without them, and the driver refuses null
+        // handles.
         unsafe {
             let _ = cuEventDestroy_v2(self.event);
             let _ = cuStreamDestroy_v2(self.stream);

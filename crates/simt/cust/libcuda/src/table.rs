@@ -1,9 +1,9 @@
-//! The driver's functions: each listed once, each defined here, each forwarding to the real library.
+//! The driver's functions. Each is listed and defined once here, and forwards to the real library.
 //!
-//! Names and signatures are those of `cuda.h` (CUDA Driver API, 11.4, as in cust's bindings), with the
-//! names that the linker sees: `cuda.h` makes `cuMemAlloc` a macro for `cuMemAlloc_v2`.
+//! Names and signatures are those of `cuda.h` (CUDA Driver API 11.4, as in cust's bindings). The linker sees
+//! these names: `cuda.h` makes `cuMemAlloc` a macro for `cuMemAlloc_v2`.
 
-// The functions carry the driver's names.
+// The functions have the driver's names.
 #![allow(non_snake_case)]
 
 use std::ffi::{CStr, c_char, c_int, c_uchar, c_uint, c_ushort, c_void};
@@ -14,29 +14,29 @@ use cust_raw::*;
 use crate::codes;
 use crate::load::{self, Found, Lookup};
 
-/// Defines [`Table`] and the functions from two lists: those of cust's bindings, which cust calls, and newer ones, which are
-/// not exported and are for this crate.
+/// Defines [`Table`] and the functions from two lists: the functions of cust's bindings, which cust calls, and newer
+/// functions, which are not exported and only for this crate.
 ///
-/// `or f` after a signature that takes an error and a place for a text writes the text `f(error)` there where the
-/// driver writes none.
+/// `or f` may follow a signature with an error and a place for a text. If the driver writes no text, the function
+/// writes `f(error)` to that place.
 macro_rules! functions {
     (
         $(fn $name:ident($($arg:ident: $ty:ty),* $(,)?) $(or $rescue:path)?;)*
         newer { $(fn $newer:ident($($new_arg:ident: $new_ty:ty),* $(,)?);)* }
     ) => {
-        /// What the real library exports of our lists.
+        /// The functions in our lists, as exported by the real library.
         pub(crate) struct Table {
-            // The real function returns a number, and only `codes::known` makes it a `CUresult`.
+            // The real function returns a number, which only `codes::known` converts to a `CUresult`.
             $($name: Option<unsafe extern "C" fn($($ty),*) -> c_uint>,)*
             $($newer: Option<unsafe extern "C" fn($($new_ty),*) -> c_uint>,)*
         }
 
         impl Table {
-            /// Looks every function up, once.
+            /// Looks up every function once.
             ///
             /// # Safety
-            /// `lookup` finds the functions of a CUDA driver, or of what imitates one: those under a name of our list
-            /// have that function's signature, and exist as long as the table.
+            /// The caller must ensure that `lookup` finds the functions of a CUDA driver or of an imitation. A function
+            /// with a name in our list must have that function's signature, and must exist as long as the table.
             pub(crate) unsafe fn new(lookup: &Lookup<'_>) -> Table {
                 Table {
                     $($name: functions!(@lookup lookup, $name($($ty),*)),)*
@@ -44,7 +44,7 @@ macro_rules! functions {
                 }
             }
 
-            /// The functions that cust calls and the library does not export.
+            /// Returns the functions that cust calls and the library does not export.
             pub(crate) fn missing(&self) -> Vec<&'static str> {
                 let mut missing = Vec::new();
                 $(if self.$name.is_none() {
@@ -55,17 +55,18 @@ macro_rules! functions {
         }
 
         $(
-            // The compiler holds our signature against the one that cust calls through.
+            // The compiler checks our signature against the one that cust calls.
             const _: unsafe extern "C" fn($($ty),*) -> CUresult = cust_raw::$name;
 
-            /// The driver's function of this name.
+            /// The driver's function with this name.
             ///
             /// # Safety
-            /// What the CUDA Driver API asks of its caller.
+            /// The caller must ensure what the CUDA Driver API requires.
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($arg: $ty),*) -> CUresult {
                 let result = match driver().map(|table| table.$name) {
-                    // SAFETY: the caller keeps the driver's contract; the pointer came from `Table::new`.
+                    // SAFETY: the arguments are those of the caller, who meets the driver's contract, and the pointer
+                    // came from `Table::new`.
                     Some(Some(function)) => codes::known(unsafe { function($($arg),*) }),
                     Some(None) => LACKS_FUNCTION,
                     None => NO_DRIVER,
@@ -75,14 +76,15 @@ macro_rules! functions {
         )*
 
         $(
-            /// The driver's function of this name, which older drivers lack.
+            /// The driver's function with this name, which older drivers lack.
             ///
             /// # Safety
-            /// What the CUDA Driver API asks of its caller.
-            #[allow(clippy::too_many_arguments, reason = "the driver's function has as many")]
+            /// The caller must ensure what the CUDA Driver API requires.
+            #[allow(clippy::too_many_arguments, reason = "the driver's function has this many")]
             pub(crate) unsafe fn $newer($($new_arg: $new_ty),*) -> CUresult {
                 match driver().map(|table| table.$newer) {
-                    // SAFETY: the caller keeps the driver's contract; the pointer came from `Table::new`.
+                    // SAFETY: the arguments are those of the caller, who meets the driver's contract, and the pointer
+                    // came from `Table::new`.
                     Some(Some(function)) => codes::known(unsafe { function($($new_arg),*) }),
                     Some(None) => LACKS_FUNCTION,
                     None => NO_DRIVER,
@@ -92,24 +94,24 @@ macro_rules! functions {
     };
     (@lookup $lookup:ident, $name:ident($($ty:ty),*)) => {
         $lookup(stringify!($name)).and_then(|function| {
-            // SAFETY: the caller's promise about the signatures. A library may have null under a name, which is no
-            // function.
+            // SAFETY: a function that `lookup` finds has the signature of its name. A library may also export null
+            // under a name, which becomes `None`.
             unsafe { std::mem::transmute::<*const (), Option<unsafe extern "C" fn($($ty),*) -> c_uint>>(function) }
         })
     };
     (@rescue $result:ident, $args:tt) => { $result };
     (@rescue $result:ident, ($error:ident, $text:ident) $rescue:path) => {
-        // SAFETY: the caller gave the driver's function a pointer that is null or can be written through.
+        // SAFETY: `cuda.h` requires that the caller passes a pointer that is null or writable.
         unsafe { fill($result, $rescue($error), $text) }
     };
 }
 
-/// The result of looking for the driver. The first call looks.
+/// Returns the result of looking for the driver. The first call looks for it.
 pub(crate) fn found() -> &'static Found<Table> {
     static FOUND: OnceLock<Found<Table>> = OnceLock::new();
     FOUND.get_or_init(|| {
         load::look(|lookup| {
-            // SAFETY: `look` gives the functions of a driver, which stays loaded.
+            // SAFETY: `look` passes the functions of a driver that stays loaded.
             let table = unsafe { Table::new(lookup) };
             let missing = table.missing();
             (table, missing)
@@ -117,12 +119,12 @@ pub(crate) fn found() -> &'static Found<Table> {
     })
 }
 
-/// The driver's functions, where there is a driver: the simulated one for threads that are inside a
-/// [`driver::Simulation`].
+/// Returns the driver's functions, if there is a driver. In a thread that is inside a [`driver::Simulation`], they are
+/// those of simt's driver.
 fn driver() -> Option<&'static Table> {
     static SIMULATED: OnceLock<Option<Table>> = OnceLock::new();
     match driver::is_inside() {
-        // SAFETY: the driver's functions, which are a part of this program.
+        // SAFETY: the functions are those of simt's driver, which is part of this program.
         true => SIMULATED
             .get_or_init(|| load::simulated(|lookup| (unsafe { Table::new(lookup) }, Vec::new()), Vec::new()).table)
             .as_ref(),
@@ -130,17 +132,17 @@ fn driver() -> Option<&'static Table> {
     }
 }
 
-/// The result of every function when there is no driver. It is the driver's own result on a machine without a GPU, and
-/// cust knows it as `CudaError::NoDevice`. (`CUDA_ERROR_STUB_LIBRARY` would be more precise, but cust turns it into
+/// The result of every function when there is no driver. The driver returns the same code on a machine without a GPU,
+/// and cust maps it to `CudaError::NoDevice`. (`CUDA_ERROR_STUB_LIBRARY` would be more precise, but cust maps it to
 /// "unknown error".)
 const NO_DRIVER: CUresult = CUresult::CUDA_ERROR_NO_DEVICE;
 
-/// The result of a function that the driver lacks. It is not `CUDA_ERROR_NOT_FOUND`, because that is also the result
-/// of looking up a kernel that a module does not have.
+/// The result of a function that the driver lacks. It is not `CUDA_ERROR_NOT_FOUND`, because looking up a kernel that a
+/// module does not have also returns that code.
 const LACKS_FUNCTION: CUresult = CUresult::CUDA_ERROR_NOT_SUPPORTED;
 
-/// Our text for `cuGetErrorString` where the driver gives none: cust's `Display` for an error calls it, and
-/// `to_string` would panic on its failure.
+/// Returns our text for `cuGetErrorString` if the driver provides none. cust's `Display` for an error calls that
+/// function, and `to_string` would panic if it failed.
 fn described(error: CUresult) -> &'static CStr {
     match driver() {
         None if error == NO_DRIVER => c"no CUDA driver on this machine",
@@ -148,15 +150,16 @@ fn described(error: CUresult) -> &'static CStr {
     }
 }
 
-/// Writes `ours` through `text`, unless the driver wrote something there.
+/// Writes `ours` to `text`, unless the driver wrote a text there.
 ///
 /// # Safety
-/// `text` is null, or can be written through.
+/// The caller must ensure that `text` is null or writable, and that the driver wrote it if `result` is a success.
 unsafe fn fill(result: CUresult, ours: &'static CStr, text: *mut *const c_char) -> CUresult {
     if text.is_null() {
         return CUresult::CUDA_ERROR_INVALID_VALUE;
     }
-    // SAFETY: not null; the rest is the caller's promise. After a success the driver has written it.
+    // SAFETY: `text` is not null and therefore writable. It is read only after a success, when the driver has written
+    // it.
     unsafe {
         if result != CUresult::CUDA_SUCCESS || (*text).is_null() {
             *text = ours.as_ptr();
@@ -374,39 +377,39 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_drivers_text_stays() {
+    fn keeps_the_drivers_text() {
         let mut text = c"the driver's".as_ptr();
-        // SAFETY: `text` is a local that can be written.
+        // SAFETY: `text` is a writable local that holds a literal.
         let result = unsafe { fill(CUresult::CUDA_SUCCESS, c"ours", &raw mut text) };
         assert_eq!(result, CUresult::CUDA_SUCCESS);
-        // SAFETY: either of the two literals.
+        // SAFETY: `text` points to one of the two literals.
         assert_eq!(unsafe { CStr::from_ptr(text) }, c"the driver's");
     }
 
     #[test]
-    fn our_text_where_the_driver_has_none() {
+    fn writes_our_text_if_the_driver_has_none() {
         for failure in [CUresult::CUDA_ERROR_INVALID_VALUE, NO_DRIVER, LACKS_FUNCTION] {
-            // What a failed call leaves behind may be anything: it must not be read.
+            // After a failed call, the value may be anything and must not be read.
             let mut text = ptr::dangling();
-            // SAFETY: `text` is a local that can be written.
+            // SAFETY: `text` is a writable local, and is not read after a failure.
             let result = unsafe { fill(failure, c"ours", &raw mut text) };
             assert_eq!(result, CUresult::CUDA_SUCCESS);
-            // SAFETY: the call has written a literal.
+            // SAFETY: `fill` has written the address of a literal.
             assert_eq!(unsafe { CStr::from_ptr(text) }, c"ours");
         }
     }
 
     #[test]
-    fn a_symbol_that_is_null_is_no_function() {
-        // SAFETY: null stands for no function.
+    fn a_null_symbol_counts_as_missing() {
+        // SAFETY: the lookup returns only null, which stands for a missing function.
         let table = unsafe { Table::new(&|_| Some(ptr::null())) };
         assert!(table.cuInit.is_none());
         assert!(table.missing().contains(&"cuInit"));
     }
 
     #[test]
-    fn nowhere_to_write_is_an_error() {
-        // SAFETY: null is allowed.
+    fn a_null_output_is_an_error() {
+        // SAFETY: the function accepts a null pointer.
         let result = unsafe { cuGetErrorString(NO_DRIVER, ptr::null_mut()) };
         assert_ne!(result, CUresult::CUDA_SUCCESS);
     }

@@ -1,5 +1,5 @@
-//! One program, with and without a driver: the example `devices` is run as a process of its own, against
-//! stand-in drivers that are compiled here.
+//! Runs one program with and without a driver: the example `devices` runs as a separate process with stand-in drivers
+//! that are compiled here.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,7 +9,7 @@ use std::process::Command;
 
 use tempfile::TempDir;
 
-/// The example's executable. Cargo puts examples beside the folder of the tests' own executables.
+/// Returns the example's executable. Cargo puts examples in a folder next to that of the tests' executables.
 fn devices() -> PathBuf {
     let test = env::current_exe().unwrap();
     let folder = test.parent().unwrap().parent().unwrap().join("examples");
@@ -18,7 +18,7 @@ fn devices() -> PathBuf {
     path
 }
 
-/// Compiles a file of Rust to a library in `folder`, and gives the library's path.
+/// Compiles a Rust file to a library in `folder`, and returns the library's path.
 fn library(folder: &TempDir, source: &Path, cfgs: &[&str]) -> PathBuf {
     let library = folder.path().join("stand_in.so");
     let mut command = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()));
@@ -26,22 +26,23 @@ fn library(folder: &TempDir, source: &Path, cfgs: &[&str]) -> PathBuf {
     command.args([&library, source]);
     command.args(cfgs.iter().flat_map(|cfg| ["--cfg", cfg]));
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{said}");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{stderr}");
     library
 }
 
-/// Compiles the stand-in that the tests of `host` have for a driver.
+/// Compiles the stand-in driver of the tests in `host`.
 fn stand_in(folder: &TempDir, cfgs: &[&str]) -> PathBuf {
     let source = "../../../../host/tests/stand_in/driver.rs";
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(source);
     library(folder, &source, cfgs)
 }
 
-/// What cust says where there is no driver.
+/// cust's error when there is no driver.
 const NO_DRIVER: &str = r#"NoDevice: "no CUDA driver on this machine""#;
 
-/// Runs the example with `LADDER_LIBCUDA` set so, and a fault of the stand-in: its exit status, and the lines it printed.
+/// Runs the example with a value of `LADDER_LIBCUDA` and a fault of the stand-in. Returns the exit code and the output
+/// lines.
 fn run(library: Option<&Path>, fault: &str) -> (Option<i32>, Vec<String>) {
     let mut command = Command::new(devices());
     command.env("LADDER_STAND_IN", fault).env_remove(libcuda::CHOICE);
@@ -50,17 +51,17 @@ fn run(library: Option<&Path>, fault: &str) -> (Option<i32>, Vec<String>) {
         None => command.env_remove(libcuda::OVERRIDE),
     };
     let output = command.output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(said, "", "the example writes to stdout alone");
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(stderr, "", "the example writes only to stdout");
     let out = String::from_utf8(output.stdout).unwrap();
     (output.status.code(), out.lines().map(str::to_owned).collect())
 }
 
-/// Checks that the example fails with this library: its first line has these words, and cust finds no driver.
+/// Checks that the example fails with this library: the first line contains `words`, and cust finds no driver.
 #[track_caller]
 fn no_driver(library: &Path, words: &str) {
     let (code, lines) = run(Some(library), "");
-    let start = format!("no CUDA driver where LADDER_LIBCUDA says ({}: ", library.display());
+    let start = format!("no CUDA driver at the path in LADDER_LIBCUDA ({}: ", library.display());
     assert!(lines[0].starts_with(&start), "{lines:?}");
     assert!(lines[0].contains(words), "{lines:?}");
     assert_eq!(lines[1..], [NO_DRIVER]);
@@ -68,42 +69,42 @@ fn no_driver(library: &Path, words: &str) {
 }
 
 #[test]
-fn starts_on_this_machine_whatever_it_has() {
+fn starts_with_and_without_a_gpu() {
     let (code, lines) = run(None, "");
     let first = lines.first().unwrap();
-    // A GPU, or a simulated one in its place: either way there is a device.
-    assert!(first.starts_with("CUDA driver ") || first == "simulated CUDA driver", "{lines:?}");
+    // A GPU, or the device `sim` in its place: there is a device in both cases.
+    assert!(first.starts_with("CUDA driver ") || first == "simt's CUDA driver", "{lines:?}");
     assert!(lines.len() >= 3, "{lines:?}");
     assert_eq!(code, Some(0));
 }
 
 #[test]
-fn the_simulated_driver_is_there_for_the_asking() {
+fn sim_can_be_selected() {
     let output = Command::new(devices()).env(libcuda::CHOICE, "sim").output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     let lines: Vec<&str> = out.lines().collect();
-    assert_eq!(lines[0], "simulated CUDA driver");
+    assert_eq!(lines[0], "simt's CUDA driver");
     assert!(lines[1].contains("(simulated), "), "{lines:?}");
 }
 
 #[test]
-fn a_choice_that_there_is_not_is_named() {
+fn an_invalid_choice_is_reported() {
     let output = Command::new(devices()).env(libcuda::CHOICE, "cpu").output().unwrap();
     let out = String::from_utf8(output.stdout).unwrap();
     let first = out.lines().next().unwrap();
-    assert_eq!(first, "no CUDA driver: LADDER_DRIVER is `cpu`, and may be gpu, sim or auto");
+    assert_eq!(first, "no CUDA driver: LADDER_DRIVER is `cpu`, but must be gpu, sim or auto");
     assert_eq!(output.status.code(), Some(1));
 }
 
 #[test]
-fn a_path_that_names_no_driver() {
+fn a_library_that_is_not_a_driver_is_rejected() {
     let folder = TempDir::new().unwrap();
     no_driver(&folder.path().join("libnothing.so"), "");
 
     let text = folder.path().join("libtext.so");
-    let words = "This is no library, however long it may be. ";
+    let words = "This is not a library, however long it may be. ";
     std::fs::write(&text, words.repeat(50)).unwrap();
-    // The loader's reason differs between systems; this is glibc's.
+    // The loader's error differs between systems; this is glibc's.
     let reason = match cfg!(all(target_os = "linux", target_env = "gnu")) {
         true => "invalid ELF header",
         false => "",
@@ -113,11 +114,11 @@ fn a_path_that_names_no_driver() {
     let source = folder.path().join("other.rs");
     std::fs::write(&source, "#[unsafe(no_mangle)] pub extern \"C\" fn other() {}").unwrap();
     let other = library(&folder, &source, &[]);
-    no_driver(&other, "a library, but no CUDA driver: it has no cuInit");
+    no_driver(&other, "the library is not a CUDA driver: it has no cuInit");
 }
 
 #[test]
-fn a_driver_is_used() {
+fn uses_the_driver_that_is_named() {
     let folder = TempDir::new().unwrap();
     let library = stand_in(&folder, &[]);
     let (code, lines) = run(Some(&library), "");
@@ -128,7 +129,7 @@ fn a_driver_is_used() {
 }
 
 #[test]
-fn a_driver_without_a_device_has_the_word() {
+fn the_error_text_is_the_drivers() {
     let folder = TempDir::new().unwrap();
     let (code, lines) = run(Some(&stand_in(&folder, &[])), "no_device");
     assert_eq!(lines[1..], [r#"NoDevice: "the stand-in has no device""#]);
@@ -136,7 +137,7 @@ fn a_driver_without_a_device_has_the_word() {
 }
 
 #[test]
-fn a_function_that_the_driver_lacks_is_an_error() {
+fn a_missing_function_is_an_error() {
     let folder = TempDir::new().unwrap();
     let (code, lines) = run(Some(&stand_in(&folder, &["lacks_name"])), "");
     assert!(lines[0].contains("cuDeviceGetName"), "the status lists it: {lines:?}");
@@ -146,10 +147,10 @@ fn a_function_that_the_driver_lacks_is_an_error() {
 }
 
 #[test]
-fn a_result_newer_than_the_bindings_is_an_unknown_error() {
+fn a_newer_result_is_an_unknown_error() {
     let folder = TempDir::new().unwrap();
     let (code, lines) = run(Some(&stand_in(&folder, &[])), "new_code");
-    // The stand-in has a cuGetErrorString, which does not know 999: the text is ours again.
+    // The stand-in's cuGetErrorString does not know 999, so the text is ours again.
     assert_eq!(lines[1..], ["Stand-in, 2048 MiB", r#"UnknownError: "CUDA_ERROR_UNKNOWN""#]);
     assert_eq!(code, Some(1));
 }

@@ -1,7 +1,7 @@
-//! `libcuda.so.1`: all that the CUDA driver exports. Each function is a jump to the simulated driver's; the variables, which
-//! debuggers read and write, stay zero without one.
+//! `libcuda.so.1`: all symbols that the CUDA driver exports. Each function jumps to the one in simt's driver. The
+//! variables, which debuggers read and write, stay zero without a debugger.
 //!
-//! A program that is linked to the driver, or opens it, finds this library instead where `LD_LIBRARY_PATH` says so.
+//! A program that links to the driver or opens it finds this library instead if `LD_LIBRARY_PATH` says so.
 
 #![cfg(target_os = "linux")]
 
@@ -16,12 +16,12 @@ macro_rules! count {
 }
 const COUNT: usize = driver::for_each_symbol!(count);
 
-/// Where the functions are that the exported ones jump to.
+/// The addresses that the exported functions jump to.
 static TARGETS: [AtomicPtr<()>; COUNT] = [const { AtomicPtr::new(std::ptr::null_mut()) }; COUNT];
 
 macro_rules! export {
     ($($number:literal $name:ident,)*) => {
-        /// Fills in the targets, and begins the report of a program that asks for one.
+        /// Fills in the targets, and begins the report if the program requests one.
         extern "C" fn fill() {
             for (name, target) in [$(stringify!($name)),*].into_iter().zip(&TARGETS) {
                 if let Some(function) = driver::function(name) {
@@ -32,7 +32,7 @@ macro_rules! export {
         }
 
         $(
-            /// The driver's function of this name.
+            /// The driver's function with this name.
             #[allow(non_snake_case, reason = "the driver's name")]
             #[unsafe(no_mangle)]
             #[unsafe(naked)]
@@ -46,7 +46,8 @@ macro_rules! export {
 #[cfg(target_arch = "x86_64")]
 macro_rules! jump {
     ($number:literal) => {
-        // The arguments stay where they are. No function is called before the library is loaded, and so the targets filled in.
+        // The jump leaves the arguments in place. The targets are filled in when the library is loaded, before any
+        // call.
         core::arch::naked_asm!(
             "jmp qword ptr [rip + {targets} + 8 * {number}]",
             targets = sym TARGETS,
@@ -58,7 +59,7 @@ macro_rules! jump {
 #[cfg(target_arch = "aarch64")]
 macro_rules! jump {
     ($number:literal) => {
-        // As on x86-64; x16 is the register that calls between libraries may change.
+        // As on x86-64. Calls between libraries may change register x16.
         core::arch::naked_asm!(
             "adrp x16, {targets}",
             "add x16, x16, :lo12:{targets}",
@@ -75,7 +76,7 @@ driver::for_each_symbol!(export);
 macro_rules! variables {
     ($($bytes:literal $name:ident,)*) => {
         $(
-            /// The driver's variable of this name.
+            /// The driver's variable with this name.
             #[allow(non_upper_case_globals, reason = "the driver's name")]
             #[unsafe(no_mangle)]
             static $name: [AtomicU32; $bytes / 4] = [const { AtomicU32::new(0) }; $bytes / 4];
@@ -84,12 +85,12 @@ macro_rules! variables {
 }
 driver::for_each_variable!(variables);
 
-/// Tells programs of this project that this is not the driver of a GPU.
+/// Marks this library for programs of this project, which check that it is not the driver of a GPU.
 #[unsafe(no_mangle)]
 extern "C" fn ladder_simulated_driver() {}
 
-/// The system's loader calls it when it loads the library.
+/// The function that the system's loader calls when it loads the library.
 #[used]
-// SAFETY: the section holds the addresses of functions without arguments.
+// SAFETY: `.init_array` holds addresses of functions without arguments, such as this one.
 #[unsafe(link_section = ".init_array")]
 static FILL: extern "C" fn() = fill;

@@ -11,27 +11,27 @@ use simt_check::{Checks, Sanitized};
 
 /// The environment variable that names the file of the report: `report.html`, `report.json` or `report.csv`.
 const PROFILE: &str = "LADDER_PROFILE";
-/// The environment variable that says how many launches of a kernel lie between two that are explained; without it, only the first
-/// is.
+/// The environment variable with the distance between two launches of a kernel that are explained. By default, only the
+/// first launch is explained.
 const EVERY: &str = "LADDER_PROFILE_EVERY";
-/// The environment variable that a run of several processes has in common, each of which writes a file.
+/// The environment variable that identifies a run of several processes. Each process writes a separate file.
 const RUN: &str = "LADDER_PROFILE_RUN";
 
-/// A report, or none where none can be written.
+/// The report, or `None` if it cannot be written.
 struct Opened {
     report: Option<Report>,
-    /// What is wrong, until it is said.
-    wrong: Mutex<Option<String>>,
+    /// The problem with opening the report, until it is reported.
+    problem: Mutex<Option<String>>,
 }
 
-/// Opened when the program first launches a kernel or gets a message.
+/// The report, which is opened when the program first launches a kernel or gets a message.
 static REPORT: LazyLock<Opened> = LazyLock::new(|| {
-    let asked = std::env::var_os(PROFILE).unwrap_or_default();
+    let path = std::env::var_os(PROFILE).unwrap_or_default();
     let path = match std::env::var(RUN) {
-        Ok(run) => report::files::numbered(Path::new(&asked), &run),
-        Err(_) => asked.into(),
+        Ok(run) => report::files::numbered(Path::new(&path), &run),
+        Err(_) => path.into(),
     };
-    let (every, wrong) = match std::env::var(EVERY).map(|text| (text.parse(), text)) {
+    let (every, problem) = match std::env::var(EVERY).map(|text| (text.parse(), text)) {
         Err(_) => (0, None),
         Ok((Ok(every), _)) => (every, None),
         Ok((Err(_), text)) => (0, Some(format!("{EVERY}={text} is not a number of launches; the first is explained"))),
@@ -42,21 +42,21 @@ static REPORT: LazyLock<Opened> = LazyLock::new(|| {
     }
     let open = |path: &Path| Report::new(path, words.join(" "), driver::description()?, every, usage);
     match open(&path) {
-        Ok(report) => Opened { report: Some(report), wrong: Mutex::new(wrong) },
+        Ok(report) => Opened { report: Some(report), problem: Mutex::new(problem) },
         Err(why) => {
-            let other = std::env::temp_dir().join(format!("ladder-report-{}.html", std::process::id()));
-            let instead = format!("{PROFILE}: {why}; the report will be in {}", other.display());
-            Opened { report: open(&other).ok(), wrong: Mutex::new(Some(instead)) }
+            let fallback = std::env::temp_dir().join(format!("ladder-report-{}.html", std::process::id()));
+            let message = format!("{PROFILE}: {why}; the report will be in {}", fallback.display());
+            Opened { report: open(&fallback).ok(), problem: Mutex::new(Some(message)) }
         }
     }
 });
 
-/// The report, if there is one. The first call says what is wrong.
+/// Returns the report, if there is one. The first call reports any problem.
 fn report() -> Option<&'static Report> {
-    let Opened { report, wrong } = &*REPORT;
-    let wrong = wrong.lock().ok().and_then(|mut wrong| wrong.take());
-    if let Some(wrong) = wrong {
-        driver::tell(&wrong);
+    let Opened { report, problem } = &*REPORT;
+    let problem = problem.lock().ok().and_then(|mut problem| problem.take());
+    if let Some(problem) = problem {
+        driver::tell(&problem);
     }
     report.as_ref()
 }
@@ -78,13 +78,13 @@ impl Watcher for Profiler {
     }
 }
 
-/// What `ptxas` says of a kernel, where there is one.
+/// Returns the resource usage of a kernel according to `ptxas`, if `ptxas` is available.
 fn usage(function: &Function, arch: &str) -> Option<Usage> {
     let used = toolkit::ptxas::usage_of(function.ptx(), function.name(), function.target(), arch).ok()?;
     Some(Usage { registers: used.registers, shared_bytes: used.shared_bytes, barriers: used.barriers })
 }
 
-/// Writes the report of a program that asks for one, from now on until the program ends.
+/// Begins the report if the program requests one. The report ends with the program.
 pub(crate) fn begin() {
     if std::env::var_os(PROFILE).is_some_and(|path| !path.is_empty()) {
         driver::watch(Box::new(Profiler));
@@ -93,8 +93,8 @@ pub(crate) fn begin() {
 }
 
 extern "C" fn end() {
-    // A program without a launch or a message has made none.
-    let report = LazyLock::get(&REPORT).and_then(|own| own.report.as_ref());
+    // If the program had no launch and no message, the report was never opened.
+    let report = LazyLock::get(&REPORT).and_then(|opened| opened.report.as_ref());
     if let Some(Ok(said) | Err(said)) = report.and_then(Report::finish) {
         driver::tell(&said);
     }

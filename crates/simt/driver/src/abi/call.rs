@@ -1,4 +1,4 @@
-//! What every function of the driver goes through: arguments from C, results to C, and what is checked before.
+//! The entry of every driver function: arguments from C, results to C, and the checks before the call.
 
 use std::cell::Cell;
 use std::ffi::{CStr, c_char};
@@ -11,47 +11,48 @@ use crate::abi::report;
 #[derive(Debug, Clone, Copy)]
 pub struct Function(pub *const ());
 
-// SAFETY: the address of code, which all threads may call.
+// SAFETY: the pointer is the address of code, which all threads may call.
 unsafe impl Send for Function {}
-// SAFETY: as above.
+// SAFETY: the pointer is the address of code, which all threads may call.
 unsafe impl Sync for Function {}
 
-/// A function by its name.
+/// A function and its name.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Entry {
     pub(crate) name: &'static str,
     pub(crate) function: Function,
-    /// The same for programs that are compiled for a default stream of each thread (`_ptsz` and `_ptds`).
-    pub(crate) with_own_default: Function,
+    /// The variant for programs that are compiled with a default stream per thread (`_ptsz` and `_ptds`).
+    pub(crate) with_per_thread_default: Function,
 }
 
-/// A function by its name.
-pub(crate) const fn entry(name: &'static str, function: *const (), with_own_default: *const ()) -> Entry {
-    Entry { name, function: Function(function), with_own_default: Function(with_own_default) }
+/// Makes an entry of a function's name and addresses.
+pub(crate) const fn entry(name: &'static str, function: *const (), with_per_thread_default: *const ()) -> Entry {
+    Entry { name, function: Function(function), with_per_thread_default: Function(with_per_thread_default) }
 }
 
 /// Defines functions of the driver as `cuda.h` declares them, and lists them as `FUNCTIONS`.
 ///
-/// A body is that of a Rust function that returns [`Result<()>`](crate::abi::error::Result). `fn a | b(…)` is exported as `a` and
-/// as `b`.
+/// Each body is that of a Rust function that returns [`Result<()>`](crate::abi::error::Result). `fn a | b(…)` is
+/// exported as `a` and as `b`.
 macro_rules! functions {
     ($($(#[$attribute:meta])* fn $name:ident $(| $alias:ident)* ($($arg:ident: $ty:ty),* $(,)?) $body:block)*) => {
         $(
             $(#[$attribute])*
-            #[allow(non_snake_case, clippy::too_many_arguments, reason = "as the driver's interface has it")]
+            #[allow(non_snake_case, clippy::too_many_arguments, reason = "as in the driver's interface")]
             unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
                 $crate::abi::call::call(stringify!($name), move || $body)
             }
         )*
 
-        /// The same functions for programs that are compiled for a default stream of each thread.
+        /// The variants for programs that are compiled with a default stream per thread.
         #[allow(unused_imports, non_snake_case, clippy::too_many_arguments, reason = "as above")]
-        mod with_own_default {
+        mod with_per_thread_default {
             use super::*;
             $(
                 pub(super) unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
-                    // SAFETY: the caller keeps what the driver's interface asks for.
-                    $crate::abi::call::with_own_default(|| unsafe { super::$name($($arg),*) })
+                    // SAFETY: the arguments are passed on unchanged, and both variants have the same contract in
+                    // `cuda.h`.
+                    $crate::abi::call::with_per_thread_default(|| unsafe { super::$name($($arg),*) })
                 }
             )*
         }
@@ -59,34 +60,38 @@ macro_rules! functions {
         /// The functions of this module by their names.
         pub(crate) const FUNCTIONS: &[$crate::abi::call::Entry] =
             &[$(
-                $crate::abi::call::entry(stringify!($name), $name as *const (), with_own_default::$name as *const ()),
-                $($crate::abi::call::entry(stringify!($alias), $name as *const (), with_own_default::$name as *const ()),)*
+                $crate::abi::call::entry(
+                    stringify!($name), $name as *const (), with_per_thread_default::$name as *const (),
+                ),
+                $($crate::abi::call::entry(
+                    stringify!($alias), $name as *const (), with_per_thread_default::$name as *const (),
+                ),)*
             )*];
     };
 }
 pub(crate) use functions;
 
 thread_local! {
-    /// Whether this thread runs a host function that was enqueued in a stream.
+    /// Whether this thread is running a host function that was enqueued in a stream.
     static IN_HOST_FUNCTION: Cell<bool> = const { Cell::new(false) };
-    /// Whether the stream 0 is this thread's own default stream in the call that it makes.
-    static HAS_OWN_DEFAULT: Cell<bool> = const { Cell::new(false) };
+    /// Whether stream 0 means this thread's private default stream during the current call.
+    static HAS_PER_THREAD_DEFAULT: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Whether the stream 0 is the default stream of this thread alone, in the call that it makes.
-pub(crate) fn has_own_default() -> bool {
-    HAS_OWN_DEFAULT.get()
+/// Returns whether stream 0 means this thread's private default stream during the current call.
+pub(crate) fn has_per_thread_default() -> bool {
+    HAS_PER_THREAD_DEFAULT.get()
 }
 
-/// Makes a call in which the stream 0 is the default stream of this thread alone.
-pub(crate) fn with_own_default(call: impl FnOnce() -> u32) -> u32 {
-    HAS_OWN_DEFAULT.set(true);
+/// Makes a call in which stream 0 means this thread's private default stream.
+pub(crate) fn with_per_thread_default(call: impl FnOnce() -> u32) -> u32 {
+    HAS_PER_THREAD_DEFAULT.set(true);
     let code = call();
-    HAS_OWN_DEFAULT.set(false);
+    HAS_PER_THREAD_DEFAULT.set(false);
     code
 }
 
-/// Runs the body of a function, and turns its result into the driver's code. A panic ends here.
+/// Runs the body of a function, and turns its result into the driver's code. A panic in the body becomes an error code.
 pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32 {
     if IN_HOST_FUNCTION.get() && !matches!(name, "cuGetErrorName" | "cuGetErrorString") {
         return Code::NOT_PERMITTED.0;
@@ -95,23 +100,23 @@ pub(crate) fn call(name: &'static str, body: impl FnOnce() -> Result<()>) -> u32
     let error = match result {
         Ok(Ok(())) => return Code::SUCCESS.0,
         Ok(Err(error)) => error,
-        Err(_) => Error::new(Code::UNKNOWN, "the simulated driver panicked, which is an error of its own"),
+        Err(_) => Error::new(Code::UNKNOWN, "simt's driver panicked; this is a bug in the driver"),
     };
     report::error(name, &error);
     error.code.0
 }
 
-/// Runs a host function of a stream: calls of the driver are refused meanwhile.
+/// Runs a host function of a stream. Calls of the driver are refused while it runs.
 pub(crate) fn host_function(run: impl FnOnce()) {
     IN_HOST_FUNCTION.set(true);
     run();
     IN_HOST_FUNCTION.set(false);
 }
 
-/// A place for a result: null, or a pointer that values can be written through as long as an `Out` has it.
+/// A place for results: null, or a pointer that is writable for the lifetime of the `Out`.
 ///
-/// A C program makes one by passing a pointer to a function of `cuda.h`, which says how many values it has to fit.
-/// In Rust, only `unsafe` functions make one that is not null.
+/// A C program makes one by passing a pointer to a function of `cuda.h`, whose documentation gives the number of
+/// values. In Rust, only `unsafe` functions make a non-null `Out`.
 #[repr(transparent)]
 pub(crate) struct Out<T>(*mut T);
 
@@ -124,76 +129,76 @@ impl<T> Clone for Out<T> {
 impl<T> Copy for Out<T> {}
 
 impl<T> Out<T> {
-    /// A null pointer.
+    /// Returns a null pointer.
     pub(crate) const fn none() -> Self {
         Self(std::ptr::null_mut())
     }
 
-    /// Makes a place of a pointer.
+    /// Makes an `Out` from a pointer.
     ///
     /// # Safety
-    /// The caller must ensure that `place` is null, or that the values of its kind that `cuda.h` names can be written
+    /// The caller must ensure that `place` is null, or that the values that `cuda.h` names for it can be written
     /// through it as long as the `Out` or a copy of it is used.
     pub(crate) const unsafe fn from_ptr(place: *mut T) -> Self {
         Self(place)
     }
 
-    /// Makes a place of an address that the program passes as a number.
+    /// Makes an `Out` from an address that the program passes as a number.
     ///
     /// # Safety
-    /// The caller must ensure what [`from_ptr`](Self::from_ptr) requires of the pointer with this address.
+    /// The requirements of [`from_ptr`](Self::from_ptr) apply to the pointer with this address.
     pub(crate) unsafe fn from_address(address: usize) -> Self {
         Self(std::ptr::with_exposed_provenance_mut(address))
     }
 
-    /// Writes a result that has to be asked for: `CUDA_ERROR_INVALID_VALUE` where the pointer is null.
+    /// Writes a required result. Returns `CUDA_ERROR_INVALID_VALUE` when the pointer is null.
     pub(crate) fn set(self, value: T) -> Result<()> {
         self.check()?;
         self.offer(value);
         Ok(())
     }
 
-    /// Refuses a null pointer.
+    /// Returns `CUDA_ERROR_INVALID_VALUE` when the pointer is null.
     pub(crate) fn check(self) -> Result<()> {
         if self.0.is_null() { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
     }
 
-    /// Writes a result that need not be asked for.
+    /// Writes an optional result, unless the pointer is null.
     pub(crate) fn offer(self, value: T) {
         if !self.0.is_null() {
-            // SAFETY: a pointer in an `Out` is null, which this one is not, or can be written through.
+            // SAFETY: the pointer is not null, and a non-null pointer in an `Out` is writable.
             unsafe { self.0.write_unaligned(value) };
         }
     }
 
-    /// Whether the caller asks for it.
-    pub(crate) fn is_asked(self) -> bool {
+    /// Returns whether the caller passed a pointer, and so requests the result.
+    pub(crate) fn is_requested(self) -> bool {
         !self.0.is_null()
     }
 
-    /// Writes as many values as there is room for.
-    pub(crate) fn set_all(self, values: impl IntoIterator<Item = T>, room: usize) {
+    /// Writes up to `capacity` values.
+    pub(crate) fn set_all(self, values: impl IntoIterator<Item = T>, capacity: usize) {
         if !self.0.is_null() {
-            for (at, value) in values.into_iter().take(room).enumerate() {
-                // SAFETY: the pointer fits as many values as `cuda.h` says, which is the caller's `room`.
+            for (at, value) in values.into_iter().take(capacity).enumerate() {
+                // SAFETY: the place fits `capacity` values, as `cuda.h` documents, and `at < capacity`.
                 unsafe { self.0.add(at).write_unaligned(value) };
             }
         }
     }
 
-    /// The place itself.
+    /// Returns the pointer.
     pub(crate) fn as_ptr(self) -> *mut T {
         self.0
     }
 
-    /// The address of the place, through which a copy writes later.
+    /// Returns the address of the place, for a copy that writes to it later.
     pub(crate) fn address(self) -> u64 {
         self.0.expose_provenance() as u64
     }
 }
 
 impl Out<std::ffi::c_void> {
-    /// A place whose type another argument says.
+    /// Returns the place with the type that another argument determines.
     ///
     /// # Safety
     /// The caller must ensure that `cuda.h` gives the place this type.
@@ -203,23 +208,22 @@ impl Out<std::ffi::c_void> {
 }
 
 impl Out<c_char> {
-    /// Writes a text and a NUL into a buffer of so many bytes; what does not fit is cut off.
-    pub(crate) fn set_text(self, text: &str, room: usize) -> Result<()> {
+    /// Writes a text and a NUL into a buffer of `capacity` bytes, and truncates the text if necessary.
+    pub(crate) fn set_text(self, text: &str, capacity: usize) -> Result<()> {
         self.check()?;
-        if room == 0 {
+        if capacity == 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        let bytes = text.bytes().take(room - 1).chain([0]).map(|byte| byte as c_char);
-        self.set_all(bytes, room);
+        let bytes = text.bytes().take(capacity - 1).chain([0]).map(|byte| byte as c_char);
+        self.set_all(bytes, capacity);
         Ok(())
     }
 }
 
-/// An argument that is passed by its address: null, or a pointer that values can be read through as long as an `In`
-/// has it.
+/// An argument that is passed by address: null, or a pointer that is readable for the lifetime of the `In`.
 ///
-/// A C program makes one by passing a pointer to a function of `cuda.h`, which says how many values it points to.
-/// In Rust, only `unsafe` functions make one that is not null.
+/// A C program makes one by passing a pointer to a function of `cuda.h`, whose documentation gives the number of
+/// values. In Rust, only `unsafe` functions make a non-null `In`.
 #[repr(transparent)]
 pub(crate) struct In<T>(*const T);
 
@@ -232,29 +236,29 @@ impl<T> Clone for In<T> {
 impl<T> Copy for In<T> {}
 
 impl<T: Copy> In<T> {
-    /// The value: `CUDA_ERROR_INVALID_VALUE` where the pointer is null.
+    /// Returns the value, or `CUDA_ERROR_INVALID_VALUE` when the pointer is null.
     pub(crate) fn get(self) -> Result<T> {
         self.optional().ok_or_else(|| Code::INVALID_VALUE.into())
     }
 
-    /// The value, if there is one.
+    /// Returns the value, or `None` when the pointer is null.
     pub(crate) fn optional(self) -> Option<T> {
-        // SAFETY: a pointer in an `In` is null, which is checked first, or can be read through.
+        // SAFETY: the pointer is not null, and a non-null pointer in an `In` is readable.
         (!self.0.is_null()).then(|| unsafe { self.0.read_unaligned() })
     }
 
-    /// So many values.
+    /// Returns `count` values.
     pub(crate) fn all(self, count: usize) -> Result<Vec<T>> {
         if count > 0 && self.0.is_null() {
             return Err(Code::INVALID_VALUE.into());
         }
-        // SAFETY: the pointer has as many values as `cuda.h` says, which is the caller's `count`.
+        // SAFETY: the pointer has `count` values, as `cuda.h` documents, and `at < count`.
         Ok((0..count).map(|at| unsafe { self.0.add(at).read_unaligned() }).collect())
     }
 }
 
 impl In<std::ffi::c_void> {
-    /// A value whose type another argument says.
+    /// Returns the argument with the type that another argument determines.
     ///
     /// # Safety
     /// The caller must ensure that `cuda.h` gives the argument this type.
@@ -264,39 +268,39 @@ impl In<std::ffi::c_void> {
 }
 
 impl<T> In<T> {
-    /// A null pointer.
+    /// Returns a null pointer.
     pub(crate) const fn none() -> Self {
         Self(std::ptr::null())
     }
 
-    /// Makes an argument of a pointer.
+    /// Makes an `In` from a pointer.
     ///
     /// # Safety
-    /// The caller must ensure that `place` is null, or that the values of its kind that `cuda.h` names can be read
-    /// through it as long as the `In` or a copy of it is used.
+    /// The caller must ensure that `place` is null, or that the values that `cuda.h` names for it can be read through
+    /// it as long as the `In` or a copy of it is used.
     pub(crate) const unsafe fn from_ptr(place: *const T) -> Self {
         Self(place)
     }
 
-    /// The place itself.
+    /// Returns the pointer.
     pub(crate) fn as_ptr(self) -> *const T {
         self.0
     }
 
-    /// The address of the place, through which a copy reads later.
+    /// Returns the address of the argument, for a copy that reads from it later.
     pub(crate) fn address(self) -> u64 {
         self.0.expose_provenance() as u64
     }
 }
 
 impl In<c_char> {
-    /// A text that ends in a NUL.
+    /// Returns the NUL-terminated text that the pointer points to.
     pub(crate) fn text(&self) -> Result<&str> {
         if self.0.is_null() {
             return Err(Code::INVALID_VALUE.into());
         }
-        // SAFETY: a text of `cuda.h` ends in a NUL, and the pointer can be read through as long as `self` has it.
+        // SAFETY: texts in `cuda.h` are NUL-terminated, and the pointer is readable while `self` is borrowed.
         let text: &CStr = unsafe { CStr::from_ptr(self.0) };
-        text.to_str().map_err(|_| Error::new(Code::INVALID_VALUE, "a name that is not UTF-8"))
+        text.to_str().map_err(|_| Error::new(Code::INVALID_VALUE, "the name is not UTF-8"))
     }
 }

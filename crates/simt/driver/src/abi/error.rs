@@ -1,4 +1,4 @@
-//! The driver's result codes, and errors with what there is to say about them.
+//! The driver's result codes, and errors with their details.
 
 use std::ffi::{CStr, CString};
 use std::fmt;
@@ -35,7 +35,7 @@ codes! {
     STREAM_CAPTURE_WRONG_THREAD = 908, GRAPH_EXEC_UPDATE_FAILURE = 910, INVALID_CLUSTER_SIZE = 912, UNKNOWN = 999,
 }
 
-/// All codes: number, name and text, as the driver has them.
+/// All codes with the driver's numbers, names and texts.
 static CODES: LazyLock<Vec<(u32, CString, CString)>> = LazyLock::new(|| {
     let lines = include_str!("errors.txt").lines().filter(|line| !line.starts_with('#'));
     let read = |line: &str| {
@@ -51,12 +51,12 @@ impl Code {
         CODES.iter().find(|(number, ..)| *number == self.0)
     }
 
-    /// The name in `cuda.h`.
+    /// Returns the name in `cuda.h`.
     pub(crate) fn name(self) -> Option<&'static CStr> {
         self.find().map(|(_, name, _)| name.as_c_str())
     }
 
-    /// What it means, in the driver's words.
+    /// Returns the driver's description of the code.
     pub(crate) fn text(self) -> Option<&'static CStr> {
         self.find().map(|(.., text)| text.as_c_str())
     }
@@ -71,21 +71,21 @@ impl fmt::Display for Code {
     }
 }
 
-/// An error: the code that the program gets, and what a reader of the log gets besides.
+/// An error: the code that the program gets, and the details for the log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Error {
     pub(crate) code: Code,
-    /// The reason, in words; empty where the code says all.
+    /// The reason; empty if the code needs no explanation.
     pub(crate) reason: String,
-    /// The reason and its place in a kernel, if it has one.
+    /// The reason with its location in a kernel, if it has one.
     pub(crate) diagnostic: Option<Box<Diagnostic>>,
 }
 
-/// The result of a function of the driver.
+/// The result of a driver function.
 pub(crate) type Result<T> = std::result::Result<T, Error>;
 
 impl Error {
-    /// An error with a reason for the log.
+    /// Makes an error with a reason for the log.
     pub(crate) fn new(code: Code, reason: impl Into<String>) -> Self {
         Self { code, reason: reason.into(), diagnostic: None }
     }

@@ -1,5 +1,5 @@
-//! What the driver's interface is made of: functions with C's calling convention, result codes, handles, and messages
-//! to the person in front of the program.
+//! The building blocks of the driver's interface: functions with C's calling convention, result codes, handles, and
+//! messages to the user.
 
 pub(crate) mod call;
 pub(crate) mod error;

@@ -1,4 +1,4 @@
-//! What the driver needs of the host's C library.
+//! The driver's bindings to the host's C library.
 
 #[cfg(target_os = "linux")]
 use std::ffi::{c_int, c_void};
@@ -22,7 +22,7 @@ unsafe extern "C" {
     ) -> isize;
 }
 
-/// Memory of a process (`struct iovec`).
+/// A range of memory in a process (`struct iovec`).
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy)]
 #[repr(C)]
@@ -31,18 +31,18 @@ struct Bytes {
     len: usize,
 }
 
-/// Returns the index of the first of these places that this process cannot read.
-/// Where the system does not tell, every place counts as readable.
+/// Returns the index of the first of these places that this process cannot read. This system provides no such check, so
+/// every place counts as readable.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn first_unreadable(_places: &[Place]) -> Option<usize> {
     None
 }
 
-/// Returns the index of the first of these places that this process cannot read.
-/// Where the system does not tell, because a sandbox forbids the question, every place counts as readable.
+/// Returns the index of the first of these places that this process cannot read. If a sandbox forbids the system call,
+/// every place counts as readable.
 #[cfg(target_os = "linux")]
 pub(crate) fn first_unreadable(places: &[Place]) -> Option<usize> {
-    /// The most places of one system call (`IOV_MAX`).
+    /// The maximum number of places in one system call (`IOV_MAX`).
     const MOST: usize = 1024;
     /// `EFAULT`.
     const BAD_ADDRESS: i32 = 14;
@@ -50,11 +50,11 @@ pub(crate) fn first_unreadable(places: &[Place]) -> Option<usize> {
     let mut copy = vec![0_u8; longest];
     for (number, chunk) in places.chunks(MOST).enumerate() {
         let from: Vec<Bytes> = chunk.iter().map(|(start, len)| Bytes { start: start.cast(), len: *len }).collect();
-        // All places are copied to the same bytes, which are never read.
+        // All places are copied to the same buffer, which is never read.
         let to: Vec<Bytes> =
             chunk.iter().map(|(_, len)| Bytes { start: copy.as_mut_ptr().cast(), len: *len }).collect();
-        // SAFETY: each place of `to` is at most `longest` bytes, the length of `copy`. The system call checks the addresses of
-        // `from` and returns an error for those that cannot be read.
+        // SAFETY: each range in `to` has at most `longest` bytes, which is the length of `copy`. The system call checks
+        // the addresses in `from` and returns an error for unreadable addresses.
         let copied = unsafe {
             process_vm_readv(std::process::id() as c_int, to.as_ptr(), to.len(), from.as_ptr(), from.len(), 0)
         };
@@ -63,7 +63,7 @@ pub(crate) fn first_unreadable(places: &[Place]) -> Option<usize> {
             Err(_) if std::io::Error::last_os_error().raw_os_error() == Some(BAD_ADDRESS) => 0,
             Err(_) => return None,
         };
-        // The system call stops at the first place that it cannot read, and may have copied the start of that place.
+        // The system call stops at the first place that cannot be read, and may have copied the start of that place.
         for (at, (_, len)) in chunk.iter().enumerate() {
             if left < *len {
                 return Some(number * MOST + at);
@@ -77,16 +77,16 @@ pub(crate) fn first_unreadable(places: &[Place]) -> Option<usize> {
 /// An address and a number of bytes.
 pub(crate) type Place = (*const u8, usize);
 
-/// Writes to the standard output. Like a GPU's driver, it does not mind that nobody reads.
+/// Writes to the standard output. Like a GPU's driver, it ignores a failed write.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn print(bytes: &[u8]) {
     let _ = std::io::stdout().write_all(bytes);
 }
 
-/// Ends the process with this exit code, after C's streams are written.
+/// Flushes C's streams, and ends the process with this exit code.
 #[cfg(target_os = "linux")]
 pub(crate) fn exit(code: u8) -> ! {
-    // SAFETY: a null pointer stands for all streams, and nothing runs in this process afterwards.
+    // SAFETY: `fflush` accepts null, which means all streams. The process ends here, so no code runs afterwards.
     unsafe {
         fflush(std::ptr::null_mut());
         _exit(code.into())
@@ -99,26 +99,27 @@ pub(crate) fn exit(code: u8) -> ! {
     std::process::exit(code.into())
 }
 
-/// A number of the thread that calls. Only NVIDIA's runtime library asks for it, which finds this driver on Linux alone.
+/// Returns 0. Only NVIDIA's runtime library needs the number of the calling thread, and the runtime finds this driver
+/// only on Linux.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn thread() -> u64 {
     0
 }
 
-/// Writes to C's standard output, between what the program itself prints there. Like a GPU's driver, it does not mind that
-/// nobody reads.
+/// Writes to C's standard output, so that the text is ordered with the program's output. Like a GPU's driver, it
+/// ignores a failed write.
 #[cfg(target_os = "linux")]
 pub(crate) fn print(bytes: &[u8]) {
-    // SAFETY: C's own stream, which is open as long as the process runs, and the bytes of a slice.
+    // SAFETY: `stdout` is open for the lifetime of the process, and the pointer and length are those of a slice.
     unsafe {
         fwrite(bytes.as_ptr().cast(), 1, bytes.len(), stdout);
         fflush(stdout);
     }
 }
 
-/// The number of the thread that calls, as `pthread_self` gives it.
+/// Returns the number of the calling thread, as `pthread_self` does.
 #[cfg(target_os = "linux")]
 pub(crate) fn thread() -> u64 {
-    // SAFETY: asks for a number.
+    // SAFETY: `pthread_self` has no preconditions.
     unsafe { pthread_self() as u64 }
 }

@@ -1,4 +1,4 @@
-//! What the driver tells the person in front of the program: on the standard error, or in a file.
+//! The driver's messages to the user, on the standard error or in a file.
 
 use std::collections::HashSet;
 use std::fs::File;
@@ -14,28 +14,29 @@ use crate::abi::watch::watcher;
 /// The environment variable that names the file for the driver's messages.
 pub const LOG: &str = "LADDER_DRIVER_LOG";
 
-/// Where messages go. `None` is the standard error.
+/// The destination of messages. `None` is the standard error.
 static FILE: LazyLock<Option<Mutex<File>>> = LazyLock::new(|| {
     let path = std::env::var_os(LOG).filter(|path| !path.is_empty())?;
     match File::options().append(true).create(true).open(&path) {
         Ok(file) => Some(Mutex::new(file)),
         Err(error) => {
             let path = path.to_string_lossy();
-            // Nobody may read the standard error, as below.
+            // A failed write to the standard error is ignored, as below.
             let _ = writeln!(
                 std::io::stderr(),
-                "simulated CUDA driver: warning: cannot write {LOG}={path}: {error}\n\
-                 help: name a file in a folder that this process can write; the messages go to the standard error"
+                "simt's CUDA driver: warning: cannot write {LOG}={path}: {error}\n\
+                 help: name a file in a folder that this process can write to; the messages go to the standard error"
             );
             None
         }
     }
 });
 
-/// The functions that were called and are not implemented.
+/// The unimplemented functions that were called.
 static UNSUPPORTED: LazyLock<Mutex<HashSet<String>>> = LazyLock::new(Mutex::default);
 
-/// Writes a message to the log, and tells the watcher. If the log cannot be written, the program continues without an error.
+/// Writes a message to the log, and passes it to the watcher. If the log cannot be written, the program continues
+/// without an error.
 pub fn tell(text: &str) {
     if keep(text) {
         return;
@@ -47,7 +48,7 @@ pub fn tell(text: &str) {
 }
 
 fn write(text: &str) {
-    let text = format!("simulated CUDA driver: {text}\n");
+    let text = format!("simt's CUDA driver: {text}\n");
     let _ = match &*FILE {
         Some(file) => match file.lock() {
             Ok(mut file) => file.write_all(text.as_bytes()),
@@ -57,7 +58,7 @@ fn write(text: &str) {
     };
 }
 
-/// The messages of a private driver, which are not written.
+/// The messages of a private driver, which are kept instead of written.
 static KEPT: PerDriver<Mutex<Vec<String>>> = PerDriver::new();
 
 /// Returns the messages of a private driver since the last call.
@@ -73,8 +74,8 @@ fn keep(text: &str) -> bool {
     is_private()
 }
 
-/// Writes about an error of a function, if there is more to say than its code does. What the real driver does not support
-/// either has no reason.
+/// Reports an error of a function, unless its code needs no explanation. An error has no reason if the real driver does
+/// not support the call either.
 pub(crate) fn error(function: &str, error: &Error) {
     let Error { code, reason, diagnostic } = error;
     match (*code, diagnostic) {
@@ -87,7 +88,7 @@ pub(crate) fn error(function: &str, error: &Error) {
     }
 }
 
-/// Writes about an operation that has failed in a stream.
+/// Reports an operation that failed in a stream.
 pub(crate) fn failed(error: &Error) {
     match &error.diagnostic {
         _ if keep(&error.reason) => {}
@@ -96,7 +97,7 @@ pub(crate) fn failed(error: &Error) {
     }
 }
 
-/// Writes diagnostics below a line; in colors where the standard error is a terminal.
+/// Writes diagnostics below a heading, in color if the standard error is a terminal.
 pub(crate) fn diagnostics(head: &str, diagnostics: &[Diagnostic]) {
     let color = FILE.is_none()
         && std::io::stderr().is_terminal()
@@ -111,7 +112,7 @@ pub(crate) fn diagnostics(head: &str, diagnostics: &[Diagnostic]) {
     }
 }
 
-/// Says once of a function, and of each reason, that it is not supported.
+/// Reports that a function is not supported, once for each function and reason.
 pub(crate) fn unsupported(function: &str, reason: &str) {
     let what = match reason {
         "" => format!("{function} is not supported ({})", Code::NOT_SUPPORTED),
@@ -122,7 +123,7 @@ pub(crate) fn unsupported(function: &str, reason: &str) {
     }
 }
 
-/// Whether something unsupported was not told before.
+/// Returns whether this unsupported feature has not been reported before.
 fn is_new(what: &str) -> bool {
     UNSUPPORTED.lock().is_ok_and(|mut known| known.insert(what.to_owned()))
 }

@@ -1,4 +1,4 @@
-//! A watcher of the program's launches, which a crate on top of this one provides.
+//! A watcher of the program's launches, which a dependent crate provides.
 
 use std::sync::OnceLock;
 
@@ -7,9 +7,9 @@ use simt_check::{Checks, Sanitized};
 
 use crate::abi::handles::is_private;
 
-/// Watches the driver that the program's calls reach, and no [`Simulation`](crate::Simulation).
+/// Watches the driver that the program's calls reach, but no [`Simulation`](crate::Simulation).
 pub trait Watcher: Send + Sync {
-    /// Runs a launch in place of the driver, with these checks. The driver reports the findings.
+    /// Runs a launch instead of the driver, with these sanitizers. The driver reports the findings.
     fn launch(&self, simulator: &mut Simulator, launch: &Launch<'_>, checks: Checks) -> Sanitized<()>;
 
     /// Receives a message that the driver writes.
@@ -23,7 +23,7 @@ pub fn watch(watcher: Box<dyn Watcher>) {
     let _ = WATCHER.set(watcher);
 }
 
-/// The watcher of the driver that this thread's calls reach, if there is one.
+/// Returns the watcher of the driver that this thread's calls reach, if there is one.
 pub(crate) fn watcher() -> Option<&'static dyn Watcher> {
-    WATCHER.get().filter(|_| !is_private()).map(|own| &**own)
+    WATCHER.get().filter(|_| !is_private()).map(|watcher| &**watcher)
 }

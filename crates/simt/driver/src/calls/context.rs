@@ -1,4 +1,5 @@
-//! The functions of contexts: `cuCtx…` and `cuDevicePrimaryCtx…`. A context that ends frees everything that belongs to it.
+//! The functions of contexts: `cuCtx…` and `cuDevicePrimaryCtx…`. The end of a context frees everything that belongs to
+//! it.
 
 use std::sync::atomic::Ordering;
 
@@ -10,10 +11,10 @@ use crate::gpu::queue::queue;
 use crate::gpu::state::driver;
 use crate::gpu::{array, capture, event, function, limits, memory, peer, stream, texture};
 
-/// The API version that `cuCtxGetApiVersion` answers for contexts of the current interface.
+/// The result of `cuCtxGetApiVersion` for contexts of the current interface.
 const API_VERSION: u32 = 3020;
 
-/// `CUctxCreateParams`: what a context is created with besides flags.
+/// `CUctxCreateParams`: the parameters of a new context in addition to flags.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct CreateParams {
@@ -33,7 +34,7 @@ pub(crate) fn release(context: &Context) -> Result<()> {
     }
 }
 
-/// Waits for all work of a context, and prints what its kernels have printed.
+/// Waits for all work of a context, and prints the output of its kernels.
 pub(crate) fn synchronize(context: &Context) -> Result<()> {
     capture::check_context(context.handle)?;
     finish(context)?;
@@ -52,11 +53,12 @@ fn clear(context: &Context) -> Result<()> {
     let values = std::mem::take(&mut *lock(&context.values));
     for (key, (value, destructor)) in values {
         if let Some(destructor) = destructor {
-            // SAFETY: the runtime gave the function for this.
+            // SAFETY: the runtime registered the destructor with this key and value, and the entry is removed, so it
+            // runs once.
             unsafe { destructor(context.handle, key, value) };
         }
     }
-    // A function of the static runtime may have freed memory.
+    // Report leaks only now, because a destructor of the static runtime may have freed memory.
     {
         let driver = driver()?;
         driver.sanitizer.report_leaks(Some(context.handle), &driver.simulator());
@@ -86,15 +88,15 @@ functions! {
     fn cuCtxCreate_v3(context: Out<Handle>, _affinities: usize, count: i32, flags: u32, device: i32) {
         context.check()?;
         if count != 0 {
-            return Err(Error::new(Code::NOT_SUPPORTED, "contexts on a part of a device"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "contexts on part of a device are not supported"));
         }
         context.set(create(device, flags)?)
     }
 
     fn cuCtxCreate_v4(context: Out<Handle>, params: In<CreateParams>, flags: u32, device: i32) {
         context.check()?;
-        if params.optional().is_some_and(|own| own.affinity_count != 0 || own.cig != 0) {
-            return Err(Error::new(Code::NOT_SUPPORTED, "contexts on a part of a device"));
+        if params.optional().is_some_and(|params| params.affinity_count != 0 || params.cig != 0) {
+            return Err(Error::new(Code::NOT_SUPPORTED, "contexts on part of a device are not supported"));
         }
         context.set(create(device, flags)?)
     }
@@ -102,14 +104,14 @@ functions! {
     fn cuCtxDestroy_v2 | cuCtxDestroy | cuCtxDetach(handle: Handle) {
         driver()?;
         let context =
-            Context::of(handle).ok().filter(|own| handle != 0 && !own.is_primary).ok_or(Code::INVALID_CONTEXT)?;
+            Context::of(handle).ok().filter(|context| handle != 0 && !context.is_primary).ok_or(Code::INVALID_CONTEXT)?;
         clear(&context)?;
         context::remove(&context)
     }
 
     fn cuCtxGetCurrent(context: Out<Handle>) {
         driver()?;
-        context.set(top().map_or(0, |own| own.handle))
+        context.set(top().map_or(0, |current| current.handle))
     }
 
     fn cuCtxSetCurrent(context: Handle) {
@@ -164,7 +166,7 @@ functions! {
         Ok(())
     }
 
-    // No profiler runs with the simulated device, which is no error on a GPU either, and no lines persist in its L2.
+    // `sim` has no profiler, which is not an error on a GPU either, and no persisting lines in its L2.
     fn cuProfilerStart | cuProfilerStop | cuCtxResetPersistingL2Cache() {
         current().map(drop)
     }
@@ -183,7 +185,7 @@ functions! {
         let context = current()?;
         limits::find(&lock(&context.limits), limit)?;
         let value = limits::rounded(&driver()?.devices[context.device], limit, value as u64)?;
-        // Launches that wait have the limits that there were when they were enqueued.
+        // Pending launches keep the limits that were set when they were enqueued.
         let driver = driver()?;
         queue()?.wait_for_all();
         if limit == limits::HEAP_BYTES && driver.simulator().has_heap() {
@@ -204,7 +206,7 @@ functions! {
 
     fn cuCtxGetSharedMemConfig(config: Out<u32>) {
         current()?;
-        // `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`: all that there is since Maxwell, whatever a program sets.
+        // `CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE`: the only bank size since Maxwell, whatever a program sets.
         config.set(1)
     }
 

@@ -13,14 +13,14 @@ use crate::gpu::op::Op;
 use crate::gpu::stream::Stream;
 use crate::gpu::submit;
 
-/// Enqueues a copy. The copy is waited for where `waits`, and where the program cannot know when it is done.
+/// Enqueues a copy. Waits for the copy if `waits`, or if it reads or writes pageable memory.
 pub(crate) fn enqueue(copy: Copy, from: Space, to: Space, stream: Handle, waits: bool) -> Result<()> {
     Stream::of(stream)?;
     copy.check(from, to)?;
     submit::enqueue_or_wait(stream, Op::Copy(copy), waits || copy.is_pageable())
 }
 
-/// Enqueues a fill: `CUDA_ERROR_INVALID_VALUE` for memory that is not the device's, or at the wrong alignment.
+/// Enqueues a fill. Returns `CUDA_ERROR_INVALID_VALUE` for host memory and for the wrong alignment.
 fn fill(fill: Fill, stream: Handle, waits: bool) -> Result<()> {
     Stream::of(stream)?;
     fill.check()?;
@@ -31,12 +31,12 @@ fn rectangle(address: u64, pitch: usize, value: u32, size: u64, [width, rows]: [
     Fill { pitch: pitch as u64, rows: rows as u64, ..Fill::row(address, value, size, width) }
 }
 
-/// Refuses contexts that do not exist.
+/// Returns an error if one of the contexts does not exist.
 fn peer(contexts: [Handle; 2]) -> Result<()> {
     contexts.into_iter().try_for_each(|context| Context::of(context).map(drop))
 }
 
-/// Refuses contexts that do not exist.
+/// Returns an error if the context of the operand does not exist.
 fn check_context(operand: &Operand) -> Result<()> {
     match operand.kind {
         copy3d::DEVICE | copy3d::ARRAY => Context::of(operand.context).map(drop),
@@ -55,7 +55,7 @@ fn enqueue_peer(params: &Memcpy3d, stream: Handle, waits: bool) -> Result<()> {
     enqueue_3d(params, stream, waits)
 }
 
-/// A copy between a row of an array, from a byte on, and something else.
+/// Returns the side of a copy that is a row of an array, from byte `offset` on.
 fn row(array: Handle, offset: usize, bytes: usize) -> Result<Side> {
     let array = Array::of(array)?;
     array.side([offset as u64, 0, 0], [bytes as u64, bytes.min(1) as u64, bytes.min(1) as u64])

@@ -11,9 +11,9 @@ use crate::gpu::copy3d::{self, Memcpy3d, Operand};
 use crate::gpu::location::Location;
 use crate::gpu::stream::Stream;
 
-/// Addresses alone say where memory is.
+/// The space of all operands: the address alone says where the memory is.
 const EITHER: Space = Space::Either;
-/// `CUmemcpySrcAccessOrder`: those that exist.
+/// The valid values of `CUmemcpySrcAccessOrder`.
 const ORDERS: std::ops::RangeInclusive<u32> = 1..=3;
 /// `CU_MEMCPY_FLAG_PREFER_OVERLAP_WITH_COMPUTE`.
 const FLAGS: u32 = 1;
@@ -28,7 +28,7 @@ pub(crate) struct Attributes {
     flags: u32,
 }
 
-/// The attributes of a batch: of the copies from each index on, up to the next one.
+/// The attributes of a batch. Each applies to the copies from its index up to the next index.
 struct Groups {
     attributes: In<Attributes>,
     indices: In<usize>,
@@ -39,7 +39,7 @@ impl Groups {
     fn check(&self, copies: usize) -> Result<()> {
         let (attributes, indices) = (self.attributes.all(self.count)?, self.indices.all(self.count)?);
         let has_order = indices.first() == Some(&0) && indices.is_sorted_by(|one, next| one < next);
-        let is_known = |own: &Attributes| ORDERS.contains(&own.order) && own.flags & !FLAGS == 0;
+        let is_known = |attributes: &Attributes| ORDERS.contains(&attributes.order) && attributes.flags & !FLAGS == 0;
         match has_order && indices.iter().all(|index| *index < copies) && attributes.iter().all(is_known) {
             true => Ok(()),
             false => Err(Code::INVALID_VALUE.into()),
@@ -47,8 +47,8 @@ impl Groups {
     }
 }
 
-/// Reads each operation of a batch, reports the index of the first invalid operation, and enqueues all of them if every
-/// operation is valid. A captured stream refuses the batch, and its capture continues, as on an H100.
+/// Reads all operations of a batch and enqueues them if every operation is valid. Otherwise, reports the index of the
+/// first invalid operation. A captured stream refuses the batch, and its capture continues, as on an H100.
 fn enqueue<T>(
     operations: Vec<T>,
     read: impl Fn(&T) -> Result<Copy>,
@@ -71,8 +71,8 @@ fn enqueue<T>(
 struct Operand3d {
     /// `CUmemcpy3DOperandType`.
     kind: u32,
-    /// The address, the length of a row and the height of a slice; or the array and where in it, along x, y and z.
-    /// Lengths are in elements.
+    /// For memory: the address, the length of a row and the height of a slice. For an array: its handle and the
+    /// position in it along x, y and z. Lengths are in elements.
     words: [usize; 4],
 }
 
@@ -92,7 +92,7 @@ const POINTER: u32 = 1;
 const ARRAY: u32 = 2;
 
 impl Operand3d {
-    /// Bytes of an element, if it is an array.
+    /// Returns the size of an element in bytes if the operand is an array.
     fn element(&self) -> Result<Option<usize>> {
         match self.kind {
             ARRAY => Ok(Some(Array::of(self.words[0])?.texel_bytes() as usize)),
@@ -119,7 +119,7 @@ impl Operation {
         }
         let (from, to) = (self.from.element()?, self.to.element()?);
         if from.is_some() && to.is_some() && from != to {
-            return Err(Error::new(Code::INVALID_VALUE, "a copy between arrays whose texels differ in size"));
+            return Err(Error::new(Code::INVALID_VALUE, "a copy between arrays requires texels of the same size"));
         }
         let element = from.or(to).unwrap_or(1);
         let width_bytes = width.checked_mul(element).ok_or(Code::INVALID_VALUE)?;
@@ -128,7 +128,7 @@ impl Operation {
     }
 }
 
-/// Copies of bytes in a row.
+/// Copies of contiguous bytes.
 struct Rows {
     to: In<u64>,
     from: In<u64>,

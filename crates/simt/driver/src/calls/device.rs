@@ -7,7 +7,7 @@ use crate::abi::error::Code;
 use crate::gpu::array;
 use crate::gpu::state::driver;
 
-/// Reads `domain:bus:device.function`, of which the domain or the function may be missing. The numbers are hexadecimal.
+/// Reads `domain:bus:device.function`, in hexadecimal. Either the domain or the function may be missing.
 fn parse_place(text: &str) -> Option<[i32; 3]> {
     let mut parts = text.split(':').rev();
     let (slot, bus, domain) = (parts.next()?, parts.next()?, parts.next());
@@ -19,14 +19,15 @@ fn parse_place(text: &str) -> Option<[i32; 3]> {
     Some([number(domain.unwrap_or("0"))?, number(bus)?, number(slot)?])
 }
 
-/// `CUdevprop`: the attributes of the first version of CUDA.
+/// `CUdevprop`: the attributes in the first version of CUDA.
 #[repr(C)]
 struct Properties([i32; 14]);
 
 /// The attributes in the order of [`Properties`].
 const PROPERTIES: [u32; 14] = [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14];
 
-/// The most texels of a texture over linear memory, and the most bytes that it reaches over: what an H200 answers.
+/// The maximum number of texels of a texture over linear memory, and the maximum size of that memory in bytes. The
+/// values are those of an H200.
 const LINEAR_TEXELS: usize = 1 << 30;
 const LINEAR_BYTES: usize = 1 << 32;
 
@@ -41,16 +42,16 @@ functions! {
         device.set(number)
     }
 
-    fn cuDeviceGetName(name: Out<c_char>, room: i32, device: i32) {
+    fn cuDeviceGetName(name: Out<c_char>, capacity: i32, device: i32) {
         let device = driver()?.device(device)?;
-        name.set_text(&device.name, usize::try_from(room).unwrap_or_default())
+        name.set_text(&device.name, usize::try_from(capacity).unwrap_or_default())
     }
 
     fn cuDeviceGetUuid_v2 | cuDeviceGetUuid(uuid: Out<[u8; 16]>, device: i32) {
         uuid.set(driver()?.device(device)?.uuid)
     }
 
-    /// Only Windows has locally unique ids.
+    /// Returns `CUDA_ERROR_NOT_SUPPORTED`: only Windows has locally unique ids.
     fn cuDeviceGetLuid(_luid: Out<[u8; 8]>, _nodes: Out<u32>, device: i32) {
         driver()?.device(device)?;
         Err(Code::NOT_SUPPORTED.into())
@@ -81,18 +82,18 @@ functions! {
         minor.set(capability.1 as i32)
     }
 
-    fn cuDeviceGetPCIBusId(text: Out<c_char>, room: i32, device: i32) {
+    fn cuDeviceGetPCIBusId(text: Out<c_char>, capacity: i32, device: i32) {
         let [domain, bus, slot] = driver()?.device(device)?.place()?;
         let place = format!("{domain:04X}:{bus:02X}:{slot:02X}.0");
-        let room = usize::try_from(room).unwrap_or_default();
-        text.set_text(&place, room)?;
-        if room > place.len() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
+        let capacity = usize::try_from(capacity).unwrap_or_default();
+        text.set_text(&place, capacity)?;
+        if capacity > place.len() { Ok(()) } else { Err(Code::INVALID_VALUE.into()) }
     }
 
     fn cuDeviceGetByPCIBusId(device: Out<i32>, text: In<c_char>) {
         device.check()?;
         let place = parse_place(text.text()?).ok_or(Code::INVALID_VALUE)?;
-        let found = driver()?.devices.iter().position(|own| own.place().is_ok_and(|own| own == place));
+        let found = driver()?.devices.iter().position(|device| device.place().is_ok_and(|pci| pci == place));
         device.set(found.ok_or(Code::INVALID_DEVICE)? as i32)
     }
 

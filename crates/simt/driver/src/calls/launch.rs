@@ -13,7 +13,7 @@ use crate::gpu::op::Op;
 use crate::gpu::stream::Stream;
 use crate::gpu::{capture, event, submit};
 
-/// Enqueues a launch. One that is wrong ends the capture of its stream.
+/// Enqueues a launch. An invalid launch invalidates the capture of its stream.
 fn enqueue(request: &Request, stream: Handle) -> Result<()> {
     let prepared = request.prepare();
     if prepared.is_err() {
@@ -22,12 +22,12 @@ fn enqueue(request: &Request, stream: Handle) -> Result<()> {
     submit::enqueue(stream, Op::Launch(prepared?))
 }
 
-/// What the attributes of a launch change.
+/// The effects of a launch's attributes.
 #[derive(Default)]
 struct Changes {
     cluster: Option<[u32; 3]>,
     is_cooperative: bool,
-    /// Events that are recorded behind the launch.
+    /// Events that are recorded after the launch.
     events: Vec<Handle>,
 }
 
@@ -44,17 +44,17 @@ impl Changes {
                     changes.events.push(untimed(event as Handle)?);
                 }
                 attributes::PREFERRED_CLUSTER => {
-                    let regular = attributes.iter().find(|own| own.id == attributes::CLUSTER);
-                    let is_multiple = |own: &LaunchAttribute| {
-                        sides.iter().zip(own.value).all(|(side, of)| *side > 0 && of > 0 && side % of == 0)
+                    let regular = attributes.iter().find(|attribute| attribute.id == attributes::CLUSTER);
+                    let is_multiple = |regular: &LaunchAttribute| {
+                        sides.iter().zip(regular.value).all(|(side, of)| *side > 0 && of > 0 && side % of == 0)
                     };
                     if !regular.is_some_and(is_multiple) {
-                        let what = format!("{sides:?} as the preferred clusters, without smaller ones");
+                        let what = format!("the preferred cluster {sides:?} is not a multiple of the regular cluster");
                         return Err(Error::new(Code::INVALID_CLUSTER_SIZE, what));
                     }
                 }
                 attributes::DEVICE_UPDATABLE => {
-                    return Err(Error::new(Code::NOT_SUPPORTED, "kernel nodes that kernels change"));
+                    return Err(Error::new(Code::NOT_SUPPORTED, "kernel nodes that kernels update are not supported"));
                 }
                 attributes::IGNORE
                 | attributes::ACCESS_POLICY_WINDOW
@@ -66,7 +66,7 @@ impl Changes {
                 | attributes::SHARED_CARVEOUT
                 | attributes::NVLINK_CENTRIC => {}
                 other => {
-                    return Err(Error::new(Code::INVALID_VALUE, format!("the attribute {other} of a launch")));
+                    return Err(Error::new(Code::INVALID_VALUE, format!("a launch has no attribute {other}")));
                 }
             }
         }
@@ -74,10 +74,10 @@ impl Changes {
     }
 }
 
-/// The handle of an event that has no time, which is what a launch records.
+/// Returns the handle of an event without timing, the only kind of event that a launch can record here.
 fn untimed(handle: Handle) -> Result<Handle> {
     match event::get(handle)?.has_time() {
-        true => Err(Error::new(Code::NOT_SUPPORTED, "a launch that records an event with a time")),
+        true => Err(Error::new(Code::NOT_SUPPORTED, "a launch that records an event with timing is not supported")),
         false => Ok(handle),
     }
 }

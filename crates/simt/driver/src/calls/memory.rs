@@ -1,4 +1,4 @@
-//! Memory that streams allocate, free and prefetch, and memory that is freed when no stream uses it any more.
+//! Memory that streams allocate, free and prefetch, and memory that is freed once no stream uses it.
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
@@ -14,7 +14,8 @@ use crate::gpu::state::driver;
 use crate::gpu::stream::Stream;
 use crate::gpu::{capture, context, graph_memory, hazards, memory, submit};
 
-/// Frees the range that begins at an address, if it is one of these kinds. Work that may use it is waited for.
+/// Frees the range that starts at an address, if its kind is one of `kinds`. First waits for work that may use the
+/// range.
 fn free(address: u64, kinds: &[Kind]) -> Result<()> {
     hazards::check()?;
     if address == 0 {
@@ -31,7 +32,7 @@ fn free(address: u64, kinds: &[Kind]) -> Result<()> {
     memory::free_now(&mut driver()?.simulator(), address)
 }
 
-/// Captures an allocation in a stream, and says its address; `None` when the stream is not captured.
+/// Captures an allocation in a stream, and returns its address; `None` if the stream is not captured.
 fn capture_allocation(stream: &Stream, bytes: usize) -> Result<Option<u64>> {
     if !capture::is_captured(stream)? {
         return Ok(None);
@@ -44,7 +45,7 @@ fn capture_allocation(stream: &Stream, bytes: usize) -> Result<Option<u64>> {
     Ok(Some(memory.address))
 }
 
-/// Lets a stream free what a launch has allocated, or captures that, and says whether it is memory of a graph.
+/// Frees memory that a graph launch allocated, or captures that operation. Returns whether a graph owns the memory.
 fn free_graph_memory(stream: &Stream, address: u64) -> Result<bool> {
     if !capture::is_captured(stream)? {
         hazards::check()?;
@@ -52,11 +53,11 @@ fn free_graph_memory(stream: &Stream, address: u64) -> Result<bool> {
     }
     match graph_memory::is_of_graph(address) {
         true => capture::take(stream, &Op::Free(address)),
-        false => Err(Error::new(Code::INVALID_VALUE, "a graph frees only what graphs allocate")),
+        false => Err(Error::new(Code::INVALID_VALUE, "a graph can free only memory that a graph allocated")),
     }
 }
 
-/// Allocates memory of a pool.
+/// Allocates memory from a pool.
 fn allocate(pool: &Pool, bytes: usize, stream: Handle) -> Result<u64> {
     if let Some(address) = capture_allocation(&Stream::of(stream)?.0, bytes)? {
         return Ok(address);
@@ -77,7 +78,7 @@ fn prefetch(address: u64, bytes: usize, location: Location, flags: u64, stream: 
     managed::prefetch(address, bytes, location)
 }
 
-/// The ranges of a batch and, where they are to be prefetched, the location of each.
+/// The ranges of a batch, and for a prefetch the location of each range.
 struct Batch {
     addresses: In<u64>,
     sizes: In<usize>,
@@ -87,7 +88,7 @@ struct Batch {
 }
 
 impl Batch {
-    /// Returns the ranges: all of them are managed memory, and the stream is not captured.
+    /// Returns the ranges. Checks that all of them are managed memory, and that the stream is not captured.
     fn ranges(&self) -> Result<Vec<(u64, usize)>> {
         let stream = Stream::of_batch(self.stream)?;
         if self.count == 0 || self.flags != 0 {
@@ -100,7 +101,7 @@ impl Batch {
         Ok(ranges)
     }
 
-    /// Prefetches each range to its location. The first ranges have the first location, up to the index of the second.
+    /// Prefetches each range to its location. Each location applies to the ranges from its index up to the next index.
     fn prefetch(&self, locations: In<Location>, indices: In<usize>, count: usize) -> Result<()> {
         let ranges = self.ranges()?;
         let (locations, indices) = (locations.all(count)?, indices.all(count)?);
@@ -154,7 +155,7 @@ functions! {
         }
         let range = ranges::range_of(address).ok_or(Code::INVALID_VALUE)?;
         if range.kind == Kind::Managed && range.pool == 0 {
-            return Err(Error::new(Code::NOT_SUPPORTED, "managed memory that is not of a pool is freed by cuMemFree"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "managed memory outside a pool must be freed with cuMemFree"));
         }
         memory::free_later(address)?;
         submit::enqueue(stream, Op::Free(address))
@@ -175,7 +176,7 @@ functions! {
         Batch { addresses, sizes, count, flags, stream }.prefetch(locations, indices, location_count)
     }
 
-    // What is discarded may have any value afterwards, that which it has among them.
+    // Discarded memory may have any value, so leaving it unchanged is correct.
     fn cuMemDiscardBatchAsync(addresses: In<u64>, sizes: In<usize>, count: usize, flags: u64, stream: Handle) {
         Batch { addresses, sizes, count, flags, stream }.ranges().map(drop)
     }

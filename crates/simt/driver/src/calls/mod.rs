@@ -1,4 +1,4 @@
-//! The driver's functions that need several kinds of objects: those that enqueue, capture or wait.
+//! The driver's functions that need several kinds of objects: functions that enqueue, capture or wait.
 
 use crate::abi::call::Entry;
 
@@ -11,7 +11,7 @@ mod memory;
 mod module;
 mod stream;
 
-/// These functions.
+/// The functions of these modules.
 pub(crate) const FUNCTIONS: &[&[Entry]] = &[
     context::FUNCTIONS,
     copy::FUNCTIONS,

@@ -77,11 +77,11 @@ functions! {
         function.set(function::of(&module::get(module)?, name.text()?)?.handle)
     }
 
-    fn cuModuleEnumerateFunctions(functions: Out<Handle>, room: u32, module: Handle) {
+    fn cuModuleEnumerateFunctions(functions: Out<Handle>, capacity: u32, module: Handle) {
         let module = module::get(module)?;
         let names: Vec<String> = module.instance.module().kernels().map(str::to_owned).collect();
         let found: Result<Vec<Handle>> = names.iter().map(|name| Ok(function::of(&module, name)?.handle)).collect();
-        functions.set_all(found?, room as usize);
+        functions.set_all(found?, capacity as usize);
         Ok(())
     }
 }

@@ -1,4 +1,4 @@
-//! Operations of streams, events in them, and waiting for both.
+//! Operations of streams, events in streams, and waiting for both.
 
 use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
@@ -23,7 +23,7 @@ pub(crate) fn record(event: Handle, stream: Handle, flags: u32) -> Result<()> {
         return Err(Code::INVALID_VALUE.into());
     }
     if on.context != event.context {
-        return Err(Error::new(Code::INVALID_HANDLE, "an event and a stream of different contexts"));
+        return Err(Error::new(Code::INVALID_HANDLE, "the event and the stream belong to different contexts"));
     }
     if events::record(&on, &event, flags == EXTERNAL)? {
         return Ok(());
@@ -40,8 +40,8 @@ fn is_reached(event: &Event) -> Result<bool> {
 
 fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result<()> {
     let (start, end) = (event::get(start)?, event::get(end)?);
-    [&start, &end].into_iter().try_for_each(|own| events::check_elapsed(own))?;
-    let is_known = |own: &Event| own.has_time() && own.recorded() != 0;
+    [&start, &end].into_iter().try_for_each(|event| events::check_elapsed(event))?;
+    let is_known = |event: &Event| event.has_time() && event.recorded() != 0;
     if !is_known(&start) || !is_known(&end) || start.context != end.context {
         return Err(Code::INVALID_HANDLE.into());
     }
@@ -50,8 +50,8 @@ fn elapsed(milliseconds: Out<f32>, start: Handle, end: Handle) -> Result<()> {
         return Err(Code::NOT_READY.into());
     }
     start.check()?;
-    // One after the other: they may be the same event.
-    let time = |own: &Event| lock(&own.time).ok_or(Code::NOT_READY);
+    // The two locks are taken one after the other because both handles may name the same event.
+    let time = |event: &Event| lock(&event.time).ok_or(Code::NOT_READY);
     let (start, end) = (time(&start)?, time(&end)?);
     let forwards = end.saturating_duration_since(start).as_secs_f64();
     let backwards = start.saturating_duration_since(end).as_secs_f64();

@@ -1,4 +1,4 @@
-//! The images that programs give the driver as code, and the PTX in them.
+//! The code images that programs load, and the PTX in them.
 
 pub(crate) mod fatbin;
 pub(crate) mod image;

@@ -1,4 +1,4 @@
-//! Arrays: memory for texels, of one to three dimensions, with layers, faces or smaller levels.
+//! Arrays: one- to three-dimensional memory for texels, with layers, cube faces or mipmap levels.
 
 use std::sync::Arc;
 
@@ -35,13 +35,13 @@ pub(crate) struct Descriptor2d {
     channels: u32,
 }
 
-/// `CUDA_ARRAY3D_DESCRIPTOR`: the sides in texels; 0 for those that an array does not have.
+/// `CUDA_ARRAY3D_DESCRIPTOR`: the sides in texels. A side is 0 if the array lacks that dimension.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Descriptor {
     pub(crate) width: usize,
     pub(crate) height: usize,
-    /// The third side, or how many layers or faces there are.
+    /// The third side, or the number of layers or faces.
     pub(crate) depth: usize,
     format: u32,
     channels: u32,
@@ -54,22 +54,23 @@ pub(crate) struct Array {
     context: Handle,
     pub(crate) descriptor: Descriptor,
     pub(crate) format: TexelFormat,
-    /// Whether the format makes numbers from 0 to 1, or -1 to 1, of integers.
+    /// Whether texels are integers that are read as numbers from 0 to 1, or -1 to 1.
     pub(crate) is_normalized: bool,
-    /// The address of its first texel. Rows, and slices or layers, follow each other without a gap.
+    /// The address of the first texel. Rows and slices or layers are contiguous.
     address: u64,
-    /// Whether it is a level of a mipmapped array, and freed with that.
+    /// Whether the array is a level of a mipmapped array, which frees its levels.
     is_level: bool,
 }
 
-/// A mipmapped array: levels, each with half the sides of the one before.
+/// A mipmapped array: levels, each with half the sides of the previous level.
 pub(crate) struct Mipmapped {
     handle: Handle,
     context: Handle,
     pub(crate) levels: Vec<Arc<Array>>,
 }
 
-/// The format of texels with so many channels (`CUarray_format`), and whether it normalizes integers.
+/// Returns the format of texels with `channels` channels (`CUarray_format`), and whether the format normalizes
+/// integers.
 pub(crate) fn format(format: u32, channels: u32) -> Result<(TexelFormat, bool)> {
     use Channels::{Float, Signed, Unsigned};
     let (numbers, bits, count, is_normalized) = match format {
@@ -81,24 +82,29 @@ pub(crate) fn format(format: u32, channels: u32) -> Result<(TexelFormat, bool)> 
         10 => (Signed, 32, channels, false),
         0x10 => (Float, 16, channels, false),
         0x20 => (Float, 32, channels, false),
-        // `CU_AD_FORMAT_UNORM_INT8X1` up to `CU_AD_FORMAT_SNORM_INT16X4`: 1, 2 and 4 channels of 8 bits, then of 16.
+        // `CU_AD_FORMAT_UNORM_INT8X1` to `CU_AD_FORMAT_SNORM_INT16X4`: 1, 2 and 4 channels of 8 bits, then of 16 bits.
         0xc0..=0xcb => {
             let (numbers, place) = if format < 0xc6 { (Unsigned, format - 0xc0) } else { (Signed, format - 0xc6) };
             (numbers, 8 << (place / 3), 1 << (place % 3), true)
         }
         0x50 | 0x91..=0x9f | 0xa1..=0xb5 => {
-            return Err(Error::new(Code::NOT_SUPPORTED, format!("arrays of compressed texels or video ({format:#x})")));
+            return Err(Error::new(
+                Code::NOT_SUPPORTED,
+                format!("compressed and video formats ({format:#x}) are not supported"),
+            ));
         }
         _ => return Err(Code::INVALID_VALUE.into()),
     };
     match count {
         1 | 2 | 4 if count == channels => Ok((TexelFormat { channels: numbers, bits, count }, is_normalized)),
-        _ => Err(Error::new(Code::INVALID_VALUE, format!("a format {format:#x} of {channels} channels"))),
+        _ => {
+            Err(Error::new(Code::INVALID_VALUE, format!("the format {format:#x} does not support {channels} channels")))
+        }
     }
 }
 
 impl Descriptor {
-    /// Whether the third side counts layers or faces.
+    /// Returns whether the third side counts layers or faces.
     pub(crate) fn has_layers(&self) -> bool {
         self.flags & (LAYERED | CUBEMAP) != 0
     }
@@ -107,22 +113,22 @@ impl Descriptor {
         self.flags & CUBEMAP != 0
     }
 
-    /// The sides as numbers that can be multiplied.
+    /// Returns the sides with 1 for missing dimensions, so that they can be multiplied.
     fn lengths(&self) -> [u64; 3] {
         [self.width, self.height.max(1), self.depth.max(1)].map(|length| length as u64)
     }
 
-    /// Refuses sides that no array of the device has, and flags that there are not.
+    /// Refuses sides beyond the device's limits, and unknown flags.
     fn check(&self) -> Result<()> {
         let Self { width, height, depth, flags, .. } = *self;
         let invalid = || {
             let what = format!("an array of {width} × {height} × {depth} texels with the flags {flags:#x}");
             Error::new(Code::INVALID_VALUE, what)
         };
-        // The attributes of the device that are the greatest sides.
-        let (most, is_shape): (&[u32], bool) = match (flags & (LAYERED | CUBEMAP), height, depth) {
+        // The numbers in the lists are the device attributes that limit each side.
+        let (limits, is_shape): (&[u32], bool) = match (flags & (LAYERED | CUBEMAP), height, depth) {
             (CUBEMAP, ..) => (&[52], height == width && depth == 6),
-            (own, ..) if own == LAYERED | CUBEMAP => {
+            (shape, ..) if shape == LAYERED | CUBEMAP => {
                 (&[53, 53, 54], height == width && depth > 0 && depth.is_multiple_of(6))
             }
             (LAYERED, 0, _) => (&[42, 0, 43], depth > 0),
@@ -133,26 +139,26 @@ impl Descriptor {
         };
         let context = context::current()?;
         let device = &driver()?.devices[context.device];
-        let limit = |attribute: u32| device.attribute(attribute).map_or(0, |most| most.max(0) as usize);
+        let limit = |attribute: u32| device.attribute(attribute).map_or(0, |value| value.max(0) as usize);
         let sides = [width, height, depth];
-        let is_small = most.iter().zip(sides).all(|(attribute, side)| *attribute == 0 || side <= limit(*attribute));
+        let is_small = limits.iter().zip(sides).all(|(attribute, side)| *attribute == 0 || side <= limit(*attribute));
         if width == 0 || !is_shape || !is_small || flags & !FLAGS != 0 || flags & DEPTH_TEXTURE != 0 {
             return Err(invalid());
         }
         if flags & (SPARSE | DEFERRED_MAPPING) != 0 {
-            return Err(Error::new(Code::NOT_SUPPORTED, "arrays whose memory the program maps itself"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "sparse and deferred-mapping arrays are not supported"));
         }
         Ok(())
     }
 
-    /// The descriptor of a level of a mipmapped array.
+    /// Returns the descriptor of a level of a mipmapped array.
     fn level(&self, level: u32) -> Self {
         let half = |side: usize| if side == 0 { 0 } else { (side >> level).max(1) };
         let depth = if self.has_layers() { self.depth } else { half(self.depth) };
         Self { width: half(self.width), height: half(self.height), depth, ..*self }
     }
 
-    /// How many levels there are up to the one with a single texel.
+    /// Returns the number of levels down to the level with a single texel.
     fn level_count(&self) -> u32 {
         let depth = if self.has_layers() { 0 } else { self.depth };
         self.width.max(self.height).max(depth).max(1).ilog2() + 1
@@ -170,37 +176,38 @@ impl Array {
         Ok(ARRAYS.add(|handle| Self { handle, context, descriptor, format, is_normalized, address, is_level }))
     }
 
-    /// The array of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
+    /// Returns the array with this handle, or `CUDA_ERROR_INVALID_VALUE` when there is none.
     pub(crate) fn of(handle: Handle) -> Result<Arc<Self>> {
         driver()?;
-        ARRAYS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "an array that does not exist"))
+        ARRAYS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "the array does not exist"))
     }
 
-    /// Bytes of a texel.
+    /// Returns the size of a texel in bytes.
     pub(crate) fn texel_bytes(&self) -> u32 {
         self.format.bytes()
     }
 
-    /// Bytes of a row.
+    /// Returns the size of a row in bytes.
     fn pitch(&self) -> u64 {
         self.descriptor.width as u64 * u64::from(self.texel_bytes())
     }
 
-    /// Where a copy of bytes, rows and slices from here on begins: `CUDA_ERROR_INVALID_VALUE` when it reaches beyond it.
+    /// Returns the side of a copy that starts at `begin` in bytes, rows and slices. Returns `CUDA_ERROR_INVALID_VALUE`
+    /// when the copy extends beyond the array.
     pub(crate) fn side(&self, begin: [u64; 3], extent: [u64; 3]) -> Result<Side> {
         let [_, rows, slices] = self.descriptor.lengths();
-        let most = [self.pitch(), rows, slices];
-        let is_inside = |side: usize| begin[side].checked_add(extent[side]).is_some_and(|end| end <= most[side]);
+        let size = [self.pitch(), rows, slices];
+        let is_inside = |side: usize| begin[side].checked_add(extent[side]).is_some_and(|end| end <= size[side]);
         if !(0..3).all(is_inside) {
-            let what = format!("a copy of {extent:?} from {begin:?} on, of an array of {most:?} (bytes, rows, slices)");
+            let what = format!("a copy of {extent:?} at {begin:?} exceeds the array's {size:?} (bytes, rows, slices)");
             return Err(Error::new(Code::INVALID_VALUE, what));
         }
-        let (pitch, slice) = (most[0], most[0] * rows);
+        let (pitch, slice) = (size[0], size[0] * rows);
         let address = self.address + begin[2] * slice + begin[1] * pitch + begin[0];
         Ok(Side { address, pitch, slice })
     }
 
-    /// It as an image of a texture or surface.
+    /// Returns the array as the image of a texture or surface.
     pub(crate) fn image(&self) -> Image {
         let [width, height, depth] = self.descriptor.lengths().map(|length| length as u32);
         let is_layered = self.descriptor.flags & LAYERED != 0;
@@ -224,17 +231,17 @@ impl Array {
 }
 
 impl Mipmapped {
-    /// The mipmapped array of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
+    /// Returns the mipmapped array with this handle, or `CUDA_ERROR_INVALID_VALUE` when there is none.
     pub(crate) fn of(handle: Handle) -> Result<Arc<Self>> {
         driver()?;
-        MIPMAPPED.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "a mipmapped array that does not exist"))
+        MIPMAPPED.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "the mipmapped array does not exist"))
     }
 }
 
-/// Forgets the arrays of a context, whose memory is freed with the rest of it.
+/// Forgets the arrays of a context. Their memory is freed with the rest of the context's memory.
 pub(crate) fn remove_all(context: Handle) {
-    MIPMAPPED.remove_where(|own| own.context == context);
-    ARRAYS.remove_where(|own| own.context == context);
+    MIPMAPPED.remove_where(|mipmapped| mipmapped.context == context);
+    ARRAYS.remove_where(|array| array.context == context);
 }
 
 functions! {
@@ -259,7 +266,7 @@ functions! {
         to.set(ARRAYS.get(array)?.descriptor)
     }
 
-    // What there would be to say is said of arrays that are sparse, planar or mapped later, and there are none.
+    // This function and the next ones describe sparse, planar or deferred-mapping arrays, which do not exist here.
     fn cuArrayGetMemoryRequirements(_requirements: Out<u8>, array: Handle, device: i32) {
         ARRAYS.get(array)?;
         driver()?.device(device)?;
@@ -296,18 +303,18 @@ functions! {
     fn cuMipmappedArrayCreate(array: Out<Handle>, descriptor: In<Descriptor>, levels: u32) {
         array.check()?;
         let descriptor = descriptor.get()?;
-        let mut made = Vec::new();
+        let mut created = Vec::new();
         for level in 0..levels.clamp(1, descriptor.level_count()) {
             match Array::create(descriptor.level(level), true) {
-                Ok(level) => made.push(level),
+                Ok(level) => created.push(level),
                 Err(error) => {
-                    made.iter().try_for_each(|own| own.free())?;
+                    created.iter().try_for_each(|level| level.free())?;
                     return Err(error);
                 }
             }
         }
         let context = context::current()?.handle;
-        array.set(MIPMAPPED.add(|handle| Mipmapped { handle, context, levels: made }).handle)
+        array.set(MIPMAPPED.add(|handle| Mipmapped { handle, context, levels: created }).handle)
     }
 
     fn cuMipmappedArrayGetLevel(array: Out<Handle>, mipmapped: Handle, level: u32) {

@@ -1,26 +1,26 @@
-//! The attributes of devices (`CUdevice_attribute`), by number.
+//! The attributes of devices (`CUdevice_attribute`), indexed by number.
 //!
-//! What a description or the limits of an architecture say is computed from them. The others are those of an H200, which
-//! are in `attributes.txt`: the "CUDA C++ Programming Guide" ("Compute Capabilities") gives all architectures from 7.5 on
-//! the same grids and textures, and what is left belongs to the driver and to Linux.
+//! Attributes that follow from a description or from the limits of an architecture are computed. The other attributes
+//! are those of an H200, in `attributes.txt`. The "CUDA C++ Programming Guide" ("Compute Capabilities") lists the same
+//! grid and texture limits for all architectures since 7.5, and the rest depends on the driver and Linux.
 
 use devices::{Board, Description, Limits};
 
-/// `CUdevice_attribute`: where the device is plugged in.
+/// `CUdevice_attribute`: the PCI location of the device.
 pub(crate) const PCI_BUS: u32 = 33;
 pub(crate) const PCI_DEVICE: u32 = 34;
 pub(crate) const PCI_DOMAIN: u32 = 50;
 
-/// NVIDIA's number among the makers of PCI devices.
+/// NVIDIA's PCI vendor id.
 const NVIDIA: u32 = 0x10de;
 
-/// Where a device is plugged in: domain, bus and device. Each device has a bus of its own.
+/// Returns the PCI location of a device: domain, bus and device. Each device has a separate bus.
 pub(crate) fn place(number: usize) -> [u32; 3] {
     [0, number as u32 + 1, 0]
 }
 
-/// The bytes of L2 that programs can set aside for lines that stay: the shares that drivers report for an A100, for the
-/// GPUs of GeForce boards and for an H200. Before compute capability 8.0 there is no such thing.
+/// Returns the number of L2 bytes that programs can set aside for persisting lines. The fractions come from the values
+/// that drivers report for an A100, for GeForce boards and for an H200. The feature requires compute capability 8.0.
 pub(crate) fn persisting_l2_bytes(l2_bytes: u64, capability: (u32, u32)) -> u64 {
     match capability {
         (..8, _) => 0,
@@ -30,7 +30,7 @@ pub(crate) fn persisting_l2_bytes(l2_bytes: u64, capability: (u32, u32)) -> u64 
     }
 }
 
-/// The attributes of a device: their values by their numbers. The first one stands for the number 0, which none has.
+/// Returns the attributes of a device, indexed by number. Number 0 is not an attribute, so its entry is a placeholder.
 pub(crate) fn of(device: &Description, board: &Board, limits: &Limits, number: usize) -> Vec<i32> {
     let recorded = include_str!("attributes.txt").lines().filter_map(|line| line.split_once(' ')?.1.parse().ok());
     let mut values: Vec<i32> = std::iter::once(0).chain(recorded).collect();
@@ -38,7 +38,7 @@ pub(crate) fn of(device: &Description, board: &Board, limits: &Limits, number: u
     let since = |first: (u32, u32), value: u32| if limits.capability >= first { value } else { 0 };
     let [domain, bus, slot] = place(number);
     let khz = |mhz: f64| (mhz * 1000.0) as u32;
-    // The width of an access policy's window in an H200 and an A100, and in GeForce boards.
+    // The maximum size of an access policy window: one value for GeForce boards, another for the A100 and H200.
     let window = if matches!((major, minor), (8, 6 | 9)) { 134_213_632 } else { 134_217_728 };
     let computed = [
         (1, limits.threads_per_block),
@@ -64,20 +64,21 @@ pub(crate) fn of(device: &Description, board: &Board, limits: &Limits, number: u
         (87, (device.multiprocessor.fp32 / device.multiprocessor.fp64) as u32),
         (97, limits.shared_opt_in),
         (106, limits.blocks),
-        // Compression of memory.
+        // Memory compression.
         (107, since((8, 0), 1)),
         (108, persisting_l2_bytes(device.l2.bytes, limits.capability) as u32),
         (109, since((8, 0), window)),
-        // GPUDirect RDMA: with virtual memory, at all, how writes are flushed, and in which order they come.
+        // GPUDirect RDMA: support with virtual memory (110), general support (116), flush options (117) and write
+        // ordering (118).
         (110, board.gpudirect.into()),
         (111, limits.shared_reserved),
         (116, board.gpudirect.into()),
         (117, board.gpudirect.into()),
         (118, u32::from(board.gpudirect) * 100),
-        // What memory pools are shared by: file descriptors, and fabric handles where NVLink spans computers.
+        // Handle types that memory pools support: file descriptors, and fabric handles where NVLink spans hosts.
         (119, 1 + since((9, 0), 8)),
         (120, since((9, 0), 1)),
-        // Domains of memory synchronization ("CUDA C++ Programming Guide"): four since Hopper.
+        // Memory synchronization domains ("CUDA C++ Programming Guide"): four since Hopper.
         (126, 1 + since((9, 0), 3)),
         (127, since((9, 0), 1)),
         (128, since((9, 0), 1)),

@@ -1,4 +1,4 @@
-//! Contexts: the primary one of each device, those that a program creates, and the stack of current ones of each thread.
+//! Contexts: the primary context of each device, the contexts that a program creates, and each thread's context stack.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,35 +13,36 @@ use crate::gpu::state::{Driver, driver};
 
 /// All contexts.
 static CONTEXTS: Handles<Context> = Handles::new();
-/// The primary contexts, by the numbers of their devices.
+/// The primary contexts, indexed by device number.
 static PRIMARY: PerDriver<Mutex<Vec<Arc<Context>>>> = PerDriver::new();
 
-/// A function that the static runtime wants to be called when a context ends: of the context, the key and the value.
+/// A function that the static runtime registers for the end of a context. The arguments are the context, the key and
+/// the value.
 pub(crate) type Destructor = unsafe extern "C" fn(Handle, usize, usize);
 
 /// A context.
 pub(crate) struct Context {
     pub(crate) handle: Handle,
-    /// The number of its device.
+    /// The number of the context's device.
     pub(crate) device: usize,
-    /// Whether it is the primary context of its device.
+    /// Whether this is the primary context of the device.
     pub(crate) is_primary: bool,
     pub(crate) flags: AtomicU32,
     pub(crate) limits: Mutex<Limits>,
     is_destroyed: AtomicBool,
-    /// How often the primary context is retained.
+    /// The retain count of a primary context.
     pub(crate) retained: AtomicU64,
-    /// The values that the runtime has stored in it, by their keys.
+    /// The values that the runtime stored in the context, by key.
     pub(crate) values: Mutex<HashMap<usize, (usize, Option<Destructor>)>>,
     pub(crate) cache: AtomicU32,
 }
 
 thread_local! {
-    /// The current contexts of this thread. The last one is current.
+    /// The context stack of this thread. The last entry is the current context.
     static STACK: RefCell<Vec<Arc<Context>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Held while a primary context begins or ends: who retains it meanwhile gets a new one, and not the one that ends.
+/// Held while a primary context begins or ends, so that a concurrent `retain` never gets the ending context.
 pub(crate) static CHANGE: PerDriver<Mutex<()>> = PerDriver::new();
 
 impl Context {
@@ -60,7 +61,7 @@ impl Context {
         })
     }
 
-    /// The context of a handle; 0 is the current one.
+    /// Returns the context with this handle; 0 means the current context.
     pub(crate) fn of(handle: Handle) -> Result<Arc<Self>> {
         match handle {
             0 => current(),
@@ -68,7 +69,7 @@ impl Context {
         }
     }
 
-    /// The primary context of a device.
+    /// Returns the primary context of a device.
     pub(crate) fn primary(device: i32) -> Result<Arc<Self>> {
         let driver = driver()?;
         driver.device(device)?;
@@ -79,8 +80,8 @@ impl Context {
         Ok(all[device as usize].clone())
     }
 
-    /// Whether it can be used: contexts that a program has created until they are destroyed, primary ones while they are
-    /// retained.
+    /// Returns whether the context is usable: a primary context while it is retained, any other context until it is
+    /// destroyed.
     pub(crate) fn is_active(&self) -> bool {
         match self.is_primary {
             true => self.retained.load(Ordering::Relaxed) > 0,
@@ -88,7 +89,7 @@ impl Context {
         }
     }
 
-    /// Refuses a context that an error has ended, or that is destroyed.
+    /// Returns an error when the context is destroyed, or ended by an error.
     pub(crate) fn check(&self) -> Result<()> {
         if !self.is_active() {
             return Err(Code::CONTEXT_IS_DESTROYED.into());
@@ -96,10 +97,11 @@ impl Context {
         check_process()
     }
 
-    /// Keeps it, if it is a primary context.
+    /// Increments the retain count.
     ///
     /// # Errors
-    /// The error of a kernel that has ended a context of this process before: as with a real GPU, none begins any more.
+    /// Returns the error of a kernel that ended a context of this process earlier. As with a real GPU, no context can
+    /// begin afterwards.
     pub(crate) fn retain(&self) -> Result<()> {
         let _change = lock(CHANGE.get());
         check_process()?;
@@ -107,7 +109,8 @@ impl Context {
         Ok(())
     }
 
-    /// The bytes that its kernels may print, and those that `malloc` gives out in them.
+    /// Returns the number of bytes that the context's kernels may print, and the size of the heap for `malloc` in
+    /// kernels.
     pub(crate) fn buffers(&self) -> (u64, u64) {
         let limits = lock(&self.limits);
         let of = |limit| limits.get(&limit).copied().unwrap_or_default();
@@ -115,8 +118,8 @@ impl Context {
     }
 }
 
-/// Refuses a process in which an error of a kernel has ended a context: as with a real GPU, its other contexts have ended
-/// too, and none begins any more.
+/// Returns the error of a kernel that ended a context of this process, if there was one. As with a real GPU, such an
+/// error ends all contexts of the process, and no context can begin afterwards.
 fn check_process() -> Result<()> {
     match driver()?.fault() {
         Some(code) => Err(code.into()),
@@ -124,8 +127,8 @@ fn check_process() -> Result<()> {
     }
 }
 
-/// The current context of this thread: `CUDA_ERROR_INVALID_CONTEXT` when there is none, its own error when one has
-/// ended it.
+/// Returns the current context of this thread. Returns `CUDA_ERROR_INVALID_CONTEXT` when there is none, and the
+/// kernel's error when an error ended the context.
 pub(crate) fn current() -> Result<Arc<Context>> {
     driver()?;
     let context = top().ok_or(Code::INVALID_CONTEXT)?;
@@ -133,17 +136,17 @@ pub(crate) fn current() -> Result<Arc<Context>> {
     Ok(context)
 }
 
-/// The current context, whatever its state.
+/// Returns the current context, whatever its state.
 pub(crate) fn top() -> Option<Arc<Context>> {
     STACK.with_borrow(|stack| stack.last().cloned())
 }
 
-/// Makes these the current contexts of this thread, the last one first, and returns those that were.
+/// Replaces the context stack of this thread, and returns the old stack. The last entry is the current context.
 pub(crate) fn replace_stack(contexts: Vec<Arc<Context>>) -> Vec<Arc<Context>> {
     STACK.replace(contexts)
 }
 
-/// Makes a context the current one, in the place of the one that was; `None` takes that away.
+/// Replaces the current context; `None` removes it.
 pub(crate) fn set_current(context: Option<Arc<Context>>) {
     STACK.with_borrow_mut(|stack| {
         stack.pop();
@@ -175,10 +178,10 @@ pub(crate) fn pop(context: Out<Handle>) -> Result<()> {
     Ok(())
 }
 
-/// Forgets a context that a program has destroyed. If it was the current one, the one below it is that now.
+/// Forgets a context that a program destroyed. If it was current, the context below it on the stack becomes current.
 pub(crate) fn remove(context: &Context) -> Result<()> {
     context.is_destroyed.store(true, Ordering::Relaxed);
     CONTEXTS.remove(context.handle)?;
-    STACK.with_borrow_mut(|stack| drop(stack.pop_if(|own| own.handle == context.handle)));
+    STACK.with_borrow_mut(|stack| drop(stack.pop_if(|top| top.handle == context.handle)));
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Copies and fills: rows of bytes, one behind the other or with gaps between.
+//! Copies and fills: rows of bytes, contiguous or with gaps between them.
 
 use std::ptr::{with_exposed_provenance, with_exposed_provenance_mut};
 
@@ -11,16 +11,16 @@ use crate::gpu::state::driver;
 /// One side of a copy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Side {
-    /// The address of the first byte, of the host's or the device's memory.
+    /// The address of the first byte, in host or device memory.
     pub(crate) address: u64,
-    /// Bytes from row to row.
+    /// The distance between rows in bytes.
     pub(crate) pitch: u64,
-    /// Bytes from slice to slice.
+    /// The distance between slices in bytes.
     pub(crate) slice: u64,
 }
 
 impl Side {
-    /// Bytes in a row.
+    /// Returns the side of a copy of contiguous bytes.
     pub(crate) fn row(address: u64) -> Self {
         Self { address, pitch: 0, slice: 0 }
     }
@@ -31,28 +31,28 @@ impl Side {
 pub(crate) struct Copy {
     pub(crate) from: Side,
     pub(crate) to: Side,
-    /// Bytes of a row.
+    /// The length of a row in bytes.
     pub(crate) bytes: u64,
     pub(crate) rows: u64,
     pub(crate) slices: u64,
 }
 
-/// Where the memory of one side of a copy has to be.
+/// The required memory space of one side of a copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Space {
     Host,
     Device,
-    /// Wherever the address says.
+    /// The address determines the space.
     Either,
 }
 
 impl Copy {
-    /// A copy of bytes in a row.
+    /// Returns a copy of contiguous bytes.
     pub(crate) fn row(from: u64, to: u64, bytes: usize) -> Self {
         Self { from: Side::row(from), to: Side::row(to), bytes: bytes as u64, rows: 1, slices: 1 }
     }
 
-    /// Refuses a copy that reaches beyond an allocation of the device: `CUDA_ERROR_INVALID_VALUE`.
+    /// Returns `CUDA_ERROR_INVALID_VALUE` when the copy extends beyond an allocation of the device.
     pub(crate) fn check(&self, from: Space, to: Space) -> Result<()> {
         if self.is_empty() {
             return Ok(());
@@ -61,13 +61,13 @@ impl Copy {
             let needed = extent([(side.slice, self.slices - 1), (side.pitch, self.rows - 1), (self.bytes, 1)])?;
             match (ranges::range_of(side.address), space) {
                 (Some(range), _) => check_inside(&range, side.address, needed)?,
-                // What kernels once could access is no memory of the host.
+                // An address that ever belonged to the device is not host memory.
                 (None, space)
                     if space == Space::Device || driver()?.simulator().memory().is_own_address(side.address) =>
                 {
                     return Err(Error::new(
                         Code::INVALID_VALUE,
-                        format!("{:#x} is no address of the device's memory", side.address),
+                        format!("{:#x} is not an address in device memory", side.address),
                     ));
                 }
                 (None, _) if side.address == 0 => return Err(Code::INVALID_VALUE.into()),
@@ -77,18 +77,18 @@ impl Copy {
         Ok(())
     }
 
-    /// Whether the program may change or free its memory before the copy is done, unless the copy is waited for: memory
-    /// of the host that is not page-locked.
+    /// Returns whether the copy uses pageable host memory. The program may change or free such memory at any time, so
+    /// the call must wait for the copy.
     pub(crate) fn is_pageable(&self) -> bool {
         [self.from, self.to].iter().any(|side| ranges::range_of(side.address).is_none())
     }
 
-    /// Whether nothing is copied.
+    /// Returns whether the copy has no bytes.
     pub(crate) fn is_empty(&self) -> bool {
         self.bytes == 0 || self.rows == 0 || self.slices == 0
     }
 
-    /// Does it.
+    /// Runs the copy.
     pub(crate) fn run(&self, simulator: &mut Simulator) -> Result<()> {
         for slice in 0..self.slices {
             for row in 0..self.rows {
@@ -100,13 +100,13 @@ impl Copy {
     }
 }
 
-/// The sum of steps and how often they are taken: `CUDA_ERROR_INVALID_VALUE` when no memory has so many bytes.
+/// Returns the sum of `step * count` over `steps`, or `CUDA_ERROR_INVALID_VALUE` when it overflows.
 fn extent(steps: [(u64, u64); 3]) -> Result<u64> {
     let sum = steps.into_iter().try_fold(0_u64, |sum, (step, count)| sum.checked_add(step.checked_mul(count)?));
     sum.ok_or_else(|| Code::INVALID_VALUE.into())
 }
 
-/// Refuses more bytes than are left behind an address in its range, or in those that a program has mapped behind it.
+/// Checks that a range has `needed` bytes after an address. Adjacent mappings of virtual memory count as one range.
 fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
     let mut end = range.base + range.bytes;
     if range.kind == Kind::Mapped {
@@ -116,7 +116,7 @@ fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
             last = ranges::range_of(end).filter(|next| next.kind == Kind::Mapped && end - address < needed);
         }
         if !range.is_accessible() {
-            let what = format!("nobody may access what is mapped at {:#x}; use cuMemSetAccess", range.base);
+            let what = format!("the mapping at {:#x} is not accessible; call cuMemSetAccess first", range.base);
             return Err(Error::new(Code::INVALID_VALUE, what));
         }
     }
@@ -125,19 +125,22 @@ fn check_inside(range: &Range, address: u64, needed: u64) -> Result<()> {
         true => Ok(()),
         false => Err(Error::new(
             Code::INVALID_VALUE,
-            format!("{needed} bytes at {address:#x}, where {left} bytes are left of an allocation of {}", range.bytes),
+            format!(
+                "{needed} bytes at {address:#x} exceed the allocation of {} bytes: {left} bytes are left",
+                range.bytes
+            ),
         )),
     }
 }
 
-/// How many of so many bytes from an address on lie in one piece of memory.
+/// Returns the number of bytes, up to `bytes`, that are contiguous in one block of memory from `address` on.
 fn piece(simulator: &Simulator, address: u64, bytes: u64) -> u64 {
     let memory = simulator.memory();
-    let left = memory.span(address, 0).map(|(own, at)| own.bytes - at);
+    let left = memory.span(address, 0).map(|(block, at)| block.bytes - at);
     left.filter(|left| *left > 0).map_or(bytes, |left| left.min(bytes))
 }
 
-/// Copies bytes in a row, whose pieces may have been mapped one behind the other.
+/// Copies contiguous addresses, which may span several adjacent mappings.
 fn copy_row(simulator: &mut Simulator, mut from: u64, mut to: u64, mut bytes: u64) -> Result<()> {
     while bytes > 0 {
         let part = piece(simulator, from, bytes).min(piece(simulator, to, bytes));
@@ -161,27 +164,27 @@ fn copy_piece(simulator: &mut Simulator, from: u64, to: u64, bytes: u64) -> Resu
             write(simulator, to, &copied)
         }
         (true, false) => {
-            // Memory of the host may be uninitialized, so it cannot be a slice to read into.
+            // Host memory may be uninitialized, so it cannot be a slice to read into.
             let mut buffer = [0; 4096];
             for at in (0..len).step_by(buffer.len()) {
                 let part = &mut buffer[..(len - at).min(4096)];
                 read(simulator, from + at as u64, part)?;
-                // SAFETY: the program passes `to` as the address of `bytes` bytes that can be written until the copy is
+                // SAFETY: the program passes `to` as the address of `bytes` bytes that are writable until the copy is
                 // done, and `at + part.len()` is at most `bytes`.
                 unsafe { with_exposed_provenance_mut::<u8>(to as usize + at).copy_from(part.as_ptr(), part.len()) };
             }
             Ok(())
         }
         (false, true) => {
-            // SAFETY: the program passes `from` as the address of `bytes` bytes that can be read, and does not write
-            // them until the copy is done.
+            // SAFETY: the program passes `from` as the address of `bytes` readable bytes, and does not write them until
+            // the copy is done.
             let host = unsafe { std::slice::from_raw_parts(with_exposed_provenance(from as usize), len) };
             write(simulator, to, host)
         }
         (false, false) => {
             let from = with_exposed_provenance::<u8>(from as usize);
-            // SAFETY: the program passes `from` and `to` as addresses of `bytes` bytes that can be read and written. They
-            // may overlap.
+            // SAFETY: the program passes `from` and `to` as addresses of `bytes` readable and writable bytes.
+            // `ptr::copy` allows overlap.
             unsafe { std::ptr::copy(from, with_exposed_provenance_mut(to as usize), len) };
             Ok(())
         }
@@ -204,13 +207,13 @@ fn write(simulator: &mut Simulator, to: u64, bytes: &[u8]) -> Result<()> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Fill {
     pub(crate) address: u64,
-    /// Bytes from row to row.
+    /// The distance between rows in bytes.
     pub(crate) pitch: u64,
-    /// The value, of which `size` bytes count.
+    /// The value. Only the lowest `size` bytes are used.
     pub(crate) value: u32,
-    /// 1, 2 or 4.
+    /// The size of a value: 1, 2 or 4 bytes.
     pub(crate) size: u64,
-    /// Values in a row.
+    /// The number of values in a row.
     pub(crate) width: u64,
     pub(crate) rows: u64,
 }
@@ -235,10 +238,10 @@ impl Fill {
         check_inside(&range, self.address, needed)
     }
 
-    /// Does it.
+    /// Runs the fill.
     pub(crate) fn run(&self, simulator: &mut Simulator) -> Result<()> {
         if self.width == 0 {
-            // Of which there may be any number of rows, anywhere.
+            // An empty fill may have any number of rows at any address.
             return Ok(());
         }
         let value = self.value.to_le_bytes();

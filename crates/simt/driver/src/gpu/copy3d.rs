@@ -1,4 +1,4 @@
-//! Copies of two and three dimensions, between memory and arrays.
+//! Two- and three-dimensional copies between memory and arrays.
 
 use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
@@ -25,7 +25,7 @@ pub(crate) struct Operand {
     pub(crate) host: u64,
     pub(crate) device: u64,
     pub(crate) array: Handle,
-    /// The context, in a `CUDA_MEMCPY3D_PEER`; nothing in a `CUDA_MEMCPY3D`.
+    /// The context, in a `CUDA_MEMCPY3D_PEER`; unused in a `CUDA_MEMCPY3D`.
     pub(crate) context: Handle,
     pub(crate) pitch: usize,
     pub(crate) height: usize,
@@ -66,36 +66,36 @@ pub(crate) struct Memcpy2d {
 }
 
 impl From<Operand2d> for Operand {
-    fn from(own: Operand2d) -> Self {
-        let Operand2d { x_bytes, y, kind, host, device, array, pitch } = own;
+    fn from(operand: Operand2d) -> Self {
+        let Operand2d { x_bytes, y, kind, host, device, array, pitch } = operand;
         Self { x_bytes, y, kind, host, device, array, pitch, ..Self::default() }
     }
 }
 
 impl From<Memcpy2d> for Memcpy3d {
-    fn from(own: Memcpy2d) -> Self {
-        let Memcpy2d { from, to, width_bytes, height } = own;
+    fn from(params: Memcpy2d) -> Self {
+        let Memcpy2d { from, to, width_bytes, height } = params;
         Self { from: from.into(), to: to.into(), width_bytes, height, depth: 1 }
     }
 }
 
-/// The product and sum `a * b + c`: `CUDA_ERROR_INVALID_VALUE` when no address is so large.
+/// Returns `a * b + c`, or `CUDA_ERROR_INVALID_VALUE` when it overflows.
 fn product_and(a: usize, b: usize, c: usize) -> Result<usize> {
     a.checked_mul(b).and_then(|product| product.checked_add(c)).ok_or_else(|| Code::INVALID_VALUE.into())
 }
 
 impl Operand {
-    /// A place in an array, in bytes along x.
+    /// Returns an operand for a position in an array. The position along x is in bytes.
     pub(crate) fn of_array(array: Handle, [x_bytes, y, z]: [usize; 3]) -> Self {
         Self { x_bytes, y, z, kind: ARRAY, array, ..Self::default() }
     }
 
-    /// Memory that an address says all about.
+    /// Returns an operand for memory that an address fully describes.
     pub(crate) fn of_address(device: u64, pitch: usize, height: usize) -> Self {
         Self { kind: UNIFIED, device, pitch, height, ..Self::default() }
     }
 
-    /// Where a copy of so many bytes, rows and slices begins, and where its memory has to be.
+    /// Returns the side of a copy of `width` bytes, `height` rows and `depth` slices, and the required memory space.
     fn side(&self, [width, height, depth]: [usize; 3]) -> Result<(Side, Space)> {
         let (base, space) = match self.kind {
             HOST => (self.host, Space::Host),
@@ -104,7 +104,10 @@ impl Operand {
             ARRAY => {
                 let array = Array::of(self.array)?;
                 if self.level != 0 {
-                    return Err(Error::new(Code::INVALID_VALUE, "a level; ask for the array of that level"));
+                    return Err(Error::new(
+                        Code::INVALID_VALUE,
+                        "the level must be 0; pass the array of the level instead",
+                    ));
                 }
                 let begin = [self.x_bytes, self.y, self.z].map(|at| at as u64);
                 let extent = [width, height, depth].map(|length| length as u64);
@@ -116,7 +119,10 @@ impl Operand {
         let or = |given: usize, least: usize| match given {
             0 => Ok(least),
             _ if given >= least => Ok(given),
-            _ => Err(Error::new(Code::INVALID_VALUE, format!("a pitch or height of {given} where {least} are copied"))),
+            _ => Err(Error::new(
+                Code::INVALID_VALUE,
+                format!("a pitch or height of {given} is less than the {least} copied"),
+            )),
         };
         let (pitch, height) = (or(self.pitch, row)?, or(self.height, rows)?);
         if base == 0 {
@@ -130,11 +136,11 @@ impl Operand {
     }
 }
 
-/// What a program asks to be copied, once it is checked.
+/// Reads and checks a copy that a program requests.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` when a pitch or height is too small, a kind of memory or an array does not exist, or the copy
-/// reaches beyond an array or an allocation.
+/// Returns `CUDA_ERROR_INVALID_VALUE` when a pitch or height is too small, a kind of memory or an array does not exist,
+/// or the copy extends beyond an array or an allocation.
 pub(crate) fn read(params: &Memcpy3d) -> Result<Copy> {
     let extent = [params.width_bytes, params.height, params.depth];
     let (kinds, known) = ([params.from.kind, params.to.kind], HOST..=UNIFIED);
@@ -148,7 +154,7 @@ pub(crate) fn read(params: &Memcpy3d) -> Result<Copy> {
     Ok(copy)
 }
 
-/// The description of a copy as one of memory, by its addresses.
+/// Describes a copy by the addresses of its memory.
 pub(crate) fn describe(copy: &Copy) -> Memcpy3d {
     let Copy { from, to, bytes, rows, slices } = *copy;
     let [width_bytes, height, depth] = [bytes, rows, slices].map(|length| length as usize);

@@ -1,4 +1,4 @@
-//! Devices: which GPUs are simulated, and what the driver says about them.
+//! Devices: which devices are simulated, and the properties that the driver reports for them.
 
 use std::sync::OnceLock;
 
@@ -7,63 +7,64 @@ use devices::{Board, Description, Limits};
 use crate::abi::error::{Code, Error, Result};
 use crate::gpu::attributes::{self, PCI_BUS, PCI_DEVICE, PCI_DOMAIN};
 
-/// The environment variable that names the simulated device: `h200` and the others that [`devices::Description::known`]
-/// lists, or a file that describes one. An H200 without it.
+/// The environment variable that names the device that `sim` imitates: `h200` or another name that
+/// [`devices::Description::known`] lists, or a file with a description. The default is an H200.
 pub const DEVICE: &str = "LADDER_SIM_DEVICE";
 
-/// The name of a device of a later compute capability than any compiler knows, and otherwise like [`DEFAULT_DEVICE`]. Libraries
-/// that compile kernels when they run give such a device PTX, because they cannot make machine code for it.
+/// The name of a device with a higher compute capability than any compiler knows, and otherwise like
+/// [`DEFAULT_DEVICE`]. Libraries that compile kernels at run time give such a device PTX, because they cannot generate
+/// machine code for it.
 const FUTURE: &str = "future";
-/// Its compute capability.
+/// The compute capability of [`FUTURE`].
 const FUTURE_CAPABILITY: (u32, u32) = (99, 0);
 
-/// The environment variable that says how many of these devices there are: 1 to 16. 1 without it.
+/// The environment variable with the number of devices, 1 to 16. The default is 1.
 pub const DEVICES: &str = "LADDER_SIM_DEVICES";
 
-/// The most devices.
+/// The maximum number of devices.
 const MOST: usize = 16;
 
-/// A simulated GPU.
+/// A device of the driver.
 pub(crate) struct Device {
     pub(crate) name: String,
-    /// Major and minor compute capability.
+    /// The major and minor compute capability.
     pub(crate) capability: (u32, u32),
     pub(crate) multiprocessors: u32,
-    /// Bytes of memory.
+    /// The memory size in bytes.
     pub(crate) memory_bytes: u64,
-    /// Bytes of the L2 that programs can set aside.
+    /// The number of L2 bytes that programs can set aside.
     pub(crate) persisting_l2_bytes: u64,
-    /// What one of its multiprocessors has.
+    /// The limits of one multiprocessor.
     pub(crate) limits: &'static Limits,
-    /// The attributes by number (`CUdevice_attribute`).
+    /// The attributes, indexed by number (`CUdevice_attribute`).
     attributes: Vec<i32>,
-    /// The 16 bytes by which programs tell devices apart.
+    /// The 16 bytes by which programs distinguish devices.
     pub(crate) uuid: [u8; 16],
 }
 
-/// The environment variable that says which of the devices there are for a program, as the real driver has it: their
-/// numbers with commas between.
+/// The environment variable that selects the devices visible to a program, as with the real driver: device numbers,
+/// separated by commas.
 const VISIBLE: &str = "CUDA_VISIBLE_DEVICES";
 
-/// The device that is simulated when no other one is named.
+/// The device that is simulated by default.
 pub const DEFAULT_DEVICE: &str = "h200";
 
-/// The devices that the environment asks for.
+/// Returns the devices that the environment requests.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_DEVICE` when there is no such device, `CUDA_ERROR_INVALID_VALUE` when there cannot be so many,
-/// `CUDA_ERROR_NO_DEVICE` when [`VISIBLE`] shows none of them.
+/// Returns `CUDA_ERROR_INVALID_DEVICE` when there is no such device, `CUDA_ERROR_INVALID_VALUE` when the number of
+/// devices is out of range, and `CUDA_ERROR_NO_DEVICE` when [`VISIBLE`] selects none of the devices.
 pub(crate) fn simulated() -> Result<Vec<Device>> {
-    let all = devices(&given(DEVICE, DEFAULT_DEVICE), &given(DEVICES, "1"))?;
+    let all = devices(&variable_or(DEVICE, DEFAULT_DEVICE), &variable_or(DEVICES, "1"))?;
     let Some(list) = variable(VISIBLE) else {
         return Ok(all);
     };
     let mut all: Vec<Option<Device>> = all.into_iter().map(Some).collect();
     let numbers = list.split(',').map(|number| number.trim().parse::<usize>().ok());
-    // As with the real driver, the list ends before the first entry that is not the number of a device.
+    // As with the real driver, the list ends at the first entry that is not the number of a device.
     let visible = numbers.map_while(|number| all.get_mut(number?)?.take()).collect::<Vec<Device>>();
     match visible.is_empty() {
-        true => Err(Error::new(Code::NO_DEVICE, format!("{VISIBLE}={list} shows none of the simulated devices"))),
+        true => Err(Error::new(Code::NO_DEVICE, format!("{VISIBLE}={list} selects none of the simulated devices"))),
         false => Ok(visible),
     }
 }
@@ -72,20 +73,20 @@ fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|value| value.to_string_lossy().into_owned())
 }
 
-/// The value of a variable, which is `default` where it is not set or empty.
-fn given(name: &str, default: &str) -> String {
+/// Returns the value of a variable, or `default` when the variable is not set or empty.
+fn variable_or(name: &str, default: &str) -> String {
     variable(name).filter(|value| !value.is_empty()).unwrap_or_else(|| default.to_owned())
 }
 
-/// The description of the devices that the environment asks for.
+/// Returns the description of the devices that the environment requests.
 ///
 /// # Errors
-/// What is wrong with it, in words.
+/// Returns a message when the description is invalid.
 pub fn description() -> std::result::Result<Description, String> {
-    described_as(&given(DEVICE, DEFAULT_DEVICE)).map_err(|error| error.reason)
+    described_as(&variable_or(DEVICE, DEFAULT_DEVICE)).map_err(|error| error.reason)
 }
 
-/// Returns `count` devices that imitate the described one; [`DEFAULT_DEVICE`] without a description.
+/// Returns `count` devices that imitate the described device, or [`DEFAULT_DEVICE`] when there is no description.
 pub(crate) fn described(description: Option<&Description>, count: usize) -> Result<Vec<Device>> {
     match description {
         Some(description) => copies(description, &description.name, &count.to_string()),
@@ -93,12 +94,12 @@ pub(crate) fn described(description: Option<&Description>, count: usize) -> Resu
     }
 }
 
-/// So many devices of a name or a file.
+/// Returns `count` devices, described by a known name or a file.
 fn devices(name: &str, count: &str) -> Result<Vec<Device>> {
     copies(&described_as(name)?, name, count)
 }
 
-/// The description of a name or a file.
+/// Returns the description with a known name or in a file.
 fn described_as(name: &str) -> Result<Description> {
     let described = if name == FUTURE { DEFAULT_DEVICE } else { name };
     let mut description = Description::open(described).map_err(|error| refused(name, &error.to_string()))?;
@@ -108,7 +109,7 @@ fn described_as(name: &str) -> Result<Description> {
     Ok(description)
 }
 
-/// The limits of the device of this name.
+/// Returns the limits of the device with this name.
 fn limits(description: &Description, name: &str) -> Result<&'static Limits> {
     static LATER: OnceLock<Limits> = OnceLock::new();
     let limits = Limits::named(&description.arch).map_err(|error| refused(name, &error.to_string()))?;
@@ -120,16 +121,19 @@ fn limits(description: &Description, name: &str) -> Result<&'static Limits> {
 
 fn refused(name: &str, why: &str) -> Error {
     let known = Description::known().join(", ");
-    Error::new(Code::INVALID_DEVICE, format!("{DEVICE}={name}: {why} (the known devices: {known}, {FUTURE})"))
+    Error::new(Code::INVALID_DEVICE, format!("{DEVICE}={name}: {why} (known devices: {known}, {FUTURE})"))
 }
 
-/// Makes `count` devices of a description that is known by this name.
+/// Creates `count` devices from a description, which messages call `name`.
 fn copies(description: &Description, name: &str, count: &str) -> Result<Vec<Device>> {
     let limits = limits(description, name)?;
     let board = description.board.clone();
     let board = board.ok_or_else(|| refused(name, "the description has no section [board]"))?;
     let count = count.parse().ok().filter(|count| (1..=MOST).contains(count)).ok_or_else(|| {
-        Error::new(Code::INVALID_VALUE, format!("{DEVICES}={count}: there can be 1 to {MOST} simulated devices"))
+        Error::new(
+            Code::INVALID_VALUE,
+            format!("{DEVICES}={count}: the number of simulated devices must be 1 to {MOST}"),
+        )
     })?;
     Ok((0..count).map(|number| Device::new(description, &board, limits, number)).collect())
 }
@@ -150,13 +154,13 @@ impl Device {
         }
     }
 
-    /// An attribute by number.
+    /// Returns an attribute by number.
     pub(crate) fn attribute(&self, attribute: u32) -> Result<i32> {
         let value = self.attributes.get(attribute as usize).filter(|_| attribute > 0);
         value.copied().ok_or_else(|| Code::INVALID_VALUE.into())
     }
 
-    /// Domain, bus and device, which are where it is plugged in.
+    /// Returns the device's PCI location: domain, bus and device.
     pub(crate) fn place(&self) -> Result<[i32; 3]> {
         Ok([self.attribute(PCI_DOMAIN)?, self.attribute(PCI_BUS)?, self.attribute(PCI_DEVICE)?])
     }

@@ -1,4 +1,4 @@
-//! Events: marks in streams, with the time at which they were reached.
+//! Events: marks in streams with the time at which they were reached.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -23,37 +23,37 @@ pub(crate) struct Event {
     pub(crate) handle: Handle,
     pub(crate) context: Handle,
     flags: u32,
-    /// The number of the operation that records it; 0 as long as there is none.
+    /// The number of the operation that last recorded the event; 0 before the first record.
     recorded: AtomicU64,
-    /// When it was reached.
+    /// The time at which the event was reached.
     pub(crate) time: Mutex<Option<Instant>>,
-    /// The number of the capture that it was recorded in last; 0 where that was in no capture.
+    /// The number of the capture in which the event was last recorded; 0 if it was recorded outside a capture.
     pub(crate) capture: AtomicU64,
 }
 
 impl Event {
-    /// Marks that it is reached now.
+    /// Marks the event as reached now.
     pub(crate) fn reach(&self) {
         *lock(&self.time) = Some(Instant::now());
     }
 
-    /// Says which operation records it.
+    /// Sets the operation that records the event.
     pub(crate) fn record(&self, number: u64) {
         self.recorded.store(number, Ordering::Relaxed);
         self.capture.store(0, Ordering::Relaxed);
     }
 
-    /// The number of the operation that recorded it last; 0 as long as there is none.
+    /// Returns the number of the operation that last recorded the event; 0 before the first record.
     pub(crate) fn recorded(&self) -> u64 {
         self.recorded.load(Ordering::Relaxed)
     }
 
-    /// Whether it measures time.
+    /// Returns whether the event measures time.
     pub(crate) fn has_time(&self) -> bool {
         self.flags & WITHOUT_TIME == 0
     }
 
-    /// Refuses an event of a context that is destroyed or that an error has ended.
+    /// Returns an error when the event's context is destroyed, or ended by an error.
     pub(crate) fn check(&self) -> Result<()> {
         match Context::of(self.context) {
             Ok(context) => context.check(),
@@ -62,16 +62,16 @@ impl Event {
     }
 }
 
-/// The event of a handle.
+/// Returns the event with this handle.
 pub(crate) fn get(handle: Handle) -> Result<Arc<Event>> {
     driver()?;
     EVENTS.get(handle)
 }
 
-/// Destroys the events of a context. Their handles stay known, and are refused.
+/// Destroys the events of a context. Using their handles afterwards returns an error.
 pub(crate) fn remove_all(context: Handle) {
     if Context::of(context).is_ok_and(|context| context.is_primary) {
-        EVENTS.remove_where(|own| own.context == context);
+        EVENTS.remove_where(|event| event.context == context);
     }
 }
 
@@ -82,7 +82,7 @@ functions! {
         if flags & !FLAGS != 0 || flags & (BETWEEN_PROCESSES | WITHOUT_TIME) == BETWEEN_PROCESSES {
             return Err(Code::INVALID_VALUE.into());
         }
-        let made = EVENTS.add(|handle| Event {
+        let created = EVENTS.add(|handle| Event {
             handle,
             context: context.handle,
             flags,
@@ -90,7 +90,7 @@ functions! {
             time: Mutex::default(),
             capture: 0.into(),
         });
-        event.set(made.handle)
+        event.set(created.handle)
     }
 
     fn cuEventDestroy_v2 | cuEventDestroy(event: Handle) {

@@ -1,4 +1,4 @@
-//! Functions: the kernels of modules, their attributes and parameters.
+//! Functions: the kernels of modules with their attributes and parameters.
 
 use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Weak};
@@ -15,13 +15,13 @@ use crate::gpu::state::driver;
 
 static FUNCTIONS_BY_HANDLE: Handles<Function> = Handles::new();
 
-/// The blocks of a cluster that every GPU with clusters takes.
+/// The cluster size in blocks that every GPU with clusters supports.
 const PORTABLE_CLUSTER: u32 = 8;
 
-/// The registers that a thread is taken to have.
+/// The assumed number of registers per thread.
 const REGISTERS: u32 = 32;
 
-/// `CUfunction_attribute`: those that a program may set.
+/// `CUfunction_attribute`: the attributes that a program may set.
 const MAX_DYNAMIC_SHARED: u32 = 8;
 const CARVEOUT: u32 = 9;
 const CLUSTER_MUST_BE_SET: u32 = 10;
@@ -35,9 +35,9 @@ pub(crate) struct Function {
     module: Weak<Module>,
     pub(crate) module_handle: Handle,
     pub(crate) kernel: simt::Function,
-    /// Its name, ending in a NUL.
+    /// The NUL-terminated name of the kernel.
     pub(crate) name: std::ffi::CString,
-    /// The attributes that a program has set, by number.
+    /// The attributes that a program set, indexed by number.
     set: [AtomicI32; 16],
 }
 
@@ -60,16 +60,16 @@ fn add(kernel: simt::Function, module: &Arc<Module>) -> Result<Arc<Function>> {
     }))
 }
 
-/// The kernel of a module that has this name.
+/// Returns the kernel with this name in a module.
 pub(crate) fn of(module: &Arc<Module>, name: &str) -> Result<Arc<Function>> {
     let known = lock(&module.functions).get(name).copied();
     if let Some(known) = known.and_then(find) {
         return Ok(known);
     }
     let code = module.instance.module();
-    if !code.kernels().any(|own| own == name) {
+    if !code.kernels().any(|kernel| kernel == name) {
         let known: Vec<&str> = code.kernels().collect();
-        let what = format!("the module has no kernel `{name}`; it has {}", known.join(", "));
+        let what = format!("the module has no kernel `{name}`; its kernels are {}", known.join(", "));
         return Err(Error::new(Code::NOT_FOUND, what));
     }
     let kernel = module.instance.function(name).map_err(|error| module::load_error(&error))?;
@@ -78,20 +78,20 @@ pub(crate) fn of(module: &Arc<Module>, name: &str) -> Result<Arc<Function>> {
     Ok(function)
 }
 
-/// The function of a handle, if there is one.
+/// Returns the function with this handle, if there is one.
 pub(crate) fn find(handle: Handle) -> Option<Arc<Function>> {
     FUNCTIONS_BY_HANDLE.find(handle)
 }
 
-/// Unloads a module, with its functions.
+/// Unloads a module and its functions.
 pub(crate) fn unload(module: &Module) -> Result<()> {
-    FUNCTIONS_BY_HANDLE.remove_where(|own| own.module_handle == module.handle);
+    FUNCTIONS_BY_HANDLE.remove_where(|function| function.module_handle == module.handle);
     module.unload()
 }
 
 /// Unloads the modules of a context.
 pub(crate) fn unload_all(context: Handle) {
-    for module in MODULES.remove_where(|own| own.context == context) {
+    for module in MODULES.remove_where(|module| module.context == context) {
         if let Err(error) = unload(&module) {
             report::error("unloading a module", &error);
         }
@@ -99,23 +99,24 @@ pub(crate) fn unload_all(context: Handle) {
 }
 
 impl Function {
-    /// Bytes of dynamic shared memory that a launch may have.
+    /// Returns the maximum dynamic shared memory of a launch in bytes.
     pub(crate) fn max_dynamic_shared(&self) -> u32 {
         self.set[MAX_DYNAMIC_SHARED as usize].load(Ordering::Relaxed) as u32
     }
 
-    /// The handle of the context of its module; 0 when that is unloaded.
+    /// Returns the handle of the module's context; 0 when the module is unloaded.
     pub(crate) fn context(&self) -> Handle {
         self.module.upgrade().map_or(0, |module| module.context)
     }
 
-    /// The device of its context.
+    /// Returns the device of the function's context.
     pub(crate) fn device(&self) -> Result<&'static Device> {
         let module = self.module.upgrade().ok_or(Code::INVALID_HANDLE)?;
         Ok(&driver()?.devices[context::Context::of(module.context)?.device])
     }
 
-    /// Returns the limits of its device on its launches: clusters are larger if it gives up portability.
+    /// Returns the device's limits on launches of this function. Clusters may be larger if the function gives up
+    /// portability.
     pub(crate) fn limits(&self) -> Result<GeometryLimits> {
         let limits = self.device()?.limits;
         let is_non_portable = self.set[NON_PORTABLE_CLUSTER as usize].load(Ordering::Relaxed) != 0;
@@ -128,43 +129,44 @@ impl Function {
         Ok(GeometryLimits { threads, shared_bytes, cluster_blocks })
     }
 
-    /// Refuses clusters that no launch can have: `CUDA_ERROR_INVALID_CLUSTER_SIZE`.
+    /// Returns `CUDA_ERROR_INVALID_CLUSTER_SIZE` when a launch cannot have this cluster size.
     pub(crate) fn check_cluster(&self, grid: [u32; 3], cluster: [u32; 3]) -> Result<()> {
         let checked = self.limits()?.check_cluster(grid, cluster);
         checked.map_err(|problem| Error::new(Code::INVALID_CLUSTER_SIZE, problem))
     }
 
-    /// The most threads that a block of it may have. As the driver has it, the block that it requires is another matter.
+    /// Returns the maximum number of threads per block. As in the real driver, this ignores a required block size.
     pub(crate) fn max_threads(&self) -> u32 {
-        let most = GeometryLimits::LARGEST.threads;
-        self.kernel.program().max_threads.map_or(most, |own| own.min(most))
+        let max = GeometryLimits::LARGEST.threads;
+        self.kernel.program().max_threads.map_or(max, |limit| limit.min(max))
     }
 
-    /// The registers of a thread: PTX does not say how many a GPU gives it, so what most kernels have, or fewer where it
-    /// asks for that. The largest block always fits with so many.
+    /// Returns the number of registers per thread. PTX does not say how many registers a GPU uses, so this is the
+    /// number for most kernels, or fewer if the kernel requests a lower limit. The largest block always fits with this
+    /// number.
     pub(crate) fn registers(&self) -> u32 {
-        self.kernel.program().max_registers.map_or(REGISTERS, |most| most.min(REGISTERS))
+        self.kernel.program().max_registers.map_or(REGISTERS, |limit| limit.min(REGISTERS))
     }
 
-    /// The architecture that its PTX is written for, as a number: 80.
+    /// Returns the architecture of the kernel's PTX as a number, such as 80.
     fn ptx_version(&self) -> Option<i32> {
         let module = self.module.upgrade()?;
         let digits = module.instance.module().target().trim_start_matches("sm_").trim_end_matches(['a', 'f']);
         digits.parse().ok()
     }
 
-    /// Bytes of the constants (`.const`) that it can reach.
+    /// Returns the size in bytes of the constants (`.const`) that the kernel can access.
     fn constant_bytes(&self) -> u64 {
-        let constants = self.kernel.variables().filter(|own| own.constant_at.is_some());
-        constants.fold(0, |end, own| end.next_multiple_of(u64::from(own.align.max(1))) + own.bytes)
+        let constants = self.kernel.variables().filter(|variable| variable.constant_at.is_some());
+        constants.fold(0, |end, constant| end.next_multiple_of(u64::from(constant.align.max(1))) + constant.bytes)
     }
 
-    /// Bytes of local memory of a thread.
+    /// Returns the size of a thread's local memory in bytes.
     pub(crate) fn local_bytes(&self) -> u32 {
         self.kernel.program().functions[0].frame_bytes
     }
 
-    /// An attribute by number (`CUfunction_attribute`).
+    /// Returns an attribute by number (`CUfunction_attribute`).
     pub(crate) fn attribute(&self, attribute: u32) -> Result<i32> {
         let (major, minor) = self.device()?.capability;
         let program = self.kernel.program();
@@ -192,12 +194,12 @@ impl Function {
     pub(crate) fn set_attribute(&self, attribute: u32, value: i32) -> Result<()> {
         match attribute {
             MAX_DYNAMIC_SHARED => {
-                let most = self.limits()?.shared_bytes;
+                let limit = self.limits()?.shared_bytes;
                 let fixed = self.kernel.program().shared_bytes;
-                let fits = u32::try_from(value).is_ok_and(|value| value.saturating_add(fixed) <= most);
+                let fits = u32::try_from(value).is_ok_and(|value| value.saturating_add(fixed) <= limit);
                 if !fits {
                     let what = format!(
-                        "{value} bytes of dynamic and {fixed} of static shared memory; a block has at most {most}"
+                        "{value} bytes of dynamic and {fixed} of static shared memory exceed a block's limit of {limit}"
                     );
                     return Err(Error::new(Code::INVALID_VALUE, what));
                 }

@@ -1,4 +1,4 @@
-//! Memory of graphs: its address is known from the beginning, and each launch makes it usable anew.
+//! Memory of graphs: the address is fixed when the node is created, and each launch makes the memory usable again.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, Weak};
@@ -12,7 +12,7 @@ use crate::gpu::state::{self, Driver, driver};
 
 static TABLE: PerDriver<Mutex<Table>> = PerDriver::new();
 
-/// Memory of a graph. It is there as long as the graph, or one that was made of it, or the program has not freed it.
+/// Memory of a graph. It exists until the graph and its executable graph are destroyed and the program has freed it.
 pub(crate) struct GraphMemory {
     pub(crate) address: u64,
     pub(crate) bytes: u64,
@@ -22,25 +22,25 @@ pub(crate) struct GraphMemory {
 
 impl Drop for GraphMemory {
     fn drop(&mut self) {
-        // The last owner may be a thread that is inside of another driver by now.
+        // The thread that drops the last reference may be inside another driver.
         let free = || memory::free_now(&mut self.driver.simulator(), self.address);
         drop(state::within(self.driver, free));
     }
 }
 
-/// What is known of the memory of a driver's graphs.
+/// The memory of all graphs of a driver.
 #[derive(Default)]
 struct Table {
-    /// All by their addresses.
+    /// All graph memory, by address.
     all: BTreeMap<u64, Weak<GraphMemory>>,
-    /// What was allocated by a launch and is not free again.
+    /// The memory that a launch allocated and that is not freed yet.
     live: BTreeMap<u64, Arc<GraphMemory>>,
     used_high: u64,
     reserved: u64,
     reserved_high: u64,
 }
 
-/// The table, locked.
+/// Locks and returns the table.
 fn table() -> Result<MutexGuard<'static, Table>> {
     driver()?;
     Ok(lock(TABLE.get()))
@@ -49,33 +49,33 @@ fn table() -> Result<MutexGuard<'static, Table>> {
 impl GraphMemory {
     pub(crate) fn new(bytes: usize, device: usize) -> Result<Arc<Self>> {
         let address = memory::allocate(bytes, Kind::Graph, 0, 0)?;
-        let made = Arc::new(Self { address, bytes: bytes as u64, device, driver: driver()? });
-        table()?.all.insert(address, Arc::downgrade(&made));
-        Ok(made)
+        let memory = Arc::new(Self { address, bytes: bytes as u64, device, driver: driver()? });
+        table()?.all.insert(address, Arc::downgrade(&memory));
+        Ok(memory)
     }
 }
 
-/// Whether an address is that of memory of a graph.
+/// Returns whether memory of a graph starts at an address.
 pub(crate) fn is_of_graph(address: u64) -> bool {
     ranges::range_of(address).is_some_and(|range| range.base == address && range.kind == Kind::Graph)
 }
 
-/// Frees what a launch has allocated, if it is memory of a graph, and says whether it is.
+/// Frees memory that a launch allocated. Returns whether the address is memory of a graph.
 pub(crate) fn free(address: u64) -> Result<bool> {
     if !is_of_graph(address) {
         return Ok(false);
     }
-    // The memory itself may go with it, so not while the table is locked.
+    // Dropping the last reference frees the memory, which must not happen while the table is locked.
     let freed = table()?.live.remove(&address);
-    freed.map(|_| true).ok_or_else(|| Error::new(Code::INVALID_VALUE, "memory of a graph that is not allocated now"))
+    freed.map(|_| true).ok_or_else(|| Error::new(Code::INVALID_VALUE, "the graph's memory is not currently allocated"))
 }
 
-/// Whether graphs have memory that begins at an address.
+/// Returns whether a graph has memory that starts at an address.
 pub(crate) fn is_known(address: u64) -> Result<bool> {
-    Ok(table()?.all.get(&address).is_some_and(|own| own.strong_count() > 0))
+    Ok(table()?.all.get(&address).is_some_and(|memory| memory.strong_count() > 0))
 }
 
-/// What a graph allocates and frees.
+/// The memory that a graph allocates and frees.
 #[derive(Default)]
 pub(crate) struct Used {
     pub(crate) allocated: Vec<Arc<GraphMemory>>,
@@ -83,17 +83,17 @@ pub(crate) struct Used {
 }
 
 impl Used {
-    /// Notes that a launch allocates and frees it: `CUDA_ERROR_INVALID_VALUE` when something is still allocated from the
-    /// launch before, unless the launch `frees` that, or when something that it frees is not allocated.
+    /// Records the allocations and frees of a launch. Returns `CUDA_ERROR_INVALID_VALUE` when memory from the previous
+    /// launch is still allocated, unless `frees` is set, or when the launch frees memory that is not allocated.
     pub(crate) fn launch(self, frees: bool) -> Result<()> {
         let mut table = table()?;
-        let own: BTreeSet<u64> = self.allocated.iter().map(|memory| memory.address).collect();
-        let is_allocated = own.iter().any(|address| table.live.contains_key(address));
-        let mut others = self.freed.difference(&own);
+        let allocated: BTreeSet<u64> = self.allocated.iter().map(|memory| memory.address).collect();
+        let is_allocated = allocated.iter().any(|address| table.live.contains_key(address));
+        let mut others = self.freed.difference(&allocated);
         if (is_allocated && !frees) || others.any(|address| !table.live.contains_key(address)) {
             return Err(Error::new(
                 Code::INVALID_VALUE,
-                "memory of the graph is still allocated by its last launch, or what it frees is not allocated",
+                "the graph's last launch still holds memory, or the graph frees memory that is not allocated",
             ));
         }
         table.live.extend(self.allocated.into_iter().map(|memory| (memory.address, memory)));
@@ -107,12 +107,12 @@ impl Used {
 
 impl Table {
     fn used(&self) -> u64 {
-        self.live.values().map(|own| own.bytes).sum()
+        self.live.values().map(|memory| memory.bytes).sum()
     }
 
-    /// Notes how much is allocated.
+    /// Updates the high-water marks.
     fn note(&mut self) {
-        self.all.retain(|_, own| own.strong_count() > 0);
+        self.all.retain(|_, memory| memory.strong_count() > 0);
         self.used_high = self.used_high.max(self.used());
         self.reserved = self.reserved.max(self.used().next_multiple_of(2 << 20));
         self.reserved_high = self.reserved_high.max(self.reserved);

@@ -1,4 +1,4 @@
-//! What captures forbid: calls that a capture would not notice, such as allocations.
+//! Calls that a capture forbids because they would bypass it, such as allocations.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -14,40 +14,40 @@ pub(crate) const GLOBAL: u32 = 0;
 pub(crate) const THREAD_LOCAL: u32 = 1;
 pub(crate) const RELAXED: u32 = 2;
 
-/// The terms of all captures that are not over.
+/// The terms of all active captures.
 static TERMS: PerDriver<Mutex<Vec<Weak<Terms>>>> = PerDriver::new();
-/// The modes of threads, by the numbers of the threads; [`GLOBAL`] for the others.
+/// The modes of threads, by thread number. The default is [`GLOBAL`].
 static MODES: PerDriver<Mutex<HashMap<u64, u32>>> = PerDriver::new();
 
-/// The terms of a capture: which threads it forbids calls to, and whether a call has broken the capture.
+/// The terms of a capture: the threads that may not make such calls, and whether a call has invalidated the capture.
 pub(crate) struct Terms {
     pub(crate) mode: u32,
-    /// The thread that has begun the capture.
+    /// The thread that began the capture.
     pub(crate) thread: u64,
     is_valid: AtomicBool,
 }
 
 impl Terms {
-    /// The terms of a capture that this thread begins.
+    /// Creates the terms of a capture that this thread begins.
     pub(crate) fn begin(mode: u32) -> Arc<Self> {
         let terms = Arc::new(Self { mode, thread: platform::thread(), is_valid: true.into() });
         let mut all = lock(TERMS.get());
-        all.retain(|own| own.strong_count() > 0);
+        all.retain(|terms| terms.strong_count() > 0);
         all.push(Arc::downgrade(&terms));
         terms
     }
 
-    /// Breaks the capture.
+    /// Invalidates the capture.
     pub(crate) fn invalidate(&self) {
         self.is_valid.store(false, Ordering::Relaxed);
     }
 
-    /// Whether nothing has broken the capture.
+    /// Returns whether the capture is still valid.
     pub(crate) fn is_valid(&self) -> bool {
         self.is_valid.load(Ordering::Relaxed)
     }
 
-    /// Whether a call of this thread, whose mode this is, would break the capture.
+    /// Returns whether a call by `thread`, whose mode is `mode`, would invalidate the capture.
     fn forbids(&self, thread: u64, mode: u32) -> bool {
         match (self.thread == thread, mode) {
             (_, RELAXED) => false,
@@ -58,12 +58,12 @@ impl Terms {
     }
 }
 
-/// Refuses a call that a capture forbids to this thread, and breaks that capture.
+/// Refuses a call that a capture forbids to this thread, and invalidates that capture.
 pub(crate) fn check() -> Result<()> {
     let thread = platform::thread();
     let mode = lock(MODES.get()).get(&thread).copied().unwrap_or(GLOBAL);
     let mut is_forbidden = false;
-    for terms in lock(TERMS.get()).iter().filter_map(Weak::upgrade).filter(|own| own.forbids(thread, mode)) {
+    for terms in lock(TERMS.get()).iter().filter_map(Weak::upgrade).filter(|terms| terms.forbids(thread, mode)) {
         terms.invalidate();
         is_forbidden = true;
     }
@@ -73,7 +73,7 @@ pub(crate) fn check() -> Result<()> {
     }
 }
 
-/// Exchanges the mode of this thread.
+/// Sets the mode of this thread, and returns the old mode.
 pub(crate) fn exchange_mode(mode: u32) -> Result<u32> {
     driver()?;
     Ok(lock(MODES.get()).insert(platform::thread(), mode).unwrap_or(GLOBAL))

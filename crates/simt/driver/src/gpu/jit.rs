@@ -1,56 +1,57 @@
-//! Options of the compilation of PTX: the buffers for its messages, and what can be asked of it.
+//! Options for compiling PTX: the log buffers, and options without effect.
 
 use std::ffi::c_char;
 
 use crate::abi::call::{In, Out};
 use crate::abi::error::Result;
 
-/// `CU_JIT_INFO_LOG_BUFFER` and its neighbours.
+/// `CU_JIT_INFO_LOG_BUFFER` and the related options.
 const INFO_BUFFER: u32 = 3;
 const INFO_BYTES: u32 = 4;
 const ERROR_BUFFER: u32 = 5;
 const ERROR_BYTES: u32 = 6;
 
-/// The options that have to do with messages. The others make a GPU's code faster or slower and change no result.
+/// The log options. The other options affect only the speed of a GPU's code, not its results.
 #[derive(Default)]
 pub(crate) struct JitOptions {
     info: Option<Buffer>,
     error: Option<Buffer>,
 }
 
-// SAFETY: places that the program keeps for whichever thread uses the options.
+// SAFETY: the program keeps the buffers for whichever thread uses the options.
 unsafe impl Send for JitOptions {}
-// SAFETY: as above; of two messages at once, either may be the one that stays.
+// SAFETY: if two threads write messages at once, either message may be the one that remains.
 unsafe impl Sync for JitOptions {}
 
-/// A buffer for messages.
+/// A log buffer.
 struct Buffer {
     text: Out<c_char>,
-    /// Its size.
+    /// The size of the buffer in bytes.
     bytes: usize,
-    /// Where the driver writes how many bytes it has filled: the value of the option itself.
+    /// The place for the number of bytes written, which is the value of the size option itself.
     filled: Out<usize>,
 }
 
 impl JitOptions {
-    /// Reads the options that a program gives: numbers, and a value of eight bytes for each.
+    /// Reads the options of a program: option numbers, and a value of eight bytes for each.
     pub(crate) fn read(count: u32, names: In<u32>, values: In<usize>) -> Result<Self> {
         let names = names.all(count as usize)?;
-        let given = values.all(count as usize)?;
+        let option_values = values.all(count as usize)?;
         let buffer = |buffer: u32, size: u32| {
             let at = |option: u32| names.iter().position(|name| *name == option);
             let (text, bytes) = (at(buffer)?, at(size)?);
-            // SAFETY: the value of this option is the address of a buffer, which `cuda.h` has the program keep as long as
-            // it uses the options.
-            let text = unsafe { Out::<c_char>::from_address(given[text]) };
-            // SAFETY: the list of values has one at this index, and `cuda.h` lets the driver change that of a size.
+            // SAFETY: the value of this option is the address of a buffer. `cuda.h` requires that the program keeps the
+            // buffer while it uses the options.
+            let text = unsafe { Out::<c_char>::from_address(option_values[text]) };
+            // SAFETY: `bytes` is an index into the list of values, and `cuda.h` lets the driver overwrite the value of
+            // a size option.
             let filled = unsafe { Out::from_ptr(values.as_ptr().cast_mut().add(bytes)) };
-            Some(Buffer { text, bytes: given[bytes] as u32 as usize, filled })
+            Some(Buffer { text, bytes: option_values[bytes] as u32 as usize, filled })
         };
         Ok(Self { info: buffer(INFO_BUFFER, INFO_BYTES), error: buffer(ERROR_BUFFER, ERROR_BYTES) })
     }
 
-    /// Writes an error into the buffer for errors, if there is one, and nothing into that for information.
+    /// Writes an error into the error buffer, if there is one, and empties the info buffer.
     pub(crate) fn tell(&self, error: &str) {
         for (buffer, text) in [(&self.error, error), (&self.info, "")] {
             let Some(Buffer { text: to, bytes, filled }) = buffer else { continue };

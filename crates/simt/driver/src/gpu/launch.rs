@@ -1,4 +1,4 @@
-//! Launches: the geometry and the arguments of a kernel.
+//! Launches: the geometry and arguments of a kernel.
 
 use std::ffi::c_void;
 
@@ -12,11 +12,11 @@ use crate::gpu::function::Function;
 use crate::gpu::op::LaunchOp;
 use crate::gpu::{library, occupancy, ranges};
 
-/// What the list behind `extra` holds: where the bytes of all arguments lie, how many there are, the end.
+/// The keys in the list `extra`: the buffer with all arguments, and the buffer's size.
 const BUFFER_POINTER: usize = 1;
 const BUFFER_SIZE: usize = 2;
 
-/// A launch as a program asks for it.
+/// A launch that a program requests.
 pub(crate) struct Request {
     pub(crate) function: Handle,
     pub(crate) grid: [u32; 3],
@@ -26,7 +26,7 @@ pub(crate) struct Request {
     pub(crate) is_cooperative: bool,
     /// The addresses of the arguments.
     pub(crate) params: *const *const c_void,
-    /// The arguments in one buffer, if there is one.
+    /// A list that describes a buffer with all arguments, or null.
     pub(crate) extra: *const usize,
 }
 
@@ -34,8 +34,8 @@ impl Request {
     /// Checks the launch and copies its arguments.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_HANDLE` when there is no such function, `CUDA_ERROR_INVALID_VALUE` when no device takes such a
-    /// grid or block, or the kernel was compiled for smaller blocks.
+    /// Returns `CUDA_ERROR_INVALID_HANDLE` when the function does not exist, and `CUDA_ERROR_INVALID_VALUE` when the
+    /// grid or block exceeds the device's limits, or the kernel was compiled for smaller blocks.
     pub(crate) fn prepare(&self) -> Result<LaunchOp> {
         let function = library::get(self.function)?;
         let invalid = |what: String| Error::new(Code::INVALID_VALUE, what);
@@ -43,9 +43,9 @@ impl Request {
         let program = function.kernel.program();
         function.limits()?.check(program, grid, block, shared_bytes).map_err(invalid)?;
         if shared_bytes > function.max_dynamic_shared() {
-            let most = function.max_dynamic_shared();
+            let limit = function.max_dynamic_shared();
             return Err(invalid(format!(
-                "{shared_bytes} bytes of dynamic shared memory; the function may have {most}"
+                "{shared_bytes} bytes of dynamic shared memory exceed the function's limit of {limit}"
             )));
         }
         if let Some(cluster) = self.cluster.or(program.required_cluster) {
@@ -55,13 +55,14 @@ impl Request {
         let resident = occupancy::blocks_of_device(function.device()?, &function, threads, shared_bytes);
         let blocks: u64 = grid.iter().fold(1, |all, side| all.saturating_mul(u64::from(*side)));
         if self.is_cooperative && blocks > resident {
-            let what = format!("{blocks} blocks of a cooperative launch; at most {resident} run at a time");
+            let what =
+                format!("a cooperative launch of {blocks} blocks; at most {resident} blocks are resident at a time");
             return Err(Error::new(Code::COOPERATIVE_LAUNCH_TOO_LARGE, what));
         }
         let args = self.arguments(&function)?;
         let (cluster, is_cooperative) = (self.cluster, self.is_cooperative);
         Ok(LaunchOp {
-            asked: self.function,
+            handle: self.function,
             function,
             grid,
             block,
@@ -85,16 +86,17 @@ impl Request {
             places.truncate(index);
         }
         let read = |(from, bytes): Place| {
-            // SAFETY: the place of an argument of this size, which was just read.
+            // SAFETY: `from` has `bytes` bytes, which `first_unreadable` has just read.
             let bytes = unsafe { std::slice::from_raw_parts(from, bytes) };
-            // So the machine can say of which argument an address that faults is.
+            // As a pointer, so that the simulator can name the argument if its address faults.
             match <[u8; 8]>::try_from(bytes) {
                 Ok(word) => Arg::Pointer(u64::from_le_bytes(word)),
                 Err(_) => Arg::Bytes(bytes.to_vec()),
             }
         };
         let args: Vec<Arg> = places.into_iter().map(read).collect();
-        // After a forgotten length, each argument is one place too early, and the last is missing: the length comes first.
+        // If the program forgot a length, the following arguments are one place too early and the last one is missing.
+        // Report the length first.
         check_slices(params, &args)?;
         match error {
             Some(error) => Err(error),
@@ -102,7 +104,7 @@ impl Request {
         }
     }
 
-    /// Returns the address and the size of each argument up to the first that is missing, and the error for that one.
+    /// Returns the address and size of each argument up to the first missing argument, and the error for that argument.
     fn places(&self, params: &[Param]) -> Result<(Vec<Place>, Option<Error>)> {
         let mut places = Vec::with_capacity(params.len());
         if let Some((start, len)) = self.buffer()? {
@@ -117,7 +119,10 @@ impl Request {
             return Ok((places, None));
         }
         if self.params.is_null() {
-            return Err(Error::new(Code::INVALID_VALUE, format!("no arguments for {} parameters", params.len())));
+            return Err(Error::new(
+                Code::INVALID_VALUE,
+                format!("the kernel has {} parameters, but no arguments", params.len()),
+            ));
         }
         let slots: Vec<_> =
             (0..params.len()).map(|at| (self.params.wrapping_add(at).cast(), size_of::<*const c_void>())).collect();
@@ -126,7 +131,7 @@ impl Request {
             if end == Some(index) {
                 return Ok((places, Some(missing(params, index, "the list of addresses ends before it"))));
             }
-            // SAFETY: the list has an address at this index, which was just read.
+            // SAFETY: the list has an address at this index, because `first_unreadable` has just read it.
             let from: *const u8 = unsafe { *self.params.add(index) }.cast();
             if from.is_null() {
                 return Ok((places, Some(missing(params, index, "it has a null address"))));
@@ -136,20 +141,21 @@ impl Request {
         Ok((places, None))
     }
 
-    /// The buffer of all arguments and its size, if the program gives them so.
+    /// Returns the buffer with all arguments and its size, if the program passes one.
     fn buffer(&self) -> Result<Option<(*const u8, usize)>> {
         if self.extra.is_null() || !self.params.is_null() {
             return Ok(None);
         }
         let (mut start, mut len) = (None, None);
         for pair in 0..8 {
-            // SAFETY: the driver's interface: pairs of a number and a pointer, up to a zero.
+            // SAFETY: in `cuda.h`, `extra` is a list of pairs of a number and a pointer that ends with 0, and the loop
+            // stops there.
             let (key, value) = unsafe { (*self.extra.add(pair * 2), self.extra.add(pair * 2 + 1)) };
             match key {
                 0 => break,
-                // SAFETY: as above.
+                // SAFETY: the entry after this key contains the address of the buffer.
                 BUFFER_POINTER => start = Some(std::ptr::with_exposed_provenance(unsafe { *value })),
-                // SAFETY: as above; the size is behind a pointer.
+                // SAFETY: the entry after this key contains a pointer to the size.
                 BUFFER_SIZE => len = Some(unsafe { *std::ptr::with_exposed_provenance::<usize>(*value) }),
                 _ => return Err(Code::INVALID_VALUE.into()),
             }
@@ -158,8 +164,8 @@ impl Request {
     }
 }
 
-/// Checks that the slices among the arguments are memory that kernels access, where the module has the types of the kernel's
-/// source.
+/// Checks that each slice argument is memory that kernels can access. This is possible only if the module has the types
+/// of the kernel's source.
 fn check_slices(params: &[Param], args: &[Arg]) -> Result<()> {
     let pairs = params.windows(2).zip(args.windows(2)).enumerate();
     for (index, (params, args)) in pairs {
@@ -172,7 +178,7 @@ fn check_slices(params: &[Param], args: &[Arg]) -> Result<()> {
         let what = match ranges::range_of(*address) {
             Some(range) if bytes <= range.base + range.bytes - address => continue,
             Some(range) => format!(
-                "argument {}, the length of {}, is {len}: {bytes} bytes, where {} are left of the allocation",
+                "argument {}, the length of {}, is {len}: {bytes} bytes exceed the {} bytes left in the allocation",
                 index + 1,
                 params[0],
                 range.base + range.bytes - address
@@ -187,7 +193,7 @@ fn check_slices(params: &[Param], args: &[Arg]) -> Result<()> {
     Ok(())
 }
 
-/// The error for an argument that the program does not give.
+/// Returns the error for a missing argument.
 fn missing(params: &[Param], index: usize, why: &str) -> Error {
     let what = format!(
         "argument {index} of {}, for the parameter {}, is missing: {why}; pass one argument \

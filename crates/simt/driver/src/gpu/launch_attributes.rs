@@ -1,4 +1,4 @@
-//! Attributes of streams, launches and kernel nodes (`CUlaunchAttribute`): what there is besides the arguments.
+//! Attributes of streams, launches and kernel nodes (`CUlaunchAttribute`).
 
 use std::collections::BTreeMap;
 
@@ -27,10 +27,10 @@ pub(crate) const DEVICE_UPDATABLE: u32 = 13;
 pub(crate) const SHARED_CARVEOUT: u32 = 14;
 pub(crate) const NVLINK_CENTRIC: u32 = 16;
 
-/// The attributes that a stream has.
+/// The attributes of a stream.
 const OF_STREAMS: [u32; 5] = [ACCESS_POLICY_WINDOW, SYNCHRONIZATION_POLICY, PRIORITY, MEMORY_DOMAIN_MAP, MEMORY_DOMAIN];
 
-/// The attributes that a kernel node answers.
+/// The readable attributes of a kernel node.
 const OF_NODES: [u32; 9] = [
     ACCESS_POLICY_WINDOW,
     COOPERATIVE,
@@ -43,36 +43,37 @@ const OF_NODES: [u32; 9] = [
     SHARED_CARVEOUT,
 ];
 
-/// A value that is one number.
+/// Returns an attribute value with a single number.
 pub(crate) fn number(value: u32) -> Value {
     let mut all = [0; 16];
     all[0] = value;
     all
 }
 
-/// What has attributes.
+/// The kind of object that has attributes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Owner {
     Stream,
     Node,
 }
 
-/// The attributes that a program has set, by their numbers.
+/// The attributes that a program set, by number.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Attributes(BTreeMap<u32, Value>);
 
 impl Attributes {
-    /// Nothing but a priority.
+    /// Returns attributes that set only a priority.
     pub(crate) fn with_priority(priority: i32) -> Self {
         Self(BTreeMap::from([(PRIORITY, number(priority as u32))]))
     }
 
-    /// The priority.
+    /// Returns the priority.
     pub(crate) fn priority(&self) -> i32 {
         self.0.get(&PRIORITY).map_or(0, |value| value[0] as i32)
     }
 
-    /// An attribute, or its value where nothing is set: `CUDA_ERROR_INVALID_VALUE` for one that the owner does not have.
+    /// Returns an attribute, or its default value. Returns `CUDA_ERROR_INVALID_VALUE` when the owner has no such
+    /// attribute.
     pub(crate) fn get(&self, owner: Owner, id: u32) -> Result<Value> {
         let known = match owner {
             Owner::Stream => OF_STREAMS.contains(&id),
@@ -83,7 +84,7 @@ impl Attributes {
         }
         Ok(self.0.get(&id).copied().unwrap_or_else(|| match id {
             SYNCHRONIZATION_POLICY => number(u32::MAX),
-            // One byte each: the domain of the device itself is 0, that of the others 1.
+            // One byte for each logical domain: the default domain maps to 0, the remote domain to 1.
             MEMORY_DOMAIN_MAP => number(1 << 8),
             _ => number(0),
         }))
@@ -130,23 +131,23 @@ pub(crate) struct LaunchAttribute {
 }
 
 impl LaunchConfig {
-    /// Its attributes.
+    /// Returns the attributes.
     pub(crate) fn attributes(&self) -> Result<Vec<LaunchAttribute>> {
         self.attributes.all(self.attribute_count as usize)
     }
 
-    /// The value of an attribute, if it is given.
+    /// Returns the value of an attribute, if it is given.
     fn attribute(&self, id: u32) -> Result<Option<Value>> {
         let attributes = self.attributes()?;
-        Ok(attributes.iter().find(|own| own.id == id).map(|own| own.value))
+        Ok(attributes.iter().find(|attribute| attribute.id == id).map(|attribute| attribute.value))
     }
 
-    /// The sides of its clusters, if it has some.
+    /// Returns the cluster size, if it is given.
     pub(crate) fn cluster(&self) -> Result<Option<[u32; 3]>> {
         Ok(self.attribute(CLUSTER)?.map(|value| [value[0], value[1], value[2]]))
     }
 
-    /// The threads of a block.
+    /// Returns the number of threads per block.
     pub(crate) fn threads(&self) -> Result<u32> {
         let threads = self.block.iter().try_fold(1u32, |threads, side| threads.checked_mul(*side));
         threads.filter(|threads| *threads > 0).ok_or_else(|| Code::INVALID_VALUE.into())

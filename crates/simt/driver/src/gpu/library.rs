@@ -21,15 +21,16 @@ static KERNELS: Handles<Kernel> = Handles::new();
 /// A library.
 struct Library {
     handle: Handle,
-    /// Its code. What is none that the driver knows is refused when it is used, as the real driver does.
+    /// The code, or an error if the driver does not know its format. As in the real driver, that error appears on first
+    /// use.
     code: Result<simt::Module>,
-    /// The modules that contexts have loaded of it, by the contexts' handles.
+    /// The modules that contexts loaded from this library, by context handle.
     loaded: Mutex<HashMap<Handle, Handle>>,
-    /// The kernels that were asked for, by their names.
+    /// The kernels that programs requested, by name.
     kernels: Mutex<HashMap<String, Handle>>,
 }
 
-/// A kernel of a library, which is a function in each context.
+/// A kernel of a library. Each context has a separate function for it.
 struct Kernel {
     handle: Handle,
     library: Handle,
@@ -37,17 +38,17 @@ struct Kernel {
 }
 
 impl Library {
-    /// Its code.
+    /// Returns the code.
     fn ptx(&self) -> Result<&simt::Module> {
         self.code.as_ref().map_err(Clone::clone)
     }
 
-    /// The module that the current context has of it.
+    /// Returns the library's module in the current context.
     fn module(&self) -> Result<Arc<Module>> {
         self.module_in(&*context::current()?)
     }
 
-    /// The module that a context has of it.
+    /// Returns the library's module in a context, which is loaded if necessary.
     fn module_in(&self, context: &Context) -> Result<Arc<Module>> {
         let mut loaded = lock(&self.loaded);
         if let Some(module) = loaded.get(&context.handle).and_then(|handle| module::get(*handle).ok()) {
@@ -59,7 +60,7 @@ impl Library {
     }
 
     fn kernel(&self, name: &str) -> Result<Handle> {
-        if !self.ptx()?.kernels().any(|own| own == name) {
+        if !self.ptx()?.kernels().any(|kernel| kernel == name) {
             return Err(Error::new(Code::NOT_FOUND, format!("the library has no kernel `{name}`")));
         }
         let mut kernels = lock(&self.kernels);
@@ -72,7 +73,7 @@ impl Library {
     }
 }
 
-/// The function of a handle, which may also be a kernel of a library.
+/// Returns the function with this handle, which may also be the handle of a library's kernel.
 pub(crate) fn get(handle: Handle) -> Result<Arc<Function>> {
     driver()?;
     match function::find(handle) {
@@ -81,7 +82,8 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Function>> {
     }
 }
 
-/// The function that a kernel of a library is on a device: in the current context, or in the primary one.
+/// Returns a library kernel's function on a device: in the current context if it belongs to the device, else in the
+/// primary context.
 pub(crate) fn on_device(kernel: Handle, device: i32) -> Result<Arc<Function>> {
     let primary = Context::primary(device)?;
     if let Some(function) = function::find(kernel) {
@@ -91,13 +93,13 @@ pub(crate) fn on_device(kernel: Handle, device: i32) -> Result<Arc<Function>> {
     function_in(kernel, &current.unwrap_or(primary))
 }
 
-/// The function that a kernel is in the current context.
+/// Returns a kernel's function in the current context.
 fn in_current(kernel: Handle) -> Result<Arc<Function>> {
     KERNELS.get(kernel)?;
     function_in(kernel, &*context::current()?)
 }
 
-/// The function that a kernel is in a context.
+/// Returns a kernel's function in a context.
 fn function_in(kernel: Handle, context: &Context) -> Result<Arc<Function>> {
     let kernel = KERNELS.get(kernel)?;
     function::of(&LIBRARIES.get(kernel.library)?.module_in(context)?, &kernel.name)
@@ -110,8 +112,8 @@ fn add(library: Out<Handle>, code: Result<simt::Module>) -> Result<()> {
             _ => return Err(error.clone()),
         }
     }
-    let made = LIBRARIES.add(|handle| Library { handle, code, loaded: Mutex::default(), kernels: Mutex::default() });
-    library.set(made.handle)
+    let created = LIBRARIES.add(|handle| Library { handle, code, loaded: Mutex::default(), kernels: Mutex::default() });
+    library.set(created.handle)
 }
 
 functions! {
@@ -121,7 +123,7 @@ functions! {
     ) {
         library.check()?;
         let options = JitOptions::read(count, options, values)?;
-        // SAFETY: what the driver's interface asks of a program.
+        // SAFETY: `cuda.h` requires that the program passes an image of a supported format.
         add(library, unsafe { module::read(image.as_ptr(), &options) })
     }
 
@@ -156,10 +158,10 @@ functions! {
         count.set(LIBRARIES.get(library)?.ptx()?.kernels().count() as u32)
     }
 
-    fn cuLibraryEnumerateKernels(kernels: Out<Handle>, room: u32, library: Handle) {
+    fn cuLibraryEnumerateKernels(kernels: Out<Handle>, capacity: u32, library: Handle) {
         let library = LIBRARIES.get(library)?;
         let found: Result<Vec<Handle>> = library.ptx()?.kernels().map(|name| library.kernel(name)).collect();
-        kernels.set_all(found?, room as usize);
+        kernels.set_all(found?, capacity as usize);
         Ok(())
     }
 
@@ -177,10 +179,10 @@ functions! {
     fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: Handle, name: In<c_char>) {
         let library = LIBRARIES.get(library)?;
         let name = name.text()?;
-        if !library.ptx()?.variables().any(|own| own.name == name && own.is_managed) {
+        if !library.ptx()?.variables().any(|variable| variable.name == name && variable.is_managed) {
             return Err(Code::NOT_FOUND.into());
         }
-        // The runtime asks before there is a context: it is about to use the first device's.
+        // The runtime calls this before a context exists, and is about to use the context of the first device.
         let context = context::current().or_else(|error| match error.code {
             Code::INVALID_CONTEXT => Context::primary(0),
             _ => Err(error),

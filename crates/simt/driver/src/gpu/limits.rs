@@ -1,36 +1,36 @@
-//! The limits of a context (`CUlimit`): their values at the beginning, and what becomes of the values that a program asks
-//! for, as an H200's driver has them.
+//! The limits of a context (`CUlimit`): their initial values, and how requested values are rounded. Both are those of
+//! an H200's driver.
 
 use std::collections::HashMap;
 
 use crate::abi::error::{Code, Result};
 use crate::gpu::device::Device;
 
-/// The limits by their numbers. Those that are missing are not supported.
+/// The limits by number. A missing limit is not supported.
 pub(crate) type Limits = HashMap<u32, u64>;
 
-/// Bytes of a thread's stack.
+/// The stack size of a thread in bytes.
 const STACK_BYTES: u32 = 0;
-/// Bytes that `printf` may print between two synchronizations.
+/// The number of bytes that `printf` may print between two synchronizations.
 pub(crate) const PRINTF_BYTES: u32 = 1;
-/// Bytes that `malloc` gives out in kernels.
+/// The size in bytes of the heap for `malloc` in kernels.
 pub(crate) const HEAP_BYTES: u32 = 2;
-/// Launches by kernels that may wait.
+/// The number of pending launches by kernels.
 const PENDING_LAUNCHES: u32 = 4;
-/// Bytes that the L2 fetches at a time.
+/// The fetch granularity of the L2 in bytes.
 const FETCH_BYTES: u32 = 5;
-/// Bytes of the L2 for lines that stay.
+/// The number of L2 bytes for persisting lines.
 const PERSISTING_BYTES: u32 = 6;
-/// Bytes of shared memory of a block, and whether graphics share the context: both can only be read.
+/// A block's shared memory in bytes, and whether graphics share the context: both are read-only.
 const SHARED_BYTES: u32 = 7;
 const SHARES_GRAPHICS: u32 = 8;
-/// The first number that no limit has.
+/// The end of the valid limit numbers.
 const END: u32 = 10;
 
-/// The granularity of the L2 that is set aside, as a part of all that can be.
+/// The number of steps in which the persisting part of the L2 can be set.
 const PERSISTING_PARTS: u64 = 10;
 
-/// The limits of a new context.
+/// Returns the limits of a new context.
 pub(crate) fn initial(device: &Device) -> Limits {
     let mut limits = Limits::from([
         (STACK_BYTES, 1024),
@@ -47,18 +47,19 @@ pub(crate) fn initial(device: &Device) -> Limits {
     limits
 }
 
-/// The value of a limit: `CUDA_ERROR_UNSUPPORTED_LIMIT` when the device does not have it.
+/// Returns the value of a limit, or `CUDA_ERROR_UNSUPPORTED_LIMIT` when the device does not have the limit.
 pub(crate) fn find(limits: &Limits, limit: u32) -> Result<u64> {
     let otherwise = if limit < END { Code::UNSUPPORTED_LIMIT } else { Code::INVALID_VALUE };
     limits.get(&limit).copied().ok_or_else(|| otherwise.into())
 }
 
-/// The value that a limit gets when a program asks for this one.
+/// Returns the value that a limit takes when a program requests `value`.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` when it is too large, `CUDA_ERROR_NOT_PERMITTED` when the limit can only be read.
+/// Returns `CUDA_ERROR_INVALID_VALUE` when the value is too large, and `CUDA_ERROR_NOT_PERMITTED` when the limit is
+/// read-only.
 pub(crate) fn rounded(device: &Device, limit: u32, value: u64) -> Result<u64> {
-    let up_to = |most: u64| if value <= most { Ok(value) } else { Err(Code::INVALID_VALUE) };
+    let up_to = |limit: u64| if value <= limit { Ok(value) } else { Err(Code::INVALID_VALUE) };
     Ok(match limit {
         STACK_BYTES => up_to(1 << 19)?.next_multiple_of(16),
         PRINTF_BYTES => value.clamp(1 << 19, 1 << 31),

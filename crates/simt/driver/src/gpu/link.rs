@@ -1,4 +1,4 @@
-//! The linker: PTX modules become one.
+//! The linker, which merges several PTX modules into one.
 
 use std::ffi::{c_char, c_void};
 use std::sync::Mutex;
@@ -32,7 +32,7 @@ struct Linker {
 struct State {
     /// The texts that were added.
     texts: Vec<String>,
-    /// The text of all of them, and a NUL: what the program loads as a cubin.
+    /// The merged text and a NUL, which the program loads as a cubin.
     linked: Option<Vec<u8>>,
 }
 
@@ -41,24 +41,25 @@ impl Linker {
     fn add(&self, kind: u32, bytes: &[u8]) -> Result<()> {
         let capability = driver()?.devices[context::current()?.device].capability;
         match kind {
-            // What another linker has made is PTX too.
+            // A "cubin" here is the PTX that another linker produced.
             PTX | CUBIN | FATBINARY => self.add_text(image::ptx_in(bytes, capability)?),
             OBJECT | LIBRARY => {
                 let texts = image::ptx_of_objects(bytes, capability)?;
                 texts.into_iter().try_for_each(|text| self.add_text(text))
             }
-            _ => Err(Error::new(Code::NOT_SUPPORTED, "NVVM's code has to be compiled to PTX before it is linked")),
+            _ => Err(Error::new(Code::NOT_SUPPORTED, "NVVM code must be compiled to PTX before it is linked")),
         }
     }
 
     /// Adds a module's text.
     fn add_text(&self, text: Vec<u8>) -> Result<()> {
         let text = String::from_utf8(text).ok().filter(|text| text.contains(".version"));
-        let text = text.ok_or_else(|| Error::new(Code::INVALID_IMAGE, "neither PTX nor a fatbin with PTX"))?;
+        let text =
+            text.ok_or_else(|| Error::new(Code::INVALID_IMAGE, "the input is neither PTX nor a fatbin with PTX"))?;
         image::check_version(&text)?;
         let mut state = lock(&self.state);
         if state.linked.is_some() {
-            return Err(Error::new(Code::INVALID_VALUE, "the modules are linked already"));
+            return Err(Error::new(Code::INVALID_VALUE, "the modules have already been linked"));
         }
         ptx::parse(&text).map_err(|error| module::load_error(&error.into()))?;
         merge::check(&state.texts, &text).map_err(|problem| Error::new(Code::INVALID_SOURCE, problem))?;
@@ -66,8 +67,8 @@ impl Linker {
         Ok(())
     }
 
-    /// Tells the program's buffer of errors about one.
-    fn told(&self, result: Result<()>) -> Result<()> {
+    /// Writes the error of a result to the program's error buffer.
+    fn logged(&self, result: Result<()>) -> Result<()> {
         result.inspect_err(|error| self.options.tell(&error.reason))
     }
 
@@ -108,7 +109,7 @@ functions! {
         if kind > LAST_KIND || bytes == 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        linker.told(linker.add(kind, &data.all(bytes)?))
+        linker.logged(linker.add(kind, &data.all(bytes)?))
     }
 
     fn cuLinkAddFile_v2 | cuLinkAddFile(
@@ -119,12 +120,12 @@ functions! {
         if kind > LAST_KIND {
             return Err(Code::INVALID_VALUE.into());
         }
-        linker.told(linker.add(kind, &module::file(path.text()?)?))
+        linker.logged(linker.add(kind, &module::file(path.text()?)?))
     }
 
     fn cuLinkComplete(linker: Handle, linked: Out<*const c_void>, bytes: Out<usize>) {
         let linker = get(linker)?;
-        linker.told(linker.complete(linked, bytes))
+        linker.logged(linker.complete(linked, bytes))
     }
 
     fn cuLinkDestroy(linker: Handle) {

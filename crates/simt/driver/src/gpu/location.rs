@@ -1,9 +1,9 @@
-//! Locations of memory: devices and the host.
+//! Memory locations: devices and the host.
 
 use crate::abi::error::{Code, Error, Result};
 use crate::gpu::state::driver;
 
-/// `CUmemLocation`: a kind (`CUmemLocationType`) and the number of a device or of a part of the host's memory.
+/// `CUmemLocation`: a kind (`CUmemLocationType`), and the number of a device or of a NUMA node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct Location {
@@ -17,11 +17,12 @@ pub(crate) const HOST: u32 = 2;
 const HOST_NUMA: u32 = 3;
 const HOST_NUMA_CURRENT: u32 = 4;
 
-/// The host's number where only devices have numbers (`CU_DEVICE_CPU`).
+/// The host's device number in interfaces that know only devices (`CU_DEVICE_CPU`).
 const CPU: i32 = -1;
 
 impl Location {
-    /// A device, or the host where the number is its own: `CUDA_ERROR_INVALID_DEVICE` for others.
+    /// Returns the location of a device number, which may be the host's. Returns `CUDA_ERROR_INVALID_DEVICE` for other
+    /// numbers.
     pub(crate) fn of_number(device: i32) -> Result<Self> {
         match device {
             CPU => Ok(Self { kind: HOST, id: CPU }),
@@ -29,7 +30,7 @@ impl Location {
         }
     }
 
-    /// Itself, if it is a device that exists or the host: `CUDA_ERROR_INVALID_VALUE` otherwise.
+    /// Returns `self` if it is the host or an existing device, and `CUDA_ERROR_INVALID_VALUE` otherwise.
     pub(crate) fn checked(self) -> Result<Self> {
         match self.kind {
             DEVICE if driver()?.device(self.id).is_ok() => Ok(self),
@@ -38,18 +39,18 @@ impl Location {
         }
     }
 
-    /// Whether it is a device.
+    /// Returns whether the location is a device.
     pub(crate) fn is_device(self) -> bool {
         self.kind == DEVICE
     }
 
-    /// The number where only devices have numbers.
+    /// Returns the device number in interfaces that know only devices.
     pub(crate) fn number(self) -> i32 {
         if self.is_device() { self.id } else { CPU }
     }
 }
 
-/// `CUmemAccessDesc`: who may access memory, and how.
+/// `CUmemAccessDesc`: the access that a location has to memory.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Access {
@@ -58,21 +59,21 @@ pub(crate) struct Access {
     pub(crate) flags: u32,
 }
 
-/// `CU_MEM_ACCESS_FLAGS_PROT_NONE` and the others.
+/// `CU_MEM_ACCESS_FLAGS_PROT_NONE` and the other access flags.
 pub(crate) const NO_ACCESS: u32 = 0;
 pub(crate) const READ: u32 = 1;
 pub(crate) const READ_WRITE: u32 = 3;
 
-/// The bits of `CUmemAllocationHandleType`, and those of file descriptors and fabric handles.
+/// All bits of `CUmemAllocationHandleType`, and the bits for file descriptors and fabric handles.
 const HANDLE_TYPES: u32 = 15;
 const EXPORTABLE: u32 = 9;
 
-/// Refuses types of handles that no memory has. Memory that a program may want to export is memory like any other until it
-/// is exported, which no simulated device can do.
+/// Refuses unsupported handle types. Exportable memory is ordinary memory until it is exported, which no simulated
+/// device supports.
 pub(crate) fn check_handle_types(types: u32) -> Result<()> {
     match types {
         0..=HANDLE_TYPES if types & !EXPORTABLE == 0 => Ok(()),
-        0..=HANDLE_TYPES => Err(Error::new(Code::NOT_SUPPORTED, "memory with handles of Windows")),
+        0..=HANDLE_TYPES => Err(Error::new(Code::NOT_SUPPORTED, "memory with Windows handles is not supported")),
         _ => Err(Code::INVALID_VALUE.into()),
     }
 }

@@ -1,4 +1,4 @@
-//! Operations of streams on single words of memory: waiting for a value, and writing one.
+//! Stream operations on single words of memory: waiting for a value, and writing a value.
 
 use std::sync::Arc;
 
@@ -8,15 +8,15 @@ use crate::abi::call::In;
 use crate::abi::error::{Code, Error, Result};
 use crate::gpu::ranges::{self, Kind};
 
-/// What a word has to be compared with a value (`CUstreamWaitValue_flags`).
+/// The comparison of a word with a value (`CUstreamWaitValue_flags`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Condition {
-    /// Not before it, in the circle of all numbers.
+    /// The word is greater than or equal to the value, in modular arithmetic.
     NotBefore,
     Equal,
-    /// With a bit in common.
+    /// The word and the value have a set bit in common.
     And,
-    /// With a bit that is zero in both.
+    /// The word and the value have a zero bit in common.
     Nor,
 }
 
@@ -32,19 +32,19 @@ pub(crate) struct Word {
 pub(crate) enum MemOp {
     Wait(Word, u64, Condition),
     Write(Word, u64),
-    /// Orders what comes before it and what comes behind, as streams do anyway.
+    /// Orders earlier operations before later ones, as a stream does anyway.
     Barrier,
 }
 
 impl Word {
-    /// Checks the address.
+    /// Makes a word after checking its address.
     fn new(address: u64, bytes: usize) -> Result<Self> {
         let range = ranges::range_of(address).filter(|range| range.kind != Kind::Managed);
         match range {
             Some(_) if address.is_multiple_of(bytes as u64) => Ok(Self { address, bytes }),
             _ => Err(Error::new(
                 Code::INVALID_VALUE,
-                format!("{address:#x} is no address of {bytes} bytes that streams can wait for or write"),
+                format!("{address:#x} is not an aligned {bytes}-byte address that streams can wait for or write"),
             )),
         }
     }
@@ -58,10 +58,10 @@ impl Word {
 }
 
 impl MemOp {
-    /// Whether it need not wait.
+    /// Returns whether the operation can run now.
     pub(crate) fn is_fulfilled(self, simulator: &Simulator) -> bool {
         let Self::Wait(word, value, condition) = self else { return true };
-        // Memory that has been freed is an error when the wait has its turn.
+        // If the memory was freed, the wait returns an error when it runs.
         let Some(found) = word.read(simulator) else { return true };
         match condition {
             Condition::NotBefore if word.bytes == 4 => (found as u32).wrapping_sub(value as u32) as i32 >= 0,
@@ -73,7 +73,7 @@ impl MemOp {
         }
     }
 
-    /// Does it.
+    /// Runs the operation.
     pub(crate) fn run(self, simulator: &mut Simulator) -> Result<()> {
         let (Self::Wait(word, ..) | Self::Write(word, _)) = self else { return Ok(()) };
         let span = simulator.memory_mut().span_mut(word.address, word.bytes as u64);
@@ -85,7 +85,7 @@ impl MemOp {
     }
 }
 
-/// Which of the two interfaces an operation comes by: the older one knows no barriers, and writes without them.
+/// The version of the interface. The first version has no barrier operations, and accepts writes without a barrier.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Interface {
     First,
@@ -106,7 +106,7 @@ pub(crate) fn wait(address: u64, bytes: usize, value: u64, flags: u32) -> Result
         _ => return Err(Code::INVALID_VALUE.into()),
     };
     if flags & FLUSH != 0 {
-        return Err(Error::new(Code::NOT_SUPPORTED, "waits that flush remote writes"));
+        return Err(Error::new(Code::NOT_SUPPORTED, "waits that flush remote writes are not supported"));
     }
     Ok(MemOp::Wait(Word::new(address, bytes)?, value, condition))
 }
@@ -120,8 +120,8 @@ pub(crate) fn write(address: u64, bytes: usize, value: u64, flags: u32, interfac
     Ok(MemOp::Write(Word::new(address, bytes)?, value))
 }
 
-/// `CUstreamBatchMemOpParams`: for a wait or a write `operation`, `address`, `value`, `flags`; for the others `operation` and,
-/// in the upper half of the first word, the flags.
+/// `CUstreamBatchMemOpParams`. A wait or write uses `operation`, `address`, `value` and `flags`. Other operations use
+/// `operation`, and store their flags in the upper half of the first word.
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub(crate) struct BatchParams {
@@ -134,15 +134,18 @@ pub(crate) struct BatchParams {
 }
 
 impl BatchParams {
-    /// Reads and checks a batch of so many operations.
+    /// Reads and checks a batch of `count` operations.
     pub(crate) fn read(params: In<Self>, count: u32, interface: Interface) -> Result<Arc<[MemOp]>> {
         if count > 255 {
-            return Err(Error::new(Code::INVALID_VALUE, format!("{count} operations in a batch; at most 255")));
+            return Err(Error::new(
+                Code::INVALID_VALUE,
+                format!("a batch of {count} operations exceeds the limit of 255"),
+            ));
         }
-        params.all(count as usize)?.into_iter().map(|own| own.op(interface)).collect()
+        params.all(count as usize)?.into_iter().map(|params| params.op(interface)).collect()
     }
 
-    /// The words that it is made of.
+    /// Returns the words of the struct.
     pub(crate) fn words(self) -> [u64; 6] {
         let Self { operation, other_flags, address, value, flags, .. } = self;
         let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
@@ -158,7 +161,7 @@ impl BatchParams {
             2 => write(address, 4, low, flags, interface),
             5 => write(address, 8, value, flags, interface),
             6 if interface == Interface::Second && self.other_flags <= 1 => Ok(MemOp::Barrier),
-            3 => Err(Error::new(Code::NOT_SUPPORTED, "flushes of remote writes")),
+            3 => Err(Error::new(Code::NOT_SUPPORTED, "flushes of remote writes are not supported")),
             _ => Err(Code::INVALID_VALUE.into()),
         }
     }

@@ -1,4 +1,4 @@
-//! Memory: allocations of the device's and the host's memory, by their addresses.
+//! Allocations of device and host memory, by address.
 
 pub(crate) mod host;
 pub(crate) mod managed;
@@ -16,7 +16,7 @@ use crate::gpu::{hazards, pool};
 /// Frees all memory of a context.
 pub(crate) fn remove_all(context: Handle) {
     let Ok(driver) = driver() else { return };
-    // The machine is always locked first.
+    // Lock order: the simulator is locked before the ranges.
     let mut simulator = driver.simulator();
     ranges::all().retain(|_, range| {
         let stays = matches!(range.kind, Kind::Owned | Kind::Mapped) || range.context != context;
@@ -39,12 +39,12 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     let driver = driver()?;
     let mut simulator = driver.simulator();
     let memory = simulator.memory_mut();
-    let most = driver.devices[context.device].memory_bytes;
-    // What all devices use together fits into the memory of one nearly always.
-    if kind.is_device() && memory.used().saturating_add(bytes as u64) > most {
+    let limit = driver.devices[context.device].memory_bytes;
+    // Check the total of all devices first, because it almost always fits in one device's memory.
+    if kind.is_device() && memory.used().saturating_add(bytes as u64) > limit {
         let used = used_by(context.device);
-        if used.saturating_add(bytes as u64) > most {
-            let what = format!("{bytes} bytes of device memory; {used} of {most} are in use");
+        if used.saturating_add(bytes as u64) > limit {
+            let what = format!("cannot allocate {bytes} bytes of device memory; {used} of {limit} bytes are in use");
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
     }
@@ -61,25 +61,25 @@ pub(crate) fn allocate(bytes: usize, kind: Kind, flags: u32, pool: Handle) -> Re
     Ok(address)
 }
 
-/// The bytes of a device's memory that are in use.
+/// Returns the number of bytes of a device's memory that are in use.
 fn used_by(device: usize) -> u64 {
-    let is_own = |range: &&Range| {
+    let is_on_device = |range: &&Range| {
         range.kind.is_device() && Context::of(range.context).is_ok_and(|context| context.device == device)
     };
-    ranges::all().values().filter(is_own).map(|range| range.bytes).sum()
+    ranges::all().values().filter(is_on_device).map(|range| range.bytes).sum()
 }
 
-/// The driver's code for memory that is not to be had.
+/// Returns the driver's error for memory that cannot be allocated.
 pub(crate) fn out_of_memory(error: MemoryError) -> Error {
     Error::new(Code::OUT_OF_MEMORY, error.to_string())
 }
 
-/// Takes note that a stream will free the range of device memory that begins at an address:
-/// `CUDA_ERROR_INVALID_VALUE` when there is none, or another stream will.
+/// Records that a stream will free the range of device memory that starts at an address. Returns
+/// `CUDA_ERROR_INVALID_VALUE` when there is no such range, or when another stream will free it.
 pub(crate) fn free_later(address: u64) -> Result<()> {
     ranges::change(address, |range| {
-        let is_meant = range.base == address && (range.kind == Kind::Device || range.pool != 0);
-        if !is_meant || range.is_freed {
+        let is_match = range.base == address && (range.kind == Kind::Device || range.pool != 0);
+        if !is_match || range.is_freed {
             return Err(Code::INVALID_VALUE.into());
         }
         range.is_freed = true;
@@ -88,14 +88,14 @@ pub(crate) fn free_later(address: u64) -> Result<()> {
     })
 }
 
-/// Frees the range that begins at an address.
+/// Frees the range that starts at an address.
 pub(crate) fn free_now(simulator: &mut Simulator, address: u64) -> Result<()> {
     let range = ranges::all().remove(&address).ok_or(Code::INVALID_VALUE)?;
     give_back(simulator, &range);
     Ok(())
 }
 
-/// Gives the memory of a range back that is known no more.
+/// Frees the memory of a range that has been removed from the table.
 fn give_back(simulator: &mut Simulator, range: &Range) {
     simulator.memory_mut().free(range.simulator_base);
     if !range.is_freed {

@@ -1,12 +1,12 @@
-//! The simulated GPUs, and all that programs make on them: contexts, modules, memory, streams and so on.
+//! The simulated devices, and everything that programs create on them: contexts, modules, memory, streams and so on.
 //!
-//! The modules are in groups, none of which needs a later one, and no module needs itself by way of others, which a step of
-//! `cargo xtask test` checks. What a driver has is in the module that knows it, once for each driver of the process
-//! ([`PerDriver`](crate::abi::handles::PerDriver)).
+//! The modules are in groups. No group depends on a later group, and there are no dependency cycles between modules; a
+//! step of `cargo xtask test` checks this. Each module holds the state for its objects, separately for each driver of
+//! the process ([`PerDriver`](crate::abi::handles::PerDriver)).
 
 use crate::abi::call::Entry;
 
-// The machine, and what is known without it.
+// The device, and values that do not depend on objects.
 pub(crate) mod attributes;
 pub(crate) mod device;
 pub(crate) mod jit;
@@ -31,7 +31,7 @@ pub(crate) mod pool;
 pub(crate) mod stream;
 pub(crate) mod tensor_map;
 
-// Operations, and the queue of those that wait.
+// Operations, and the queue of pending operations.
 pub(crate) mod copy;
 pub(crate) mod mem_op;
 pub(crate) mod op;
@@ -46,7 +46,7 @@ pub(crate) mod pointer;
 pub(crate) mod texture;
 pub(crate) mod virtual_memory;
 
-// What makes operations.
+// Sources of operations.
 pub(crate) mod capture;
 pub(crate) mod graph;
 pub(crate) mod launch;

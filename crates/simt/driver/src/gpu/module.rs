@@ -1,4 +1,4 @@
-//! Modules and libraries: code that is loaded, and its variables.
+//! Modules: code that is loaded, and its variables.
 
 use std::collections::{HashMap, VecDeque};
 use std::ffi::{c_char, c_void};
@@ -19,18 +19,18 @@ use crate::gpu::state::driver;
 
 pub(crate) static MODULES: Handles<Module> = Handles::new();
 
-/// A module that a context has loaded.
+/// A module that a context loaded.
 pub(crate) struct Module {
     pub(crate) handle: Handle,
-    /// The handle of its context.
+    /// The handle of the module's context.
     pub(crate) context: Handle,
     pub(crate) instance: Instance,
-    /// The functions that were asked for, by their names.
+    /// The functions that programs requested, by name.
     pub(crate) functions: Mutex<HashMap<String, Handle>>,
 }
 
 impl Module {
-    /// Loads PTX in a context.
+    /// Loads PTX into a context.
     pub(crate) fn load(context: &Context, ptx: &simt::Module) -> Result<Arc<Self>> {
         let mut simulator = driver()?.simulator();
         let instance = simulator.load(ptx).map_err(|error| Error::new(Code::OUT_OF_MEMORY, error.to_string()))?;
@@ -45,14 +45,14 @@ impl Module {
         Ok(MODULES.add(|handle| Self { handle, context: context.handle, instance, functions }))
     }
 
-    /// The address and the size of its variable of this name.
+    /// Returns the address and size of a variable.
     pub(crate) fn variable(&self, name: &str) -> Result<(u64, u64)> {
-        let found = self.instance.module().variables().find(|own| own.name == name);
-        let place = found.and_then(|own| Some((self.instance.address_of(name)?, own.bytes)));
+        let found = self.instance.module().variables().find(|variable| variable.name == name);
+        let place = found.and_then(|variable| Some((self.instance.address_of(name)?, variable.bytes)));
         place.ok_or_else(|| Error::new(Code::NOT_FOUND, format!("the module has no variable `{name}`")))
     }
 
-    /// Frees what it has.
+    /// Frees the module's variables and code.
     pub(crate) fn unload(&self) -> Result<()> {
         for variable in self.instance.module().variables() {
             if let Some(address) = self.instance.address_of(&variable.name) {
@@ -64,7 +64,7 @@ impl Module {
     }
 }
 
-/// The driver's code for PTX that cannot be run.
+/// Returns the driver's error for PTX that cannot run.
 pub(crate) fn load_error(error: &LoadError) -> Error {
     let code = match error {
         LoadError::Refused { is_valid: true, .. } => Code::NOT_SUPPORTED,
@@ -75,12 +75,12 @@ pub(crate) fn load_error(error: &LoadError) -> Error {
     Error { diagnostic, ..Error::new(code, error.to_string()) }
 }
 
-/// Reads an image that a program gives.
+/// Reads an image that a program passes.
 ///
 /// # Safety
-/// As for [`image::ptx`].
+/// The caller must ensure what [`image::ptx`] requires of the image.
 pub(crate) unsafe fn read(image: *const c_void, options: &JitOptions) -> Result<simt::Module> {
-    // SAFETY: the caller's promise.
+    // SAFETY: the image is one of the driver's formats, as [`image::ptx`] requires.
     read_with(|capability| unsafe { image::ptx(image, capability) }, options)
 }
 
@@ -90,18 +90,18 @@ pub(crate) fn read_file(path: &str, options: &JitOptions) -> Result<simt::Module
     read_with(|capability| image::ptx_in(&bytes, capability), options)
 }
 
-/// Reads the image whose PTX for devices of a compute capability is this.
+/// Reads an image. `ptx` returns its PTX for a compute capability.
 fn read_with(ptx: impl FnOnce((u32, u32)) -> Result<Vec<u8>>, options: &JitOptions) -> Result<simt::Module> {
     let driver = driver()?;
     let device = context::current().map_or(0, |context| context.device);
     let capability = driver.devices[device].capability;
     let text = String::from_utf8(ptx(capability)?)
-        .map_err(|_| Error::new(Code::INVALID_IMAGE, "neither PTX nor a fatbin, a cubin or a library of code"))?;
+        .map_err(|_| Error::new(Code::INVALID_IMAGE, "the image is neither PTX, a fatbin, a cubin nor a library"))?;
     if !text.contains(".version") {
         let what = "the image is neither PTX (which has a `.version`) nor a fatbin or a cubin";
         return Err(Error::new(Code::INVALID_IMAGE, what));
     }
-    // A private driver takes all PTX that the machine takes.
+    // A private driver accepts all PTX that the simulator accepts.
     let check = match is_private() {
         true => Ok(()),
         false => image::check_version(&text).and_then(|()| check_target(&text, capability)),
@@ -109,19 +109,20 @@ fn read_with(ptx: impl FnOnce((u32, u32)) -> Result<Vec<u8>>, options: &JitOptio
     check.and_then(|()| compile(text)).inspect_err(|error| options.tell(&error.reason))
 }
 
-/// Refuses PTX that is written for other devices than those of a compute capability, as the driver's compiler does.
+/// Refuses PTX whose target does not run on this compute capability, as the driver's compiler does.
 fn check_target(ptx: &str, capability: (u32, u32)) -> Result<()> {
     match image::other_target(ptx, capability) {
         Some(target) => {
             let (major, minor) = capability;
-            let what = format!("PTX for {target}, and the device is sm_{major}{minor}; {DEVICE} names another device");
+            let what = format!("PTX for {target} does not run on sm_{major}{minor}; {DEVICE} selects another device");
             Err(Error::new(Code::INVALID_PTX, what))
         }
         None => Ok(()),
     }
 }
 
-/// Compiles PTX. The last texts are remembered: programs load the same ones into one context after the other.
+/// Compiles PTX. The most recent modules are cached, because programs load the same text into one context after
+/// another.
 fn compile(text: String) -> Result<simt::Module> {
     const REMEMBERED: usize = 8;
     static LAST: Mutex<VecDeque<(String, simt::Module)>> = Mutex::new(VecDeque::new());
@@ -138,7 +139,7 @@ fn compile(text: String) -> Result<simt::Module> {
     Ok(module)
 }
 
-/// The module of a handle.
+/// Returns the module with this handle.
 pub(crate) fn get(handle: Handle) -> Result<Arc<Module>> {
     driver()?;
     MODULES.get(handle)
@@ -147,17 +148,17 @@ pub(crate) fn get(handle: Handle) -> Result<Arc<Module>> {
 /// Loads an image into the current context.
 ///
 /// # Safety
-/// As for [`image::ptx`].
+/// The caller must ensure what [`image::ptx`] requires of the image.
 pub(crate) unsafe fn load(image: *const c_void, options: &JitOptions) -> Result<Arc<Module>> {
     let context = context::current()?;
-    // SAFETY: the caller's promise.
+    // SAFETY: the image is one of the driver's formats, as [`image::ptx`] requires.
     Module::load(&context, &unsafe { read(image, options) }?)
 }
 
 functions! {
     fn cuModuleLoadData | cuModuleLoadFatBinary(module: Out<Handle>, image: In<c_void>) {
         module.check()?;
-        // SAFETY: what the driver's interface asks of a program.
+        // SAFETY: `cuda.h` requires that the program passes an image of a supported format.
         let loaded = unsafe { load(image.as_ptr(), &JitOptions::default()) }?;
         module.set(loaded.handle)
     }
@@ -165,7 +166,7 @@ functions! {
     fn cuModuleLoadDataEx(module: Out<Handle>, image: In<c_void>, count: u32, names: In<u32>, values: In<usize>) {
         module.check()?;
         let options = JitOptions::read(count, names, values)?;
-        // SAFETY: as above.
+        // SAFETY: `cuda.h` requires that the program passes an image of a supported format.
         let loaded = unsafe { load(image.as_ptr(), &options) }?;
         module.set(loaded.handle)
     }
@@ -178,7 +179,7 @@ functions! {
     }
 
     fn cuModuleGetLoadingMode(mode: Out<u32>) {
-        // CU_MODULE_LAZY_LOADING, as the real driver has it: the runtime asks for a kernel when it is launched.
+        // `CU_MODULE_LAZY_LOADING`, as in the real driver: the runtime loads a kernel when it is launched.
         mode.set(2)
     }
 
@@ -194,7 +195,7 @@ functions! {
     }
 }
 
-/// The bytes of a file.
+/// Reads a file.
 pub(crate) fn file(path: &str) -> Result<Vec<u8>> {
     std::fs::read(path).map_err(|error| Error::new(Code::FILE_NOT_FOUND, format!("{path}: {error}")))
 }

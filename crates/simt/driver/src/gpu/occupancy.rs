@@ -1,4 +1,4 @@
-//! Occupancy: how many blocks of a kernel a multiprocessor has room for, by the calculator of `devices`.
+//! Occupancy: the number of a kernel's blocks that fit on a multiprocessor, from the calculator in `devices`.
 
 use devices::occupancy::{self, Block, Usage};
 
@@ -10,16 +10,17 @@ use crate::gpu::function::Function;
 use crate::gpu::launch_attributes::LaunchConfig;
 use crate::gpu::library;
 
-/// Gives the bytes of dynamic shared memory that a block of so many threads needs.
+/// Returns the dynamic shared memory in bytes that a block of this many threads needs.
 type SharedBytes = unsafe extern "C" fn(i32) -> usize;
 
-/// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, which changes nothing on GPUs whose L1 caches globals.
+/// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`, which has no effect on GPUs whose L1 caches global memory.
 const FLAGS: u32 = 1;
 
-/// The blocks of clusters that a multiprocessor holds at most: what an H200's driver answers.
+/// The maximum number of clusters' blocks on a multiprocessor, as an H200's driver reports it.
 const CLUSTER_BLOCKS: u32 = 8;
 
-/// The blocks of a kernel that a multiprocessor holds at once; 0 when none fits, or none may have so much shared memory.
+/// Returns the number of a kernel's blocks that are resident on a multiprocessor. Returns 0 when no block fits, or when
+/// the dynamic shared memory exceeds the limit.
 pub(crate) fn blocks(device: &Device, function: &Function, threads: u32, dynamic_shared: u32) -> u32 {
     if dynamic_shared > function.max_dynamic_shared() {
         return 0;
@@ -29,59 +30,59 @@ pub(crate) fn blocks(device: &Device, function: &Function, threads: u32, dynamic
     occupancy::of(device.limits, usage, Block { threads, dynamic_shared }).blocks
 }
 
-/// The blocks that a whole device holds at once.
+/// Returns the number of a kernel's blocks that are resident on a whole device.
 pub(crate) fn blocks_of_device(device: &Device, function: &Function, threads: u32, dynamic_shared: u32) -> u64 {
     u64::from(blocks(device, function, threads, dynamic_shared)) * u64::from(device.multiprocessors)
 }
 
-/// The function, and the threads of a block.
-fn asked(function: Handle, threads: i32) -> Result<(std::sync::Arc<Function>, u32)> {
+/// Returns the function, and the checked number of threads per block.
+fn checked(function: Handle, threads: i32) -> Result<(std::sync::Arc<Function>, u32)> {
     let function = library::get(function)?;
     let threads = u32::try_from(threads).ok().filter(|threads| *threads > 0);
     Ok((function, threads.ok_or(Code::INVALID_VALUE)?))
 }
 
-/// How many blocks of so many threads a multiprocessor holds.
+/// Writes the number of blocks of `threads` threads that are resident on a multiprocessor.
 fn active_blocks(count: Out<i32>, function: Handle, threads: i32, shared_bytes: usize, flags: u32) -> Result<()> {
     count.check()?;
     if flags & !FLAGS != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    let (function, threads) = asked(function, threads)?;
+    let (function, threads) = checked(function, threads)?;
     let shared_bytes = u32::try_from(shared_bytes).unwrap_or(u32::MAX);
     count.set(blocks(function.device()?, &function, threads, shared_bytes) as i32)
 }
 
-/// What [`potential_block`] is asked.
+/// The input of [`potential_block`].
 struct BlockSizeQuery {
     function: Handle,
     shared_bytes_of: Option<SharedBytes>,
     shared_bytes: usize,
-    /// The most threads; 0 for as many as a block may have.
+    /// The maximum number of threads per block; 0 for the kernel's maximum.
     limit: i32,
     flags: u32,
 }
 
-/// The block that fills the most threads of a multiprocessor, the largest if several do, and the grid of such blocks that
-/// fills the device. As NVIDIA's calculator does it, whole warps are tried from the largest block down.
-fn potential_block(grid: Out<i32>, block: Out<i32>, asked: &BlockSizeQuery) -> Result<()> {
+/// Finds the block size with the most resident threads per multiprocessor, and the grid size that fills the device. As
+/// in NVIDIA's calculator, block sizes are tried in whole warps from the largest down, and the largest of several wins.
+fn potential_block(grid: Out<i32>, block: Out<i32>, query: &BlockSizeQuery) -> Result<()> {
     grid.check()?;
     block.check()?;
-    let limit = u32::try_from(asked.limit).map_err(|_| Code::INVALID_VALUE)?;
-    if asked.flags & !FLAGS != 0 {
+    let limit = u32::try_from(query.limit).map_err(|_| Code::INVALID_VALUE)?;
+    if query.flags & !FLAGS != 0 {
         return Err(Code::INVALID_VALUE.into());
     }
-    let function = library::get(asked.function)?;
+    let function = library::get(query.function)?;
     let device = function.device()?;
-    let most = function.max_threads();
-    let most = if limit == 0 { most } else { most.min(limit) };
+    let kernel_max = function.max_threads();
+    let kernel_max = if limit == 0 { kernel_max } else { kernel_max.min(limit) };
     let (mut best_blocks, mut best_threads) = (0, 0);
-    for warps in (1..=most.div_ceil(devices::WARP)).rev() {
-        let threads = most.min(warps * devices::WARP);
-        let shared_bytes = match asked.shared_bytes_of {
-            // SAFETY: the program gives this function to be called with numbers of threads.
+    for warps in (1..=kernel_max.div_ceil(devices::WARP)).rev() {
+        let threads = kernel_max.min(warps * devices::WARP);
+        let shared_bytes = match query.shared_bytes_of {
+            // SAFETY: the program passes this function to be called with numbers of threads.
             Some(of) => unsafe { of(threads as i32) },
-            None => asked.shared_bytes,
+            None => query.shared_bytes,
         };
         let blocks = blocks(device, &function, threads, u32::try_from(shared_bytes).unwrap_or(u32::MAX));
         if blocks * threads > best_blocks * best_threads {
@@ -124,13 +125,13 @@ functions! {
 
     fn cuOccupancyAvailableDynamicSMemPerBlock(bytes: Out<usize>, function: Handle, count: i32, threads: i32) {
         bytes.check()?;
-        let (function, threads) = asked(function, threads)?;
+        let (function, threads) = checked(function, threads)?;
         let count = u32::try_from(count).ok().filter(|count| *count > 0).ok_or(Code::INVALID_VALUE)?;
         let device = function.device()?;
         if count > blocks(device, &function, threads, 0) {
             return Err(Code::INVALID_VALUE.into());
         }
-        // As the driver answers, without the bytes that it reserves in each block.
+        // As in the real driver, the result ignores the bytes that the driver reserves in each block.
         let share = device.limits.shared / count / device.limits.shared_unit * device.limits.shared_unit;
         let share = share.saturating_sub(function.kernel.program().shared_bytes);
         bytes.set(share.min(function.max_dynamic_shared()) as usize)
@@ -147,8 +148,8 @@ functions! {
         blocks_of_cluster.set(if fits { function.limits()?.cluster_blocks as i32 } else { 0 })
     }
 
-    /// A GPU holds some fewer, because a cluster lies in one of its graphics processing clusters, which are not all
-    /// complete.
+    /// Writes the number of resident clusters. A real GPU may have fewer, because a cluster must fit in one graphics
+    /// processing cluster, and some of those are incomplete.
     fn cuOccupancyMaxActiveClusters(count: Out<i32>, function: Handle, config: In<LaunchConfig>) {
         count.check()?;
         let config = config.get()?;
@@ -158,8 +159,8 @@ functions! {
         };
         function.check_cluster(config.grid, cluster)?;
         let device = function.device()?;
-        let each = blocks(device, &function, config.threads()?, config.shared_bytes).min(CLUSTER_BLOCKS);
+        let resident = blocks(device, &function, config.threads()?, config.shared_bytes).min(CLUSTER_BLOCKS);
         let places = device.multiprocessors / cluster.iter().product::<u32>();
-        count.set((places * each) as i32)
+        count.set((places * resident) as i32)
     }
 }

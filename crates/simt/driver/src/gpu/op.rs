@@ -1,4 +1,4 @@
-//! Operations: what a stream does, and what the nodes of graphs are.
+//! Operations: the work of streams and of graph nodes.
 
 use std::any::Any;
 use std::sync::Arc;
@@ -27,63 +27,63 @@ pub(crate) enum Op {
     Copy(Copy),
     /// Fills memory.
     Fill(Fill),
-    /// Calls the program.
+    /// Calls a function of the program.
     Host(HostCall),
-    /// Marks that an event is reached.
+    /// Marks an event as reached.
     Record(Arc<Event>),
-    /// Waits for an event, as it was recorded last when this was enqueued.
+    /// Waits for the last recording of an event at the time of enqueuing.
     Wait(Arc<Event>),
     /// Frees memory.
     Free(u64),
-    /// Waits for values of words of memory and writes them, one after the other.
+    /// Waits for and writes words of memory, one after another.
     Batch(Arc<[MemOp]>),
-    /// Allocates memory of a graph, which has its address from the beginning.
+    /// Allocates memory of a graph, whose address is already fixed.
     Allocate(Arc<GraphMemory>),
-    /// Nothing, behind all operations of an executable graph, which is kept until then.
-    End(#[expect(dead_code, reason = "it is kept, and not used")] Arc<dyn Any + Send + Sync>),
-    /// Nothing.
+    /// Does nothing, after all operations of an executable graph. Keeps the graph alive until then.
+    End(#[expect(dead_code, reason = "it is only kept alive")] Arc<dyn Any + Send + Sync>),
+    /// Does nothing.
     Nothing,
 }
 
 /// A launch.
 #[derive(Clone)]
 pub(crate) struct LaunchOp {
-    /// The handle that the program gave: of the function, or of the kernel of a library that it is.
-    pub(crate) asked: Handle,
+    /// The handle that the program passed: of the function, or of the corresponding library kernel.
+    pub(crate) handle: Handle,
     pub(crate) function: Arc<Function>,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
     pub(crate) shared_bytes: u32,
     pub(crate) cluster: Option<[u32; 3]>,
     pub(crate) is_cooperative: bool,
-    /// How many blocks its device has room for at a time.
+    /// The number of blocks that are resident on the device at a time.
     pub(crate) resident: u64,
     pub(crate) args: Vec<Arg>,
 }
 
-/// A function that `cuStreamAddCallback` takes: of the stream, the result so far, and the program's own data.
+/// A function for `cuStreamAddCallback`. The arguments are the stream, the status and the program's data.
 pub(crate) type Callback = unsafe extern "C" fn(Handle, u32, usize);
-/// A function that `cuLaunchHostFunc` takes.
+/// A function for `cuLaunchHostFunc`.
 pub(crate) type HostFunction = unsafe extern "C" fn(usize);
 
-/// A call of the program's own code by a stream.
+/// A stream's call of a function of the program.
 #[derive(Clone, Copy)]
 pub(crate) enum HostCall {
     /// A function and its data.
     Function(HostFunction, usize),
-    /// A function, the stream that it is told, and its data.
+    /// A function, the stream to pass to it, and its data.
     Callback(Callback, Handle, usize),
 }
 
 impl HostCall {
-    /// Calls it. Of a context that an error has ended, only callbacks are called, and are told.
+    /// Calls the function. If an error ended the context, only callbacks are called, with that error as the status.
     pub(crate) fn run(self, context: &Context) -> Result<()> {
         let status = context.check().map_err(|error: Error| error.code.0).err().unwrap_or_default();
         host_function(|| match self {
-            // SAFETY: the program gave the function and its data for this.
+            // SAFETY: the program registered the function with this data.
             HostCall::Function(function, data) if status == 0 => unsafe { function(data) },
             HostCall::Function(..) => {}
-            // SAFETY: as above.
+            // SAFETY: the program registered the callback with this stream and data.
             HostCall::Callback(callback, stream, data) => unsafe { callback(stream, status, data) },
         });
         Ok(())
@@ -91,7 +91,7 @@ impl HostCall {
 }
 
 impl Op {
-    /// The operations that it is made of: those that can be done without a pause.
+    /// Splits the operation into operations that can each run without a pause.
     pub(crate) fn split(self) -> Vec<Self> {
         match self {
             Op::Batch(ops) if ops.is_empty() => vec![Op::Nothing],
@@ -100,7 +100,7 @@ impl Op {
         }
     }
 
-    /// Whether it need not wait for memory.
+    /// Returns whether the operation can run without waiting for memory.
     pub(crate) fn is_ready(&self) -> bool {
         match self {
             Op::Batch(ops) => driver().is_ok_and(|driver| {
@@ -111,7 +111,7 @@ impl Op {
         }
     }
 
-    /// Does it. Of a context that an error has ended, nothing is done but calls of the program.
+    /// Runs the operation. If an error ended the context, only calls of the program run.
     pub(crate) fn run(&self, driver: &'static Driver, context: &Context) -> Result<()> {
         if driver.fault().is_some() && !matches!(self, Op::Host(_)) {
             return Ok(());
@@ -130,7 +130,7 @@ impl Op {
                 ops.iter().try_for_each(|op| op.run(&mut simulator))
             }
             Op::Wait(_) | Op::Allocate(_) | Op::End(_) | Op::Nothing => Ok(()),
-            // Memory of graphs is counted when they are launched, and freed with them.
+            // The launch of the graph updates the accounting, and the graph owns the memory.
             Op::Free(address) if graph_memory::is_of_graph(*address) => Ok(()),
             Op::Free(address) => memory::free_now(&mut driver.simulator(), *address),
         }
@@ -138,7 +138,7 @@ impl Op {
 }
 
 impl LaunchOp {
-    /// Gives the machine the limits of the device and of the context.
+    /// Sets the limits of the device and the context in the simulator.
     pub(crate) fn configure(&self, simulator: &mut Simulator, context: &Context) {
         let config = simulator.config_mut();
         config.resident_blocks = self.resident;
@@ -156,7 +156,7 @@ impl LaunchOp {
         lock(&driver.printed).extend(simulator.take_printed());
         result.map_err(|error| {
             let (code, diagnostic) = match &error {
-                // Of others, the sanitizer has written already.
+                // The sanitizer has already reported the other faults.
                 LaunchError::Fault(fault) if !driver.sanitizer.finds(&fault.kind) => {
                     (code_of(&fault.kind), Some(Box::new(Diagnostic::of_fault(fault))))
                 }
@@ -168,7 +168,7 @@ impl LaunchOp {
     }
 }
 
-/// The driver's code for a fault of a kernel.
+/// Returns the driver's code for a kernel fault.
 fn code_of(fault: &FaultKind) -> Code {
     match fault {
         FaultKind::Access { access, .. } => match access.what {

@@ -1,7 +1,7 @@
 //! Peers: devices that access each other's memory.
 //!
-//! All devices have one memory in common, so every access works, whether it was enabled or not. What is remembered is
-//! which contexts have enabled it, because enabling it twice is an error.
+//! All devices share one memory, so every access works, whether it is enabled or not. The state only records which
+//! contexts enabled access, because enabling it twice is an error.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -12,38 +12,38 @@ use crate::abi::handles::{Handle, PerDriver, lock};
 use crate::gpu::context::{self, Context};
 use crate::gpu::state::driver;
 
-/// Pairs of contexts: the one that accesses, and the one whose memory it accesses.
+/// Pairs of contexts: the context that accesses memory, and the context that has the memory.
 static ENABLED: PerDriver<Mutex<BTreeSet<(Handle, Handle)>>> = PerDriver::new();
 
-/// Forgets what was enabled of and for a context.
+/// Forgets all peer access from and to a context.
 pub(crate) fn remove_all(context: Handle) {
     lock(ENABLED.get()).retain(|(from, to)| *from != context && *to != context);
 }
 
-/// The peer of a handle: `CUDA_ERROR_INVALID_CONTEXT` when it is none that can be used.
+/// Returns the peer context with this handle, or `CUDA_ERROR_INVALID_CONTEXT` when it is not usable.
 fn peer(handle: Handle) -> Result<std::sync::Arc<Context>> {
     let peer = if handle == 0 { None } else { Context::of(handle).ok() };
     peer.filter(|peer| peer.is_active()).ok_or_else(|| Code::INVALID_CONTEXT.into())
 }
 
-/// Checks that both devices exist and that they are not the same one: `CUDA_ERROR_INVALID_DEVICE` otherwise.
+/// Checks that both devices exist and differ. Returns `CUDA_ERROR_INVALID_DEVICE` otherwise.
 fn check_pair(device: i32, peer: i32) -> Result<()> {
     driver()?.device(device)?;
     driver()?.device(peer)?;
     if device == peer { Err(Code::INVALID_DEVICE.into()) } else { Ok(()) }
 }
 
-/// `CUatomicOperationCapability`: what the operands may be.
+/// `CUatomicOperationCapability`: the supported operand types.
 const SIGNED: u32 = 1;
 const UNSIGNED: u32 = 2;
-/// Whether there is one that returns nothing (`red`).
+/// Whether the operation has a form without a result (`red`).
 const REDUCTION: u32 = 4;
 const BITS_32: u32 = 8;
 const BITS_64: u32 = 16;
 const BITS_128: u32 = 32;
 const VECTOR: u32 = 64;
 
-/// What the operations of `CUatomicOperation` can do, in its order: what `atom` and `red` have in PTX.
+/// The capabilities of each `CUatomicOperation`, in order. They are those of `atom` and `red` in PTX.
 const ATOMICS: [u32; 13] = {
     let arithmetic = SIGNED | UNSIGNED | REDUCTION | BITS_32 | BITS_64;
     let (count, logic) = (UNSIGNED | REDUCTION | BITS_32, UNSIGNED | REDUCTION | BITS_32 | BITS_64);
@@ -52,7 +52,7 @@ const ATOMICS: [u32; 13] = {
     [arithmetic, arithmetic, arithmetic, count, count, logic, logic, logic, exchange, exchange, add, compare, compare]
 };
 
-/// Answers for some atomic operations what each can do.
+/// Writes the capabilities of the requested atomic operations.
 fn atomics(of: [u32; 13], capabilities: Out<u32>, operations: In<u32>, count: u32) -> Result<()> {
     let operations = operations.all(count as usize)?;
     let found: Option<Vec<u32>> = operations.iter().map(|operation| of.get(*operation as usize).copied()).collect();
@@ -60,8 +60,8 @@ fn atomics(of: [u32; 13], capabilities: Out<u32>, operations: In<u32>, count: u3
     Ok(())
 }
 
-/// Refuses a question for no operations.
-fn check_question(capabilities: Out<u32>, operations: In<u32>, count: u32) -> Result<()> {
+/// Returns an error when no operations are requested.
+fn check_operations(capabilities: Out<u32>, operations: In<u32>, count: u32) -> Result<()> {
     capabilities.check()?;
     if count == 0 || operations.as_ptr().is_null() { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
 }
@@ -78,7 +78,7 @@ functions! {
         value.check()?;
         check_pair(device, peer)?;
         match attribute {
-            // All links are equally fast, and all atomic operations go over them.
+            // All links are equally fast, and all support atomic operations.
             1 | 5 => value.set(0),
             2..=4 => value.set(1),
             _ => Err(Code::INVALID_VALUE.into()),
@@ -88,36 +88,36 @@ functions! {
     fn cuDeviceGetP2PAtomicCapabilities(
         capabilities: Out<u32>, operations: In<u32>, count: u32, device: i32, peer: i32,
     ) {
-        check_question(capabilities, operations, count)?;
+        check_operations(capabilities, operations, count)?;
         check_pair(device, peer)?;
         atomics(ATOMICS, capabilities, operations, count)
     }
 
     fn cuDeviceGetHostAtomicCapabilities(capabilities: Out<u32>, operations: In<u32>, count: u32, device: i32) {
-        check_question(capabilities, operations, count)?;
+        check_operations(capabilities, operations, count)?;
         driver()?.device(device)?;
-        // As over PCI Express.
+        // No atomic operations with the host, as over PCI Express.
         atomics([0; 13], capabilities, operations, count)
     }
 
     fn cuCtxEnablePeerAccess(context: Handle, flags: u32) {
-        let own = context::current()?;
+        let current = context::current()?;
         let peer = peer(context)?;
         if flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        if peer.device == own.device {
+        if peer.device == current.device {
             return Err(Code::PEER_ACCESS_UNSUPPORTED.into());
         }
-        let is_new = lock(ENABLED.get()).insert((own.handle, peer.handle));
+        let is_new = lock(ENABLED.get()).insert((current.handle, peer.handle));
         if is_new { Ok(()) } else { Err(Code::PEER_ACCESS_ALREADY_ENABLED.into()) }
     }
 
     fn cuCtxDisablePeerAccess(context: Handle) {
-        let own = context::current()?;
+        let current = context::current()?;
         let peer = peer(context)?;
-        let was = lock(ENABLED.get()).remove(&(own.handle, peer.handle));
-        if was { Ok(()) } else { Err(Code::PEER_ACCESS_NOT_ENABLED.into()) }
+        let was_enabled = lock(ENABLED.get()).remove(&(current.handle, peer.handle));
+        if was_enabled { Ok(()) } else { Err(Code::PEER_ACCESS_NOT_ENABLED.into()) }
     }
 
     fn cuFlushGPUDirectRDMAWrites(target: u32, scope: u32) {

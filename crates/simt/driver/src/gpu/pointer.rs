@@ -1,4 +1,4 @@
-//! What the driver says about an address.
+//! The attributes of addresses.
 
 use std::ffi::c_void;
 
@@ -10,9 +10,9 @@ use crate::gpu::ranges::{self, Kind, Range};
 use crate::gpu::state::driver;
 use crate::gpu::virtual_memory;
 
-/// The granularity of what the device's addresses are mapped to.
+/// The mapping granularity of device addresses.
 const MAPPING_BYTES: u64 = 2 << 20;
-/// The granularity of the host's pages.
+/// The host's page size.
 const PAGE_BYTES: u64 = 4096;
 
 /// `CUpointer_attribute`.
@@ -42,13 +42,13 @@ const IS_HW_DECOMPRESS_CAPABLE: u32 = 21;
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
 
-/// A value of an attribute, in the size that the driver writes.
+/// The value of an attribute, in the size that the driver writes.
 enum Value {
     Word(u32),
     Long(u64),
     /// A `CUDA_POINTER_ATTRIBUTE_P2P_TOKENS`.
     Tokens,
-    /// Nothing is written.
+    /// The driver writes nothing.
     None,
 }
 
@@ -56,33 +56,33 @@ impl Value {
     /// Writes the value.
     ///
     /// # Safety
-    /// The caller must ensure that `to` is null or the place for the attribute that has this value.
+    /// The caller must ensure that `to` is null or the place for the attribute with this value.
     unsafe fn write(self, to: Out<c_void>) {
         match self {
-            // SAFETY: the place is that of the attribute, which `cuda.h` gives four bytes.
+            // SAFETY: `to` is the place of an attribute to which `cuda.h` gives four bytes.
             Value::Word(word) => unsafe { to.cast() }.offer(word),
-            // SAFETY: the place is that of the attribute, which `cuda.h` gives eight bytes.
+            // SAFETY: `to` is the place of an attribute to which `cuda.h` gives eight bytes.
             Value::Long(long) => unsafe { to.cast() }.offer(long),
-            // SAFETY: the place is that of the attribute, a `CUDA_POINTER_ATTRIBUTE_P2P_TOKENS`.
+            // SAFETY: `to` is the place of a `CUDA_POINTER_ATTRIBUTE_P2P_TOKENS`.
             Value::Tokens => unsafe { to.cast() }.offer([0_u32; 3]),
             Value::None => {}
         }
     }
 }
 
-/// The range of an address, if the program may know of it.
+/// Returns the range that contains an address. Arrays are excluded, because programs do not know their addresses.
 fn range_of(address: u64) -> Option<Range> {
     ranges::range_of(address).filter(|range| range.kind != Kind::Array)
 }
 
 impl Range {
-    /// The first address and the size of what was allocated or, of memory that the program has mapped, reserved.
+    /// Returns the start and size of the allocation, or of the reservation if the program mapped the memory.
     fn allocation(&self) -> (u64, u64) {
         let reserved = virtual_memory::reservation_of(self.base).filter(|_| self.kind == Kind::Mapped);
         reserved.unwrap_or((self.base, self.bytes))
     }
 
-    /// The first address and the size of the pages that it lies in.
+    /// Returns the start and size of the pages that contain the range.
     fn mapping(&self) -> (u64, u64) {
         let granularity = match self.kind {
             Kind::Mapped => return (self.base, self.bytes),
@@ -93,11 +93,11 @@ impl Range {
         (base, (self.base + self.bytes - base).next_multiple_of(granularity))
     }
 
-    /// An attribute of an address in it (`CUpointer_attribute`).
+    /// Returns an attribute (`CUpointer_attribute`) of an address in the range.
     fn attribute(&self, attribute: u32, address: u64) -> Result<Value> {
         let is_host = self.kind.is_host();
         let flag = |is: bool| Value::Word(is.into());
-        // Memory of pools, and what a program maps itself, belongs to the device.
+        // Memory of pools and memory that a program maps belong to the device, not to a context.
         let has_context = self.pool == 0 && self.kind != Kind::Mapped;
         Ok(match attribute {
             CONTEXT => Value::Long(if has_context { self.context as u64 } else { 0 }),
@@ -113,7 +113,7 @@ impl Range {
             RANGE_START_ADDR => Value::Long(self.allocation().0),
             RANGE_SIZE => Value::Long(self.allocation().1),
             MAPPED => flag(true),
-            // No other process and no other device ever gets this memory.
+            // No other process or device can access this memory.
             IS_LEGACY_CUDA_IPC_CAPABLE | IS_GPU_DIRECT_RDMA_CAPABLE | IS_HW_DECOMPRESS_CAPABLE => flag(false),
             ALLOWED_HANDLE_TYPES => Value::Long(0),
             ACCESS_FLAGS => {
@@ -129,8 +129,8 @@ impl Range {
     }
 }
 
-/// What `cuPointerGetAttributes` answers for an address that is not mapped. That it answers at all is no error, when
-/// several attributes are asked for at once.
+/// Returns the result of `cuPointerGetAttributes` for an address that is not mapped. Such an address is not an error in
+/// the function that queries several attributes at once.
 fn unknown_attribute(attribute: u32, address: u64) -> Result<Value> {
     let reserved = virtual_memory::reservation_of(address);
     Ok(match attribute {
@@ -144,10 +144,10 @@ fn unknown_attribute(attribute: u32, address: u64) -> Result<Value> {
         | MEMORY_BLOCK_ID
         | IS_HW_DECOMPRESS_CAPABLE => Value::Word(0),
         DEVICE_ORDINAL => Value::Word(-2_i32 as u32),
-        // Where it is not reserved either, this is taken for memory of the host.
+        // An address that is not reserved either counts as host memory.
         HOST_POINTER => Value::Long(address),
-        RANGE_START_ADDR => reserved.map_or(Value::None, |own| Value::Long(own.0)),
-        RANGE_SIZE => reserved.map_or(Value::None, |own| Value::Long(own.1)),
+        RANGE_START_ADDR => reserved.map_or(Value::None, |range| Value::Long(range.0)),
+        RANGE_SIZE => reserved.map_or(Value::None, |range| Value::Long(range.1)),
         CONTEXT..=IS_HW_DECOMPRESS_CAPABLE => Value::Long(0),
         _ => return Err(Code::INVALID_VALUE.into()),
     })
@@ -158,7 +158,7 @@ functions! {
         driver()?;
         value.check()?;
         let found = range_of(address).ok_or(Code::INVALID_VALUE)?.attribute(attribute, address)?;
-        // SAFETY: `cuda.h` has the program pass the place for this attribute, whose value was found.
+        // SAFETY: `cuda.h` requires that `value` is the place for this attribute, and `found` is the attribute's value.
         unsafe { found.write(value) };
         Ok(())
     }
@@ -173,8 +173,8 @@ functions! {
                 Some(range) => range.attribute(attribute, address).unwrap_or(Value::Long(0)),
                 None => unknown_attribute(attribute, address)?,
             };
-            // SAFETY: `cuda.h` has the program pass a place for each attribute. Where a range has no value of an attribute,
-            // that is a pointer or tokens, which have at least the eight bytes of the 0.
+            // SAFETY: `cuda.h` requires a place for each attribute. If an attribute has no value in this range, it is a
+            // pointer or tokens, whose place has at least the eight bytes of the 0.
             unsafe { found.write(value) };
         }
         Ok(())
@@ -185,7 +185,7 @@ functions! {
         let value = value.get()?;
         match range_of(address) {
             Some(range) if range.kind == Kind::Mapped => {
-                Err(Error::new(Code::NOT_SUPPORTED, "attributes of memory that the program has mapped itself"))
+                Err(Error::new(Code::NOT_SUPPORTED, "setting attributes of mapped virtual memory is not supported"))
             }
             _ if attribute != SYNC_MEMOPS => Err(Code::INVALID_VALUE.into()),
             _ => ranges::change(address, |range| {
@@ -200,12 +200,12 @@ functions! {
         if range_of(address).is_none() || bytes == 0 || flags > 1 {
             return Err(Code::INVALID_VALUE.into());
         }
-        Err(Error::new(Code::NOT_SUPPORTED, "memory of the simulated device has no handle for other devices"))
+        Err(Error::new(Code::NOT_SUPPORTED, "handles of simulated memory for other devices are not supported"))
     }
 
     fn cuIpcGetMemHandle(_handle: Out<c_void>, address: u64) {
         driver()?;
         range_of(address).ok_or(Code::INVALID_VALUE)?;
-        Err(Error::new(Code::NOT_SUPPORTED, "the memory of a simulated device belongs to one process"))
+        Err(Error::new(Code::NOT_SUPPORTED, "simulated memory belongs to one process and cannot be shared"))
     }
 }

@@ -1,4 +1,4 @@
-//! Pools of memory, and memory that streams allocate and free.
+//! Memory pools, and the memory that streams allocate from them and free.
 
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,17 +12,17 @@ use crate::gpu::ranges::{Kind, Range};
 use crate::gpu::state::driver;
 
 static POOLS: Handles<Pool> = Handles::new();
-/// The pools of devices and the host.
+/// The default and current pools of devices and the host.
 static DEFAULTS: PerDriver<Mutex<Vec<Defaults>>> = PerDriver::new();
 
-/// A pool gets memory in pieces of this size.
+/// A pool reserves memory in units of this size.
 const PIECE_BYTES: u64 = 32 << 20;
 
 /// `CUmemAllocationType`.
 const PINNED: u32 = 1;
 const MANAGED: u32 = 2;
 
-/// `CUmemPool_attribute`. The first three have to do with the reuse of freed memory, of which nothing is seen here.
+/// `CUmemPool_attribute`. The first three control the reuse of freed memory, and have no effect here.
 const LAST_REUSE: u32 = 3;
 const RELEASE_THRESHOLD: u32 = 4;
 const RESERVED_CURRENT: u32 = 5;
@@ -34,19 +34,19 @@ const USED_HIGH: u32 = 8;
 pub(crate) struct Pool {
     pub(crate) handle: Handle,
     location: Location,
-    /// What its memory is.
+    /// The kind of the pool's memory.
     pub(crate) kind: Kind,
     is_default: bool,
-    /// The most bytes that it may have.
+    /// The maximum size of the pool in bytes.
     max_bytes: u64,
     state: Mutex<State>,
     is_destroyed: AtomicBool,
 }
 
-/// How much memory a pool has.
+/// The memory usage of a pool.
 struct State {
     reuse: [u32; 3],
-    /// Bytes that it keeps when a stream is waited for.
+    /// The number of bytes that stay reserved when a stream is synchronized.
     threshold: u64,
     used: u64,
     used_high: u64,
@@ -68,21 +68,22 @@ impl Pool {
         })
     }
 
-    /// The pool of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
+    /// Returns the pool with this handle, or `CUDA_ERROR_INVALID_VALUE` when there is none.
     pub(crate) fn of(handle: Handle) -> Result<Arc<Self>> {
         driver()?;
         let pool = POOLS.find(handle).filter(|pool| !pool.is_destroyed.load(Ordering::Relaxed));
         pool.ok_or_else(|| Code::INVALID_VALUE.into())
     }
 
-    /// Counts memory that `allocate` allocates for it, unless that would be more than it may have.
+    /// Allocates memory with `allocate` and counts it. Returns an error when the pool would exceed its maximum size.
     pub(crate) fn allocate(&self, bytes: usize, allocate: impl FnOnce() -> Result<u64>) -> Result<u64> {
         let used = lock(&self.state).used;
         if used.saturating_add(bytes as u64) > self.max_bytes {
-            let what = format!("{bytes} bytes of a pool that has {used} of at most {}", self.max_bytes);
+            let what =
+                format!("cannot allocate {bytes} bytes of a pool; {used} of {} bytes are in use", self.max_bytes);
             return Err(Error::new(Code::OUT_OF_MEMORY, what));
         }
-        // The machine is always locked before a pool.
+        // Lock order: the simulator is locked before a pool.
         let address = allocate()?;
         let mut state = lock(&self.state);
         state.used += bytes as u64;
@@ -94,14 +95,14 @@ impl Pool {
 }
 
 impl State {
-    /// Gives back what is not used, but for so many bytes.
+    /// Releases unused memory, but keeps up to `kept` bytes reserved.
     fn trim(&mut self, kept: u64) {
         let needed = self.used.next_multiple_of(PIECE_BYTES);
         self.reserved = needed.max(self.reserved.min(kept));
     }
 }
 
-/// Takes note that memory, of a pool perhaps, is not used any more, and will be freed.
+/// Records that memory, which may belong to a pool, is unused and will be freed.
 pub(crate) fn note_unused(range: &Range) {
     if let Some(pool) = POOLS.find(range.pool) {
         let mut state = lock(&pool.state);
@@ -109,7 +110,7 @@ pub(crate) fn note_unused(range: &Range) {
     }
 }
 
-/// Takes note that memory, of a pool perhaps, was freed.
+/// Records that memory, which may belong to a pool, has been freed.
 pub(crate) fn note_freed(range: &Range) {
     let Some(pool) = POOLS.find(range.pool) else { return };
     let mut state = lock(&pool.state);
@@ -122,7 +123,7 @@ pub(crate) fn note_freed(range: &Range) {
     }
 }
 
-/// The pool that a device or the host has by itself, once it was asked for, and the one that is used now.
+/// The default pool of a device or the host, created on first use, and the current pool.
 struct Defaults {
     location: Location,
     kind: Kind,
@@ -130,7 +131,7 @@ struct Defaults {
     current: Handle,
 }
 
-/// What the pools of a location that hold memory of this type (`CUmemAllocationType`) consist of.
+/// Returns the kind of memory in pools of this location and type (`CUmemAllocationType`).
 fn kind_of(location: Location, kind: u32) -> Result<Kind> {
     match kind {
         PINNED if location.checked()?.is_device() => Ok(Kind::Device),
@@ -140,43 +141,44 @@ fn kind_of(location: Location, kind: u32) -> Result<Kind> {
     }
 }
 
-/// Does something with the default and the current pool of a location.
+/// Runs `with` on the default and current pool of a location.
 fn with_defaults<T>(location: Location, kind: u32, with: impl FnOnce(&mut Defaults) -> T) -> Result<T> {
     let kind = kind_of(location, kind)?;
     driver()?;
     let mut all = lock(DEFAULTS.get());
-    let at = all.iter().position(|own| own.location == location && own.kind == kind).unwrap_or_else(|| {
-        let default = Pool::add(location, kind, true, u64::MAX);
-        all.push(Defaults { location, kind, current: default.handle, default });
-        all.len() - 1
-    });
+    let at =
+        all.iter().position(|defaults| defaults.location == location && defaults.kind == kind).unwrap_or_else(|| {
+            let default = Pool::add(location, kind, true, u64::MAX);
+            all.push(Defaults { location, kind, current: default.handle, default });
+            all.len() - 1
+        });
     Ok(with(&mut all[at]))
 }
 
-/// The location of a device: `CUDA_ERROR_INVALID_DEVICE` when there is none.
+/// Returns the location of a device, or `CUDA_ERROR_INVALID_DEVICE` when there is none.
 fn device(device: i32) -> Result<Location> {
     driver()?.device(device)?;
     Ok(Location { kind: location::DEVICE, id: device })
 }
 
-/// The pool that a device uses now.
+/// Returns the current pool of a device.
 pub(crate) fn of_device(number: i32) -> Result<Arc<Pool>> {
     current(device(number)?, PINNED)
 }
 
-/// The pool that a location uses now.
+/// Returns the current pool of a location.
 fn current(location: Location, kind: u32) -> Result<Arc<Pool>> {
-    let (current, default) = with_defaults(location, kind, |own| (own.current, own.default.clone()))?;
+    let (current, default) = with_defaults(location, kind, |defaults| (defaults.current, defaults.default.clone()))?;
     Ok(Pool::of(current).unwrap_or(default))
 }
 
-/// Makes a pool that which is used now.
+/// Sets the current pool of a location.
 fn set_current(location: Location, kind: u32, pool: Handle) -> Result<()> {
     let pool = Pool::of(pool)?;
     if pool.location != location || pool.kind != kind_of(location, kind)? {
         return Err(Code::INVALID_VALUE.into());
     }
-    with_defaults(location, kind, |own| own.current = pool.handle)
+    with_defaults(location, kind, |defaults| defaults.current = pool.handle)
 }
 
 /// `CUmemPoolProps`.
@@ -192,7 +194,7 @@ pub(crate) struct Props {
     reserved: [u8; 54],
 }
 
-/// Makes a pool.
+/// Creates a pool.
 pub(crate) fn create(props: &Props) -> Result<Handle> {
     driver()?;
     location::check_handle_types(props.handle_types)?;
@@ -215,7 +217,7 @@ functions! {
         if pool.is_default {
             return Err(Code::INVALID_VALUE.into());
         }
-        // It stays until all its memory is freed. Whoever uses it without naming it uses the default one from now on.
+        // The pool exists until all its memory is freed. If it was a current pool, the default pool takes its place.
         pool.is_destroyed.store(true, Ordering::Relaxed);
         if lock(&pool.state).used == 0 {
             POOLS.remove(pool.handle)?;
@@ -231,10 +233,10 @@ functions! {
     fn cuMemPoolGetAttribute(pool: Handle, attribute: u32, value: Out<c_void>) {
         let pool = Pool::of(pool)?;
         let state = lock(&pool.state);
-        // SAFETY: `cuda.h` gives the attributes for which this is called a `cuuint64_t`.
+        // SAFETY: the closure is called only for attributes that are a `cuuint64_t` in `cuda.h`.
         let long = |number: u64| unsafe { value.cast() }.set(number);
         match attribute {
-            // SAFETY: `cuda.h` gives the first attributes, those about reuse, an `int`.
+            // SAFETY: the first attributes, which control reuse, are an `int` in `cuda.h`.
             1..=LAST_REUSE => unsafe { value.cast() }.set(state.reuse[attribute as usize - 1]),
             RELEASE_THRESHOLD => long(state.threshold),
             RESERVED_CURRENT => long(state.reserved),
@@ -248,17 +250,17 @@ functions! {
     fn cuMemPoolSetAttribute(pool: Handle, attribute: u32, value: In<c_void>) {
         let pool = Pool::of(pool)?;
         let mut state = lock(&pool.state);
-        // SAFETY: `cuda.h` gives the attributes for which this is called a `cuuint64_t`.
+        // SAFETY: the closure is called only for attributes that are a `cuuint64_t` in `cuda.h`.
         let long = || unsafe { value.cast::<u64>() }.get();
         match attribute {
             1..=LAST_REUSE => {
-                // SAFETY: `cuda.h` gives the first attributes, those about reuse, an `int`.
+                // SAFETY: the first attributes, which control reuse, are an `int` in `cuda.h`.
                 let is_on = unsafe { value.cast::<u32>() }.get()? != 0;
                 state.reuse[attribute as usize - 1] = is_on.into();
                 return Ok(());
             }
             RELEASE_THRESHOLD => state.threshold = long()?,
-            // High water marks are set back to what there is now.
+            // Resets a high-water mark to the current value.
             RESERVED_HIGH if long()? == 0 => state.reserved_high = state.reserved,
             USED_HIGH if long()? == 0 => state.used_high = state.used,
             _ => return Err(Code::INVALID_VALUE.into()),
@@ -270,13 +272,14 @@ functions! {
         let pool = Pool::of(pool)?;
         access.all(count)?.into_iter().try_for_each(|Access { location, flags }| match (location, flags) {
             (_, NO_ACCESS | READ_WRITE) if location.kind == location::HOST => {
-                Err(Error::new(Code::NOT_SUPPORTED, "the host accesses memory of pools at other addresses"))
+                Err(Error::new(Code::NOT_SUPPORTED, "host access to pools is not supported"))
             }
             (_, NO_ACCESS | READ_WRITE) if location.is_device() => {
                 device(location.id)?;
-                // Its own device keeps its access. The others have it: all simulated devices have one memory.
-                let is_own = location == pool.location;
-                if is_own && flags == NO_ACCESS { Err(Code::INVALID_DEVICE.into()) } else { Ok(()) }
+                // The pool's device cannot lose its access. Other devices always have access, because all devices share
+                // one memory.
+                let is_same_device = location == pool.location;
+                if is_same_device && flags == NO_ACCESS { Err(Code::INVALID_DEVICE.into()) } else { Ok(()) }
             }
             _ => Err(Code::INVALID_VALUE.into()),
         })
@@ -289,7 +292,7 @@ functions! {
     }
 
     fn cuDeviceGetDefaultMemPool(pool: Out<Handle>, number: i32) {
-        pool.set(with_defaults(device(number)?, PINNED, |own| own.default.handle)?)
+        pool.set(with_defaults(device(number)?, PINNED, |defaults| defaults.default.handle)?)
     }
 
     fn cuDeviceGetMemPool(pool: Out<Handle>, number: i32) {
@@ -302,7 +305,7 @@ functions! {
 
     fn cuMemGetDefaultMemPool(pool: Out<Handle>, location: In<Location>, kind: u32) {
         pool.check()?;
-        pool.set(with_defaults(location.get()?, kind, |own| own.default.handle)?)
+        pool.set(with_defaults(location.get()?, kind, |defaults| defaults.default.handle)?)
     }
 
     fn cuMemGetMemPool(pool: Out<Handle>, location: In<Location>, kind: u32) {

@@ -1,12 +1,16 @@
-//! The work that streams have enqueued, and the threads that do it.
+//! The operations that streams enqueued, and the threads that run them.
 //!
-//! Each operation has a number, in the order of enqueuing, and the numbers of the operations that it comes after: the one
-//! before it in its stream, those of other streams that an event or the default stream makes it wait for, and in a graph
-//! the nodes that it depends on. Of the operations that can be done, the one with the smallest number is done, one at a
-//! time; so the order is always the same, and one that waits for memory holds up only what comes after it.
+//! Each operation has a number, in the order of enqueuing, and a list of the operations that it must follow:
 //!
-//! Functions of the program are called by a thread of their own. The next operations wait for them too, for a while: a
-//! function may itself wait for another stream.
+//! - the previous operation in its stream
+//! - operations of other streams, because of an event or the default stream
+//! - in a graph, the nodes that it depends on
+//!
+//! Operations run one at a time. The ready operation with the smallest number runs first, so the order is
+//! deterministic. An operation that waits for memory delays only the operations that depend on it.
+//!
+//! Functions of the program run on a separate thread. The following operations wait for such a function only up to a
+//! time limit, because the function may itself wait for another stream.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::Ordering;
@@ -21,62 +25,63 @@ use crate::gpu::op::Op;
 use crate::gpu::state::driver;
 use crate::gpu::stream::{Stream, Waits};
 
-/// How long other streams wait for a function of the program.
+/// The time limit for which other streams wait for a function of the program.
 const PATIENCE: Duration = Duration::from_millis(100);
 
-/// How often memory is looked at that a stream waits for, while there is nothing else to do.
+/// The polling interval for memory that a stream waits for, while no other operation can run.
 const LOOK: Duration = Duration::from_micros(100);
 
-/// An operation that waits for its turn, or is being done.
+/// An operation that is pending or running.
 struct Job {
     context: Arc<Context>,
     op: Op,
-    /// The operations that it comes after.
-    after: Vec<u64>,
+    /// The operations that must finish first.
+    dependencies: Vec<u64>,
 }
 
-/// An operation of several that are enqueued together.
+/// One of several operations that are enqueued together.
 pub(crate) struct Piece {
     pub(crate) op: Op,
-    /// The places of those that it comes after; with none, it comes after what the stream has had before.
-    pub(crate) after: Vec<usize>,
+    /// The indices of the pieces that must finish first. If there are none, the piece follows the stream's previous
+    /// work.
+    pub(crate) dependencies: Vec<usize>,
 }
 
-/// What orders the streams of a context besides events.
+/// The order between the streams of a context, in addition to events.
 #[derive(Default)]
 struct Order {
     /// The last operation of the default stream.
     legacy: u64,
-    /// The last operations behind that of the streams that wait for the default stream, by the numbers of the streams.
+    /// The last later operation of each stream that synchronizes with the default stream, by stream number.
     blocking: HashMap<u64, u64>,
 }
 
 #[derive(Default)]
 struct State {
-    /// All operations that are not over.
+    /// All unfinished operations.
     jobs: BTreeMap<u64, Arc<Job>>,
-    /// Those that have begun.
+    /// The operations that have started.
     begun: Vec<u64>,
-    /// The call of the program that is under way.
+    /// The current call of the program.
     call: Option<(u64, Arc<Job>)>,
-    /// How many operations were enqueued.
+    /// The number of operations that were enqueued.
     enqueued: u64,
-    /// By the handles of the contexts.
+    /// The order of each context's streams, by context handle.
     orders: HashMap<Handle, Order>,
     has_thread: bool,
-    /// Whether there is the thread that calls the program.
+    /// Whether the thread that calls the program is running.
     has_caller: bool,
 }
 
 static QUEUE: PerDriver<Queue> = PerDriver::new();
 
-/// The driver's queue.
+/// Returns the driver's queue.
 pub(crate) fn queue() -> Result<&'static Queue> {
     driver()?;
     Ok(QUEUE.get())
 }
 
-/// The queue.
+/// The queue of a driver.
 #[derive(Default)]
 pub(crate) struct Queue {
     state: Mutex<State>,
@@ -84,45 +89,45 @@ pub(crate) struct Queue {
 }
 
 impl Queue {
-    /// Enqueues operations in a stream, the last of which comes after all others, and returns its number. They also come
-    /// after operations of other streams.
+    /// Enqueues operations in a stream, and returns the number of the last one. The last operation must follow all
+    /// others. All of them also follow the operations in `dependencies`, which may belong to other streams.
     pub(crate) fn push(
         &'static self,
         context: &Arc<Context>,
         stream: &Stream,
         pieces: Vec<Piece>,
-        after: &[u64],
+        dependencies: &[u64],
     ) -> Result<u64> {
         let mut state = lock(&self.state);
         if !state.has_thread {
-            self.start("simulated GPU", Self::work)?;
+            self.start("device sim", Self::work)?;
             state.has_thread = true;
         }
         let State { jobs, enqueued, orders, .. } = &mut *state;
         let order = orders.entry(context.handle).or_default();
         let mut base = vec![stream.last.load(Ordering::Relaxed)];
-        base.extend(after);
+        base.extend(dependencies);
         match stream.waits() {
             Waits::NotForOthers => {}
             Waits::ForDefault => base.push(order.legacy),
             Waits::IsDefault => base.extend(order.blocking.values()),
         }
         let mut numbers: Vec<u64> = Vec::with_capacity(pieces.len());
-        for Piece { op, after } in pieces {
-            let mut after = match after.is_empty() {
+        for Piece { op, dependencies } in pieces {
+            let mut dependencies = match dependencies.is_empty() {
                 true => base.clone(),
-                false => after.iter().map(|at| numbers[*at]).collect(),
+                false => dependencies.iter().map(|at| numbers[*at]).collect(),
             };
             for op in op.split() {
                 *enqueued += 1;
                 match &op {
                     Op::Record(event) => event.record(*enqueued),
-                    Op::Wait(event) => after.push(event.recorded()),
+                    Op::Wait(event) => dependencies.push(event.recorded()),
                     _ => {}
                 }
-                after.retain(|number| jobs.contains_key(number));
-                jobs.insert(*enqueued, Arc::new(Job { context: context.clone(), op, after }));
-                after = vec![*enqueued];
+                dependencies.retain(|number| jobs.contains_key(number));
+                jobs.insert(*enqueued, Arc::new(Job { context: context.clone(), op, dependencies }));
+                dependencies = vec![*enqueued];
             }
             numbers.push(*enqueued);
         }
@@ -141,7 +146,7 @@ impl Queue {
         Ok(last)
     }
 
-    /// Starts a thread that does `work` until the process ends.
+    /// Starts a thread that runs `work` until the process ends.
     fn start(&'static self, name: &str, work: fn(&'static Self)) -> Result<()> {
         let driver = crate::gpu::state::inside();
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
@@ -159,12 +164,12 @@ impl Queue {
         self.changed.wait_timeout(state, time).unwrap_or_else(PoisonError::into_inner).0
     }
 
-    /// Whether an operation is over.
+    /// Returns whether an operation is finished.
     pub(crate) fn is_done(&self, number: u64) -> bool {
         !lock(&self.state).jobs.contains_key(&number)
     }
 
-    /// Waits until an operation is over.
+    /// Waits until an operation is finished.
     pub(crate) fn wait(&self, number: u64) {
         let mut state = lock(&self.state);
         while state.jobs.contains_key(&number) {
@@ -172,21 +177,21 @@ impl Queue {
         }
     }
 
-    /// Waits until all operations are over that are enqueued now.
+    /// Waits until all currently enqueued operations are finished.
     pub(crate) fn wait_for_all(&self) {
         self.wait_where(|_| true);
     }
 
-    /// Waits until all operations of a context are over that are enqueued now.
+    /// Waits until all currently enqueued operations of a context are finished.
     pub(crate) fn wait_for_context(&self, context: Handle) {
         self.wait_where(|job| job.context.handle == context);
     }
 
-    fn wait_where(&self, is_meant: impl Fn(&Job) -> bool) {
+    fn wait_where(&self, is_match: impl Fn(&Job) -> bool) {
         let mut state = lock(&self.state);
         let enqueued = state.enqueued;
         loop {
-            let last = state.jobs.range(..=enqueued).rev().find(|(_, job)| is_meant(job)).map(|(number, _)| *number);
+            let last = state.jobs.range(..=enqueued).rev().find(|(_, job)| is_match(job)).map(|(number, _)| *number);
             let Some(last) = last else { return };
             while state.jobs.contains_key(&last) {
                 state = self.sleep(state);
@@ -194,7 +199,7 @@ impl Queue {
         }
     }
 
-    /// The operations that the next one of a stream would come after.
+    /// Returns the operations that the next operation of a stream would follow.
     pub(crate) fn before(&self, stream: &Stream) -> Vec<u64> {
         if stream.waits() != Waits::IsDefault {
             return vec![stream.last.load(Ordering::Relaxed)];
@@ -204,7 +209,7 @@ impl Queue {
         order.map_or_else(Vec::new, |order| order.blocking.values().chain([&order.legacy]).copied().collect())
     }
 
-    /// What the thread does that stands for the GPU, until the process ends.
+    /// Runs operations until the process ends. The thread stands for the device.
     fn work(&'static self) {
         loop {
             let (number, job) = {
@@ -224,7 +229,7 @@ impl Queue {
         }
     }
 
-    /// Lets the other thread make a call of the program, and waits for it as long as there is patience.
+    /// Hands a call of the program to the other thread, and waits for the call up to `PATIENCE`.
     fn hand_over(&'static self, number: u64, job: Arc<Job>) {
         let mut state = lock(&self.state);
         if !state.has_caller {
@@ -245,7 +250,7 @@ impl Queue {
         }
     }
 
-    /// What the thread does that calls the program, until the process ends.
+    /// Runs the calls of the program until the process ends.
     fn call(&'static self) {
         loop {
             let (number, job) = {
@@ -261,7 +266,7 @@ impl Queue {
         }
     }
 
-    /// Does one operation. One that fails is the end of all contexts.
+    /// Runs one operation. A failed operation ends all contexts.
     fn run(&self, number: u64, job: &Job) {
         let Job { context, op, .. } = job;
         let run = || match driver() {
@@ -269,7 +274,7 @@ impl Queue {
             Err(error) => Err(error),
         };
         let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(run));
-        let failed = Error::new(Code::UNKNOWN, "the simulated driver panicked, which is an error of its own");
+        let failed = Error::new(Code::UNKNOWN, "simt's driver panicked; this is a bug in the driver");
         if let Err(error) = result.unwrap_or(Err(failed)) {
             report::failed(&error);
             if let Ok(driver) = driver() {
@@ -280,36 +285,36 @@ impl Queue {
         let done = state.jobs.remove(&number);
         state.begun.retain(|begun| *begun != number);
         let call = match state.call.take() {
-            Some((own, call)) if own != number => {
-                state.call = Some((own, call));
+            Some((caller, call)) if caller != number => {
+                state.call = Some((caller, call));
                 None
             }
             call => call,
         };
         drop(state);
         self.changed.notify_all();
-        // What they hold may call the program when it ends, so not while the queue is locked.
+        // Dropping the jobs may call the program, so it must not happen while the queue is locked.
         drop((done, call));
     }
 }
 
-/// What there is to do.
+/// The next step of the thread that runs operations.
 enum Next {
-    /// This operation.
+    /// Run this operation.
     Do(u64, Arc<Job>),
-    /// Nothing before some memory changes.
+    /// Wait until memory changes.
     Look,
-    /// Nothing before something is enqueued or over.
+    /// Wait until an operation is enqueued or finished.
     Nothing,
 }
 
 impl State {
-    /// The first operation that can be done; it has begun then.
+    /// Returns the first operation that can run, and marks it as started.
     fn next(&mut self) -> Next {
         let mut looks = false;
         let has_failed = driver().is_ok_and(|driver| driver.fault().is_some());
         for (number, job) in &self.jobs {
-            let waits = job.after.iter().any(|other| self.jobs.contains_key(other))
+            let waits = job.dependencies.iter().any(|other| self.jobs.contains_key(other))
                 || self.begun.contains(number)
                 || (self.call.is_some() && matches!(job.op, Op::Host(_)));
             if waits {

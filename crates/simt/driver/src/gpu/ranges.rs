@@ -1,4 +1,4 @@
-//! The ranges of addresses that kernels can access.
+//! The address ranges that kernels can access.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -7,66 +7,66 @@ use std::sync::{Mutex, MutexGuard};
 use crate::abi::error::{Code, Result};
 use crate::abi::handles::{Handle, PerDriver, lock};
 
-/// All ranges by their first addresses.
+/// All ranges, by first address.
 static RANGES: PerDriver<Mutex<BTreeMap<u64, Range>>> = PerDriver::new();
 
-/// What a range of addresses is.
+/// The kind of memory in a range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Kind {
-    /// Memory of the device.
+    /// Device memory.
     Device,
-    /// Page-locked memory of the host, which kernels access at the same address.
+    /// Page-locked host memory, which kernels access at the same address.
     Host,
-    /// Memory of the host that the program has allocated itself and registered.
+    /// Host memory that the program allocated and then registered.
     Registered,
     /// Managed memory.
     Managed,
-    /// Physical memory of the device that the program has mapped itself.
+    /// Physical device memory that the program mapped.
     Mapped,
-    /// The memory of an array, whose address the program does not know.
+    /// The memory of an array, whose address is hidden from the program.
     Array,
-    /// A variable of a module; freed with it.
+    /// A variable of a module, which owns the memory.
     Owned,
-    /// Memory of a graph; freed with it.
+    /// Memory of a graph, which owns the memory.
     Graph,
 }
 
 impl Kind {
-    /// Whether it is page-locked memory of the host.
+    /// Returns whether the memory is page-locked host memory.
     pub(crate) fn is_host(self) -> bool {
         matches!(self, Kind::Host | Kind::Registered)
     }
 
-    /// Whether it is memory of a device.
+    /// Returns whether the memory is device memory.
     pub(crate) fn is_device(self) -> bool {
         matches!(self, Kind::Device | Kind::Mapped | Kind::Array | Kind::Owned)
     }
 }
 
-/// A range of addresses that kernels can access.
+/// An address range that kernels can access.
 #[derive(Clone, Debug)]
 pub(crate) struct Range {
     pub(crate) base: u64,
     pub(crate) bytes: u64,
     pub(crate) kind: Kind,
-    /// The handle of its context.
+    /// The handle of the context that allocated the memory.
     pub(crate) context: Handle,
-    /// The flags that it was allocated with, where there are some.
+    /// The flags of the allocation, if it has any.
     pub(crate) flags: u32,
-    /// The handle of the pool that it comes from; 0 without one.
+    /// The handle of the memory's pool; 0 if it has no pool.
     pub(crate) pool: Handle,
-    /// The number of the allocation, which no other one has.
+    /// The unique number of the allocation.
     pub(crate) id: u64,
-    /// Whether copies from and to it are waited for (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`).
+    /// Whether copies from and to the range are synchronous (`CU_POINTER_ATTRIBUTE_SYNC_MEMOPS`).
     pub(crate) sync_copies: bool,
-    /// Whether a stream has been told to free it.
+    /// Whether a stream will free the range.
     pub(crate) is_freed: bool,
-    /// What the machine knows it by.
+    /// The address in the simulator.
     pub(crate) simulator_base: u64,
 }
 
 impl Range {
-    /// A range of the current interface: `base` is its address for the program, and for the simulator.
+    /// Makes a range whose address is `base` both for the program and for the simulator.
     pub(crate) fn new(base: u64, bytes: u64, kind: Kind, context: Handle) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         let id = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -75,25 +75,25 @@ impl Range {
         Self { base, bytes, kind, context, flags, pool, id, sync_copies, is_freed, simulator_base }
     }
 
-    /// Whether it can be accessed: what a program has mapped only once it says so.
+    /// Returns whether the range is accessible. A mapping is accessible only after the program sets its access flags.
     pub(crate) fn is_accessible(&self) -> bool {
         self.kind != Kind::Mapped || self.flags != 0
     }
 }
 
-/// All ranges, locked.
+/// Locks and returns all ranges.
 pub(crate) fn all() -> MutexGuard<'static, BTreeMap<u64, Range>> {
     lock(RANGES.get())
 }
 
-/// The range that an address lies in.
+/// Returns the range that contains an address.
 pub(crate) fn range_of(address: u64) -> Option<Range> {
     let ranges = all();
     let (_, range) = ranges.range(..=address).next_back()?;
     (address - range.base < range.bytes.max(1)).then(|| range.clone())
 }
 
-/// The last range that has one of so many bytes from an address on.
+/// Returns the last range that overlaps `bytes` bytes from an address on.
 pub(crate) fn overlapping(address: u64, bytes: u64) -> Option<Range> {
     let ranges = all();
     let (_, range) = ranges.range(..address.saturating_add(bytes)).next_back()?;
@@ -105,7 +105,7 @@ pub(crate) fn add(range: Range) {
     all().insert(range.base, range);
 }
 
-/// Changes the range that an address lies in: `CUDA_ERROR_INVALID_VALUE` when there is none.
+/// Changes the range that contains an address. Returns `CUDA_ERROR_INVALID_VALUE` when there is none.
 pub(crate) fn change(address: u64, change: impl FnOnce(&mut Range) -> Result<()>) -> Result<()> {
     let mut ranges = all();
     let range = ranges.range_mut(..=address).next_back().map(|(_, range)| range);

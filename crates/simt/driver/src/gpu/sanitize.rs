@@ -1,4 +1,4 @@
-//! The machine's checks of kernels, for programs that ask for them, and what they have found in all launches of a process.
+//! The sanitizers for programs that request them, and their findings in all launches of a process.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fmt::Write as _;
@@ -16,33 +16,36 @@ use crate::abi::report;
 use crate::abi::watch::watcher;
 use crate::gpu::ranges::{self, Kind};
 
-/// The environment variable that says what to check kernels for: `memory`, `init`, `race` and `sync`, with commas between
-/// them, or `all`. Nothing without it. `leaks`, `barriers` and others change what is looked for ([`Extra`]).
+/// The environment variable that selects the sanitizers: `memory`, `init`, `race` and `sync`, separated by commas, or
+/// `all`. By default, nothing is checked. `leaks`, `barriers` and others change what the sanitizers look for
+/// ([`Extra`]).
 pub const SANITIZE: &str = "LADDER_SANITIZE";
 
-/// The environment variable with the exit code of a process whose kernels have findings, 1 to 255. Without it, a program keeps
-/// its exit code. A process whose [`SANITIZE`] cannot be understood ends with it too.
+/// The environment variable with the exit code of a process whose kernels have findings, 1 to 255. By default, a
+/// program keeps its exit code. A process with an invalid [`SANITIZE`] also ends with this code.
 pub const SANITIZE_EXIT: &str = "LADDER_SANITIZE_EXIT";
 
-/// The environment variable with the number of random orders in which each launch is tried before it runs, up to
-/// 1000. What these runs change is undone.
+/// The environment variable with the number of random schedules in which each launch is tried before it runs, up to
+/// 1000. The effects of these runs are undone.
 pub const SCHEDULES: &str = "LADDER_SCHEDULES";
 
-/// The most orders that a launch is tried in.
+/// The maximum number of schedules for a launch.
 const MOST_SCHEDULES: u32 = 1000;
 
-/// The findings that a process writes in full. Those beyond are counted, and their lines are in the summary.
+/// The maximum number of findings that a process reports in full. Further findings are counted, and the summary lists
+/// their lines.
 const SHOWN: usize = 100;
-/// The number of different findings that are kept apart, and the number of leaks that are written.
+/// The maximum number of distinct findings that are tracked, and the maximum number of leaks that are reported.
 const KNOWN: usize = 10_000;
 const LEAKS: usize = 20;
-/// The lines of source that the summary lists.
+/// The maximum number of source lines in the summary.
 const LINES: usize = 50;
 
-/// What a finding is known by: the check, the kernel, and the lines of the source, or else of the PTX.
+/// The identity of a finding: the check, the kernel, and one or two lines of the source, or of the PTX if there is no
+/// source.
 type Places = (Check, String, (String, u32), Option<(String, u32)>);
 
-/// The checks of a driver's launches.
+/// The sanitizers of a driver's launches.
 #[derive(Default)]
 pub(crate) struct Sanitizer {
     checks: Checks,
@@ -50,45 +53,45 @@ pub(crate) struct Sanitizer {
     found: Mutex<Found>,
 }
 
-/// What the checks have found in all launches.
+/// The findings of all launches.
 #[derive(Default)]
 struct Found {
     launches: u64,
-    /// How often each was seen. A program launches the same kernel many times.
+    /// The number of occurrences of each finding. A program may launch the same kernel many times.
     times: HashMap<Places, u64>,
-    /// How many were written in full.
+    /// The number of findings that were reported in full.
     shown: usize,
-    /// What could not be checked, with the kernels.
+    /// Notes about what could not be checked, with the kernel of each.
     noted: BTreeSet<(String, String)>,
     leaks: u64,
 }
 
-/// The exit code of a process with findings, and 0 as long as there are none or the program keeps its exit code.
+/// The exit code of a process with findings; 0 while there are none, or if the program keeps its exit code.
 static EXIT_CODE: AtomicU8 = AtomicU8::new(0);
 
-/// The exit code that findings ask for, if there are any.
+/// Returns the exit code for findings, if there are any and the environment sets a code.
 pub(crate) fn code_of_findings() -> Option<u8> {
     Some(EXIT_CODE.load(Ordering::Relaxed)).filter(|code| *code > 0)
 }
 
-/// The value of an environment variable, if it has one.
+/// Returns the value of an environment variable, unless the value is empty.
 fn variable(name: &str) -> Option<String> {
     std::env::var_os(name).map(|text| text.to_string_lossy().into_owned()).filter(|text| !text.is_empty())
 }
 
-/// The exit code that the environment asks for; `None` if it asks for none.
+/// Returns the exit code that the environment sets, or `None`.
 fn exit_code() -> Result<Option<u8>> {
     let Some(text) = variable(SANITIZE_EXIT) else { return Ok(None) };
     match text.parse() {
         Ok(code @ 1..) => Ok(Some(code)),
         _ => Err(refused(
-            format!("{SANITIZE_EXIT}={text} is not an exit code of a failure"),
+            format!("{SANITIZE_EXIT}={text} is not an exit code for failures"),
             "give a number from 1 to 255".to_owned(),
         )),
     }
 }
 
-/// The number of orders that the environment asks for.
+/// Returns the number of schedules that the environment sets.
 fn schedules() -> Result<u32> {
     let Some(text) = variable(SCHEDULES) else { return Ok(0) };
     match text.parse() {
@@ -100,24 +103,24 @@ fn schedules() -> Result<u32> {
     }
 }
 
-/// The error for a variable with another value than there is.
+/// Returns the error for a variable with an invalid value.
 fn refused(title: String, help: String) -> Error {
     let diagnostic = Diagnostic::without_place(None, title.clone(), Vec::new(), help);
     Error { diagnostic: Some(Box::new(diagnostic)), ..Error::new(Code::INVALID_VALUE, title) }
 }
 
 impl Sanitizer {
-    /// The checks that the environment asks for.
+    /// Returns the sanitizers that the environment selects.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` when it asks for something else.
+    /// Returns `CUDA_ERROR_INVALID_VALUE` when a variable has an invalid value.
     pub(crate) fn from_environment() -> Result<Self> {
         let (code, schedules) = (exit_code()?, schedules()?);
         let Some(text) = variable(SANITIZE) else {
             for (name, is_set) in [(SANITIZE_EXIT, code.is_some()), (SCHEDULES, schedules > 0)] {
                 if is_set {
                     report::tell(&format!(
-                        "warning: {name} has no effect, because nothing is checked\nhelp: set {SANITIZE}=all"
+                        "warning: {name} has no effect without {SANITIZE}\nhelp: set {SANITIZE}=all"
                     ));
                 }
             }
@@ -125,13 +128,13 @@ impl Sanitizer {
         };
         let checks = text.parse::<Checks>().map_err(|why| {
             EXIT_CODE.store(code.unwrap_or(0), Ordering::Relaxed);
-            let (title, help) = why.split_once("; ").unwrap_or((&why, "name `none` alone, or leave it out"));
+            let (title, help) = why.split_once("; ").unwrap_or((&why, "use `none` alone, or leave it out"));
             refused(format!("{SANITIZE}: {title}"), help.to_owned())
         })?;
         Ok(Self { checks, schedules, ..Self::default() })
     }
 
-    /// Runs a kernel, and writes what the checks find.
+    /// Runs a kernel, and reports the findings.
     pub(crate) fn run(&self, simulator: &mut Simulator, launch: &Launch<'_>) -> std::result::Result<(), LaunchError> {
         let Sanitized { result, findings, notes } = match watcher() {
             Some(watcher) => watcher.launch(simulator, launch, self.checks),
@@ -154,7 +157,7 @@ impl Sanitizer {
                 report::diagnostics("the sanitizers have findings", &diagnostics);
             }
             if is_full {
-                report::tell("more findings are only counted: the summary at the end has their lines");
+                report::tell("further findings are only counted; the summary at the end lists their lines");
             }
         }
         for note in notes {
@@ -163,26 +166,27 @@ impl Sanitizer {
         result
     }
 
-    /// Whether faults of this kind are among the findings.
+    /// Returns whether faults of this kind are reported as findings.
     pub(crate) fn finds(&self, fault: &FaultKind) -> bool {
         Check::of(fault).is_some_and(|check| self.checks.contains(check))
     }
 
-    /// The process ends with the code for findings, if there is one.
+    /// Makes the process end with the exit code for findings, if the environment sets one.
     fn fail(&self) {
         if let Ok(Some(code)) = exit_code() {
             EXIT_CODE.store(code, Ordering::Relaxed);
         }
     }
 
-    /// Reports the memory of a context that ends, or of all contexts when the process ends, if leaks are looked for.
+    /// Reports the unfreed memory of a context that ends, or of all contexts when the process ends, if leaks are
+    /// checked.
     pub(crate) fn report_leaks(&self, context: Option<Handle>, simulator: &Simulator) {
         if !self.checks.looks_for(Extra::Leaks) {
             return;
         }
         let is_leak = |range: &&ranges::Range| {
             let is_programs = matches!(range.kind, Kind::Device | Kind::Host | Kind::Managed | Kind::Array);
-            is_programs && !range.is_freed && context.is_none_or(|own| own == range.context)
+            is_programs && !range.is_freed && context.is_none_or(|context| context == range.context)
         };
         let mut leaks: Vec<ranges::Range> = ranges::all().values().filter(is_leak).cloned().collect();
         leaks.sort_by_key(|range| range.id);
@@ -194,7 +198,7 @@ impl Sanitizer {
             .take(LEAKS)
             .map(|range| {
                 let (what, help) = match range.kind {
-                    Kind::Host => ("page-locked memory of the host", "free it with `cudaFreeHost` (`cuMemFreeHost`)"),
+                    Kind::Host => ("page-locked host memory", "free it with `cudaFreeHost` (`cuMemFreeHost`)"),
                     Kind::Managed => ("managed memory", "free it with `cudaFree` (`cuMemFree`)"),
                     Kind::Array => ("an array", "free it with `cudaFreeArray` (`cuArrayDestroy`)"),
                     _ => ("device memory", "free it with `cudaFree` (`cuMemFree`)"),
@@ -205,8 +209,8 @@ impl Sanitizer {
             .collect();
         let (blocks, bytes) = simulator.heap_in_use();
         if blocks > 0 {
-            let note = format!("{blocks} blocks that `malloc` gave to kernels");
-            let help = "free each block in a kernel, with `free`";
+            let note = format!("{blocks} blocks that kernels allocated with `malloc`");
+            let help = "free each block with `free` in a kernel";
             diagnostics.push(leak(format!("leak of {bytes} bytes of the device's heap"), note, help));
         }
         if diagnostics.is_empty() {
@@ -221,12 +225,12 @@ impl Sanitizer {
         }
     }
 
-    /// Whether nothing is checked.
+    /// Returns whether all sanitizers are off.
     pub(crate) fn is_off(&self) -> bool {
         self.checks.is_empty()
     }
 
-    /// What was found in the whole process, by lines.
+    /// Returns the findings of the whole process, by line.
     pub(crate) fn summary(&self) -> String {
         let found = lock(&self.found);
         let mut lines: BTreeMap<&(String, u32), BTreeMap<&str, u64>> = BTreeMap::new();
@@ -261,7 +265,7 @@ impl Sanitizer {
 }
 
 impl Found {
-    /// Counts a finding, and returns whether it is to be written: the first of its places.
+    /// Counts a finding, and returns whether to report it: true for the first finding at its lines.
     fn add(&mut self, finding: &Finding) -> bool {
         let places = places(finding);
         if let Some(times) = self.times.get_mut(&places) {
@@ -284,7 +288,7 @@ fn places(finding: &Finding) -> Places {
     (finding.check, finding.kernel.clone(), place(&finding.source, finding.ptx_line), other)
 }
 
-/// `1st`, `2nd`.
+/// Returns a number as `1st`, `2nd` and so on.
 fn ordinal(number: u64) -> String {
     let ending = match (number % 10, number % 100) {
         (_, 11..=13) => "th",

@@ -1,5 +1,5 @@
-//! The driver: its devices and the machine that simulates them. What programs make on the devices is in other modules,
-//! which keep it for each driver ([`handles::PerDriver`]).
+//! The driver: its devices and the simulator that they run on. Other modules hold the objects that programs create, for
+//! each driver ([`handles::PerDriver`]).
 
 use std::cell::Cell;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -15,13 +15,13 @@ use crate::code::image::DRIVER_VERSION;
 use crate::gpu::device::{self, Device};
 use crate::gpu::sanitize::Sanitizer;
 
-/// The newest version of CUDA whose interface the driver has: 13.0.
+/// The newest CUDA version whose interface the driver implements: 13.0.
 const VERSION: i32 = 13000;
 
-/// The version that programs see: 12080 for 12.8.
+/// Returns the CUDA version that programs see, such as 12080 for 12.8.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` when [`DRIVER_VERSION`] is not a version, major and minor.
+/// Returns `CUDA_ERROR_INVALID_VALUE` when [`DRIVER_VERSION`] is not a version of the form `major.minor`.
 pub(crate) fn version() -> Result<i32> {
     static GIVEN: LazyLock<Result<i32>> = LazyLock::new(|| {
         let Some(text) = std::env::var_os(DRIVER_VERSION).filter(|text| !text.is_empty()) else { return Ok(VERSION) };
@@ -31,7 +31,7 @@ pub(crate) fn version() -> Result<i32> {
         match numbers {
             Some((major @ 11..=99, minor @ 0..=99)) => Ok(major * 1000 + minor * 10),
             _ => {
-                let what = format!("{DRIVER_VERSION}={text} is not a version of CUDA from 11.0 on, such as 12.8");
+                let what = format!("{DRIVER_VERSION}={text} is not a CUDA version such as 12.8; the oldest is 11.0");
                 Err(Error::new(Code::INVALID_VALUE, what))
             }
         }
@@ -39,39 +39,39 @@ pub(crate) fn version() -> Result<i32> {
     GIVEN.clone()
 }
 
-/// The number of warp instructions after which a launch is taken for endless.
+/// The number of warp instructions after which a launch is considered endless.
 const MAX_INSTRUCTIONS: u64 = 1 << 44;
 
-/// The driver, once it is initialized.
+/// An initialized driver.
 pub(crate) struct Driver {
-    /// The simulated GPUs. They have one memory in common, as unified addressing makes it look.
+    /// The devices. They share one memory, as they appear to under unified addressing.
     pub(crate) devices: Vec<Device>,
-    /// The number by which its handles and addresses differ from those of other drivers of the process; 0 for the driver that
-    /// the program's calls reach.
+    /// The number that separates the handles and addresses of the drivers in the process; 0 for the driver that the
+    /// program's calls reach.
     pub(crate) number: usize,
     simulator: Mutex<Simulator>,
-    /// The error of a kernel that has ended a context. From then on, no context can begin in this process.
+    /// The error of a kernel that ended a context. Once it is set, no context can begin in this process.
     fault: Mutex<Option<Code>>,
-    /// What kernels have printed and nobody has waited for yet.
+    /// The output of kernels that has not been printed yet.
     pub(crate) printed: Mutex<Vec<u8>>,
-    /// What kernels are checked for.
+    /// The sanitizers for kernels.
     pub(crate) sanitizer: Sanitizer,
-    /// The process that initialized it: its threads do not exist in a child that it forks.
+    /// The process that initialized the driver. Its threads do not exist in a forked child.
     process: u32,
 }
 
 thread_local! {
-    /// The driver that this thread is inside of, if it is not the one of all.
+    /// The private driver that this thread is inside of, if any.
     static INSIDE: Cell<Option<&'static Driver>> = const { Cell::new(None) };
 }
 
-/// Makes a driver the one of this thread, and returns the one that was.
+/// Makes this thread use a driver, and returns the driver that it used before.
 pub(crate) fn enter(driver: Option<&'static Driver>) -> Option<&'static Driver> {
     handles::enter(driver.map_or(0, |driver| driver.number));
     INSIDE.replace(driver)
 }
 
-/// Does something inside of a driver.
+/// Runs `act` inside a driver.
 pub(crate) fn within<R>(driver: &'static Driver, act: impl FnOnce() -> R) -> R {
     let previous = enter(Some(driver).filter(|driver| driver.number > 0));
     let result = act();
@@ -79,12 +79,12 @@ pub(crate) fn within<R>(driver: &'static Driver, act: impl FnOnce() -> R) -> R {
     result
 }
 
-/// The driver that this thread is inside of.
+/// Returns the private driver that this thread is inside of.
 pub(crate) fn inside() -> Option<&'static Driver> {
     INSIDE.get()
 }
 
-/// Whether this thread's calls mean a simulated GPU of its own.
+/// Returns whether this thread's calls reach a private driver.
 #[must_use]
 pub fn is_inside() -> bool {
     INSIDE.get().is_some()
@@ -92,7 +92,7 @@ pub fn is_inside() -> bool {
 
 static DRIVER: OnceLock<Result<Driver>> = OnceLock::new();
 
-/// The driver: `CUDA_ERROR_NOT_INITIALIZED` before `cuInit`, and in a process that was forked behind it.
+/// Returns the driver, or `CUDA_ERROR_NOT_INITIALIZED` before `cuInit` and in a process that was forked after it.
 pub(crate) fn driver() -> Result<&'static Driver> {
     if let Some(driver) = INSIDE.get() {
         return Ok(driver);
@@ -105,22 +105,22 @@ pub(crate) fn driver() -> Result<&'static Driver> {
     }
 }
 
-/// The driver that the program's calls reach, if this process has started it.
+/// Returns the driver that the program's calls reach, if this process started it.
 pub(crate) fn started() -> Option<&'static Driver> {
     DRIVER.get()?.as_ref().ok().filter(|driver| driver.process == std::process::id())
 }
 
-/// Whether the program's calls reach a driver that the parent of this process has started.
+/// Returns whether the program's calls reach a driver that the parent of this process started.
 pub(crate) fn is_child() -> bool {
     matches!(DRIVER.get(), Some(Ok(driver)) if driver.process != std::process::id())
 }
 
 impl Driver {
-    /// A driver whose machine runs on so many threads; 0 for one per core. It has so many `own` devices, and else those that the
-    /// environment asks for.
-    pub(crate) fn start(threads: usize, own: Option<Vec<Device>>) -> Result<Self> {
-        let is_private = own.is_some();
-        let devices = own.map_or_else(device::simulated, Ok)?;
+    /// Starts a driver whose simulator runs on `threads` threads; 0 means one per core. The devices are
+    /// `private_devices`, or the devices that the environment requests.
+    pub(crate) fn start(threads: usize, private_devices: Option<Vec<Device>>) -> Result<Self> {
+        let is_private = private_devices.is_some();
+        let devices = private_devices.map_or_else(device::simulated, Ok)?;
         let available = simt::run::available_memory().unwrap_or(u64::MAX);
         let memory: u64 = devices.iter().map(|device| device.memory_bytes).sum();
         let max_memory_bytes = memory.min(available);
@@ -142,17 +142,17 @@ impl Driver {
         Ok(driver)
     }
 
-    /// Begins with the first addresses that are this driver's own, and says whether nothing is left of an earlier user.
+    /// Starts with the first address that belongs to this driver. Returns whether an earlier user left no allocations.
     pub(crate) fn begin(&self) -> bool {
         self.simulator().memory_mut().begin_for(self.number as u64)
     }
 
-    /// The simulator. While a kernel runs, this waits for its end.
+    /// Locks and returns the simulator. While a kernel runs, this waits until the kernel ends.
     pub(crate) fn simulator(&self) -> MutexGuard<'_, Simulator> {
         lock(&self.simulator)
     }
 
-    /// Prints what kernels have printed, by way of C's `stdout`, so that it comes between the program's own output.
+    /// Prints the output of kernels to C's `stdout`, so that it is ordered with the program's output.
     pub(crate) fn print_printed(&self) {
         let printed = std::mem::take(&mut *lock(&self.printed));
         if !printed.is_empty() {
@@ -160,22 +160,22 @@ impl Driver {
         }
     }
 
-    /// Ends all contexts with the error of a kernel. The first one stays.
+    /// Ends all contexts with the error of a kernel. Only the first error is kept.
     pub(crate) fn poison(&self, code: Code) {
         lock(&self.fault).get_or_insert(code);
     }
 
-    /// The error of a kernel that has ended all contexts, if one has.
+    /// Returns the error of a kernel that ended all contexts, if there was one.
     pub(crate) fn fault(&self) -> Option<Code> {
         *lock(&self.fault)
     }
 
-    /// Lets contexts go on after an error.
+    /// Clears the error, so that contexts can continue.
     pub(crate) fn forgive(&self) {
         *lock(&self.fault) = None;
     }
 
-    /// A device by its number.
+    /// Returns a device by number.
     pub(crate) fn device(&self, number: i32) -> Result<&Device> {
         let device = usize::try_from(number).ok().and_then(|number| self.devices.get(number));
         device.ok_or_else(|| Code::INVALID_DEVICE.into())

@@ -1,4 +1,4 @@
-//! Streams: operations that are done one behind the other.
+//! Streams: operations that run one after another.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -12,46 +12,46 @@ use crate::gpu::context::{self, Context};
 use crate::gpu::launch_attributes::{Attributes, Owner, Value};
 use crate::gpu::state::driver;
 
-/// The priority of the most urgent streams; that of the others is 0 and all numbers between.
+/// The highest priority. Priorities range from this value to 0, the lowest.
 pub(crate) const GREATEST_PRIORITY: i32 = -5;
 
-/// The handles of the default stream (`CU_STREAM_LEGACY`) and of that of each thread (`CU_STREAM_PER_THREAD`).
+/// The handles of the default stream (`CU_STREAM_LEGACY`) and of each thread's default stream (`CU_STREAM_PER_THREAD`).
 pub(crate) const LEGACY: Handle = 1;
 pub(crate) const PER_THREAD: Handle = 2;
 /// `CU_STREAM_NON_BLOCKING`.
 const NON_BLOCKING: u32 = 1;
 
 static STREAMS: Handles<Stream> = Handles::new();
-/// The default streams, by the handles of their contexts.
+/// The default streams, by context handle.
 static DEFAULTS: PerDriver<Mutex<HashMap<Handle, Arc<Stream>>>> = PerDriver::new();
 
 thread_local! {
-    /// The default streams of this thread alone, by the handles of their contexts.
-    static OWN_DEFAULT: RefCell<HashMap<Handle, Arc<Stream>>> = RefCell::default();
+    /// This thread's private default streams, by context handle.
+    static PER_THREAD_DEFAULTS: RefCell<HashMap<Handle, Arc<Stream>>> = RefCell::default();
 }
 
-/// How a stream and the default stream of its context wait for each other.
+/// How a stream synchronizes with the default stream of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Waits {
-    /// It is the default stream.
+    /// The stream is the default stream.
     IsDefault,
-    /// Each waits for what the other one has had before.
+    /// Each of the two streams waits for the other stream's earlier work.
     ForDefault,
-    /// Neither waits.
+    /// Neither stream waits for the other.
     NotForOthers,
 }
 
 /// A stream.
 pub(crate) struct Stream {
     pub(crate) handle: Handle,
-    /// The handle of its context.
+    /// The handle of the stream's context.
     pub(crate) context: Handle,
     flags: u32,
-    /// Its number, which no other stream of the process has.
+    /// The number of the stream, unique in the process.
     pub(crate) id: u64,
-    /// The number of its last operation.
+    /// The number of the stream's last operation.
     pub(crate) last: AtomicU64,
-    /// The number of the capture that it takes part in; 0 without one.
+    /// The number of the capture that the stream takes part in; 0 if there is none.
     pub(crate) capture: AtomicU64,
     attributes: Mutex<Attributes>,
 }
@@ -64,31 +64,31 @@ impl Stream {
         Self { handle, context, flags, id, last: 0.into(), capture: 0.into(), attributes }
     }
 
-    /// Its priority: the smaller, the more urgent.
+    /// Returns the priority: the smaller, the more urgent.
     pub(crate) fn priority(&self) -> i32 {
         lock(&self.attributes).priority()
     }
 
-    /// The stream of a handle, with its context.
+    /// Returns the stream with this handle, and the stream's context.
     pub(crate) fn of(handle: Handle) -> Result<(Arc<Self>, Arc<Context>)> {
         let (stream, context) = Self::find(handle)?;
         context.check()?;
         Ok((stream, context))
     }
 
-    /// Returns the stream of a batch of operations. The default stream has no batches.
+    /// Returns the stream of a batch of operations. The default stream does not accept batches.
     pub(crate) fn of_batch(handle: Handle) -> Result<Arc<Self>> {
         let (stream, _) = Self::of(handle)?;
         match stream.waits() {
-            Waits::IsDefault => Err(Error::new(Code::INVALID_VALUE, "a batch in the default stream")),
+            Waits::IsDefault => Err(Error::new(Code::INVALID_VALUE, "the default stream does not accept batches")),
             _ => Ok(stream),
         }
     }
 
-    /// The stream of a handle, whatever the state of its context.
+    /// Returns the stream with this handle, whatever the state of its context.
     fn find(handle: Handle) -> Result<(Arc<Self>, Arc<Context>)> {
         match handle {
-            0 if call::has_own_default() => Self::find(PER_THREAD),
+            0 if call::has_per_thread_default() => Self::find(PER_THREAD),
             0 | LEGACY => {
                 let context = context::current()?;
                 let make = || Arc::new(Self::new(LEGACY, context.handle, 0, 0));
@@ -98,7 +98,8 @@ impl Stream {
             PER_THREAD => {
                 let context = context::current()?;
                 let make = || Arc::new(Self::new(PER_THREAD, context.handle, 0, 0));
-                let stream = OWN_DEFAULT.with_borrow_mut(|own| own.entry(context.handle).or_insert_with(make).clone());
+                let stream = PER_THREAD_DEFAULTS
+                    .with_borrow_mut(|streams| streams.entry(context.handle).or_insert_with(make).clone());
                 Ok((stream, context))
             }
             _ => {
@@ -110,7 +111,7 @@ impl Stream {
         }
     }
 
-    /// How it and the default stream wait for each other.
+    /// Returns how the stream synchronizes with the default stream.
     pub(crate) fn waits(&self) -> Waits {
         match self.handle {
             LEGACY => Waits::IsDefault,
@@ -122,11 +123,11 @@ impl Stream {
 
 /// Destroys the streams of a context.
 pub(crate) fn remove_all(context: Handle) {
-    STREAMS.remove_where(|own| own.context == context);
+    STREAMS.remove_where(|stream| stream.context == context);
     lock(DEFAULTS.get()).remove(&context);
 }
 
-/// Destroys a stream. The default streams stay.
+/// Destroys a stream. Default streams cannot be destroyed.
 pub(crate) fn remove(stream: Handle) -> Result<Arc<Stream>> {
     driver()?;
     if stream <= PER_THREAD {
@@ -142,8 +143,8 @@ fn create(stream: Out<Handle>, flags: u32, priority: i32) -> Result<()> {
         return Err(Code::INVALID_VALUE.into());
     }
     let priority = priority.clamp(GREATEST_PRIORITY, 0);
-    let made = STREAMS.add(|handle| Stream::new(handle, context.handle, flags, priority));
-    stream.set(made.handle)
+    let created = STREAMS.add(|handle| Stream::new(handle, context.handle, flags, priority));
+    stream.set(created.handle)
 }
 
 functions! {

@@ -1,4 +1,4 @@
-//! Submitting operations: a stream does them, or they are captured.
+//! Submitting operations to a stream, which runs or captures them.
 
 use std::sync::LazyLock;
 
@@ -11,12 +11,13 @@ use crate::gpu::queue::{Piece, queue};
 use crate::gpu::state::driver;
 use crate::gpu::stream::Stream;
 
-/// Enqueues an operation in the stream of a handle.
+/// Enqueues an operation in the stream with this handle.
 pub(crate) fn enqueue(stream: Handle, op: Op) -> Result<()> {
     enqueue_or_wait(stream, op, false)
 }
 
-/// Enqueues an operation in the stream of a handle. Where `waits`, waits for it, unless it is captured.
+/// Enqueues an operation in the stream with this handle. If `waits`, waits until the operation has run, unless it is
+/// captured.
 pub(crate) fn enqueue_or_wait(stream: Handle, op: Op, waits: bool) -> Result<()> {
     static BLOCKING: LazyLock<bool> =
         LazyLock::new(|| std::env::var("CUDA_LAUNCH_BLOCKING").is_ok_and(|value| value == "1"));
@@ -24,7 +25,7 @@ pub(crate) fn enqueue_or_wait(stream: Handle, op: Op, waits: bool) -> Result<()>
     if capture::take(&stream, &op)? {
         return Ok(());
     }
-    queue()?.push(&context, &stream, vec![Piece { op, after: Vec::new() }], &[])?;
+    queue()?.push(&context, &stream, vec![Piece { op, dependencies: Vec::new() }], &[])?;
     if waits || *BLOCKING { synchronize(&stream, &context) } else { Ok(()) }
 }
 

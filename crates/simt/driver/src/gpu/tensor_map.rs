@@ -1,4 +1,4 @@
-//! Tensor maps: what describes tensors and their tiles to kernels that copy them in bulk.
+//! Tensor maps: descriptions of tensors and tiles for kernels with bulk copies.
 
 use simt::{Im2col, Swizzle, TensorElement, TensorMap};
 
@@ -6,15 +6,15 @@ use crate::abi::call::{In, Out, functions};
 use crate::abi::error::{Code, Error, Result};
 use crate::gpu::state::driver;
 
-/// `CUtensorMap`: 128 bytes, whose meaning the driver alone knows.
+/// `CUtensorMap`: 128 bytes in a format private to the driver.
 type Encoded = [u8; 128];
 
-/// The most dimensions of a tensor.
+/// The maximum number of dimensions of a tensor.
 const MOST: u32 = 5;
-/// The alignment of a map.
+/// The alignment of a map in bytes.
 const MAP_ALIGN: usize = 64;
 
-/// How a tensor is described, in `cuda.h`'s numbers.
+/// The description of a tensor in the terms of `cuda.h`.
 struct Description {
     element: u32,
     rank: u32,
@@ -33,27 +33,30 @@ struct Description {
 }
 
 impl Description {
-    /// The map with tiles of one element.
+    /// Returns a map whose tile is one element.
     fn read(&self) -> Result<TensorMap> {
         let invalid = |what: &str| Err(Error::new(Code::INVALID_VALUE, what.to_owned()));
         if !(1..=MOST).contains(&self.rank) {
-            return invalid("a tensor map has 1 to 5 dimensions");
+            return invalid("a tensor map must have 1 to 5 dimensions");
         }
         if self.element > 15 || self.interleave > 2 || self.swizzle > 6 || self.promotion > 3 || self.fill > 1 {
-            return invalid("a tensor map with a type or mode that does not exist");
+            return invalid("a type or mode of the tensor map does not exist");
         }
         let Some(element) = TensorElement::ALL.get(self.element as usize).copied() else {
-            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps of elements with 4 or 6 bits"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps of 4-bit or 6-bit elements are not supported"));
         };
         if self.interleave != 0 {
-            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps with interleaved channels"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps with interleaved channels are not supported"));
         }
         let swizzles = [Swizzle::None, Swizzle::B32, Swizzle::B64, Swizzle::B128];
         let Some(swizzle) = swizzles.get(self.swizzle as usize).copied() else {
-            return Err(Error::new(Code::NOT_SUPPORTED, "tensor maps that are swizzled in atoms of 32 or 64 bytes"));
+            return Err(Error::new(
+                Code::NOT_SUPPORTED,
+                "tensor maps swizzled in 32-byte or 64-byte atoms are not supported",
+            ));
         };
         if self.address == 0 {
-            return invalid("a tensor at no address");
+            return invalid("the address of the tensor is null");
         }
         let rank = self.rank as usize;
         Ok(TensorMap {
@@ -69,19 +72,19 @@ impl Description {
     }
 }
 
-/// Writes an encoded map, or says what is wrong with it.
+/// Writes an encoded map, or returns the error.
 fn write(to: Out<Encoded>, encoded: std::result::Result<Encoded, String>) -> Result<()> {
     let encoded = encoded.map_err(|problem| Error::new(Code::INVALID_VALUE, problem))?;
     to.set(encoded)
 }
 
-/// Refuses places where no map can be.
+/// Returns an error when the place for a map is null or misaligned.
 fn check_place(map: Out<Encoded>) -> Result<()> {
     driver()?;
     map.check()?;
     match map.as_ptr().addr().is_multiple_of(MAP_ALIGN) {
         true => Ok(()),
-        false => Err(Error::new(Code::INVALID_VALUE, "a tensor map lies at a multiple of 64 bytes")),
+        false => Err(Error::new(Code::INVALID_VALUE, "a tensor map must be aligned to 64 bytes")),
     }
 }
 
@@ -117,7 +120,8 @@ functions! {
         if address == 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        // SAFETY: the driver's interface: the place holds a map.
+        // SAFETY: the place is not null and is aligned, which `check_place` ensures, and `cuda.h` requires that it
+        // holds a map.
         let mut bytes = unsafe { map.as_ptr().read() };
         let replaced = TensorMap::replace_address(&mut bytes, address);
         write(map, replaced.map(|()| bytes))

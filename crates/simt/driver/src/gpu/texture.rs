@@ -26,7 +26,7 @@ const SRGB: u32 = 0x10;
 const DISABLE_TRILINEAR: u32 = 0x20;
 const SEAMLESS_CUBEMAP: u32 = 0x40;
 
-/// Attributes of the device: the alignment of textures in memory and of their rows, and their greatest sides.
+/// Device attributes: the alignment of textures in memory and of their rows, and their maximum sides.
 const TEXTURE_ALIGNMENT: u32 = 14;
 const PITCH_ALIGNMENT: u32 = 51;
 const MAX_LINEAR_WIDTH: u32 = 69;
@@ -39,7 +39,7 @@ const MAX_PITCH: u32 = 72;
 #[repr(C)]
 pub(crate) struct Resource {
     kind: u32,
-    /// The handle of an array, or an address, the format and the channels of texels in one word, and sizes.
+    /// The handle of an array; or an address, the texels' format and number of channels in one word, and sizes.
     words: [u64; 16],
     flags: u32,
 }
@@ -78,44 +78,44 @@ pub(crate) struct View {
     reserved: [u32; 16],
 }
 
-/// A texture or surface as a program has described it.
+/// A texture or surface as described by a program.
 struct Object {
     context: Handle,
     resource: Resource,
-    /// How a texture is read; `None` of a surface.
+    /// How a texture is read; `None` for a surface.
     sampling: Option<(Sampling, View)>,
 }
 
-/// The textures and surfaces, by their handles.
+/// The textures and surfaces, by handle.
 static OBJECTS: PerDriver<Mutex<HashMap<u64, Object>>> = PerDriver::new();
 
 fn invalid(what: impl Into<String>) -> Error {
     Error::new(Code::INVALID_VALUE, what)
 }
 
-/// An attribute of the current device.
+/// Returns an attribute of the current device.
 fn limit(attribute: u32) -> Result<u64> {
     let context = context::current()?;
-    Ok(driver()?.devices[context.device].attribute(attribute).map_or(u64::MAX, |most| most.max(0) as u64))
+    Ok(driver()?.devices[context.device].attribute(attribute).map_or(u64::MAX, |value| value.max(0) as u64))
 }
 
 impl Resource {
-    /// The image of a texture, and whether its format normalizes integers. `levels` says which level of a mipmapped array
-    /// is read.
+    /// Returns the image of a texture, and whether its format normalizes integers. `level` selects the level of a
+    /// mipmapped array.
     fn image(&self, view: Option<&View>, level: impl FnOnce(&Mipmapped) -> Result<usize>) -> Result<(Image, bool)> {
         if self.flags != 0 {
-            return Err(invalid("a resource with flags, of which there are none"));
+            return Err(invalid("the flags of a resource must be zero"));
         }
         match self.kind {
             ARRAY => of_array(&*Array::of(self.words[0] as Handle)?, view),
             MIPMAPPED_ARRAY => {
                 let mipmapped = Mipmapped::of(self.words[0] as Handle)?;
                 let level = level(&mipmapped)?;
-                // A view tells the sides of the whole, and not those of a level.
+                // A view gives the sides of the whole mipmapped array, not those of a level.
                 let whole = &mipmapped.levels[0].descriptor;
                 let is_whole = |view: &View| view.width == whole.width && view.height == whole.height;
                 if view.is_some_and(|view| !is_whole(view)) {
-                    return Err(invalid("a view whose sides are not those of the mipmapped array"));
+                    return Err(invalid("the sides of the view differ from those of the mipmapped array"));
                 }
                 let array = &mipmapped.levels[level];
                 let sides = array.descriptor;
@@ -128,11 +128,11 @@ impl Resource {
         }
     }
 
-    /// The address and the format of texels in memory.
+    /// Returns the address and format of texels in memory.
     fn memory(&self) -> Result<(u64, (TexelFormat, bool))> {
         let [address, format, ..] = self.words;
         if address == 0 || !address.is_multiple_of(limit(TEXTURE_ALIGNMENT)?) {
-            return Err(invalid(format!("a texture at {address:#x}; memory for textures begins at multiples of 512")));
+            return Err(invalid(format!("the texture's address {address:#x} is not a multiple of 512")));
         }
         Ok((address, array::format(format as u32, (format >> 32) as u32)?))
     }
@@ -141,7 +141,7 @@ impl Resource {
         let (address, (format, is_normalized)) = self.memory()?;
         let texels = self.words[2] / u64::from(format.bytes());
         if !(1..=limit(MAX_LINEAR_WIDTH)?).contains(&texels) {
-            return Err(invalid(format!("a texture of {texels} texels in linear memory")));
+            return Err(invalid(format!("a texture in linear memory cannot have {texels} texels")));
         }
         Ok((Image::packed(address, format, Sides::Linear(texels as u32)), is_normalized))
     }
@@ -151,14 +151,14 @@ impl Resource {
         let [_, _, width, height, pitch, ..] = self.words;
         let is_pitch = pitch.is_multiple_of(limit(PITCH_ALIGNMENT)?) && pitch <= limit(MAX_PITCH)?;
         if !is_pitch || width > limit(MAX_PITCH_WIDTH)? || height > limit(MAX_PITCH_HEIGHT)? {
-            return Err(invalid(format!("a texture of {width} × {height} texels with a pitch of {pitch} bytes")));
+            return Err(invalid(format!("invalid texture of {width} × {height} texels with a pitch of {pitch} bytes")));
         }
         let sides = Sides::Two([width as u32, height as u32]);
         Ok((Image { address, format, sides, layers: None, pitch }, is_normalized))
     }
 }
 
-/// The format of a view (`CUresourceViewFormat`): 1, 2 and 4 channels, for each kind of numbers and each size of them.
+/// Returns the format of a view (`CUresourceViewFormat`): 1, 2 and 4 channels for each number type and size.
 fn view_format(format: u32) -> Result<TexelFormat> {
     use Channels::{Float, Signed, Unsigned};
     let kinds = [
@@ -176,34 +176,37 @@ fn view_format(format: u32) -> Result<TexelFormat> {
             let (channels, bits) = kinds[(format as usize - 1) / 3];
             Ok(TexelFormat { channels, bits, count: 1 << ((format - 1) % 3) })
         }
-        0x19..=0x22 => Err(Error::new(Code::NOT_SUPPORTED, "views of compressed texels")),
+        0x19..=0x22 => Err(Error::new(Code::NOT_SUPPORTED, "views of compressed texels are not supported")),
         _ => Err(Code::INVALID_VALUE.into()),
     }
 }
 
-/// The image of an array, or of a part of it.
+/// Returns the image of an array, or of the part that a view selects.
 fn of_array(array: &Array, view: Option<&View>) -> Result<(Image, bool)> {
     let mut image = array.image();
     let Some(view) = view else { return Ok((image, array.is_normalized)) };
     let format = view_format(view.format)?;
     let sides = array.descriptor;
     if format.bytes() != image.format.bytes() || (view.width, view.height) != (sides.width, sides.height) {
-        return Err(invalid("a view whose sides or texels differ from those of the array"));
+        return Err(invalid("the sides or texel size of the view differ from those of the array"));
     }
     match image.layers {
         Some(layers) if !sides.is_cubemap() => {
             if view.first_layer > view.last_layer || view.last_layer >= layers {
-                return Err(invalid(format!("a view of layers up to {} of {layers}", view.last_layer)));
+                return Err(invalid(format!(
+                    "the view's last layer {} is out of range for {layers} layers",
+                    view.last_layer
+                )));
             }
             let rows = sides.height.max(1) as u64;
             image.address += u64::from(view.first_layer) * rows * image.pitch;
             image.layers = Some(view.last_layer - view.first_layer + 1);
         }
         Some(_) if view.first_layer != 0 || view.last_layer as usize + 1 != sides.depth => {
-            return Err(Error::new(Code::NOT_SUPPORTED, "views of some layers of a cube map"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "views of part of a cube map are not supported"));
         }
         None if view.first_layer != 0 || view.last_layer != 0 => {
-            return Err(invalid("a view of layers that are not there"));
+            return Err(invalid("the view selects layers of an array without layers"));
         }
         _ => {}
     }
@@ -221,12 +224,12 @@ impl Sampling {
         }
     }
 
-    /// The only level of a mipmapped array that is read.
+    /// Returns the only level of a mipmapped array that is read.
     fn level(&self, mipmapped: &Mipmapped, view: Option<&View>) -> Result<usize> {
         let count = mipmapped.levels.len();
-        let (first, last) = view.map_or((0, count - 1), |own| (own.first_level as usize, own.last_level as usize));
+        let (first, last) = view.map_or((0, count - 1), |view| (view.first_level as usize, view.last_level as usize));
         if first > last || last >= count {
-            return Err(invalid(format!("a view of levels {first} to {last} of {count}")));
+            return Err(invalid(format!("the view's levels {first} to {last} are out of range for {count} levels")));
         }
         let clamp = |level: f32| (level.max(0.0) as usize).min(last - first);
         let (lowest, highest) = (clamp(self.min_level), clamp(self.max_level.ceil()));
@@ -234,31 +237,35 @@ impl Sampling {
             true => Ok(first + lowest),
             false => Err(Error::new(
                 Code::NOT_SUPPORTED,
-                "a texture that is read at more than one level; set minMipmapLevelClamp and maxMipmapLevelClamp to the same",
+                "textures that are read at several levels are not supported; set minMipmapLevelClamp and \
+                 maxMipmapLevelClamp to the same value",
             )),
         }
     }
 
-    /// A texture of an image that is read so.
+    /// Returns the texture that reads an image with this sampling.
     fn texture(&self, image: Image, is_normalized: bool) -> Result<TextureDescription> {
         let format = image.format;
         let is_cube = matches!(image.sides, Sides::Cube(_));
         let has_floats = format.channels == Channels::Float;
         let can_normalize = !has_floats && format.bits < 32;
         let normalized_values = can_normalize && (is_normalized || self.flags & READ_AS_INTEGER == 0);
-        // Integers are never filtered, and linear memory is read with whole coordinates.
+        // Integers are never filtered, and linear memory is read with integer coordinates.
         let is_filtered = (has_floats || normalized_values) && !matches!(image.sides, Sides::Linear(_));
         let filter = if self.filter == 1 && is_filtered { Filter::Linear } else { Filter::Point };
         if self.flags & SEAMLESS_CUBEMAP != 0 {
             if !is_cube {
-                return Err(invalid("seamless filtering of what is no cube map"));
+                return Err(invalid("seamless filtering requires a cube map"));
             }
             if filter == Filter::Linear {
-                return Err(Error::new(Code::NOT_SUPPORTED, "cube maps that are filtered across the edges of faces"));
+                return Err(Error::new(
+                    Code::NOT_SUPPORTED,
+                    "filtering across the faces of a cube map is not supported",
+                ));
             }
         }
         if self.flags & SRGB != 0 && normalized_values && format.bits == 8 {
-            return Err(Error::new(Code::NOT_SUPPORTED, "textures whose values are sRGB"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "sRGB textures are not supported"));
         }
         let addressing = self.addressing.map(|mode| match mode {
             0 => Addressing::Wrap,
@@ -278,11 +285,11 @@ impl Sampling {
     }
 }
 
-/// The object of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none of its kind.
+/// Returns the object with this handle, or `CUDA_ERROR_INVALID_VALUE` when there is none of its kind.
 fn find<T>(handle: u64, is_texture: bool, read: impl FnOnce(&Object) -> T) -> Result<T> {
     driver()?;
     let objects = lock(OBJECTS.get());
-    let object = objects.get(&handle).filter(|own| own.sampling.is_some() == is_texture);
+    let object = objects.get(&handle).filter(|object| object.sampling.is_some() == is_texture);
     object.map(read).ok_or_else(|| Code::INVALID_VALUE.into())
 }
 
@@ -302,11 +309,11 @@ fn destroy(handle: u64, is_texture: bool) -> Result<()> {
 pub(crate) fn remove_all(context: Handle) {
     let Ok(driver) = driver() else { return };
     let mut simulator = driver.simulator();
-    lock(OBJECTS.get()).retain(|handle, own| {
-        if own.context == context {
+    lock(OBJECTS.get()).retain(|handle, object| {
+        if object.context == context {
             simulator.destroy_object(*handle);
         }
-        own.context != context
+        object.context != context
     });
 }
 
@@ -315,15 +322,15 @@ functions! {
         texture.check()?;
         let context = context::current()?.handle;
         let (resource, sampling) = (resource.get()?, sampling.get()?);
-        // Only arrays have views.
-        let given = view.optional().filter(|_| matches!(resource.kind, ARRAY | MIPMAPPED_ARRAY));
+        // Only arrays can have views.
+        let view = view.optional().filter(|_| matches!(resource.kind, ARRAY | MIPMAPPED_ARRAY));
         sampling.check()?;
-        let level = |mipmapped: &Mipmapped| sampling.level(mipmapped, given.as_ref());
-        let (image, is_normalized) = resource.image(given.as_ref(), level)?;
+        let level = |mipmapped: &Mipmapped| sampling.level(mipmapped, view.as_ref());
+        let (image, is_normalized) = resource.image(view.as_ref(), level)?;
         let description = sampling.texture(image, is_normalized)?;
-        let made = driver()?.simulator().texture(description);
-        let handle = made.map_err(|error| invalid(error.to_string()))?;
-        let sampling = Some((sampling, given.unwrap_or_default()));
+        let created = driver()?.simulator().texture(description);
+        let handle = created.map_err(|error| invalid(error.to_string()))?;
+        let sampling = Some((sampling, view.unwrap_or_default()));
         lock(OBJECTS.get()).insert(handle, Object { context, resource, sampling });
         texture.set(handle)
     }
@@ -333,16 +340,16 @@ functions! {
     }
 
     fn cuTexObjectGetResourceDesc(to: Out<Resource>, texture: u64) {
-        to.set(find(texture, true, |own| own.resource)?)
+        to.set(find(texture, true, |object| object.resource)?)
     }
 
     fn cuTexObjectGetTextureDesc(to: Out<Sampling>, texture: u64) {
-        let sampling = find(texture, true, |own| own.sampling)?;
+        let sampling = find(texture, true, |object| object.sampling)?;
         to.set(sampling.ok_or(Code::INVALID_VALUE)?.0)
     }
 
     fn cuTexObjectGetResourceViewDesc(to: Out<View>, texture: u64) {
-        let sampling = find(texture, true, |own| own.sampling)?;
+        let sampling = find(texture, true, |object| object.sampling)?;
         to.set(sampling.ok_or(Code::INVALID_VALUE)?.1)
     }
 
@@ -351,11 +358,11 @@ functions! {
         let context = context::current()?.handle;
         let resource = resource.get()?;
         if resource.kind != ARRAY {
-            return Err(invalid("surfaces are made of arrays"));
+            return Err(invalid("a surface requires an array"));
         }
         let (image, _) = resource.image(None, |_| Ok(0))?;
-        let made = driver()?.simulator().surface(image);
-        let handle = made.map_err(|error| invalid(error.to_string()))?;
+        let created = driver()?.simulator().surface(image);
+        let handle = created.map_err(|error| invalid(error.to_string()))?;
         lock(OBJECTS.get()).insert(handle, Object { context, resource, sampling: None });
         surface.set(handle)
     }
@@ -365,6 +372,6 @@ functions! {
     }
 
     fn cuSurfObjectGetResourceDesc(to: Out<Resource>, surface: u64) {
-        to.set(find(surface, false, |own| own.resource)?)
+        to.set(find(surface, false, |object| object.resource)?)
     }
 }

@@ -1,4 +1,4 @@
-//! Virtual memory management: addresses that a program reserves, and physical memory that it maps there.
+//! Virtual memory management: addresses that a program reserves, and physical memory that it maps to them.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -16,7 +16,7 @@ use crate::gpu::queue::queue;
 use crate::gpu::ranges::{self, Kind, Range};
 use crate::gpu::state::driver;
 
-/// What all sizes and addresses are multiples of.
+/// The granularity of all sizes and addresses.
 const GRANULARITY: u64 = 2 << 20;
 /// `CU_MEM_ALLOCATION_TYPE_PINNED`.
 const PINNED: u32 = 1;
@@ -43,37 +43,39 @@ struct Physical {
     props: Props,
     bytes: u64,
     memory: PhysicalMemory,
-    /// How often the program has to release it.
+    /// The number of times that the program has to release the memory.
     references: AtomicUsize,
 }
 
-/// What is mapped somewhere.
+/// A mapping of physical memory.
 struct Mapping {
     bytes: u64,
     physical: Arc<Physical>,
-    /// `CUmemAccess_flags` of its device.
+    /// The `CUmemAccess_flags` of the memory's device.
     access: u32,
 }
 
 static PHYSICAL: Handles<Physical> = Handles::new();
 
-/// The sizes of what is reserved, by the first address.
+/// The sizes of the reservations, by first address.
 static RESERVED: PerDriver<Mutex<BTreeMap<u64, u64>>> = PerDriver::new();
-/// What is mapped, by the first address.
+/// The mappings, by first address.
 static MAPPED: PerDriver<Mutex<BTreeMap<u64, Mapping>>> = PerDriver::new();
 
-/// The first address and the size of the reservation that an address lies in.
+/// Returns the start and size of the reservation that contains an address.
 pub(crate) fn reservation_of(address: u64) -> Option<(u64, u64)> {
     let reserved = lock(RESERVED.get());
     let (base, bytes) = reserved.range(..=address).next_back()?;
     (address - base < *bytes).then_some((*base, *bytes))
 }
 
-/// Refuses addresses and sizes that cannot be those of mappings.
+/// Returns an error unless all addresses and sizes are multiples of the granularity.
 fn check_granularity(numbers: &[u64]) -> Result<()> {
     match numbers.iter().all(|number| number.is_multiple_of(GRANULARITY)) {
         true => Ok(()),
-        false => Err(Error::new(Code::INVALID_VALUE, format!("sizes and addresses are multiples of {GRANULARITY}"))),
+        false => {
+            Err(Error::new(Code::INVALID_VALUE, format!("sizes and addresses must be multiples of {GRANULARITY}")))
+        }
     }
 }
 
@@ -91,16 +93,16 @@ impl Props {
 }
 
 impl Physical {
-    /// The memory of a handle: `CUDA_ERROR_INVALID_VALUE` when there is none.
+    /// Returns the memory with this handle, or `CUDA_ERROR_INVALID_VALUE` when there is none.
     fn of(handle: Handle) -> Result<Arc<Self>> {
         driver()?;
-        let found = PHYSICAL.find(handle).filter(|own| own.references.load(Ordering::Relaxed) > 0);
+        let found = PHYSICAL.find(handle).filter(|physical| physical.references.load(Ordering::Relaxed) > 0);
         found.ok_or_else(|| Code::INVALID_VALUE.into())
     }
 
-    /// Forgets it, once it is neither mapped nor to be released any more.
+    /// Releases the memory if it is neither mapped nor referenced by the program.
     fn forget_if_unused(&self) -> Result<()> {
-        let is_mapped = lock(MAPPED.get()).values().any(|own| own.physical.handle == self.handle);
+        let is_mapped = lock(MAPPED.get()).values().any(|mapping| mapping.physical.handle == self.handle);
         if self.references.load(Ordering::Relaxed) == 0 && !is_mapped && PHYSICAL.remove(self.handle).is_ok() {
             driver()?.simulator().memory_mut().release(&self.memory);
         }
@@ -108,26 +110,27 @@ impl Physical {
     }
 }
 
-/// The first addresses of the mappings that lie between two addresses: `CUDA_ERROR_INVALID_VALUE` where a part of one does.
+/// Returns the first address of each mapping in a range. Returns `CUDA_ERROR_INVALID_VALUE` when the range contains
+/// only part of a mapping.
 fn between(base: u64, bytes: usize) -> Result<Vec<u64>> {
     let mapped = lock(MAPPED.get());
     let end = base.checked_add(bytes as u64).ok_or(Code::INVALID_VALUE)?;
-    let before = mapped.range(..base).next_back().is_some_and(|(at, own)| at + own.bytes > base);
-    let behind = mapped.range(base..end).next_back().is_some_and(|(at, own)| at + own.bytes > end);
-    if before || behind || bytes == 0 {
+    let is_first_cut = mapped.range(..base).next_back().is_some_and(|(at, mapping)| at + mapping.bytes > base);
+    let is_last_cut = mapped.range(base..end).next_back().is_some_and(|(at, mapping)| at + mapping.bytes > end);
+    if is_first_cut || is_last_cut || bytes == 0 {
         return Err(Code::INVALID_VALUE.into());
     }
     Ok(mapped.range(base..end).map(|(at, _)| *at).collect())
 }
 
-/// Lets kernels and copies access a mapping, or not any more.
+/// Sets the access of kernels and copies to a mapping.
 fn set_access(base: u64, access: u32) -> Result<()> {
     let mut simulator = driver()?.simulator();
     let mut mapped = lock(MAPPED.get());
     let mapping = mapped.get_mut(&base).ok_or(Code::INVALID_VALUE)?;
-    let (was, is) = (mapping.access != NO_ACCESS, access != NO_ACCESS);
+    let (was_accessible, is_accessible) = (mapping.access != NO_ACCESS, access != NO_ACCESS);
     let memory = simulator.memory_mut();
-    let is_done = match (was, is) {
+    let is_done = match (was_accessible, is_accessible) {
         (false, true) => memory.map_physical(base, mapping.bytes, &mapping.physical.memory, 0),
         (true, false) => memory.free(base),
         _ => true,
@@ -152,15 +155,14 @@ functions! {
         }
     }
 
-    fn cuMemAddressReserve(address: Out<u64>, bytes: usize, align: usize, wanted: u64, flags: u64) {
+    fn cuMemAddressReserve(address: Out<u64>, bytes: usize, align: usize, hint: u64, flags: u64) {
         address.check()?;
         context::current()?;
         let has_align = align == 0 || align.is_power_of_two();
         if bytes == 0 || !has_align || flags != 0 {
             return Err(Code::INVALID_VALUE.into());
         }
-        check_granularity(&[bytes as u64, wanted])?;
-        // The address that is wanted is a hint.
+        check_granularity(&[bytes as u64, hint])?;
         let align = GRANULARITY.max(align as u64);
         let base = driver()?.simulator().memory_mut().reserve(bytes as u64, align).map_err(memory::out_of_memory)?;
         lock(RESERVED.get()).insert(base, bytes as u64);
@@ -170,11 +172,11 @@ functions! {
     fn cuMemAddressFree(address: u64, bytes: usize) {
         driver()?;
         if !between(address, bytes)?.is_empty() {
-            return Err(Error::new(Code::INVALID_VALUE, "memory is mapped there; unmap it first"));
+            return Err(Error::new(Code::INVALID_VALUE, "the range has mapped memory; unmap it first"));
         }
         let mut reserved = lock(RESERVED.get());
         match reserved.get(&address) {
-            Some(own) if *own == bytes as u64 => drop(reserved.remove(&address)),
+            Some(size) if *size == bytes as u64 => drop(reserved.remove(&address)),
             _ => return Err(Code::INVALID_VALUE.into()),
         }
         Ok(())
@@ -189,7 +191,7 @@ functions! {
         }
         check_granularity(&[bytes as u64])?;
         if !props.location.is_device() {
-            return Err(Error::new(Code::NOT_SUPPORTED, "physical memory of the host; that of a device can be had"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "physical host memory is not supported; use device memory"));
         }
         let memory = driver()?.simulator().memory_mut().physical(bytes as u64).map_err(memory::out_of_memory)?;
         let (bytes, references) = (bytes as u64, 1.into());
@@ -206,7 +208,7 @@ functions! {
         driver()?;
         handle.check()?;
         let mapped = lock(MAPPED.get());
-        let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
+        let found = mapped.range(..=address).next_back().filter(|(base, mapping)| address - *base < mapping.bytes);
         let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
         mapping.physical.references.fetch_add(1, Ordering::Relaxed);
         handle.set(mapping.physical.handle)
@@ -223,7 +225,7 @@ functions! {
         }
         check_granularity(&[address])?;
         if offset != 0 || bytes as u64 != physical.bytes {
-            return Err(Error::new(Code::NOT_SUPPORTED, "a part of an allocation cannot be mapped"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "mapping part of an allocation is not supported"));
         }
         let end = address.checked_add(bytes as u64).ok_or(Code::INVALID_VALUE)?;
         let is_reserved = reservation_of(address).is_some_and(|(base, bytes)| end <= base + bytes);
@@ -240,7 +242,7 @@ functions! {
     fn cuMemUnmap(address: u64, bytes: usize) {
         let driver = driver()?;
         check_granularity(&[address, bytes as u64])?;
-        let is_reserved = reservation_of(address).is_some_and(|(base, own)| bytes as u64 <= base + own - address);
+        let is_reserved = reservation_of(address).is_some_and(|(base, size)| bytes as u64 <= base + size - address);
         let all = between(address, bytes)?;
         if !is_reserved {
             return Err(Code::INVALID_VALUE.into());
@@ -262,7 +264,7 @@ functions! {
         }
         let all = between(address, bytes)?;
         let mapped = lock(MAPPED.get());
-        let covered: u64 = all.iter().filter_map(|base| mapped.get(base)).map(|own| own.bytes).sum();
+        let covered: u64 = all.iter().filter_map(|base| mapped.get(base)).map(|mapping| mapping.bytes).sum();
         drop(mapped);
         if covered != bytes as u64 {
             return Err(Code::INVALID_VALUE.into());
@@ -272,7 +274,7 @@ functions! {
                 return Err(Code::INVALID_VALUE.into());
             }
             if !location.checked()?.is_device() {
-                return Err(Error::new(Code::NOT_SUPPORTED, "the host accesses no memory of a device by its address"));
+                return Err(Error::new(Code::NOT_SUPPORTED, "host access to mapped device memory is not supported"));
             }
             all.iter().try_for_each(|base| set_access(*base, flags))?;
         }
@@ -284,7 +286,7 @@ functions! {
         flags.check()?;
         let location = location.get()?.checked()?;
         let mapped = lock(MAPPED.get());
-        let found = mapped.range(..=address).next_back().filter(|(base, own)| address - *base < own.bytes);
+        let found = mapped.range(..=address).next_back().filter(|(base, mapping)| address - *base < mapping.bytes);
         let (_, mapping) = found.ok_or(Code::INVALID_VALUE)?;
         flags.set(if location.is_device() { mapping.access } else { NO_ACCESS }.into())
     }

@@ -1,4 +1,4 @@
-//! The driver's functions about captures.
+//! The driver's capture functions.
 
 use super::{begin, end, status, update};
 use crate::abi::call::{In, Out, functions};
@@ -12,7 +12,7 @@ use crate::gpu::stream::Stream;
 const ADD: u32 = 0;
 const SET: u32 = 1;
 
-/// The places for what is known of a capture.
+/// The places for the state of a capture.
 struct Places {
     status: Out<u32>,
     id: Out<u64>,
@@ -26,15 +26,15 @@ fn show(stream: Handle, places: &Places) -> Result<()> {
     let (stream, _) = Stream::of(stream)?;
     let Places { status: state, id, graph, nodes, edges, count } = places;
     state.set(status(&stream)?)?;
-    super::show(&stream, |own, into, after, data| {
-        if nodes.is_asked() && !edges.is_asked() && data.iter().any(|data| *data != EdgeData::default()) {
+    super::show(&stream, |capture, into, dependencies, data| {
+        if nodes.is_requested() && !edges.is_requested() && data.iter().any(|data| *data != EdgeData::default()) {
             return Err(Code::LOSSY_QUERY.into());
         }
-        id.offer(own);
+        id.offer(capture);
         graph.offer(into);
-        nodes.offer(after.as_ptr());
+        nodes.offer(dependencies.as_ptr());
         edges.offer(data.as_ptr());
-        count.offer(after.len());
+        count.offer(dependencies.len());
         Ok(())
     })
 }
@@ -63,9 +63,9 @@ functions! {
         stream: Handle, into: Handle, nodes: In<Handle>, data: In<EdgeData>, count: usize, mode: u32,
     ) {
         let graph = graph::get(into)?;
-        let after = Dependency::read(nodes, data, count)?;
-        graph.check(&after)?;
-        begin(Stream::of(stream)?.0, mode, Some((graph, after)))
+        let dependencies = Dependency::read(nodes, data, count)?;
+        graph.check(&dependencies)?;
+        begin(Stream::of(stream)?.0, mode, Some((graph, dependencies)))
     }
 
     fn cuStreamEndCapture(stream: Handle, into: Out<Handle>) {
@@ -93,7 +93,7 @@ functions! {
         stream: Handle, status: Out<u32>, id: Out<u64>, graph: Out<Handle>, nodes: Out<*const Handle>,
         edges: Out<*const EdgeData>, count: Out<usize>,
     ) {
-        if edges.is_asked() && !nodes.is_asked() {
+        if edges.is_requested() && !nodes.is_requested() {
             return Err(Code::INVALID_VALUE.into());
         }
         show(stream, &Places { status, id, graph, nodes, edges, count })
@@ -111,7 +111,7 @@ functions! {
 
     fn cuThreadExchangeStreamCaptureMode(mode: Out<u32>) {
         mode.check()?;
-        // SAFETY: it was checked that there is a place, which holds the new mode.
+        // SAFETY: `check` ensures that `mode` is not null, and `cuda.h` requires that it holds the new mode.
         let new = unsafe { mode.as_ptr().read_unaligned() };
         mode.set(hazards::exchange_mode(new)?)
     }

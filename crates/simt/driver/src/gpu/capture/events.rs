@@ -1,4 +1,4 @@
-//! Events in captures: they carry a capture from stream to stream.
+//! Events in captures. An event extends a capture from one stream to another.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use crate::gpu::hazards;
 use crate::gpu::op::Op;
 use crate::gpu::stream::{Stream, Waits};
 
-/// Records an event in a stream, if that is captured, and says whether it is. An external one becomes a node.
+/// Records an event if the stream is captured, and returns whether it is. An external event becomes a node.
 pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> Result<bool> {
     if is_external {
         return take(stream, &Op::Record(event.clone()));
@@ -19,13 +19,14 @@ pub(crate) fn record(stream: &Stream, event: &Arc<Event>, is_external: bool) -> 
     captures.check_default(stream, true)?;
     let Some(capture) = captures.of(stream) else { return Ok(false) };
     capture.check()?;
-    let after = capture.parts.get(&stream.id).map(|part| part.after.clone()).unwrap_or_default();
-    capture.marks.insert(event.handle, after);
+    let dependencies = capture.parts.get(&stream.id).map(|part| part.dependencies.clone()).unwrap_or_default();
+    capture.marks.insert(event.handle, dependencies);
     event.capture.store(stream.capture.load(Ordering::Relaxed), Ordering::Relaxed);
     Ok(true)
 }
 
-/// Lets a stream wait for an event, if either is captured, and says whether that is so. An external event becomes a node.
+/// Makes a stream wait for an event if either is captured, and returns whether that is the case. An external event
+/// becomes a node.
 pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) -> Result<bool> {
     let marked = event.capture.load(Ordering::Relaxed);
     if marked == 0 {
@@ -40,17 +41,17 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
             return Ok(true);
         }
         capture.terms.invalidate();
-        return Err(Error::new(Code::STREAM_CAPTURE_ISOLATION, "the event was recorded outside of the capture"));
+        return Err(Error::new(Code::STREAM_CAPTURE_ISOLATION, "the event was recorded outside the capture"));
     }
     let mut captures = captures();
     captures.check_default(stream, true)?;
-    let own = stream.capture.load(Ordering::Relaxed);
+    let current = stream.capture.load(Ordering::Relaxed);
     if !captures.0.contains_key(&marked) {
-        captures.invalidate(own);
-        return Err(Error::new(Code::INVALID_VALUE, "the event was recorded in a capture that is over"));
+        captures.invalidate(current);
+        return Err(Error::new(Code::INVALID_VALUE, "the event was recorded in a capture that has ended"));
     }
-    if own != 0 && own != marked {
-        captures.invalidate(own);
+    if current != 0 && current != marked {
+        captures.invalidate(current);
         captures.invalidate(marked);
         return Err(Error::new(Code::STREAM_CAPTURE_MERGE, "the event was recorded in another capture"));
     }
@@ -61,13 +62,13 @@ pub(crate) fn wait(stream: &Arc<Stream>, event: &Arc<Event>, is_external: bool) 
         return Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream cannot be captured"));
     }
     stream.capture.store(marked, Ordering::Relaxed);
-    let new = || Part { stream: stream.clone(), after: Vec::new(), shown: Default::default() };
+    let new = || Part { stream: stream.clone(), dependencies: Vec::new(), shown: Default::default() };
     let part = capture.parts.entry(stream.id).or_insert_with(new);
-    extend(&mut part.after, capture.marks.get(&event.handle).into_iter().flatten().copied());
+    extend(&mut part.dependencies, capture.marks.get(&event.handle).into_iter().flatten().copied());
     Ok(true)
 }
 
-/// Refuses to wait for an event that was recorded in a capture, or beside a capture that forbids it.
+/// Refuses to wait for an event that was recorded in a capture, and to wait while a capture forbids it.
 pub(crate) fn check_event(event: &Event) -> Result<()> {
     let marked = event.capture.load(Ordering::Relaxed);
     if marked == 0 {
@@ -82,7 +83,7 @@ pub(crate) fn check_event(event: &Event) -> Result<()> {
     }
 }
 
-/// Refuses to take the time of an event that was recorded in a capture.
+/// Refuses to measure the time of an event that was recorded in a capture.
 pub(crate) fn check_elapsed(event: &Event) -> Result<()> {
     if event.capture.load(Ordering::Relaxed) != 0 { Err(Code::INVALID_VALUE.into()) } else { Ok(()) }
 }

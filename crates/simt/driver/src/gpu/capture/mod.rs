@@ -1,8 +1,8 @@
-//! Stream capture: operations of streams that become nodes of a graph instead of being done.
+//! Stream capture: operations of streams become nodes of a graph instead of running.
 //!
-//! A capture begins in one stream. An event that is recorded in one of its streams carries it into each stream that waits
-//! for that event. What would break it ends it: the call fails, and so does everything else in the capture until
-//! it is over.
+//! A capture begins in one stream. When another stream waits for an event that was recorded in the capture, that stream
+//! joins the capture. An operation that is not allowed invalidates the capture: the call fails, and so does every later
+//! operation of the capture until it ends.
 
 pub(crate) mod calls;
 pub(crate) mod events;
@@ -21,7 +21,7 @@ use crate::gpu::launch_attributes::Attributes;
 use crate::gpu::op::Op;
 use crate::gpu::stream::{Stream, Waits};
 
-/// Captures that are not over, by their numbers.
+/// The active captures, by number.
 #[derive(Default)]
 struct Captures(BTreeMap<u64, Capture>);
 
@@ -29,46 +29,46 @@ static CAPTURES: PerDriver<Mutex<Captures>> = PerDriver::new();
 
 struct Capture {
     graph: Arc<Graph>,
-    /// Whether the graph is the program's own.
+    /// Whether the program provided the graph.
     is_given: bool,
     terms: Arc<Terms>,
-    /// The number of the stream in which it has begun.
+    /// The number of the stream in which the capture began.
     origin: u64,
-    /// The handle of its context.
+    /// The handle of the stream's context.
     context: Handle,
-    /// Its streams, by their numbers.
+    /// The captured streams, by number.
     parts: HashMap<u64, Part>,
-    /// What comes after the events that were recorded in it depends on this, by the handles of the events.
+    /// For each event recorded in the capture, by handle, the dependencies of the work that waits for the event.
     marks: HashMap<Handle, Vec<Dependency>>,
 }
 
 /// A stream of a capture.
 struct Part {
     stream: Arc<Stream>,
-    /// What its next node depends on.
-    after: Vec<Dependency>,
-    /// What was shown of that last: nodes and the data of the edges.
+    /// The dependencies of the stream's next node.
+    dependencies: Vec<Dependency>,
+    /// The copy of `dependencies` that a program last received: nodes and edge data.
     shown: (Vec<Handle>, Vec<EdgeData>),
 }
 
-/// Whether nothing is captured.
+/// Returns whether no stream is being captured.
 pub(crate) fn is_empty() -> bool {
     captures().0.is_empty()
 }
 
-/// The captures, locked.
+/// Locks and returns the captures.
 fn captures() -> MutexGuard<'static, Captures> {
     lock(CAPTURES.get())
 }
 
 impl Captures {
-    /// Refuses the default stream while a stream that it would wait for is captured.
+    /// Refuses the default stream while it would have to wait for a captured stream.
     fn check_default(&mut self, stream: &Stream, invalidates: bool) -> Result<()> {
         if stream.waits() != Waits::IsDefault {
             return Ok(());
         }
         let mut is_refused = false;
-        for capture in self.0.values_mut().filter(|own| own.context == stream.context) {
+        for capture in self.0.values_mut().filter(|capture| capture.context == stream.context) {
             if capture.parts.values().any(|part| part.stream.waits() == Waits::ForDefault) {
                 if invalidates {
                     capture.terms.invalidate();
@@ -77,12 +77,14 @@ impl Captures {
             }
         }
         match is_refused {
-            true => Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream would wait for a captured one")),
+            true => {
+                Err(Error::new(Code::STREAM_CAPTURE_IMPLICIT, "the default stream would wait for a captured stream"))
+            }
             false => Ok(()),
         }
     }
 
-    /// The capture of a stream.
+    /// Returns the capture of a stream.
     fn of(&mut self, stream: &Stream) -> Option<&mut Capture> {
         self.0.get_mut(&stream.capture.load(Ordering::Relaxed))
     }
@@ -93,7 +95,7 @@ impl Captures {
         }
     }
 
-    /// Takes a capture away from its streams.
+    /// Removes a capture and detaches its streams.
     fn remove(&mut self, capture: u64) -> Option<Capture> {
         let capture = self.0.remove(&capture)?;
         for part in capture.parts.values() {
@@ -109,35 +111,35 @@ impl Capture {
         if self.terms.is_valid() { Ok(()) } else { Err(Code::STREAM_CAPTURE_INVALIDATED.into()) }
     }
 
-    /// Forgets the graph, unless it is the program's own.
+    /// Destroys the graph, unless the program provided it.
     fn discard(self) {
         if !self.is_given {
             self.graph.destroy();
         }
     }
 
-    /// Adds a node behind what a stream has had before.
+    /// Adds a node after the stream's previous work.
     fn add(&mut self, stream: &Stream, op: Op) -> Result<()> {
         let Some(part) = self.parts.get_mut(&stream.id) else { return Ok(()) };
         let node = Node::new(Work::Op(op)).with_attributes(Attributes::with_priority(stream.priority()));
-        let added = self.graph.add(node, &part.after)?;
-        part.after = vec![Dependency::on(added)];
+        let added = self.graph.add(node, &part.dependencies)?;
+        part.dependencies = vec![Dependency::on(added)];
         Ok(())
     }
 }
 
-/// Refuses to wait for a context of which streams are captured.
+/// Refuses to wait for a context that has captured streams.
 pub(crate) fn check_context(context: Handle) -> Result<()> {
     let mut captures = captures();
     let mut is_captured = false;
-    for capture in captures.0.values_mut().filter(|own| own.context == context) {
+    for capture in captures.0.values_mut().filter(|capture| capture.context == context) {
         capture.terms.invalidate();
         is_captured = true;
     }
     if is_captured { Err(Code::STREAM_CAPTURE_UNSUPPORTED.into()) } else { Ok(()) }
 }
 
-/// Refuses an operation of a captured stream that no node can stand for.
+/// Refuses an operation that cannot be captured, and invalidates the capture of its stream.
 pub(crate) fn refuse(stream: &Stream) -> Result<()> {
     let mut captures = captures();
     captures.check_default(stream, true)?;
@@ -150,7 +152,7 @@ pub(crate) fn refuse(stream: &Stream) -> Result<()> {
     }
 }
 
-/// Refuses an operation that a captured stream does not accept, and leaves the capture as it is.
+/// Refuses an operation that a captured stream does not accept, without invalidating the capture.
 pub(crate) fn refuse_gently(stream: &Stream) -> Result<()> {
     match captures().of(stream) {
         Some(_) => Err(Error::new(Code::STREAM_CAPTURE_UNSUPPORTED, "the stream is captured")),
@@ -158,20 +160,20 @@ pub(crate) fn refuse_gently(stream: &Stream) -> Result<()> {
     }
 }
 
-/// Refuses to wait for a stream that is captured, or beside a capture that forbids it.
+/// Refuses to wait for a captured stream, and to wait while a capture forbids it.
 pub(crate) fn check_synchronous(stream: &Stream) -> Result<()> {
     refuse(stream)?;
     hazards::check()
 }
 
-/// Ends the capture of a stream in which a launch was wrong.
+/// Invalidates the capture of a stream after an invalid launch.
 pub(crate) fn invalidate(stream: &Stream) {
     if let Some(capture) = captures().of(stream) {
         capture.terms.invalidate();
     }
 }
 
-/// Captures an operation, if its stream is captured, and says whether it is.
+/// Captures an operation if its stream is captured, and returns whether it is.
 pub(crate) fn take(stream: &Stream, op: &Op) -> Result<bool> {
     let mut captures = captures();
     captures.check_default(stream, true)?;
@@ -181,22 +183,22 @@ pub(crate) fn take(stream: &Stream, op: &Op) -> Result<bool> {
     Ok(true)
 }
 
-/// Whether a stream is captured; refuses one whose capture has failed.
+/// Returns whether a stream is captured. Returns an error if the capture is invalid.
 pub(crate) fn is_captured(stream: &Stream) -> Result<bool> {
     let mut captures = captures();
     captures.check_default(stream, true)?;
     captures.of(stream).map_or(Ok(false), |capture| capture.check().map(|()| true))
 }
 
-fn extend(after: &mut Vec<Dependency>, more: impl IntoIterator<Item = Dependency>) {
-    for own in more {
-        if !after.contains(&own) {
-            after.push(own);
+fn extend(dependencies: &mut Vec<Dependency>, more: impl IntoIterator<Item = Dependency>) {
+    for dependency in more {
+        if !dependencies.contains(&dependency) {
+            dependencies.push(dependency);
         }
     }
 }
 
-/// Begins a capture into a new graph, or into one of the program's own behind some of its nodes.
+/// Begins a capture into a new graph, or into a graph of the program after some of its nodes.
 pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Vec<Dependency>)>) -> Result<()> {
     static NEXT: std::sync::atomic::AtomicU64 = std::sync::atomic::AtomicU64::new(1);
     if mode > RELAXED {
@@ -207,15 +209,15 @@ pub(crate) fn begin(stream: Arc<Stream>, mode: u32, into: Option<(Arc<Graph>, Ve
     }
     let mut captures = captures();
     if captures.of(&stream).is_some() {
-        return Err(Error::new(Code::ILLEGAL_STATE, "the stream is captured already"));
+        return Err(Error::new(Code::ILLEGAL_STATE, "the stream is already being captured"));
     }
     let is_given = into.is_some();
-    let (graph, after) = into.unwrap_or_else(|| (Graph::create(), Vec::new()));
+    let (graph, dependencies) = into.unwrap_or_else(|| (Graph::create(), Vec::new()));
     graph.set_captured(true);
     let id = NEXT.fetch_add(1, Ordering::Relaxed);
     stream.capture.store(id, Ordering::Relaxed);
     let (origin, context, terms) = (stream.id, stream.context, Terms::begin(mode));
-    let parts = HashMap::from([(origin, Part { stream, after, shown: Default::default() })]);
+    let parts = HashMap::from([(origin, Part { stream, dependencies, shown: Default::default() })]);
     captures.0.insert(id, Capture { graph, is_given, terms, origin, context, parts, marks: HashMap::new() });
     Ok(())
 }
@@ -225,11 +227,11 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
     let id = stream.capture.load(Ordering::Relaxed);
     let mut captures = captures();
     let Some(capture) = captures.of(stream) else {
-        return Err(Error::new(Code::ILLEGAL_STATE, "the stream is not captured"));
+        return Err(Error::new(Code::ILLEGAL_STATE, "the stream is not being captured"));
     };
     if capture.origin != stream.id {
         capture.terms.invalidate();
-        return Err(Error::new(Code::STREAM_CAPTURE_UNMATCHED, "the capture has begun in another stream"));
+        return Err(Error::new(Code::STREAM_CAPTURE_UNMATCHED, "the capture began in another stream"));
     }
     let capture = captures.remove(id).ok_or(Code::ILLEGAL_STATE)?;
     drop(captures);
@@ -238,12 +240,12 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
         if capture.terms.mode != RELAXED && capture.terms.thread != platform::thread() {
             return Err(Code::STREAM_CAPTURE_WRONG_THREAD.into());
         }
-        let nodes = |part: &Part| part.after.iter().map(|own| own.node).collect::<Vec<_>>();
+        let nodes = |part: &Part| part.dependencies.iter().map(|dependency| dependency.node).collect::<Vec<_>>();
         let joined =
             capture.parts.get(&stream.id).map(|part| capture.graph.ancestors(&nodes(part))).unwrap_or_default();
         match capture.parts.values().flat_map(nodes).all(|node| joined.contains(&node)) {
             true => Ok(()),
-            false => Err(Error::new(Code::STREAM_CAPTURE_UNJOINED, "work of another stream was not waited for")),
+            false => Err(Error::new(Code::STREAM_CAPTURE_UNJOINED, "work of another stream was not joined")),
         }
     };
     match finish() {
@@ -255,7 +257,7 @@ pub(crate) fn end(stream: &Stream) -> Result<Arc<Graph>> {
     }
 }
 
-/// Forgets a stream that is destroyed. The capture that began in it is over; in another one, its work stays.
+/// Forgets a destroyed stream. A capture that began in this stream ends; the stream's work stays in any other capture.
 pub(crate) fn forget(stream: &Stream) {
     let mut captures = captures();
     let id = stream.capture.load(Ordering::Relaxed);
@@ -267,7 +269,7 @@ pub(crate) fn forget(stream: &Stream) {
     }
 }
 
-/// Whether a stream is captured, as `CUstreamCaptureStatus`.
+/// Returns the `CUstreamCaptureStatus` of a stream.
 pub(crate) fn status(stream: &Stream) -> Result<u32> {
     let mut captures = captures();
     captures.check_default(stream, false)?;
@@ -278,27 +280,27 @@ pub(crate) fn status(stream: &Stream) -> Result<u32> {
     })
 }
 
-/// Shows what is known of the capture of a stream, if there is one that has not failed: its number, the handle of its graph, and
-/// what the next node depends on. Both lists stay where they are until they are shown again.
+/// Passes the state of a stream's valid capture to `to`: the capture's number, the handle of its graph, and the
+/// dependencies of the next node. The two lists stay at the same address until the next call.
 pub(crate) fn show(stream: &Stream, to: impl FnOnce(u64, Handle, &[Handle], &[EdgeData]) -> Result<()>) -> Result<()> {
     let mut captures = captures();
-    let capture = captures.of(stream).filter(|own| own.terms.is_valid());
+    let capture = captures.of(stream).filter(|capture| capture.terms.is_valid());
     let Some(Capture { graph, parts, .. }) = capture else { return Ok(()) };
-    let Some(Part { after, shown, .. }) = parts.get_mut(&stream.id) else { return Ok(()) };
-    *shown = after.iter().map(|own| (own.node, own.data)).unzip();
+    let Some(Part { dependencies, shown, .. }) = parts.get_mut(&stream.id) else { return Ok(()) };
+    *shown = dependencies.iter().map(|dependency| (dependency.node, dependency.data)).unzip();
     to(stream.capture.load(Ordering::Relaxed), graph.handle, &shown.0, &shown.1)
 }
 
-/// Changes what the next node of a captured stream depends on.
-pub(crate) fn update(stream: &Stream, after: Vec<Dependency>, replaces: bool) -> Result<()> {
+/// Changes the dependencies of a captured stream's next node.
+pub(crate) fn update(stream: &Stream, dependencies: Vec<Dependency>, replaces: bool) -> Result<()> {
     let mut captures = captures();
     let capture = captures.of(stream).ok_or(Code::ILLEGAL_STATE)?;
     capture.check()?;
-    capture.graph.check(&after)?;
+    capture.graph.check(&dependencies)?;
     let part = capture.parts.get_mut(&stream.id).ok_or(Code::ILLEGAL_STATE)?;
     if replaces {
-        part.after.clear();
+        part.dependencies.clear();
     }
-    extend(&mut part.after, after);
+    extend(&mut part.dependencies, dependencies);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! The driver's functions about graphs as a whole, their nodes and edges.
+//! The driver's functions for graphs as a whole, and for their nodes and edges.
 
 use super::node::Node;
 use super::{CopyKind, Dependency, EdgeData, Graph, Inner, NODES, dot, get, of_node, with_node};
@@ -7,24 +7,24 @@ use crate::abi::error::{Code, Error, Result};
 use crate::abi::handles::Handle;
 use crate::gpu::state::driver;
 
-/// The value that a place holds.
-fn held(place: Out<usize>) -> Result<usize> {
-    // SAFETY: `cuda.h` has the program write the size of its list to the place of the list's length.
+/// Reads the value that the program wrote to a place.
+fn read_place(place: Out<usize>) -> Result<usize> {
+    // SAFETY: `cuda.h` requires that the program writes the capacity of its list to the place of the list's length.
     unsafe { In::from_ptr(place.as_ptr()) }.get()
 }
 
-/// Writes a list of as many things as there is room for, zeros behind it, and how many there are. Without a place, only
-/// says how many there are.
+/// Writes a list up to its capacity, pads it with zeros, and writes the number of elements. If the place of the list is
+/// null, writes only the number of elements.
 fn list<T: Copy + Default>(place: Out<T>, count: Out<usize>, all: &[T]) -> Result<()> {
-    let room = held(count)?;
-    if !place.is_asked() {
+    let capacity = read_place(count)?;
+    if !place.is_requested() {
         return count.set(all.len());
     }
-    place.set_all(all.iter().copied().chain(std::iter::repeat(T::default())), room);
-    count.set(all.len().min(room))
+    place.set_all(all.iter().copied().chain(std::iter::repeat(T::default())), capacity);
+    count.set(all.len().min(capacity))
 }
 
-/// Where edges are written: the nodes that they come from, those that they lead to, and what else there is to say of them.
+/// The places for a list of edges: source nodes, destination nodes and edge data.
 struct Edges {
     from: Out<Handle>,
     to: Out<Handle>,
@@ -33,25 +33,25 @@ struct Edges {
 }
 
 impl Edges {
-    /// Writes edges. Which of the nodes are asked for is the caller's matter.
+    /// Writes edges. The caller decides which of the node lists may be null.
     fn write(&self, edges: &[(Dependency, Handle)]) -> Result<()> {
-        let room = held(self.count)?;
-        let is_asked = self.from.is_asked() || self.to.is_asked();
-        let shown = &edges[..edges.len().min(if is_asked { room } else { 0 })];
-        let has_data = shown.iter().any(|(after, _)| after.data != EdgeData::default());
-        if has_data && !self.data.is_asked() {
+        let capacity = read_place(self.count)?;
+        let is_requested = self.from.is_requested() || self.to.is_requested();
+        let shown = &edges[..edges.len().min(if is_requested { capacity } else { 0 })];
+        let has_data = shown.iter().any(|(dependency, _)| dependency.data != EdgeData::default());
+        if has_data && !self.data.is_requested() {
             return Err(Code::LOSSY_QUERY.into());
         }
-        if !is_asked {
+        if !is_requested {
             return self.count.set(edges.len());
         }
         let of = |at: fn(&(Dependency, Handle)) -> Handle| shown.iter().map(at).collect::<Vec<_>>();
         list(self.from, self.count, &of(|edge| edge.0.node))?;
-        self.count.set(room)?;
+        self.count.set(capacity)?;
         let data: Vec<_> = shown.iter().map(|edge| edge.0.data).collect();
-        if self.data.is_asked() {
+        if self.data.is_requested() {
             list(self.data, self.count, &data)?;
-            self.count.set(room)?;
+            self.count.set(capacity)?;
         }
         list(self.to, self.count, &of(|edge| edge.1))?;
         self.count.set(shown.len())
@@ -59,23 +59,25 @@ impl Edges {
 
     fn of_graph(&self, graph: Handle) -> Result<()> {
         let edges = get(graph)?.lock().edges();
-        if self.from.is_asked() != self.to.is_asked() {
+        if self.from.is_requested() != self.to.is_requested() {
             return Err(Code::INVALID_VALUE.into());
         }
         self.write(&edges)
     }
 
-    fn before(&self, node: Handle) -> Result<()> {
-        self.write(&with_node(node, |own| Ok(own.after.iter().map(|after| (*after, node)).collect::<Vec<_>>()))?)
+    fn dependencies(&self, node: Handle) -> Result<()> {
+        self.write(&with_node(node, |dependent| {
+            Ok(dependent.dependencies.iter().map(|dependency| (*dependency, node)).collect::<Vec<_>>())
+        })?)
     }
 
-    fn behind(&self, node: Handle) -> Result<()> {
+    fn dependents(&self, node: Handle) -> Result<()> {
         let edges = of_node(node)?.lock().edges();
-        self.write(&edges.into_iter().filter(|(after, _)| after.node == node).collect::<Vec<_>>())
+        self.write(&edges.into_iter().filter(|(dependency, _)| dependency.node == node).collect::<Vec<_>>())
     }
 }
 
-/// Adds or takes away edges: all, or none.
+/// Adds or removes edges. If one change fails, no edge changes.
 fn change(
     graph: Handle,
     from: In<Handle>,
@@ -88,12 +90,12 @@ fn change(
     let edges = Dependency::read(from, data, count)?.into_iter().zip(to.all(count)?);
     let mut inner = graph.lock();
     let before: Vec<(Handle, Vec<Dependency>)> =
-        inner.nodes.iter().map(|(handle, node)| (*handle, node.after.clone())).collect();
-    for (after, to) in edges {
-        if let Err(error) = change(&mut inner, after, to) {
-            for (handle, after) in before {
+        inner.nodes.iter().map(|(handle, node)| (*handle, node.dependencies.clone())).collect();
+    for (dependency, to) in edges {
+        if let Err(error) = change(&mut inner, dependency, to) {
+            for (handle, dependencies) in before {
                 if let Some(node) = inner.nodes.get_mut(&handle) {
-                    node.after = after;
+                    node.dependencies = dependencies;
                 }
             }
             return Err(error);
@@ -102,8 +104,8 @@ fn change(
     Ok(())
 }
 
-/// The graph of a handle, unless it belongs to a node or operations are captured into it.
-fn own(graph: Handle) -> Result<std::sync::Arc<Graph>> {
+/// Returns the graph with this handle. Returns an error if the graph belongs to a node or to a capture.
+fn independent(graph: Handle) -> Result<std::sync::Arc<Graph>> {
     let graph = get(graph)?;
     match graph.is_child || graph.is_captured() {
         true => Err(Error::new(Code::INVALID_VALUE, "the graph belongs to a node or to a capture")),
@@ -122,7 +124,7 @@ functions! {
     }
 
     fn cuGraphDestroy(graph: Handle) {
-        own(graph)?.destroy();
+        independent(graph)?.destroy();
         Ok(())
     }
 
@@ -130,7 +132,7 @@ functions! {
         clone.check()?;
         let graph = get(graph)?;
         if graph.lock().has_memory() {
-            return Err(Error::new(Code::NOT_SUPPORTED, "clones of graphs that allocate or free memory"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "cloning graphs that allocate or free memory is not supported"));
         }
         clone.set(graph.copy(CopyKind::Plain).handle)
     }
@@ -139,8 +141,8 @@ functions! {
         node.check()?;
         let clone = get(clone)?;
         let inner = clone.lock();
-        let found = inner.nodes.iter().find(|(_, own)| own.original == original && original != 0);
-        let (found, _) = found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no clone of the node is in the graph"))?;
+        let found = inner.nodes.iter().find(|(_, copy)| copy.original == original && original != 0);
+        let (found, _) = found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "the graph has no clone of the node"))?;
         node.set(*found)
     }
 
@@ -157,7 +159,7 @@ functions! {
     fn cuGraphGetRootNodes(graph: Handle, nodes: Out<Handle>, count: Out<usize>) {
         let graph = get(graph)?;
         let inner = graph.lock();
-        let roots = inner.nodes.iter().filter(|(_, node)| node.after.is_empty());
+        let roots = inner.nodes.iter().filter(|(_, node)| node.dependencies.is_empty());
         let roots: Vec<Handle> = roots.map(|(handle, _)| *handle).collect();
         list(nodes, count, &roots)
     }
@@ -173,19 +175,19 @@ functions! {
     }
 
     fn cuGraphNodeGetDependencies(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: nodes, to: Out::none(), data: Out::none(), count }.before(node)
+        Edges { from: nodes, to: Out::none(), data: Out::none(), count }.dependencies(node)
     }
 
     fn cuGraphNodeGetDependencies_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: nodes, to: Out::none(), data, count }.before(node)
+        Edges { from: nodes, to: Out::none(), data, count }.dependencies(node)
     }
 
     fn cuGraphNodeGetDependentNodes(node: Handle, nodes: Out<Handle>, count: Out<usize>) {
-        Edges { from: Out::none(), to: nodes, data: Out::none(), count }.behind(node)
+        Edges { from: Out::none(), to: nodes, data: Out::none(), count }.dependents(node)
     }
 
     fn cuGraphNodeGetDependentNodes_v2(node: Handle, nodes: Out<Handle>, data: Out<EdgeData>, count: Out<usize>) {
-        Edges { from: Out::none(), to: nodes, data, count }.behind(node)
+        Edges { from: Out::none(), to: nodes, data, count }.dependents(node)
     }
 
     fn cuGraphAddDependencies(graph: Handle, from: In<Handle>, to: In<Handle>, count: usize) {
@@ -211,11 +213,11 @@ functions! {
     fn cuGraphDestroyNode(node: Handle) {
         let graph = of_node(node)?;
         if graph.is_captured() {
-            return Err(Error::new(Code::INVALID_VALUE, "operations are captured into the graph"));
+            return Err(Error::new(Code::INVALID_VALUE, "operations are being captured into the graph"));
         }
         let mut inner = graph.lock();
         if inner.has_memory() {
-            return Err(Error::new(Code::NOT_SUPPORTED, "removing nodes of a graph that allocates or frees memory"));
+            return Err(Error::new(Code::NOT_SUPPORTED, "removing nodes of a graph with memory nodes is not supported"));
         }
         let removed = inner.remove(node)?;
         drop(inner);

@@ -1,4 +1,4 @@
-//! Graphs as Graphviz's `dot` draws them.
+//! Graphs in the language of Graphviz's `dot`.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ use crate::gpu::op::Op;
 const VERBOSE: u32 = 1;
 const HANDLES: u32 = 1 << 10;
 
-/// A graph in the language of `dot`.
+/// Returns a graph in the language of `dot`.
 pub(crate) fn text(graph: &Graph, flags: u32) -> String {
     let mut text = String::from("digraph dot {\n");
     write(&mut text, graph, flags);
@@ -21,10 +21,10 @@ pub(crate) fn text(graph: &Graph, flags: u32) -> String {
 
 fn write(text: &mut String, graph: &Graph, flags: u32) {
     let inner = graph.lock();
-    let own = graph.handle;
-    let name = |node: Handle| format!("\"graph_{own:#x}_node_{node:#x}\"");
+    let id = graph.handle;
+    let name = |node: Handle| format!("\"graph_{id:#x}_node_{node:#x}\"");
     // Writing to a string cannot fail.
-    let _ = writeln!(text, "subgraph cluster_{own} {{\nlabel=\"graph_{own:#x}\" graph[style=\"dashed\"];");
+    let _ = writeln!(text, "subgraph cluster_{id} {{\nlabel=\"graph_{id:#x}\" graph[style=\"dashed\"];");
     for (handle, node) in &inner.nodes {
         let shape = if matches!(node.work, Work::Op(Op::Launch(_))) { "octagon" } else { "rectangle" };
         let mut label = describe(node);
@@ -33,8 +33,8 @@ fn write(text: &mut String, graph: &Graph, flags: u32) {
         }
         let _ = writeln!(text, "{}[style=\"solid\" shape=\"{shape}\" label=\"{label}\"];", name(*handle));
     }
-    for (after, to) in inner.edges() {
-        let _ = writeln!(text, "{} -> {};", name(after.node), name(to));
+    for (dependency, to) in inner.edges() {
+        let _ = writeln!(text, "{} -> {};", name(dependency.node), name(to));
     }
     for node in inner.nodes.values() {
         if let Work::Child(child) = &node.work {
@@ -44,7 +44,7 @@ fn write(text: &mut String, graph: &Graph, flags: u32) {
     text.push_str("}\n");
 }
 
-/// What a node does, in a few words.
+/// Describes the work of a node in a few words.
 fn describe(node: &Node) -> String {
     let Work::Op(op) = &node.work else { return "GRAPH".to_owned() };
     match op {

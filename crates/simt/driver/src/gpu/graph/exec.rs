@@ -34,20 +34,20 @@ const INVALID_STRUCTURE: u32 = 2;
 pub(crate) struct Exec {
     handle: Handle,
     flags: u64,
-    /// A copy of the graph that it was made of.
+    /// A copy of the source graph.
     pub(crate) graph: Arc<Graph>,
     source: Weak<Graph>,
-    /// The number of the last operation of its last launch.
+    /// The number of the last operation of the last launch.
     last: AtomicU64,
 }
 
-/// The executable graph of a handle.
+/// Returns the executable graph with this handle.
 pub(crate) fn get(handle: Handle) -> Result<Arc<Exec>> {
     driver()?;
-    EXECS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "no such executable graph"))
+    EXECS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "the executable graph does not exist"))
 }
 
-/// Why a graph cannot be made executable: with a result of its own, and a node that is wrong.
+/// The reason why a graph cannot be instantiated, with a result code and the invalid node.
 struct InstantiateError {
     error: Error,
     result: u32,
@@ -68,7 +68,7 @@ impl From<Code> for InstantiateError {
 
 fn check_order(inner: &Inner) -> std::result::Result<(), InstantiateError> {
     inner.order().map_err(|node| {
-        let error = Error::new(Code::INVALID_VALUE, "the graph has a circle");
+        let error = Error::new(Code::INVALID_VALUE, "the graph has a cycle");
         InstantiateError { error, result: INVALID_STRUCTURE, node }
     })?;
     inner.nodes.values().try_for_each(|node| match &node.work {
@@ -87,12 +87,12 @@ fn instantiate(source: Handle, flags: u64) -> std::result::Result<Arc<Exec>, Ins
         return Err(Code::INVALID_VALUE.into());
     }
     if flags & DEVICE_LAUNCH != 0 {
-        return Err(Error::new(Code::NOT_SUPPORTED, "graphs that kernels launch").into());
+        return Err(Error::new(Code::NOT_SUPPORTED, "graphs that kernels launch are not supported").into());
     }
     let mut inner = source.lock();
     check_order(&inner)?;
     if inner.has_memory() && inner.executables > 0 {
-        let what = "a second executable graph of one that allocates or frees memory";
+        let what = "a second executable graph of a graph with memory nodes is not supported";
         return Err(Error::new(Code::NOT_SUPPORTED, what).into());
     }
     inner.executables += 1;
@@ -104,24 +104,24 @@ fn instantiate(source: Handle, flags: u64) -> std::result::Result<Arc<Exec>, Ins
 }
 
 impl Exec {
-    /// Does something with its copy of a node.
+    /// Runs `work` on this graph's copy of a node.
     pub(crate) fn with_node<R>(&self, node: Handle, work: impl FnOnce(&mut Node) -> Result<R>) -> Result<R> {
         driver()?;
         let found = find(&self.graph, node);
         let (graph, handle) =
-            found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no node of the executable graph"))?;
+            found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "the executable graph has no such node"))?;
         let mut inner = graph.lock();
         inner.nodes.get_mut(&handle).map_or_else(|| Err(Code::INVALID_VALUE.into()), work)
     }
 
-    /// Enqueues its operations.
+    /// Enqueues the graph's operations.
     pub(crate) fn launch(self: &Arc<Self>, stream: &Stream, context: &Arc<Context>) -> Result<()> {
         let mut used = Used::default();
         memory::collect(&self.graph.lock(), &mut used);
         used.launch(self.flags & AUTO_FREE != 0)?;
         let mut pieces = Vec::new();
-        let after = expand(&self.graph, &mut pieces, &[]);
-        pieces.push(Piece { op: Op::End(self.clone()), after });
+        let dependencies = expand(&self.graph, &mut pieces, &[]);
+        pieces.push(Piece { op: Op::End(self.clone()), dependencies });
         let last = self.last.load(Ordering::Relaxed);
         let number = queue()?.push(context, stream, pieces, &[last])?;
         self.last.store(number, Ordering::Relaxed);
@@ -129,11 +129,11 @@ impl Exec {
     }
 }
 
-/// The copy of a node in a graph, or in those of its nodes.
+/// Finds the copy of a node in a graph and its child graphs.
 fn find(graph: &Arc<Graph>, original: Handle) -> Option<(Arc<Graph>, Handle)> {
     let inner = graph.lock();
-    let own = inner.nodes.iter().find(|(_, node)| node.original == original && original != 0);
-    if let Some((handle, _)) = own {
+    let copy = inner.nodes.iter().find(|(_, node)| node.original == original && original != 0);
+    if let Some((handle, _)) = copy {
         return Some((graph.clone(), *handle));
     }
     inner.nodes.values().find_map(|node| match &node.work {
@@ -142,43 +142,49 @@ fn find(graph: &Arc<Graph>, original: Handle) -> Option<(Arc<Graph>, Handle)> {
     })
 }
 
-/// Adds the operations of a graph behind others, and returns those that its end comes after.
-fn expand(graph: &Graph, pieces: &mut Vec<Piece>, behind: &[usize]) -> Vec<usize> {
+/// Appends the operations of a graph after `predecessors`, and returns the operations that end the graph.
+fn expand(graph: &Graph, pieces: &mut Vec<Piece>, predecessors: &[usize]) -> Vec<usize> {
     let inner = graph.lock();
     let mut ends = std::collections::BTreeMap::new();
     for handle in inner.order().unwrap_or_default() {
         let Some(node) = inner.nodes.get(&handle) else { continue };
-        let mut after: Vec<usize> = match node.after.is_empty() {
-            true => behind.to_vec(),
-            false => node.after.iter().filter_map(|own| ends.get(&own.node)).flatten().copied().collect(),
+        let mut dependencies: Vec<usize> = match node.dependencies.is_empty() {
+            true => predecessors.to_vec(),
+            false => node
+                .dependencies
+                .iter()
+                .filter_map(|dependency| ends.get(&dependency.node))
+                .flatten()
+                .copied()
+                .collect(),
         };
-        after.sort_unstable();
-        after.dedup();
+        dependencies.sort_unstable();
+        dependencies.dedup();
         let end = match &node.work {
             Work::Child(child) => {
-                let after = expand(child.graph(), pieces, &after);
-                join(pieces, after)
+                let dependencies = expand(child.graph(), pieces, &dependencies);
+                join(pieces, dependencies)
             }
             Work::Op(op) if node.is_enabled && !matches!(op, Op::Nothing) => {
-                pieces.push(Piece { op: op.clone(), after });
+                pieces.push(Piece { op: op.clone(), dependencies });
                 vec![pieces.len() - 1]
             }
-            Work::Op(_) => join(pieces, after),
+            Work::Op(_) => join(pieces, dependencies),
         };
         ends.insert(handle, end);
     }
     if inner.nodes.is_empty() {
-        return behind.to_vec();
+        return predecessors.to_vec();
     }
     inner.leaves().iter().filter_map(|leaf| ends.get(leaf)).flatten().copied().collect()
 }
 
-/// Makes one operation of several to come after.
-fn join(pieces: &mut Vec<Piece>, after: Vec<usize>) -> Vec<usize> {
-    if after.len() <= 1 {
-        return after;
+/// Replaces several predecessors with one empty operation that comes after them.
+fn join(pieces: &mut Vec<Piece>, dependencies: Vec<usize>) -> Vec<usize> {
+    if dependencies.len() <= 1 {
+        return dependencies;
     }
-    pieces.push(Piece { op: Op::Nothing, after });
+    pieces.push(Piece { op: Op::Nothing, dependencies });
     vec![pieces.len() - 1]
 }
 
@@ -200,13 +206,13 @@ fn make(exec: Out<Handle>, source: Handle, flags: u64) -> Result<()> {
     exec.set(instantiate(source, flags).map_err(|refusal| refusal.error)?.handle)
 }
 
-/// The first two interfaces: with a place for a wrong node, and for a text about it.
+/// Implements the first two versions of instantiation, with places for an invalid node and for a log.
 fn make_with_log(
     exec: Out<Handle>,
     source: Handle,
     node: Out<Handle>,
     text: Out<std::ffi::c_char>,
-    room: usize,
+    capacity: usize,
 ) -> Result<()> {
     exec.check()?;
     let (wrong, reason) = match instantiate(source, 0) {
@@ -214,17 +220,17 @@ fn make_with_log(
         Err(refusal) => (refusal.node, refusal.error),
     };
     node.offer(wrong);
-    if text.is_asked() && room > 0 {
-        text.set_text(&reason.reason, room)?;
+    if text.is_requested() && capacity > 0 {
+        text.set_text(&reason.reason, capacity)?;
     }
     Err(reason)
 }
 
 functions! {
     fn cuGraphInstantiate | cuGraphInstantiate_v2(
-        exec: Out<Handle>, source: Handle, node: Out<Handle>, text: Out<std::ffi::c_char>, room: usize,
+        exec: Out<Handle>, source: Handle, node: Out<Handle>, text: Out<std::ffi::c_char>, capacity: usize,
     ) {
-        make_with_log(exec, source, node, text, room)
+        make_with_log(exec, source, node, text, capacity)
     }
 
     fn cuGraphInstantiateWithFlags(exec: Out<Handle>, source: Handle, flags: u64) {
@@ -234,19 +240,19 @@ functions! {
     fn cuGraphInstantiateWithParams(exec: Out<Handle>, source: Handle, params: Out<InstantiateParams>) {
         exec.check()?;
         params.check()?;
-        // SAFETY: it was checked that there is a place, which holds the parameters.
+        // SAFETY: the place is not null, which was checked above, and `cuda.h` requires that it holds the parameters.
         let mut read = unsafe { params.as_ptr().read_unaligned() };
-        let made = instantiate(source, read.flags);
-        (read.result, read.node) = match &made {
+        let instantiated = instantiate(source, read.flags);
+        (read.result, read.node) = match &instantiated {
             Ok(_) => (SUCCESS, 0),
             Err(refusal) => (refusal.result, refusal.node),
         };
         params.set(read)?;
-        let made = made.map_err(|refusal| refusal.error)?;
+        let instantiated = instantiated.map_err(|refusal| refusal.error)?;
         if read.flags & UPLOAD != 0 {
             Stream::of(read.upload)?;
         }
-        exec.set(made.handle)
+        exec.set(instantiated.handle)
     }
 
     fn cuGraphExecGetFlags(exec: Handle, flags: Out<u64>) {
@@ -284,7 +290,7 @@ functions! {
 
 }
 
-/// Refuses nodes other than kernels, copies and fills.
+/// Returns an error unless the node is a kernel, a copy or a fill.
 fn check_can_be_disabled(node: &Node) -> Result<()> {
     match node.kind() {
         super::node::KERNEL | super::node::COPY | super::node::FILL => Ok(()),

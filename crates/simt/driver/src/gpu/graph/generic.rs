@@ -12,7 +12,7 @@ use crate::abi::handles::Handle;
 use crate::gpu::copy3d::Memcpy3d;
 use crate::gpu::op::Op;
 
-/// `CUgraphNodeParams`: the type and zeros, the parameters of a node of this type, zero.
+/// `CUgraphNodeParams`: the type, reserved zeros, the parameters for nodes of this type, and a final reserved zero.
 #[derive(Clone, Copy)]
 #[repr(C)]
 pub(crate) struct Params {
@@ -45,21 +45,22 @@ impl Params {
         let read = params.get()?;
         match read.reserved == [0; 3] && read.end == 0 {
             true => Ok(read),
-            false => Err(Error::new(Code::INVALID_VALUE, "reserved parts of CUgraphNodeParams that are not zero")),
+            false => Err(Error::new(Code::INVALID_VALUE, "reserved parts of CUgraphNodeParams must be zero")),
         }
     }
 
-    /// The parameters as those of a type.
+    /// Returns the parameters as type `T`.
     ///
     /// # Safety
     /// The caller must ensure that `cuda.h` gives nodes of this kind parameters of the type `T`.
     unsafe fn of<T: Copy>(&self) -> Result<T> {
         const { assert!(size_of::<T>() <= size_of::<[u64; 29]>()) };
-        // SAFETY: the parameters of all types begin at `params`, which is long enough for a `T`.
+        // SAFETY: the parameters of all types begin at `params`, and the assertion ensures that `params` is as large as
+        // a `T`.
         unsafe { In::<T>::from_ptr(self.params.as_ptr().cast()) }.get()
     }
 
-    /// The node, and the address of what it allocates.
+    /// Returns the node, and the address of the memory that it allocates.
     fn node(&self) -> Result<(Node, u64)> {
         let node = match self.kind {
             // SAFETY: the parameters of a kernel node are `CUDA_KERNEL_NODE_PARAMS_v3`.
@@ -83,7 +84,7 @@ impl Params {
             node::HOST => unsafe { self.of::<HostParams>() }?.node(),
             node::CHILD => match self.params {
                 [graph, 0, ..] => child_node(graph as Handle),
-                _ => Err(Error::new(Code::NOT_SUPPORTED, "graphs that become a node's own")),
+                _ => Err(Error::new(Code::NOT_SUPPORTED, "moving a graph into a node is not supported")),
             },
             node::EMPTY => Ok(Node::new(Work::Op(Op::Nothing))),
             node::RECORD => record_node(self.params[0] as Handle),
@@ -96,14 +97,16 @@ impl Params {
                 let node = params.node()?;
                 return Ok((node, params.address()));
             }
-            8 | 9 | 13 => Err(Error::new(Code::NOT_SUPPORTED, "nodes for external semaphores or conditions")),
+            8 | 9 | 13 => {
+                Err(Error::new(Code::NOT_SUPPORTED, "external semaphore and conditional nodes are not supported"))
+            }
             _ => Err(Code::INVALID_VALUE.into()),
         };
         Ok((node?, 0))
     }
 }
 
-/// Gives a node of an executable graph these parameters.
+/// Sets the parameters of a node in an executable graph.
 fn set_in(exec: Handle, node: Handle, params: In<Params>) -> Result<()> {
     let params = Params::read(params)?;
     match params.kind {
@@ -115,19 +118,19 @@ fn set_in(exec: Handle, node: Handle, params: In<Params>) -> Result<()> {
 fn add_any(
     node: Out<Handle>,
     graph: Handle,
-    after: In<Handle>,
+    dependencies: In<Handle>,
     data: In<EdgeData>,
     count: usize,
     place: Out<Params>,
 ) -> Result<()> {
     place.check()?;
-    // SAFETY: `cuda.h` has the program pass parameters, of which the driver changes some.
+    // SAFETY: `place` is not null, and `cuda.h` requires that it holds parameters, which the driver may change.
     let mut params = Params::read(unsafe { In::from_ptr(place.as_ptr()) })?;
-    let own = get(graph)?;
+    let owner = get(graph)?;
     let mut allocated = 0;
-    add(node, graph, after, data, count, || {
+    add(node, graph, dependencies, data, count, || {
         if params.kind == node::FREE {
-            return super::memory::free_node(&own, params.params[0]);
+            return super::memory::free_node(&owner, params.params[0]);
         }
         let (node, address) = params.node()?;
         allocated = address;
@@ -141,14 +144,15 @@ fn add_any(
 }
 
 functions! {
-    fn cuGraphAddNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: Out<Params>) {
-        add_any(node, graph, after, In::none(), count, params)
+    fn cuGraphAddNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: Out<Params>) {
+        add_any(node, graph, dependencies, In::none(), count, params)
     }
 
     fn cuGraphAddNode_v2(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, data: In<EdgeData>, count: usize, params: Out<Params>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, data: In<EdgeData>, count: usize,
+        params: Out<Params>,
     ) {
-        add_any(node, graph, after, data, count, params)
+        add_any(node, graph, dependencies, data, count, params)
     }
 
     fn cuGraphNodeSetParams(node: Handle, params: In<Params>) {

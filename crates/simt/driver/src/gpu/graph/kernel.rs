@@ -35,11 +35,11 @@ pub(crate) struct KernelParams2 {
 }
 
 impl KernelParams {
-    /// A node that launches the kernel.
+    /// Makes a node that launches the kernel.
     fn node(self) -> Result<Node> {
         let Self { function, grid, block, shared_bytes, params, extra } = self;
         if !params.is_null() && !extra.is_null() {
-            return Err(Error::new(Code::INVALID_VALUE, "arguments by their addresses and in a buffer"));
+            return Err(Error::new(Code::INVALID_VALUE, "pass arguments either by address or in a buffer, not both"));
         }
         let request =
             Request { function, grid, block, shared_bytes, cluster: None, is_cooperative: false, params, extra };
@@ -50,7 +50,7 @@ impl KernelParams {
 }
 
 impl KernelParams2 {
-    /// A node that launches the kernel.
+    /// Makes a node that launches the kernel.
     pub(crate) fn node(self) -> Result<Node> {
         let function = if self.first.function == 0 { self.kernel } else { self.first.function };
         if self.context != 0 {
@@ -58,26 +58,26 @@ impl KernelParams2 {
         }
         let mut node = KernelParams { function, ..self.first }.node()?;
         if self.kernel != 0 {
-            launch(&mut node)?.asked = self.kernel;
+            launch(&mut node)?.handle = self.kernel;
         }
         Ok(node)
     }
 }
 
-/// The launch of a kernel node.
+/// Returns the launch of a kernel node.
 fn launch(node: &mut Node) -> Result<&mut LaunchOp> {
     match &mut node.work {
         Work::Op(Op::Launch(launch)) => Ok(launch),
-        _ => Err(Error::new(Code::INVALID_VALUE, "no kernel node")),
+        _ => Err(Error::new(Code::INVALID_VALUE, "the node is not a kernel node")),
     }
 }
 
-/// The parameters of a node. The arguments stay where they are shown as long as the node is not changed.
+/// Returns the parameters of a node. The arguments stay valid until the node changes.
 fn params(node: &mut Node) -> Result<KernelParams2> {
     let launch = launch(node)?.clone();
-    let LaunchOp { asked, function, grid, block, shared_bytes, args, .. } = launch;
+    let LaunchOp { handle, function, grid, block, shared_bytes, args, .. } = launch;
     let places = &function.kernel.program().params;
-    let bytes: usize = places.iter().map(|own| (own.offset + own.bytes) as usize).max().unwrap_or_default();
+    let bytes: usize = places.iter().map(|param| (param.offset + param.bytes) as usize).max().unwrap_or_default();
     let mut buffer = vec![0_u8; bytes.next_multiple_of(8)];
     for (place, arg) in places.iter().zip(&args) {
         let to = &mut buffer[place.offset as usize..][..place.bytes as usize];
@@ -90,7 +90,7 @@ fn params(node: &mut Node) -> Result<KernelParams2> {
     let words: Box<[u64]> = buffer.as_chunks::<8>().0.iter().map(|word| u64::from_le_bytes(*word)).collect();
     let start = words.as_ptr().expose_provenance();
     let list: Box<[u64]> = match node.has_buffer {
-        // The size lies behind the list itself.
+        // The size is stored after the list itself.
         true => [1, start as u64, 2, 0, 0, bytes as u64].into(),
         false => places.iter().map(|place| (start + place.offset as usize) as u64).collect(),
     };
@@ -104,7 +104,7 @@ fn params(node: &mut Node) -> Result<KernelParams2> {
         params = list.as_ptr().cast();
     }
     let context = function.context();
-    let kernel = if asked == function.handle { 0 } else { asked };
+    let kernel = if handle == function.handle { 0 } else { handle };
     let first = KernelParams { function: function.handle, grid, block, shared_bytes, params, extra };
     Ok(KernelParams2 { first, kernel, context })
 }
@@ -150,15 +150,15 @@ fn set_attribute(node: Handle, id: u32, value: Value) -> Result<()> {
 
 functions! {
     fn cuGraphAddKernelNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<KernelParams>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<KernelParams>,
     ) {
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphAddKernelNode_v2(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<KernelParams2>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<KernelParams2>,
     ) {
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphKernelNodeGetParams(node: Handle, params: Out<KernelParams>) {

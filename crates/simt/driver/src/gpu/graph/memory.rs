@@ -31,10 +31,10 @@ const PINNED: u32 = 1;
 const DEVICE: u32 = 1;
 
 impl AllocateParams {
-    /// Which of its words is the address.
+    /// The index of the word that holds the address.
     pub(crate) const ADDRESS: usize = std::mem::offset_of!(Self, address) / 8;
 
-    /// Those of a node that allocates this memory.
+    /// Returns the parameters of a node that allocates this memory.
     pub(crate) fn of(memory: &GraphMemory) -> Self {
         Self {
             kind: PINNED,
@@ -52,16 +52,16 @@ impl AllocateParams {
         }
     }
 
-    /// The address of the memory.
+    /// Returns the address of the memory.
     pub(crate) fn address(&self) -> u64 {
         self.address
     }
 
-    /// A node that allocates memory, whose address is set.
+    /// Makes a node that allocates memory, and sets the address in the parameters.
     pub(crate) fn node(&mut self) -> Result<Node> {
         let is_valid = self.kind == PINNED && self.handle_types == 0 && self.location == DEVICE && self.bytes > 0;
         if !is_valid || driver()?.device(self.device).is_err() {
-            return Err(Error::new(Code::INVALID_VALUE, "memory of no bytes, or not of a device"));
+            return Err(Error::new(Code::INVALID_VALUE, "a memory node must allocate at least one byte on a device"));
         }
         let memory = GraphMemory::new(self.bytes, self.device as usize)?;
         self.address = memory.address;
@@ -69,20 +69,22 @@ impl AllocateParams {
     }
 }
 
-/// A node that frees memory which a graph has allocated: `CUDA_ERROR_INVALID_VALUE` for any other, for what the same
-/// graph frees already, and for its own once it was executable, as others free that then.
+/// Makes a node that frees memory which a graph allocated. Returns `CUDA_ERROR_INVALID_VALUE` for other memory, for
+/// memory that `graph` already frees, and for memory that `graph` allocates if `graph` was ever instantiated.
 pub(crate) fn free_node(graph: &Graph, address: u64) -> Result<Node> {
     let is_known = graph_memory::is_known(address)?;
     let (mut used, inner) = (Used::default(), graph.lock());
     collect(&inner, &mut used);
-    let is_others = inner.was_executable && used.allocated.iter().any(|own| own.address == address);
+    let is_others = inner.was_executable && used.allocated.iter().any(|memory| memory.address == address);
     match is_known && !is_others && !used.freed.contains(&address) {
         true => Ok(Node::new(Work::Op(Op::Free(address)))),
-        false => Err(Error::new(Code::INVALID_VALUE, "no memory of a graph, or freed by this one or others already")),
+        false => {
+            Err(Error::new(Code::INVALID_VALUE, "the address is not a graph's memory, or a graph frees it already"))
+        }
     }
 }
 
-/// Adds what a graph allocates and frees, with those in its nodes.
+/// Collects the memory that a graph and its child graphs allocate and free.
 pub(crate) fn collect(inner: &Inner, used: &mut Used) {
     for node in inner.nodes.values() {
         match &node.work {

@@ -1,4 +1,4 @@
-//! Graphs: operations as nodes, with edges from each to those that come after it.
+//! Graphs: operations as nodes, and an edge from each node to every node that depends on it.
 
 pub(crate) mod calls;
 pub(crate) mod dot;
@@ -24,33 +24,33 @@ use node::{Node, Work};
 use objects::Reference;
 
 static GRAPHS: Handles<Graph> = Handles::new();
-/// The graphs of all nodes, by the handles of the nodes.
+/// The graph of each node, by node handle.
 static NODES: Handles<Weak<Graph>> = Handles::new();
 
 /// A graph.
 pub(crate) struct Graph {
-    /// Its handle; 0 of the one that an executable graph has for itself.
+    /// The handle of the graph; 0 for the private graph of an executable graph.
     pub(crate) handle: Handle,
-    /// Whether it belongs to a node of another graph.
+    /// Whether the graph belongs to a node of another graph.
     is_child: bool,
-    /// Whether operations are captured into it.
+    /// Whether operations are being captured into the graph.
     is_captured: AtomicBool,
     inner: Mutex<Inner>,
 }
 
-/// What is in a graph.
+/// The content of a graph.
 #[derive(Default)]
 pub(crate) struct Inner {
-    /// Its nodes by their handles, which are in the order in which they were added.
+    /// The nodes by handle. Handles increase in the order in which nodes are added.
     pub(crate) nodes: BTreeMap<Handle, Node>,
     pub(crate) objects: Vec<Reference>,
-    /// How many executable graphs it has.
+    /// The number of executable graphs made from this graph.
     pub(crate) executables: usize,
-    /// Whether it has had one.
+    /// Whether an executable graph was ever made from this graph.
     pub(crate) was_executable: bool,
 }
 
-/// `CUgraphEdgeData`: all zero where a node waits for the end of another one.
+/// `CUgraphEdgeData`: all zero if a node waits for the end of another node.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
 pub(crate) struct EdgeData {
@@ -60,7 +60,7 @@ pub(crate) struct EdgeData {
     pub(crate) reserved: [u8; 5],
 }
 
-/// The ports of nodes: its end, and of kernels, its own signal and the beginning of all blocks.
+/// The ports of a node: its end, and for kernels also the programmatic signal and the start of all blocks.
 const WHOLE: u8 = 0;
 const PROGRAMMATIC_PORT: u8 = 1;
 const LAUNCH_ORDER: u8 = 2;
@@ -68,7 +68,7 @@ const LAUNCH_ORDER: u8 = 2;
 const PLAIN: u8 = 0;
 const PROGRAMMATIC: u8 = 1;
 
-/// What a node comes after.
+/// A node that another node depends on, with the data of the edge.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Dependency {
     pub(crate) node: Handle,
@@ -76,12 +76,12 @@ pub(crate) struct Dependency {
 }
 
 impl Dependency {
-    /// The end of a node.
+    /// Returns a dependency on the end of a node.
     pub(crate) fn on(node: Handle) -> Self {
         Self { node, data: EdgeData::default() }
     }
 
-    /// Reads so many dependencies, with or without data of their edges.
+    /// Reads `count` dependencies, with or without edge data.
     pub(crate) fn read(nodes: In<Handle>, data: In<EdgeData>, count: usize) -> Result<Vec<Self>> {
         let nodes = nodes.all(count)?;
         let data = match data.as_ptr().is_null() {
@@ -92,20 +92,20 @@ impl Dependency {
     }
 }
 
-/// The graph of a handle.
+/// Returns the graph with this handle.
 pub(crate) fn get(handle: Handle) -> Result<Arc<Graph>> {
     driver()?;
-    GRAPHS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "no such graph"))
+    GRAPHS.find(handle).ok_or_else(|| Error::new(Code::INVALID_VALUE, "the graph does not exist"))
 }
 
-/// The graph that a node is in.
+/// Returns the graph that contains a node.
 pub(crate) fn of_node(node: Handle) -> Result<Arc<Graph>> {
     driver()?;
     let graph = NODES.find(node).and_then(|graph| graph.upgrade());
-    graph.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no such node"))
+    graph.ok_or_else(|| Error::new(Code::INVALID_VALUE, "the node does not exist"))
 }
 
-/// Does something with a node.
+/// Runs `work` on a node.
 pub(crate) fn with_node<R>(node: Handle, work: impl FnOnce(&mut Node) -> Result<R>) -> Result<R> {
     let graph = of_node(node)?;
     let mut inner = graph.lock();
@@ -117,47 +117,50 @@ impl Graph {
         Self { handle, is_child, is_captured: false.into(), inner: Mutex::default() }
     }
 
-    /// An empty graph.
+    /// Creates an empty graph.
     pub(crate) fn create() -> Arc<Self> {
         GRAPHS.add(|handle| Self::new(handle, false))
     }
 
-    /// What is in it.
+    /// Locks and returns the content of the graph.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Inner> {
         lock(&self.inner)
     }
 
-    /// Says whether operations are captured into it.
+    /// Sets whether operations are being captured into the graph.
     pub(crate) fn set_captured(&self, is_captured: bool) {
         self.is_captured.store(is_captured, Ordering::Relaxed);
     }
 
-    /// Whether operations are captured into it.
+    /// Returns whether operations are being captured into the graph.
     pub(crate) fn is_captured(&self) -> bool {
         self.is_captured.load(Ordering::Relaxed)
     }
 
-    /// Forgets its handle.
+    /// Removes the graph's handle.
     pub(crate) fn destroy(&self) {
         drop(GRAPHS.remove(self.handle));
     }
 
-    /// Refuses dependencies that are not on nodes of the graph, or two on the same one.
-    pub(crate) fn check(&self, after: &[Dependency]) -> Result<()> {
+    /// Refuses dependencies on nodes outside the graph, and two dependencies on the same node.
+    pub(crate) fn check(&self, dependencies: &[Dependency]) -> Result<()> {
         let inner = self.lock();
         let mut seen = HashSet::new();
-        match after.iter().all(|own| inner.nodes.contains_key(&own.node) && seen.insert(own.node)) {
+        match dependencies
+            .iter()
+            .all(|dependency| inner.nodes.contains_key(&dependency.node) && seen.insert(dependency.node))
+        {
             true => Ok(()),
-            false => Err(Error::new(Code::INVALID_VALUE, "a dependency on no node of the graph, or twice on the same")),
+            false => Err(Error::new(Code::INVALID_VALUE, "a dependency is duplicated or is not a node of the graph")),
         }
     }
 
-    /// Adds a node behind others.
-    pub(crate) fn add(self: &Arc<Self>, mut node: Node, after: &[Dependency]) -> Result<Handle> {
-        self.check(after)?;
+    /// Adds a node that depends on `dependencies`.
+    pub(crate) fn add(self: &Arc<Self>, mut node: Node, dependencies: &[Dependency]) -> Result<Handle> {
+        self.check(dependencies)?;
         let mut inner = self.lock();
-        after.iter().try_for_each(|own| inner.check_data(own, node.kind()))?;
-        node.after = after.to_vec();
+        dependencies.iter().try_for_each(|dependency| inner.check_data(dependency, node.kind()))?;
+        node.dependencies = dependencies.to_vec();
         let mut added = 0;
         NODES.add(|handle| {
             added = handle;
@@ -167,19 +170,21 @@ impl Graph {
         Ok(added)
     }
 
-    /// All nodes that these come after, and they themselves.
+    /// Returns the given nodes and all nodes that they depend on, directly or indirectly.
     pub(crate) fn ancestors(&self, nodes: &[Handle]) -> HashSet<Handle> {
         let inner = self.lock();
         let (mut found, mut left) = (HashSet::new(), nodes.to_vec());
         while let Some(node) = left.pop() {
             if found.insert(node) {
-                left.extend(inner.nodes.get(&node).iter().flat_map(|node| &node.after).map(|own| own.node));
+                left.extend(
+                    inner.nodes.get(&node).iter().flat_map(|node| &node.dependencies).map(|dependency| dependency.node),
+                );
             }
         }
         found
     }
 
-    /// A copy, whose nodes know which ones they are copies of.
+    /// Copies the graph. Each node of the copy records its original.
     pub(crate) fn copy(&self, kind: CopyKind) -> Arc<Self> {
         let copy = match kind {
             CopyKind::Plain => GRAPHS.add(|handle| Self::new(handle, false)),
@@ -187,7 +192,7 @@ impl Graph {
             CopyKind::Executable => Arc::new(Self::new(0, false)),
         };
         let inner = self.lock();
-        let mut made = copy.lock();
+        let mut target = copy.lock();
         let mut names = BTreeMap::new();
         for handle in inner.nodes.keys() {
             NODES.add(|name| {
@@ -196,22 +201,26 @@ impl Graph {
             });
         }
         for (handle, node) in &inner.nodes {
-            let after = node.after.iter().map(|own| Dependency { node: names[&own.node], ..*own }).collect();
-            made.nodes.insert(names[handle], node.copy_of(*handle, after));
+            let dependencies = node
+                .dependencies
+                .iter()
+                .map(|dependency| Dependency { node: names[&dependency.node], ..*dependency })
+                .collect();
+            target.nodes.insert(names[handle], node.copy_of(*handle, dependencies));
         }
-        made.objects = inner.objects.clone();
-        drop(made);
+        target.objects = inner.objects.clone();
+        drop(target);
         copy
     }
 }
 
-/// What a copy of a graph is for.
+/// The purpose of a graph's copy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CopyKind {
     Plain,
-    /// A node's.
+    /// The graph of a child node.
     Child,
-    /// An executable graph's, which has no handle.
+    /// The graph of an executable graph, which has no handle.
     Executable,
 }
 
@@ -224,10 +233,10 @@ impl Drop for Graph {
 }
 
 impl Inner {
-    /// Refuses data of an edge that its nodes do not have.
-    fn check_data(&self, after: &Dependency, to: u32) -> Result<()> {
-        let EdgeData { from_port, to_port, kind, reserved } = after.data;
-        let from = self.nodes.get(&after.node).map(Node::kind);
+    /// Refuses edge data that the two nodes do not support.
+    fn check_data(&self, dependency: &Dependency, to: u32) -> Result<()> {
+        let EdgeData { from_port, to_port, kind, reserved } = dependency.data;
+        let from = self.nodes.get(&dependency.node).map(Node::kind);
         let is_known = match (from_port, kind) {
             (WHOLE, PLAIN) => true,
             (LAUNCH_ORDER, PLAIN) => from == Some(node::KERNEL),
@@ -236,64 +245,67 @@ impl Inner {
         };
         match is_known && to_port == 0 && reserved == [0; 5] {
             true => Ok(()),
-            false => Err(Error::new(Code::INVALID_VALUE, "data of an edge that its nodes do not have")),
+            false => Err(Error::new(Code::INVALID_VALUE, "the nodes do not support the data of the edge")),
         }
     }
 
     /// Adds an edge.
-    pub(crate) fn connect(&mut self, after: Dependency, to: Handle) -> Result<()> {
+    pub(crate) fn connect(&mut self, dependency: Dependency, to: Handle) -> Result<()> {
         let node = self.nodes.get(&to).ok_or(Code::INVALID_VALUE)?;
-        let is_new = node.after.iter().all(|own| own.node != after.node);
-        if !self.nodes.contains_key(&after.node) || after.node == to || !is_new {
-            return Err(Error::new(Code::INVALID_VALUE, "an edge that is there already, or of nodes that are not"));
+        let is_new = node.dependencies.iter().all(|existing| existing.node != dependency.node);
+        if !self.nodes.contains_key(&dependency.node) || dependency.node == to || !is_new {
+            return Err(Error::new(Code::INVALID_VALUE, "the edge exists already, or its nodes are invalid"));
         }
-        self.check_data(&after, node.kind())?;
+        self.check_data(&dependency, node.kind())?;
         if let Some(node) = self.nodes.get_mut(&to) {
-            node.after.push(after);
+            node.dependencies.push(dependency);
         }
         Ok(())
     }
 
-    /// Takes an edge away.
-    pub(crate) fn disconnect(&mut self, after: Dependency, to: Handle) -> Result<()> {
+    /// Removes an edge.
+    pub(crate) fn disconnect(&mut self, dependency: Dependency, to: Handle) -> Result<()> {
         let node = self.nodes.get_mut(&to).ok_or(Code::INVALID_VALUE)?;
-        let at = node.after.iter().position(|own| *own == after).ok_or(Code::INVALID_VALUE)?;
-        node.after.remove(at);
+        let at = node.dependencies.iter().position(|existing| *existing == dependency).ok_or(Code::INVALID_VALUE)?;
+        node.dependencies.remove(at);
         Ok(())
     }
 
-    /// Takes a node away, with its edges.
+    /// Removes a node and its edges.
     pub(crate) fn remove(&mut self, node: Handle) -> Result<Node> {
         let removed = self.nodes.remove(&node).ok_or(Code::INVALID_VALUE)?;
-        for other in self.nodes.values_mut() {
-            other.after.retain(|own| own.node != node);
+        for remaining in self.nodes.values_mut() {
+            remaining.dependencies.retain(|dependency| dependency.node != node);
         }
         Ok(removed)
     }
 
-    /// The edges: from, data, to; by the nodes that they come from.
+    /// Returns the edges (source, data, destination), sorted by source node.
     pub(crate) fn edges(&self) -> Vec<(Dependency, Handle)> {
-        let of = |(to, node): (&Handle, &Node)| node.after.iter().map(|own| (*own, *to)).collect::<Vec<_>>();
+        let of = |(to, node): (&Handle, &Node)| {
+            node.dependencies.iter().map(|dependency| (*dependency, *to)).collect::<Vec<_>>()
+        };
         let mut edges: Vec<_> = self.nodes.iter().flat_map(of).collect();
-        edges.sort_by_key(|(after, _)| after.node);
+        edges.sort_by_key(|(dependency, _)| dependency.node);
         edges
     }
 
-    /// The nodes that nothing comes after, in the order in which they were added.
+    /// Returns the nodes that no other node depends on, in the order in which they were added.
     pub(crate) fn leaves(&self) -> Vec<Handle> {
-        let inner: HashSet<Handle> = self.nodes.values().flat_map(|node| &node.after).map(|own| own.node).collect();
+        let inner: HashSet<Handle> =
+            self.nodes.values().flat_map(|node| &node.dependencies).map(|dependency| dependency.node).collect();
         self.nodes.keys().filter(|node| !inner.contains(node)).copied().collect()
     }
 
-    /// The nodes in an order in which each comes behind those that it depends on, of several possible ones the one that was
-    /// added first; or a node of a circle.
+    /// Returns the nodes in topological order. Of several possible nodes, the one that was added first comes first.
+    /// Returns a node of a cycle as the error if there is a cycle.
     pub(crate) fn order(&self) -> std::result::Result<Vec<Handle>, Handle> {
         let mut missing: BTreeMap<Handle, usize> =
-            self.nodes.iter().map(|(handle, node)| (*handle, node.after.len())).collect();
+            self.nodes.iter().map(|(handle, node)| (*handle, node.dependencies.len())).collect();
         let mut next: BTreeMap<Handle, Vec<Handle>> = BTreeMap::new();
         for (to, node) in &self.nodes {
-            for own in &node.after {
-                next.entry(own.node).or_default().push(*to);
+            for dependency in &node.dependencies {
+                next.entry(dependency.node).or_default().push(*to);
             }
         }
         let mut ready: BTreeSet<Handle> =
@@ -314,7 +326,7 @@ impl Inner {
         missing.last_key_value().map_or(Ok(order), |(node, _)| Err(*node))
     }
 
-    /// Whether it allocates or frees memory.
+    /// Returns whether the graph allocates or frees memory.
     pub(crate) fn has_memory(&self) -> bool {
         self.nodes.values().any(|node| match &node.work {
             Work::Op(_) => matches!(node.kind(), node::ALLOCATE | node::FREE),

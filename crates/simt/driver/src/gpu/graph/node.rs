@@ -1,4 +1,4 @@
-//! Nodes: what a graph does.
+//! The nodes of graphs.
 
 use std::sync::Arc;
 
@@ -22,24 +22,24 @@ pub(crate) const ALLOCATE: u32 = 10;
 pub(crate) const FREE: u32 = 11;
 pub(crate) const BATCH: u32 = 12;
 
-/// What a node does.
+/// The work of a node.
 #[derive(Clone)]
 pub(crate) enum Work {
     Op(Op),
-    /// All that another graph does.
+    /// The work of another graph.
     Child(Child),
 }
 
-/// The graph of a node.
+/// The graph of a child node.
 pub(crate) struct Child(Arc<Graph>);
 
 impl Child {
-    /// A copy of a graph.
+    /// Copies a graph for a node.
     pub(crate) fn new(graph: &Graph) -> Self {
         Self(graph.copy(CopyKind::Child))
     }
 
-    /// The graph.
+    /// Returns the graph.
     pub(crate) fn graph(&self) -> &Arc<Graph> {
         &self.0
     }
@@ -60,28 +60,29 @@ impl Drop for Child {
 /// A node.
 pub(crate) struct Node {
     pub(crate) work: Work,
-    pub(crate) after: Vec<Dependency>,
+    pub(crate) dependencies: Vec<Dependency>,
     pub(crate) attributes: Attributes,
-    /// Whether it does anything in an executable graph.
+    /// Whether the node runs in an executable graph.
     pub(crate) is_enabled: bool,
-    /// The node that it is a copy of.
+    /// The node that this node was copied from.
     pub(crate) original: Handle,
-    /// What of its parameters was shown: memory that the program may read as long as it does not change the node.
+    /// The parameters that were passed to the program by address. The program may read this memory until it changes the
+    /// node.
     pub(crate) shown: Vec<Box<[u64]>>,
-    /// How the program has described its copy, if it has.
+    /// The program's description of the node's copy, if the program provided one.
     pub(crate) copied: Option<Memcpy3d>,
-    /// Whether the arguments of its kernel were given in one buffer.
+    /// Whether the program passed the kernel's arguments in one buffer.
     pub(crate) has_buffer: bool,
 }
 
 impl Node {
-    /// A node with nothing but its work.
+    /// Makes a node with only its work.
     pub(crate) fn new(work: Work) -> Self {
-        let (after, shown, attributes) = Default::default();
-        Self { work, after, attributes, is_enabled: true, original: 0, shown, copied: None, has_buffer: false }
+        let (dependencies, shown, attributes) = Default::default();
+        Self { work, dependencies, attributes, is_enabled: true, original: 0, shown, copied: None, has_buffer: false }
     }
 
-    /// With these attributes, if its work has any.
+    /// Sets the attributes, if the node is a kernel.
     pub(crate) fn with_attributes(self, attributes: Attributes) -> Self {
         match self.kind() {
             KERNEL => Self { attributes, ..self },
@@ -89,12 +90,12 @@ impl Node {
         }
     }
 
-    /// A copy for another graph, where it comes after these.
-    pub(crate) fn copy_of(&self, original: Handle, after: Vec<Dependency>) -> Self {
+    /// Copies the node for another graph, in which it depends on `dependencies`.
+    pub(crate) fn copy_of(&self, original: Handle, dependencies: Vec<Dependency>) -> Self {
         let Self { work, attributes, is_enabled, copied, has_buffer, .. } = self;
         Self {
             work: work.clone(),
-            after,
+            dependencies,
             attributes: attributes.clone(),
             is_enabled: *is_enabled,
             original,
@@ -104,15 +105,15 @@ impl Node {
         }
     }
 
-    /// Its type (`CUgraphNodeType`).
+    /// Returns the type of the node (`CUgraphNodeType`).
     pub(crate) fn kind(&self) -> u32 {
         self.work.kind()
     }
 
-    /// Gives it the work of another node of the same type. What was set as an attribute stays.
+    /// Replaces the work with that of another node of the same type. Values that were set as attributes stay.
     pub(crate) fn set(&mut self, mut other: Self) -> Result<()> {
         if other.kind() != self.kind() {
-            return Err(Error::new(Code::INVALID_VALUE, "the node is of another type"));
+            return Err(Error::new(Code::INVALID_VALUE, "the node has another type"));
         }
         if let (Work::Op(Op::Launch(new)), Work::Op(Op::Launch(old))) = (&mut other.work, &self.work) {
             (new.is_cooperative, new.cluster) = (old.is_cooperative, old.cluster);
@@ -124,7 +125,7 @@ impl Node {
 }
 
 impl Work {
-    /// The type of a node that does it.
+    /// Returns the type of a node with this work.
     pub(crate) fn kind(&self) -> u32 {
         match self {
             Work::Child(_) => CHILD,

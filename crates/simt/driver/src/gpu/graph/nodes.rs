@@ -1,4 +1,4 @@
-//! Nodes that call the program, record events and wait for them, wait for memory, contain another graph, or do nothing.
+//! Nodes for host functions, events, waits on memory, child graphs, and empty nodes.
 
 use std::sync::Arc;
 
@@ -14,30 +14,30 @@ use crate::gpu::event::{self, Event};
 use crate::gpu::mem_op::{BatchParams, Interface};
 use crate::gpu::op::{HostCall, HostFunction, Op};
 
-/// Adds the node that `make` makes to a graph, and says its handle.
+/// Adds the node that `make` returns to a graph, and writes its handle.
 pub(crate) fn add(
     place: Out<Handle>,
     graph: Handle,
-    after: In<Handle>,
+    dependencies: In<Handle>,
     data: In<EdgeData>,
     count: usize,
     make: impl FnOnce() -> Result<Node>,
 ) -> Result<()> {
     place.check()?;
     let graph = get(graph)?;
-    let after = Dependency::read(after, data, count)?;
-    graph.check(&after)?;
-    place.set(graph.add(make()?, &after)?)
+    let dependencies = Dependency::read(dependencies, data, count)?;
+    graph.check(&dependencies)?;
+    place.set(graph.add(make()?, &dependencies)?)
 }
 
-/// Gives a node of this type the work of the one that `make` makes.
+/// Replaces the work of a node of this type with that of the node that `make` returns.
 pub(crate) fn set(node: Handle, kind: u32, make: impl FnOnce() -> Result<Node>) -> Result<()> {
     with_node(node, |node| check_kind(node, kind))?;
     let new = make()?;
     with_node(node, |node| node.set(new))
 }
 
-/// The same in an executable graph; the node is that of the graph that it was made of.
+/// Like `set`, but changes an executable graph. `node` is the handle of the node in the source graph.
 pub(crate) fn set_in(exec: Handle, node: Handle, kind: u32, make: impl FnOnce() -> Result<Node>) -> Result<()> {
     let exec = exec::get(exec)?;
     exec.with_node(node, |node| check_kind(node, kind))?;
@@ -45,7 +45,7 @@ pub(crate) fn set_in(exec: Handle, node: Handle, kind: u32, make: impl FnOnce() 
     exec.with_node(node, |node| node.set(new))
 }
 
-/// Refuses a context that does not exist; 0 is the current one.
+/// Refuses a context that does not exist; 0 means the current context.
 pub(crate) fn check_context(context: Handle) -> Result<()> {
     match context {
         0 => context::current().map(drop),
@@ -56,7 +56,7 @@ pub(crate) fn check_context(context: Handle) -> Result<()> {
 fn check_kind(node: &Node, kind: u32) -> Result<()> {
     match node.kind() == kind {
         true => Ok(()),
-        false => Err(Error::new(Code::INVALID_VALUE, "the node is of another type")),
+        false => Err(Error::new(Code::INVALID_VALUE, "the node has another type")),
     }
 }
 
@@ -69,7 +69,7 @@ pub(crate) struct HostParams {
 }
 
 impl HostParams {
-    /// A node that calls the function.
+    /// Makes a node that calls the function.
     pub(crate) fn node(self) -> Result<Node> {
         let function = self.function.ok_or(Code::INVALID_VALUE)?;
         Ok(Node::new(Work::Op(Op::Host(HostCall::Function(function, self.data)))))
@@ -87,7 +87,7 @@ pub(crate) struct BatchNodeParams {
 }
 
 impl BatchNodeParams {
-    /// A node that does the batch.
+    /// Makes a node that runs the batch.
     pub(crate) fn node(self) -> Result<Node> {
         if self.context == 0 || self.flags != 0 {
             return Err(Code::INVALID_VALUE.into());
@@ -97,26 +97,26 @@ impl BatchNodeParams {
     }
 }
 
-/// An event that a node records or waits for: a handle of none is `CUDA_ERROR_INVALID_VALUE` here.
+/// Returns the event that a node records or waits for. An unknown handle is `CUDA_ERROR_INVALID_VALUE` here.
 fn event(handle: Handle) -> Result<Arc<Event>> {
-    event::get(handle).map_err(|_| Error::new(Code::INVALID_VALUE, "no such event"))
+    event::get(handle).map_err(|_| Error::new(Code::INVALID_VALUE, "the event does not exist"))
 }
 
-/// A node that records an event.
+/// Makes a node that records an event.
 pub(crate) fn record_node(handle: Handle) -> Result<Node> {
     Ok(Node::new(Work::Op(Op::Record(event(handle)?))))
 }
 
-/// A node that waits for an event.
+/// Makes a node that waits for an event.
 pub(crate) fn wait_node(handle: Handle) -> Result<Node> {
     Ok(Node::new(Work::Op(Op::Wait(event(handle)?))))
 }
 
-/// A node that does what a graph does now.
+/// Makes a node that runs a copy of a graph in its current state.
 pub(crate) fn child_node(graph: Handle) -> Result<Node> {
     let graph = get(graph)?;
     if graph.lock().has_memory() {
-        return Err(Error::new(Code::NOT_SUPPORTED, "a node of a graph that allocates or frees memory"));
+        return Err(Error::new(Code::NOT_SUPPORTED, "child graphs with memory nodes are not supported"));
     }
     Ok(Node::new(Work::Child(Child::new(&graph))))
 }
@@ -135,25 +135,27 @@ fn waited(node: &mut Node) -> Result<Handle> {
     }
 }
 
-/// The parameters of a node that does a batch. They stay where they are shown as long as the node is not changed.
+/// Returns the parameters of a batch node. The operations stay valid until the node changes.
 fn batch_params(node: &mut Node) -> Result<BatchNodeParams> {
     let Work::Op(Op::Batch(ops)) = &node.work else { return Err(Code::INVALID_VALUE.into()) };
     let context = context::current()?.handle;
     let words: Box<[u64]> = ops.iter().flat_map(|op| BatchParams::from(*op).words()).collect();
     let count = ops.len() as u32;
     node.shown = vec![words];
-    // SAFETY: the words are those of `count` operations, and stay until the node is changed, as `cuda.h` has it.
+    // SAFETY: `shown[0]` contains the words of `count` operations, and stays in place until the node changes.
     let ops = unsafe { In::from_ptr(node.shown[0].as_ptr().cast()) };
     Ok(BatchNodeParams { context, count, ops, flags: 0 })
 }
 
 functions! {
-    fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize) {
-        add(node, graph, after, In::none(), count, || Ok(Node::new(Work::Op(Op::Nothing))))
+    fn cuGraphAddEmptyNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize) {
+        add(node, graph, dependencies, In::none(), count, || Ok(Node::new(Work::Op(Op::Nothing))))
     }
 
-    fn cuGraphAddHostNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<HostParams>) {
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+    fn cuGraphAddHostNode(
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<HostParams>,
+    ) {
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphHostNodeGetParams(node: Handle, params: Out<HostParams>) {
@@ -172,8 +174,10 @@ functions! {
         set_in(exec, node, node::HOST, || params.get()?.node())
     }
 
-    fn cuGraphAddChildGraphNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, child: Handle) {
-        add(node, graph, after, In::none(), count, || child_node(child))
+    fn cuGraphAddChildGraphNode(
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, child: Handle,
+    ) {
+        add(node, graph, dependencies, In::none(), count, || child_node(child))
     }
 
     fn cuGraphChildGraphNodeGetGraph(node: Handle, graph: Out<Handle>) {
@@ -184,8 +188,10 @@ functions! {
         })?)
     }
 
-    fn cuGraphAddEventRecordNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle) {
-        add(node, graph, after, In::none(), count, || record_node(event))
+    fn cuGraphAddEventRecordNode(
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, event: Handle,
+    ) {
+        add(node, graph, dependencies, In::none(), count, || record_node(event))
     }
 
     fn cuGraphEventRecordNodeGetEvent(node: Handle, event: Out<Handle>) {
@@ -200,8 +206,10 @@ functions! {
         set_in(exec, node, node::RECORD, || record_node(event))
     }
 
-    fn cuGraphAddEventWaitNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, event: Handle) {
-        add(node, graph, after, In::none(), count, || wait_node(event))
+    fn cuGraphAddEventWaitNode(
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, event: Handle,
+    ) {
+        add(node, graph, dependencies, In::none(), count, || wait_node(event))
     }
 
     fn cuGraphEventWaitNodeGetEvent(node: Handle, event: Out<Handle>) {
@@ -217,9 +225,9 @@ functions! {
     }
 
     fn cuGraphAddBatchMemOpNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<BatchNodeParams>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<BatchNodeParams>,
     ) {
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphBatchMemOpNodeGetParams(node: Handle, params: Out<BatchNodeParams>) {
@@ -236,13 +244,13 @@ functions! {
     }
 
     fn cuGraphAddMemAllocNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: Out<AllocateParams>,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: Out<AllocateParams>,
     ) {
         params.check()?;
-        // SAFETY: it was checked that there is a place, which holds the parameters.
-        let mut wanted = unsafe { params.as_ptr().read_unaligned() };
-        add(node, graph, after, In::none(), count, || wanted.node())?;
-        params.set(wanted)
+        // SAFETY: the place is not null, which was checked above, and `cuda.h` requires that it holds the parameters.
+        let mut request = unsafe { params.as_ptr().read_unaligned() };
+        add(node, graph, dependencies, In::none(), count, || request.node())?;
+        params.set(request)
     }
 
     fn cuGraphMemAllocNodeGetParams(node: Handle, params: Out<AllocateParams>) {
@@ -253,9 +261,9 @@ functions! {
         })?)
     }
 
-    fn cuGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, address: u64) {
-        let own = get(graph)?;
-        add(node, graph, after, In::none(), count, || free_node(&own, address))
+    fn cuGraphAddMemFreeNode(node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, address: u64) {
+        let owner = get(graph)?;
+        add(node, graph, dependencies, In::none(), count, || free_node(&owner, address))
     }
 
     fn cuGraphMemFreeNodeGetParams(node: Handle, address: Out<u64>) {

@@ -1,4 +1,4 @@
-//! User objects: data of the program that graphs keep as long as they need it.
+//! User objects: data of the program that graphs keep alive.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,7 +12,7 @@ use crate::gpu::state::driver;
 
 static OBJECTS: Handles<UserObject> = Handles::new();
 
-/// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which has to be set.
+/// `CU_USER_OBJECT_NO_DESTRUCTOR_SYNC`, which is mandatory.
 const NO_DESTRUCTOR_SYNC: u32 = 1;
 /// `CU_GRAPH_USER_OBJECT_MOVE`.
 const MOVE: u32 = 1;
@@ -22,24 +22,24 @@ pub(crate) struct UserObject {
     handle: Handle,
     data: usize,
     destroy: HostFunction,
-    /// How many references there are.
+    /// The number of references.
     count: AtomicU64,
 }
 
 impl UserObject {
-    /// Gives up references. With the last one, the object ends.
+    /// Releases references. The last release destroys the object.
     fn release(&self, count: u64) {
         let less = |now: u64| (now > 0).then(|| now.saturating_sub(count));
-        let was = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
-        if was.is_ok_and(|was| was <= count) {
+        let previous = self.count.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less);
+        if previous.is_ok_and(|previous| previous <= count) {
             drop(OBJECTS.remove(self.handle));
-            // SAFETY: the program gave the function and its data for this.
+            // SAFETY: the program registered the destructor with this data, and only the last release calls it.
             host_function(|| unsafe { (self.destroy)(self.data) });
         }
     }
 }
 
-/// References that a graph has to an object.
+/// A graph's references to an object.
 pub(crate) struct Reference {
     object: Arc<UserObject>,
     count: u64,
@@ -63,7 +63,7 @@ impl Drop for Reference {
 fn find(object: Handle, count: u32) -> Result<Arc<UserObject>> {
     driver()?;
     let found = OBJECTS.find(object).filter(|_| count > 0 && count <= i32::MAX as u32);
-    found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "no such object, or no references"))
+    found.ok_or_else(|| Error::new(Code::INVALID_VALUE, "the object does not exist, or the reference count is 0"))
 }
 
 functions! {
@@ -76,8 +76,8 @@ functions! {
         if flags != NO_DESTRUCTOR_SYNC || count == 0 || count > i32::MAX as u32 {
             return Err(Code::INVALID_VALUE.into());
         }
-        let made = OBJECTS.add(|handle| UserObject { handle, data, destroy, count: AtomicU64::new(count.into()) });
-        object.set(made.handle)
+        let created = OBJECTS.add(|handle| UserObject { handle, data, destroy, count: AtomicU64::new(count.into()) });
+        object.set(created.handle)
     }
 
     fn cuUserObjectRetain(object: Handle, count: u32) {
@@ -101,8 +101,8 @@ functions! {
             object.count.fetch_add(count, Ordering::Relaxed);
         }
         let mut inner = graph.lock();
-        match inner.objects.iter_mut().find(|own| own.object.handle == object.handle) {
-            Some(own) => own.count += count,
+        match inner.objects.iter_mut().find(|reference| reference.object.handle == object.handle) {
+            Some(reference) => reference.count += count,
             None => inner.objects.push(Reference { object, count }),
         }
         Ok(())
@@ -112,13 +112,13 @@ functions! {
         let graph = get(graph)?;
         let object = find(object, count)?;
         let mut inner = graph.lock();
-        let own = inner.objects.iter_mut().find(|own| own.object.handle == object.handle);
-        let released = own.map_or(0, |own| {
-            let released = own.count.min(count.into());
-            own.count -= released;
+        let reference = inner.objects.iter_mut().find(|reference| reference.object.handle == object.handle);
+        let released = reference.map_or(0, |reference| {
+            let released = reference.count.min(count.into());
+            reference.count -= released;
             released
         });
-        inner.objects.retain(|own| own.count > 0);
+        inner.objects.retain(|reference| reference.count > 0);
         drop(inner);
         object.release(released);
         Ok(())

@@ -23,16 +23,16 @@ pub(crate) struct FillParams {
 }
 
 impl FillParams {
-    /// A node that fills the memory.
+    /// Makes a node that fills the memory.
     pub(crate) fn node(self) -> Result<Node> {
         let Self { address, pitch, value, element, width, height } = self;
         if !matches!(element, 1 | 2 | 4) || width == 0 || height == 0 {
-            return Err(Error::new(Code::INVALID_VALUE, "a fill of no values, or of values not of 1, 2 or 4 bytes"));
+            return Err(Error::new(Code::INVALID_VALUE, "a fill needs at least one value of 1, 2 or 4 bytes"));
         }
         let (pitch, size, width, rows) = (pitch as u64, element.into(), width as u64, height as u64);
         let row = width.checked_mul(size).ok_or(Code::INVALID_VALUE)?;
         if rows > 1 && pitch < row || pitch.checked_mul(rows).is_none() {
-            return Err(Error::new(Code::INVALID_VALUE, "a pitch smaller than a row"));
+            return Err(Error::new(Code::INVALID_VALUE, "the pitch is smaller than a row"));
         }
         let fill = Fill { address, pitch, value, size, width, rows };
         fill.check()?;
@@ -40,11 +40,11 @@ impl FillParams {
     }
 }
 
-/// A node that copies memory.
+/// Makes a node that copies memory.
 pub(crate) fn copy_node(params: &Memcpy3d) -> Result<Node> {
     let copy = copy3d::read(params)?;
     if copy.is_empty() {
-        return Err(Error::new(Code::INVALID_VALUE, "a copy of no bytes"));
+        return Err(Error::new(Code::INVALID_VALUE, "a copy node must copy at least one byte"));
     }
     Ok(Node { copied: Some(*params), ..Node::new(Work::Op(Op::Copy(copy))) })
 }
@@ -68,10 +68,10 @@ fn fill_params(node: &mut Node) -> Result<FillParams> {
 
 functions! {
     fn cuGraphAddMemcpyNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<Memcpy3d>, context: Handle,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<Memcpy3d>, context: Handle,
     ) {
         check_context(context)?;
-        add(node, graph, after, In::none(), count, || copy_node(&params.get()?))
+        add(node, graph, dependencies, In::none(), count, || copy_node(&params.get()?))
     }
 
     fn cuGraphMemcpyNodeGetParams(node: Handle, params: Out<Memcpy3d>) {
@@ -89,10 +89,11 @@ functions! {
     }
 
     fn cuGraphAddMemsetNode(
-        node: Out<Handle>, graph: Handle, after: In<Handle>, count: usize, params: In<FillParams>, context: Handle,
+        node: Out<Handle>, graph: Handle, dependencies: In<Handle>, count: usize, params: In<FillParams>,
+        context: Handle,
     ) {
         check_context(context)?;
-        add(node, graph, after, In::none(), count, || params.get()?.node())
+        add(node, graph, dependencies, In::none(), count, || params.get()?.node())
     }
 
     fn cuGraphMemsetNodeGetParams(node: Handle, params: Out<FillParams>) {

@@ -1,4 +1,4 @@
-//! Updates of executable graphs: the nodes get what those of another graph of the same shape have.
+//! Updates of executable graphs: the nodes get the parameters of the nodes in another graph of the same shape.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -29,19 +29,19 @@ const PARAMETERS: u32 = 5;
 const UNSUPPORTED: u32 = 6;
 const ATTRIBUTES: u32 = 8;
 
-/// A node of an executable graph that gets what another node has.
+/// A node of an executable graph, and the node whose parameters it gets.
 struct Change {
     graph: Arc<Graph>,
     node: Handle,
     from: Node,
 }
 
-/// Whether memory is the host's or a device's, on both sides of a copy.
+/// Returns for each side of a copy whether kernels can access its memory.
 fn spaces(copy: &Copy) -> [bool; 2] {
     [copy.from, copy.to].map(|Side { address, .. }| ranges::range_of(address).is_some())
 }
 
-/// Why a node cannot get what another one has, if that is so.
+/// Returns the reason why a node cannot get another node's parameters, if there is one.
 fn difference(old: &Node, new: &Node) -> Option<u32> {
     let (Work::Op(old), Work::Op(new)) = (&old.work, &new.work) else { return None };
     match (old, new) {
@@ -57,7 +57,7 @@ fn difference(old: &Node, new: &Node) -> Option<u32> {
     }
 }
 
-/// Finds the node of `new` for each one of `old`, from the ends of the graphs on, in the order of the edges.
+/// Matches each node of `old` with a node of `new`, from the leaves of the graphs backward, in the order of the edges.
 fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, Info> {
     let failed = |result: u32, node: Handle, from: Handle| Err(Info { result, node, from });
     if old.nodes.len() != new.nodes.len() {
@@ -65,46 +65,53 @@ fn pair(old: &Inner, new: &Inner) -> std::result::Result<Vec<(Handle, Handle)>, 
     }
     let (ends, new_ends) = (old.leaves(), new.leaves());
     if ends.len() != new_ends.len() {
-        let more = new_ends.len() > ends.len();
-        return failed(TOPOLOGY, new_ends.last().copied().filter(|_| more).unwrap_or_default(), 0);
+        let has_more = new_ends.len() > ends.len();
+        return failed(TOPOLOGY, new_ends.last().copied().filter(|_| has_more).unwrap_or_default(), 0);
     }
     let mut left: Vec<_> = ends.into_iter().zip(new_ends).map(|(old, new)| (old, new, 0)).collect();
     let mut known: HashMap<Handle, Handle> = HashMap::new();
     let mut pairs = Vec::new();
-    while let Some((own, other, to)) = left.pop() {
-        match known.get(&own) {
-            Some(known) if *known == other => continue,
-            Some(_) => return failed(TOPOLOGY, to, other),
+    while let Some((old_handle, new_handle, to)) = left.pop() {
+        match known.get(&old_handle) {
+            Some(known) if *known == new_handle => continue,
+            Some(_) => return failed(TOPOLOGY, to, new_handle),
             None => {}
         }
-        let (Some(node), Some(wanted)) = (old.nodes.get(&own), new.nodes.get(&other)) else {
-            return failed(FAILURE, other, 0);
+        let (Some(node), Some(new_node)) = (old.nodes.get(&old_handle), new.nodes.get(&new_handle)) else {
+            return failed(FAILURE, new_handle, 0);
         };
-        if node.kind() != wanted.kind() {
-            return failed(TYPE, other, 0);
+        if node.kind() != new_node.kind() {
+            return failed(TYPE, new_handle, 0);
         }
-        if node.after.len() != wanted.after.len() {
-            return failed(TOPOLOGY, other, 0);
+        if node.dependencies.len() != new_node.dependencies.len() {
+            return failed(TOPOLOGY, new_handle, 0);
         }
-        known.insert(own, other);
-        pairs.push((own, other));
-        left.extend(node.after.iter().zip(&wanted.after).map(|(own, new)| (own.node, new.node, other)));
+        known.insert(old_handle, new_handle);
+        pairs.push((old_handle, new_handle));
+        left.extend(
+            node.dependencies
+                .iter()
+                .zip(&new_node.dependencies)
+                .map(|(old_edge, new_edge)| (old_edge.node, new_edge.node, new_handle)),
+        );
     }
     Ok(pairs)
 }
 
-/// What has to be changed in an executable graph.
+/// Returns the changes that an update makes to an executable graph.
 fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, Info> {
-    let (inner, wanted) = (old.lock(), new.lock());
+    let (inner, new_inner) = (old.lock(), new.lock());
     let mut changes = Vec::new();
-    for (own, other) in pair(&inner, &wanted)? {
-        let (Some(node), Some(from)) = (inner.nodes.get(&own), wanted.nodes.get(&other)) else { continue };
+    for (old_handle, new_handle) in pair(&inner, &new_inner)? {
+        let (Some(node), Some(from)) = (inner.nodes.get(&old_handle), new_inner.nodes.get(&new_handle)) else {
+            continue;
+        };
         if let Some(result) = difference(node, from) {
-            return Err(Info { result, node: other, from: 0 });
+            return Err(Info { result, node: new_handle, from: 0 });
         }
         match (&node.work, &from.work) {
             (Work::Child(old), Work::Child(new)) => changes.extend(self::changes(old.graph(), new.graph())?),
-            _ => changes.push(Change { graph: old.clone(), node: own, from: from.copy_of(0, Vec::new()) }),
+            _ => changes.push(Change { graph: old.clone(), node: old_handle, from: from.copy_of(0, Vec::new()) }),
         }
     }
     Ok(changes)
@@ -112,19 +119,20 @@ fn changes(old: &Arc<Graph>, new: &Graph) -> std::result::Result<Vec<Change>, In
 
 fn apply(changes: Vec<Change>) {
     for Change { graph, node, from } in changes {
-        if let Some(own) = graph.lock().nodes.get_mut(&node) {
-            let (original, after, is_enabled) = (own.original, std::mem::take(&mut own.after), own.is_enabled);
-            *own = Node { original, after, is_enabled, ..from };
+        if let Some(target) = graph.lock().nodes.get_mut(&node) {
+            let (original, dependencies, is_enabled) =
+                (target.original, std::mem::take(&mut target.dependencies), target.is_enabled);
+            *target = Node { original, dependencies, is_enabled, ..from };
         }
     }
 }
 
-/// Updates an executable graph with another graph, and says how that went.
-fn all(exec: Handle, graph: Handle, say: impl FnOnce(Info)) -> Result<()> {
+/// Updates an executable graph from another graph, and reports the result.
+fn all(exec: Handle, graph: Handle, report: impl FnOnce(Info)) -> Result<()> {
     let exec = exec::get(exec)?;
     let graph = get(graph)?;
     let changes = changes(&exec.graph, &graph);
-    say(changes.as_ref().err().copied().unwrap_or_default());
+    report(changes.as_ref().err().copied().unwrap_or_default());
     match changes {
         Ok(changes) => apply(changes),
         Err(Info { result, .. }) => {
@@ -135,15 +143,15 @@ fn all(exec: Handle, graph: Handle, say: impl FnOnce(Info)) -> Result<()> {
     Ok(())
 }
 
-/// Updates the graph of a node with another one.
+/// Updates the graph of a child node from another graph.
 pub(crate) fn child(exec: Handle, node: Handle, graph: Handle) -> Result<()> {
     let exec = exec::get(exec)?;
     let graph = get(graph)?;
-    let own = exec.with_node(node, |node| match &node.work {
+    let child = exec.with_node(node, |node| match &node.work {
         Work::Child(child) => Ok(child.graph().clone()),
-        Work::Op(_) => Err(Error::new(Code::INVALID_VALUE, "the node is of another type")),
+        Work::Op(_) => Err(Error::new(Code::INVALID_VALUE, "the node has another type")),
     })?;
-    let changes = changes(&own, &graph);
+    let changes = changes(&child, &graph);
     apply(changes.map_err(|_| Error::new(Code::GRAPH_EXEC_UPDATE_FAILURE, "the graph differs too much"))?);
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Page-locked memory of the host, which kernels access at the same address as the program.
+//! Page-locked host memory, which kernels access at the same address as the program.
 
 use std::ffi::c_void;
 use std::ptr::NonNull;
@@ -12,14 +12,14 @@ use crate::gpu::{context, hazards};
 
 /// `CU_MEMHOSTALLOC_DEVICEMAP`, which all page-locked memory has.
 const DEVICE_MAP: u32 = 2;
-/// All flags of page-locked memory that is allocated, and of that which is registered.
+/// All flags for allocating page-locked memory, and all flags for registering it.
 const HOST_FLAGS: u32 = 7;
 const REGISTER_FLAGS: u32 = 15;
 /// `CU_MEMHOSTREGISTER_IOMEMORY` and `CU_MEMHOSTREGISTER_READ_ONLY`.
 const IO_MEMORY: u32 = 4;
 pub(crate) const READ_ONLY: u32 = 8;
 
-/// Page-locked memory. Of no bytes, the address is null, which is no error.
+/// Allocates page-locked memory. For zero bytes, the address is null, which is not an error.
 fn allocate_host(address: Out<u64>, bytes: usize, flags: u32) -> Result<()> {
     address.check()?;
     if flags & !HOST_FLAGS != 0 {
@@ -49,7 +49,7 @@ functions! {
             return Err(Code::INVALID_VALUE.into());
         }
         if flags & IO_MEMORY != 0 {
-            return Err(Error::new(Code::INVALID_VALUE, "memory of other devices cannot be registered"));
+            return Err(Error::new(Code::INVALID_VALUE, "I/O memory cannot be registered"));
         }
         match ranges::overlapping(address, bytes as u64) {
             Some(range) if range.kind == Kind::Registered => return Err(Code::HOST_MEMORY_ALREADY_REGISTERED.into()),
@@ -57,8 +57,8 @@ functions! {
             None => {}
         }
         let start = NonNull::new(memory.cast::<u8>()).ok_or(Code::INVALID_VALUE)?;
-        // SAFETY: the program says that it has this memory, and keeps it until it takes the registration back. Words
-        // of eight bytes never reach into another page.
+        // SAFETY: `cuda.h` requires that the program owns this memory and keeps it until it unregisters it. Words of
+        // eight bytes never extend into another page.
         let mapped = unsafe { driver()?.simulator().memory_mut().map(start, bytes as u64) };
         let simulator_base = mapped.ok_or(Code::INVALID_VALUE)?;
         let range = Range::new(address, bytes as u64, Kind::Registered, context.handle);

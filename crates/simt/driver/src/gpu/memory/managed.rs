@@ -1,4 +1,5 @@
-//! Managed memory: what a program says about where it is used. All of it is the host's, and nothing becomes faster or slower.
+//! Managed memory: the program's advice about where it is used. All managed memory is in host memory, and advice does
+//! not change its speed.
 
 use std::collections::BTreeMap;
 use std::ffi::c_void;
@@ -32,32 +33,32 @@ const PREFERRED_LOCATION_ID: u32 = 6;
 const LAST_PREFETCH_LOCATION_TYPE: u32 = 7;
 const LAST_PREFETCH_LOCATION_ID: u32 = 8;
 
-/// `CU_DEVICE_INVALID`: no device and not the host.
+/// `CU_DEVICE_INVALID`: neither a device nor the host.
 const NOWHERE: i32 = -2;
 
-/// What a program has said about some pages.
+/// A program's advice about some pages.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Advice {
     read_mostly: bool,
     preferred: Option<Location>,
-    /// The numbers of those that access them.
+    /// The numbers of the devices that access the pages.
     accessed_by: Vec<i32>,
     prefetched: Option<Location>,
 }
 
-/// Pages about which the same is said, by the first address; up to the next one.
+/// Pages by first address. An entry's advice applies up to the next entry.
 type Pages = BTreeMap<u64, Advice>;
 
-/// All managed memory about which something is said, by its first address.
+/// All managed memory with advice, by first address.
 static ADVICE: PerDriver<Mutex<BTreeMap<u64, Pages>>> = PerDriver::new();
 
-/// Forgets what is said about memory that is freed.
+/// Forgets the advice about memory that is freed.
 pub(crate) fn forget(base: u64) {
     lock(ADVICE.get()).remove(&base);
 }
 
-/// Where so many bytes of managed memory begin and end, in pages, and where the allocation begins:
-/// `CUDA_ERROR_INVALID_VALUE` for all other memory.
+/// Returns the start of the allocation, and the start and end of the pages that contain a range. Returns
+/// `CUDA_ERROR_INVALID_VALUE` when the range is not managed memory.
 pub(crate) fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
     let range = range_of(address).filter(|range| range.kind == Kind::Managed).ok_or(Code::INVALID_VALUE)?;
     if bytes == 0 || bytes as u64 > range.base + range.bytes - address {
@@ -67,31 +68,31 @@ pub(crate) fn pages(address: u64, bytes: usize) -> Result<(u64, u64, u64)> {
     Ok((range.base, address / PAGE_BYTES * PAGE_BYTES, end))
 }
 
-/// Says something about so many bytes of managed memory.
-fn say(address: u64, bytes: usize, say: impl Fn(&mut Advice)) -> Result<()> {
+/// Changes the advice about a range of managed memory.
+fn change(address: u64, bytes: usize, change: impl Fn(&mut Advice)) -> Result<()> {
     let (base, first, end) = pages(address, bytes)?;
     let mut all = lock(ADVICE.get());
     let pages = all.entry(base).or_insert_with(|| BTreeMap::from([(0, Advice::default())]));
     for edge in [first, end] {
-        let before = pages.range(..=edge).next_back().map(|(_, own)| own.clone());
+        let before = pages.range(..=edge).next_back().map(|(_, advice)| advice.clone());
         pages.insert(edge, before.unwrap_or_default());
     }
-    pages.range_mut(first..end).for_each(|(_, advice)| say(advice));
+    pages.range_mut(first..end).for_each(|(_, advice)| change(advice));
     Ok(())
 }
 
-/// Notes that so many bytes of managed memory were prefetched to a location.
+/// Records that a range of managed memory was prefetched to a location.
 pub(crate) fn prefetch(address: u64, bytes: usize, location: Location) -> Result<()> {
-    say(address, bytes, |own| own.prefetched = Some(location))
+    change(address, bytes, |advice| advice.prefetched = Some(location))
 }
 
-/// What is said about so many bytes of managed memory, each different thing once at least.
-fn said(address: u64, bytes: usize) -> Result<Vec<Advice>> {
+/// Returns the advice about a range of managed memory: every distinct value at least once.
+fn advice_on(address: u64, bytes: usize) -> Result<Vec<Advice>> {
     let (base, first, end) = pages(address, bytes)?;
     let all = lock(ADVICE.get());
     let Some(pages) = all.get(&base) else { return Ok(vec![Advice::default()]) };
-    let before = pages.range(..=first).next_back().map(|(_, own)| own.clone());
-    let others = pages.range(first..end).filter(|(at, _)| **at > first).map(|(_, own)| own.clone());
+    let before = pages.range(..=first).next_back().map(|(_, advice)| advice.clone());
+    let others = pages.range(first..end).filter(|(at, _)| **at > first).map(|(_, advice)| advice.clone());
     Ok(before.into_iter().chain(others).collect())
 }
 
@@ -101,51 +102,51 @@ fn advise(address: u64, bytes: usize, advice: u32, location: Location) -> Result
         return Err(Code::INVALID_VALUE.into());
     }
     let number = location.number();
-    say(address, bytes, |own| match advice {
-        SET_READ_MOSTLY => own.read_mostly = true,
-        UNSET_READ_MOSTLY => own.read_mostly = false,
-        SET_PREFERRED_LOCATION => own.preferred = Some(location),
-        UNSET_PREFERRED_LOCATION => own.preferred = None,
+    change(address, bytes, |page_advice| match advice {
+        SET_READ_MOSTLY => page_advice.read_mostly = true,
+        UNSET_READ_MOSTLY => page_advice.read_mostly = false,
+        SET_PREFERRED_LOCATION => page_advice.preferred = Some(location),
+        UNSET_PREFERRED_LOCATION => page_advice.preferred = None,
         _ => {
-            own.accessed_by.retain(|known| *known != number);
+            page_advice.accessed_by.retain(|known| *known != number);
             if advice == SET_ACCESSED_BY {
-                own.accessed_by.push(number);
+                page_advice.accessed_by.push(number);
             }
         }
     })
 }
 
-/// An attribute of so many bytes of managed memory, in the words that the program has room for.
-fn range_attribute(value: Out<c_void>, room: usize, attribute: u32, said: &[Advice]) -> Result<()> {
+/// Writes an attribute of a range of managed memory. `capacity` is the size of the program's buffer in bytes.
+fn range_attribute(value: Out<c_void>, capacity: usize, attribute: u32, advice: &[Advice]) -> Result<()> {
     value.check()?;
-    // SAFETY: all attributes of a range are `int`s or lists of `int`s in `cuda.h`.
+    // SAFETY: in `cuda.h`, all attributes of a range are `int`s or lists of `int`s.
     let words_at = unsafe { value.cast::<i32>() };
     let same = |of: fn(&Advice) -> Option<Location>| {
-        let first = said.first().and_then(of);
-        first.filter(|first| said.iter().all(|own| of(own) == Some(*first)))
+        let first = advice.first().and_then(of);
+        first.filter(|first| advice.iter().all(|advice| of(advice) == Some(*first)))
     };
-    let (preferred, prefetched) = (same(|own| own.preferred), same(|own| own.prefetched));
+    let (preferred, prefetched) = (same(|advice| advice.preferred), same(|advice| advice.prefetched));
     let number = |location: Option<Location>| location.map_or(NOWHERE, Location::number);
-    let kind = |location: Option<Location>| location.map_or(0, |own| own.kind as i32);
-    let id = |location: Option<Location>| location.map_or(NOWHERE, |own| own.id);
+    let kind = |location: Option<Location>| location.map_or(0, |location| location.kind as i32);
+    let id = |location: Option<Location>| location.map_or(NOWHERE, |location| location.id);
     let word = match attribute {
-        READ_MOSTLY => said.iter().all(|own| own.read_mostly).into(),
+        READ_MOSTLY => advice.iter().all(|advice| advice.read_mostly).into(),
         PREFERRED_LOCATION => number(preferred),
         LAST_PREFETCH_LOCATION => number(prefetched),
         PREFERRED_LOCATION_TYPE => kind(preferred),
         PREFERRED_LOCATION_ID => id(preferred),
         LAST_PREFETCH_LOCATION_TYPE => kind(prefetched),
         LAST_PREFETCH_LOCATION_ID => id(prefetched),
-        ACCESSED_BY if room > 0 && room.is_multiple_of(4) => {
-            let first = said.first().map_or(&[][..], |own| &own.accessed_by);
-            let all = first.iter().filter(|number| said.iter().all(|own| own.accessed_by.contains(number)));
-            let words = all.copied().chain(std::iter::repeat(NOWHERE)).take(room / 4);
-            words_at.set_all(words, room / 4);
+        ACCESSED_BY if capacity > 0 && capacity.is_multiple_of(4) => {
+            let first = advice.first().map_or(&[][..], |advice| &advice.accessed_by);
+            let all = first.iter().filter(|number| advice.iter().all(|advice| advice.accessed_by.contains(number)));
+            let words = all.copied().chain(std::iter::repeat(NOWHERE)).take(capacity / 4);
+            words_at.set_all(words, capacity / 4);
             return Ok(());
         }
         _ => return Err(Code::INVALID_VALUE.into()),
     };
-    match room {
+    match capacity {
         4 => words_at.set(word),
         _ => Err(Code::INVALID_VALUE.into()),
     }
@@ -163,19 +164,19 @@ functions! {
         advise(address, bytes, advice, if has_location { location.checked()? } else { location })
     }
 
-    fn cuMemRangeGetAttribute(value: Out<c_void>, room: usize, attribute: u32, address: u64, bytes: usize) {
+    fn cuMemRangeGetAttribute(value: Out<c_void>, capacity: usize, attribute: u32, address: u64, bytes: usize) {
         context::current()?;
-        range_attribute(value, room, attribute, &said(address, bytes)?)
+        range_attribute(value, capacity, attribute, &advice_on(address, bytes)?)
     }
 
     fn cuMemRangeGetAttributes(
-        values: In<Out<c_void>>, rooms: In<usize>, attributes: In<u32>, count: usize, address: u64, bytes: usize,
+        values: In<Out<c_void>>, capacities: In<usize>, attributes: In<u32>, count: usize, address: u64, bytes: usize,
     ) {
         context::current()?;
-        let said = said(address, bytes)?;
-        let (values, rooms) = (values.all(count)?, rooms.all(count)?);
-        for ((value, room), attribute) in values.into_iter().zip(rooms).zip(attributes.all(count)?) {
-            range_attribute(value, room, attribute, &said)?;
+        let advice = advice_on(address, bytes)?;
+        let (values, capacities) = (values.all(count)?, capacities.all(count)?);
+        for ((value, capacity), attribute) in values.into_iter().zip(capacities).zip(attributes.all(count)?) {
+            range_attribute(value, capacity, attribute, &advice)?;
         }
         Ok(())
     }
