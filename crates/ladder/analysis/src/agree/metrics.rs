@@ -92,7 +92,7 @@ impl ComparedMetric {
 
     /// Whether the metric counts these instructions.
     fn counts(&self, kind: Kind) -> bool {
-        self.kinds.iter().any(|own| own == kind.name())
+        self.kinds.iter().any(|listed| listed == kind.name())
     }
 }
 

@@ -71,16 +71,16 @@ impl Tools {
     /// When tools are missing. The error names each of them, and how to get it.
     pub fn find(kernels: &'static Kernels, capability: Option<(u32, u32)>) -> Result<Self, Vec<String>> {
         let tools = [Tool::Ptxas, Tool::Nvdisasm].map(toolkit::find);
-        let own = capability.zip(kernels.newest_for(capability).map_err(|error| vec![error.to_string()])?);
-        match (tools, own) {
+        let module = capability.zip(kernels.newest_for(capability).map_err(|error| vec![error.to_string()])?);
+        match (tools, module) {
             ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => {
                 let arch = kernels.assembled_for(&format!("sm_{major}{minor}"));
                 Ok(Self { ptxas, nvdisasm, ptx: kernels, arch })
             }
-            (tools, own) => {
+            (tools, module) => {
                 let failed = tools.into_iter().filter_map(Result::err);
                 let too_old = "no kernels here are for a GPU so old".to_owned();
-                let too_old = own.is_none().then_some(too_old);
+                let too_old = module.is_none().then_some(too_old);
                 Err(failed.map(|error| error.to_string()).chain(too_old).collect())
             }
         }
@@ -145,8 +145,8 @@ impl Gpu<'_> {
 /// The counters of Nsight Compute's that are compared, and those that explain differences.
 pub fn counters() -> MetricSet {
     let counters = |is_optional: bool| -> BTreeSet<String> {
-        let metrics = METRICS.iter().filter(|own| own.is_optional == is_optional);
-        metrics.flat_map(|own| own.gpu.needs(&own.name)).collect()
+        let metrics = METRICS.iter().filter(|metric| metric.is_optional == is_optional);
+        metrics.flat_map(|metric| metric.gpu.needs(&metric.name)).collect()
     };
     let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
     MetricSet { needed: counters(false), optional: &counters(true) | &copies.flatten().cloned().collect() }
@@ -155,7 +155,7 @@ pub fn counters() -> MetricSet {
 /// The metrics that a GPU has which counted this of several launches.
 pub fn counted_by(on_gpu: &[Numbers]) -> Vec<&'static ComparedMetric> {
     let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
-    let is_there = |own: &&ComparedMetric| !own.is_optional || own.gpu.needs(&own.name).iter().all(is_counted);
+    let is_there = |metric: &&ComparedMetric| !metric.is_optional || metric.gpu.needs(&metric.name).iter().all(is_counted);
     METRICS.iter().filter(is_there).collect()
 }
 
@@ -319,11 +319,11 @@ const OTHER_RUN: f64 = 0.01;
 fn copies_that_bypass_l1(metric: &ComparedMetric, sim: f64, ncu: f64, gpu: &Numbers) -> Option<String> {
     let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);
-    let own = sim - through;
-    ((through + past - ncu).abs() <= OTHER_RUN * ncu && own > 0.0 && own != past).then(|| {
+    let bypassing = sim - through;
+    ((through + past - ncu).abs() <= OTHER_RUN * ncu && bypassing > 0.0 && bypassing != past).then(|| {
         format!(
-            "all of it is in copies that pass by L1: by instruction the GPU counts {past} sectors for their {own}, its \
-             global load sectors have each once"
+            "all of the difference is in copies that bypass L1: by instruction the GPU counts {past} sectors for their \
+             {bypassing}, and its global load sectors count each once"
         )
     })
 }

@@ -144,7 +144,7 @@ impl ComparedRun {
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan, Error> {
         let ladder = catalog.ladder(&self.ladder)?;
         let options = &self.request.options;
-        let is_known = |name: &str| ladder.options.iter().any(|own| own.name == name);
+        let is_known = |name: &str| ladder.options.iter().any(|option| option.name == name);
         if let Some(name) = options.keys().find(|name| !is_known(name)) {
             return Err(Error::Request(format!(
                 "a recorded run of the ladder {} cannot be repeated: it has no option --{name}; `cargo lab record -- \
@@ -162,8 +162,8 @@ impl ComparedRun {
     pub fn count(&self, class: Option<Class>) -> usize {
         let all = self.rungs.iter().flat_map(|row| row.comparisons(self));
         let compared = all.filter(|(metric, _)| metric.rule != Rule::Information);
-        let classes = compared.map(|(_, comparison)| comparison.map(|own| own.class));
-        classes.filter(|own| *own == class).count()
+        let classes = compared.map(|(_, comparison)| comparison.map(|comparison| comparison.class));
+        classes.filter(|compared_class| *compared_class == class).count()
     }
 
     /// The records of the run: one with its request, and one for each rung.
@@ -185,7 +185,7 @@ impl ComparedRun {
         let request = IndexMap::from([(LAUNCH.to_owned(), Some(Value::Data(request)))]);
         let first = record(REQUEST, &self.ladder, request);
         let rungs = self.rungs.iter().map(move |row| {
-            let metrics = row.metrics.iter().map(|(name, own)| (name.clone(), Some(own.value())));
+            let metrics = row.metrics.iter().map(|(name, metric)| (name.clone(), Some(metric.value())));
             let launch = (LAUNCH.to_owned(), Some(Value::Text(row.launch.clone())));
             record("rung", &row.rung, [launch].into_iter().chain(metrics).collect())
         });

@@ -36,7 +36,7 @@ fn traffic(channels: u64, banks: u64, burst: u64, windows: u64, blocks: u64) -> 
 /// All accesses, which are of one kind.
 fn only(traffic: &Traffic, kind: Kind) -> Accesses {
     let all = traffic.accesses();
-    assert_eq!(all.iter().map(|own| own.kind).collect::<Vec<_>>(), [kind]);
+    assert_eq!(all.iter().map(|event| event.kind).collect::<Vec<_>>(), [kind]);
     all[0].clone()
 }
 
@@ -79,7 +79,7 @@ fn blocks_of(windows: u64) -> Vec<(u64, u64)> {
         assert_eq!(window.busiest_channel_over_mean.is_none(), window.blocks == 0);
     }
     let windows = loads.windows.iter();
-    windows.map(|own| (own.first_block, own.blocks)).collect()
+    windows.map(|window| (window.first_block, window.blocks)).collect()
 }
 
 #[test]
@@ -138,6 +138,6 @@ proptest! {
         let window = &found.windows[(block * 4 / 10) as usize];
         prop_assert_eq!(window.bursts, count);
         prop_assert_eq!((window.channels_busy, window.banks_busy), (busy(&by_channel), busy(&by_bank)));
-        prop_assert_eq!(found.windows.iter().map(|own| own.bursts).sum::<u64>(), count);
+        prop_assert_eq!(found.windows.iter().map(|window| window.bursts).sum::<u64>(), count);
     }
 }

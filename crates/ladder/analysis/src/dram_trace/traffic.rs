@@ -130,16 +130,16 @@ impl Traffic {
         let banks_in_all = self.queues.len() * banks;
         let mut by_bank = vec![0; banks_in_all];
         let mut windows = Vec::new();
-        for (window, own) in (0..).zip(counts.bursts.chunks(banks_in_all)) {
-            add(&mut by_bank, own);
-            let bursts_by_channel = by_channel(own, banks);
+        for (window, window_bursts) in (0..).zip(counts.bursts.chunks(banks_in_all)) {
+            add(&mut by_bank, window_bursts);
+            let bursts_by_channel = by_channel(window_bursts, banks);
             let first_block = self.first_block(window);
             windows.push(Window {
                 first_block,
                 blocks: self.first_block(window + 1) - first_block,
-                bursts: own.iter().sum(),
+                bursts: window_bursts.iter().sum(),
                 channels_busy: busy(&bursts_by_channel),
-                banks_busy: busy(own),
+                banks_busy: busy(window_bursts),
                 busiest_channel_over_mean: busiest_over_mean(&bursts_by_channel),
                 bursts_by_channel,
             });
@@ -217,12 +217,12 @@ impl Observer for Traffic {
     }
 
     fn merge(&mut self, other: Self) {
-        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
-            own.requests += more.requests;
-            own.channels += more.channels;
-            own.queue += more.queue;
-            own.best_queue += more.best_queue;
-            add(&mut own.bursts, &more.bursts);
+        for (window_counts, more) in self.counts.iter_mut().zip(&other.counts) {
+            window_counts.requests += more.requests;
+            window_counts.channels += more.channels;
+            window_counts.queue += more.queue;
+            window_counts.best_queue += more.best_queue;
+            add(&mut window_counts.bursts, &more.bursts);
         }
     }
 

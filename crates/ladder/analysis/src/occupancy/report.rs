@@ -95,7 +95,7 @@ pub struct RungOccupancy {
     pub arch: String,
     /// With the block that was asked for, or the rung's own.
     #[serde(flatten)]
-    pub own: EntryOccupancy,
+    pub launch: EntryOccupancy,
     /// With each block that the rung can be launched with.
     pub by_block: Vec<EntryOccupancy>,
     /// With other amounts of shared memory a block, in bytes, static and dynamic together.
@@ -135,19 +135,19 @@ impl RungOccupancy {
                 Err(error) => return Err(error.into()),
             }
         }
-        let own = EntryOccupancy::with_usage(usage, launch, limits);
-        Ok(Self { ladder: ladder.name, ..Self::of(rung.name.to_owned(), own, usage, by_block, (arch, limits)) })
+        let occupancy = EntryOccupancy::with_usage(usage, launch, limits);
+        Ok(Self { ladder: ladder.name, ..Self::of(rung.name.to_owned(), occupancy, usage, by_block, (arch, limits)) })
     }
 
     /// The occupancy of a kernel's launch, with what `ptxas` says of it and with that of other blocks.
     pub fn of(
         name: String,
-        own: EntryOccupancy,
+        launch: EntryOccupancy,
         usage: Usage,
         by_block: Vec<EntryOccupancy>,
         (arch, limits): (&str, &'static Limits),
     ) -> Self {
-        let block = Geometry { grid: [1; 3], block: own.block, shared_bytes: own.dynamic_shared_bytes }.block_load();
+        let block = Geometry { grid: [1; 3], block: launch.block, shared_bytes: launch.dynamic_shared_bytes }.block_load();
         let threads = Block { dynamic_shared: 0, ..block };
         let with_shared = |shared_bytes| {
             let usage = Usage { shared_bytes, ..usage };
@@ -158,7 +158,7 @@ impl RungOccupancy {
             ladder: "",
             rung: name,
             arch: arch.to_owned(),
-            own,
+            launch,
             by_block,
             by_shared_bytes: steps(0, limits.shared_opt_in, limits.shared_unit, with_shared),
             by_registers: steps(1, limits.registers_per_thread, 1, with_registers),

@@ -55,8 +55,8 @@ pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<
     let capability = Limits::named(arch)?.capability;
     let entry = &launch.entry;
     let has_it = |ptx: &&'static Ptx| launch.code == Code::Kernels && ptx.has_entry(entry);
-    if let Some(own) = kernels.newest_for(Some(capability))?.filter(has_it) {
-        return Ok(own);
+    if let Some(kernels_module) = kernels.newest_for(Some(capability))?.filter(has_it) {
+        return Ok(kernels_module);
     }
     Err(match kernels.modules.iter().find(has_it) {
         Some(other) => Error::NeedsNewer {

@@ -64,16 +64,16 @@ impl MeasuredTimes {
     /// Returns [`Error::Request`] when the file has no times of the ladder, or only those of other problems.
     pub fn of(&self, ladder: &Ladder, problem: &str) -> Result<Times, Error> {
         let is_timed = |row: &&MeasuredTime| row.time_ns.is_some() && ladder.rung(&row.rung).is_ok();
-        let own: Vec<&MeasuredTime> = self.rows.iter().filter(is_timed).collect();
+        let timed: Vec<&MeasuredTime> = self.rows.iter().filter(is_timed).collect();
         let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        let is_of_problem = |row: &&&MeasuredTime| row.problem.as_deref().is_none_or(|own| own == problem);
-        for row in own.iter().filter(is_of_problem) {
+        let is_of_problem = |row: &&&MeasuredTime| row.problem.as_deref().is_none_or(|row_problem| row_problem == problem);
+        for row in timed.iter().filter(is_of_problem) {
             all.entry(row.rung.clone()).or_default().extend(row.time_ns);
         }
         let medians = all.into_iter().filter_map(|(rung, times)| Some((rung, Samples::new(times)?.median() / 1e3)));
         let times: Times = medians.collect();
         let (path, name) = (self.path.display(), ladder.name);
-        match (own.first(), times.is_empty()) {
+        match (timed.first(), times.is_empty()) {
             (_, false) => Ok(times),
             (None, true) => Err(Error::Request(format!("{path} has no times of {name}"))),
             (Some(other), true) => Err(Error::Request(format!(
@@ -91,11 +91,11 @@ fn from_json(text: &str) -> Result<Vec<MeasuredTime>, String> {
 }
 
 fn from_records(text: &str) -> Result<Vec<MeasuredTime>, String> {
-    let row = |own: results::Record| MeasuredTime {
-        time_ns: own.value("time").and_then(results::Value::number),
-        device_name: Some(own.device_name().to_owned()),
-        rung: own.rung,
-        problem: Some(own.problem),
+    let row = |record: results::Record| MeasuredTime {
+        time_ns: record.value("time").and_then(results::Value::number),
+        device_name: Some(record.device_name().to_owned()),
+        rung: record.rung,
+        problem: Some(record.problem),
     };
     Ok(results::parse(text)?.into_iter().map(row).collect())
 }

@@ -119,7 +119,7 @@ pub fn ladder(
     let mut entries = entries.collect::<Result<Vec<_>, Error>>()?;
     let mut all = entries.iter();
     plan.leave_out(|rung, launch| {
-        let fits = all.next().is_some_and(|own| own.occupancy.blocks > 0);
+        let fits = all.next().is_some_and(|entry| entry.occupancy.blocks > 0);
         (!fits).then(|| {
             Error::Request(format!(
                 "{launch} does not fit a multiprocessor of {}: `ladder why {} --occupancy` says why",
@@ -127,7 +127,7 @@ pub fn ladder(
             ))
         })
     })?;
-    entries.retain(|own| own.occupancy.blocks > 0);
+    entries.retain(|entry| entry.occupancy.blocks > 0);
     if entries.is_empty() {
         let reason = plan.left_out().join("; ");
         return Err(Error::Request(reason));
@@ -138,7 +138,7 @@ pub fn ladder(
     let predictions = predictions(kernels, device, constants, problem, launches, INSTRUCTIONS)?;
     let mut predictions = predictions.into_iter().collect::<Result<Vec<Prediction>, Error>>()?;
     let mut left_out = plan.left_out().to_vec();
-    predictions.retain(|own| match own.refusal() {
+    predictions.retain(|prediction| match prediction.refusal() {
         Some(why) => {
             left_out.push(why.to_string());
             false
@@ -192,7 +192,7 @@ pub fn each_launch(
 ) -> Result<Vec<Result<Prediction, Error>>, Error> {
     let entries = entries(kernels, device, launches)?;
     let all = predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)?;
-    Ok(all.into_iter().map(|own| own.and_then(|own| own.refusal().map_or(Ok(own), Err))).collect())
+    Ok(all.into_iter().map(|prediction| prediction.and_then(|prediction| prediction.refusal().map_or(Ok(prediction), Err))).collect())
 }
 
 /// The occupancy of a launch on a device, and whether `ptxas` has said how many registers it takes; otherwise they are

@@ -7,7 +7,7 @@ use engine::stats::Samples;
 /// Pairs the predictions with the measured times, for the rungs that have one.
 pub fn observations<'a>(ladders: &'a [LadderPrediction], times: &Times) -> Vec<Observation<'a>> {
     let all = ladders.iter().flat_map(|ladder| &ladder.predictions);
-    all.filter_map(|own| Some((own, *times.get(own.rung.name)?))).collect()
+    all.filter_map(|prediction| Some((prediction, *times.get(prediction.rung.name)?))).collect()
 }
 
 /// The accuracy of predictions against measured times.
@@ -32,13 +32,13 @@ pub const RESOLUTION_US: f64 = 0.5;
 pub fn score(ladders: &[LadderPrediction], times: &Times) -> Option<Score> {
     let mut errors: Vec<(f64, &'static str)> = Vec::new();
     let mut ranks = Vec::new();
-    for own in ladders {
-        let seen = observations(std::slice::from_ref(own), times);
-        let both: Vec<(f64, f64)> = seen.iter().map(|(own, us)| (own.estimate.us, *us)).collect();
-        let error = |(own, us): &Observation<'_>| (own.estimate.us / us - 1.0).abs();
+    for ladder in ladders {
+        let seen = observations(std::slice::from_ref(ladder), times);
+        let both: Vec<(f64, f64)> = seen.iter().map(|(prediction, us)| (prediction.estimate.us, *us)).collect();
+        let error = |(prediction, us): &Observation<'_>| (prediction.estimate.us / us - 1.0).abs();
         errors.extend(seen.iter().map(|seen| (error(seen), seen.0.rung.name)));
         if !both.is_empty() {
-            ranks.push((own.ladder.name, spearman(&leveled(both))));
+            ranks.push((ladder.ladder.name, spearman(&leveled(both))));
         }
     }
     errors.sort_by(|a, b| a.0.total_cmp(&b.0));

@@ -23,8 +23,8 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     let counter = counters.find(|counter| counter.name == name);
     let missing = Source::missing_because;
     let (sim, gpu, meaning) = match counter {
-        Some(own) if name.starts_with("ptx_") => (Source::Same, missing(PTX_ONLY), own.text),
-        Some(own) => (Source::Same, Source::Same, own.text),
+        Some(metric) if name.starts_with("ptx_") => (Source::Same, missing(PTX_ONLY), metric.text),
+        Some(metric) => (Source::Same, Source::Same, metric.text),
         None if on_gpu && looks_like_nsights(name) => {
             let not_on_sim = missing("the simulator does not count it");
             (not_on_sim, Source::Same, "as `ncu --query-metrics` has it")

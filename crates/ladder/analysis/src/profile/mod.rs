@@ -122,8 +122,8 @@ pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Op
         return Some(&pair.after);
     }
     let place = |name: &str| ladder.rungs.iter().position(|other| other.name == name);
-    let own = place(rung.name)?;
-    let is_later = |pair: &&Pair| place(&pair.after).is_some_and(|after| after > own);
+    let rung_place = place(rung.name)?;
+    let is_later = |pair: &&Pair| place(&pair.after).is_some_and(|after| after > rung_place);
     let mut pairs = entry.pairs.iter().filter(|pair| pair.ladder == ladder.name);
     pairs.find(is_later).map(|pair| pair.after.as_str())
 }

@@ -74,10 +74,10 @@ impl Relation {
     pub fn holds(self, numbers: &[f64], number: f64) -> bool {
         let near = |number: f64, wanted: f64, by: f64| (number - wanted).abs() <= wanted.abs() * by;
         match (self, numbers) {
-            (Self::Below, &[own, other]) => own < other * number,
-            (Self::Times, &[own, other]) => near(own, other * number, ABOUT),
+            (Self::Below, &[first, other]) => first < other * number,
+            (Self::Times, &[first, other]) => near(first, other * number, ABOUT),
             (Self::Same, &[one, other]) => near(one, other, SAME),
-            (Self::About, &[own]) => near(own, number, ABOUT),
+            (Self::About, &[only]) => near(only, number, ABOUT),
             (Self::Rising, numbers) => numbers.is_sorted_by(|a, b| a < b),
             _ => false,
         }

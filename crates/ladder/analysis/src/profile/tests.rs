@@ -144,10 +144,10 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
     assert_eq!(selected(&[], &[]).unwrap().len(), ladders().len());
     let targets = ["transpose_smem", "reduce_unrolling", "matmul", "matmul_naive"];
     let mixed = selected(&targets, &[("n", "64"), ("rows", "32")]).unwrap();
-    let row = |own: &Selection| {
-        let options: Vec<&str> = own.given.iter().map(|(name, _)| *name).collect();
-        let (ladder, named, options) = (own.ladder.name, own.named.join(" "), options.join(" "));
-        format!("{ladder}, {}, {named}, {options}", own.whole)
+    let row = |selection: &Selection| {
+        let options: Vec<&str> = selection.given.iter().map(|(name, _)| *name).collect();
+        let (ladder, named, options) = (selection.ladder.name, selection.named.join(" "), options.join(" "));
+        format!("{ladder}, {}, {named}, {options}", selection.whole)
     };
     let rows = [
         "reduce, false, reduce_unrolling, n",

@@ -78,7 +78,7 @@ impl Case {
         let OpenLaunches { mut simulator, launches, .. } = self.open();
         let recorded = RECORDED.get(&self.kernel);
         let mut usage = Usage { shared_bytes: launches[0].function.program().shared_bytes, ..Usage::default() };
-        usage.registers = recorded.map_or(0, |own| own.registers);
+        usage.registers = recorded.map_or(0, |recorded| recorded.registers);
         let watch = Watch { usage: Some(usage), ..Watch::new(Description::open("h100").unwrap()) };
         let done = record(&mut simulator, &launches[0].launch(), watch);
         done.unwrap_or_else(|error| panic!("{}: {error}", self.kernel))
@@ -126,26 +126,26 @@ const RECORDED_FILE: &str = "h100.jsonl";
 static RECORDED: LazyLock<BTreeMap<String, Recorded>> = LazyLock::new(|| {
     let text = fs::read_to_string(folder().join(RECORDED_FILE)).unwrap_or_default();
     let all = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    all.map(|own: Recorded| (own.kernel.clone(), own)).collect()
+    all.map(|recorded: Recorded| (recorded.kernel.clone(), recorded)).collect()
 });
 
 /// All kernels with what was recorded of their launches on the simulator.
 static PROFILES: LazyLock<Vec<(Case, LaunchProfile)>> = LazyLock::new(|| {
-    cases().into_iter().map(|own| (own.profile(), own)).map(|(profile, own)| (own, profile)).collect()
+    cases().into_iter().map(|case| (case.profile(), case)).map(|(profile, case)| (case, profile)).collect()
 });
 
 #[test]
 fn verdicts_name_the_known_problem() {
     let mut wrong = Vec::new();
     let mut count = 0;
-    for (case, own) in &*PROFILES {
+    for (case, profile) in &*PROFILES {
         let Some(problem) = &case.problem else { continue };
         count += 1;
-        let found = own.verdict.unwrap();
+        let found = profile.verdict.unwrap();
         let (bound, fix) = (found.bound.name(), found.helps.map(|fix| fix.to_string()).unwrap_or_default());
         if ![bound, &fix].contains(&problem.as_str()) {
             let (kernel, share) = (&case.kernel, found.share);
-            wrong.push(format!("{kernel}: {bound} {share:.2}, {fix}; not {problem}: {:?}", own.estimate));
+            wrong.push(format!("{kernel}: {bound} {share:.2}, {fix}; not {problem}: {:?}", profile.estimate));
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
@@ -155,7 +155,7 @@ fn verdicts_name_the_known_problem() {
 #[test]
 fn counters_are_those_of_a_gpu_or_the_difference_is_explained() {
     let (mut wrong, mut compared) = (Vec::new(), 0);
-    for (case, own) in &*PROFILES {
+    for (case, profile) in &*PROFILES {
         let metrics = RECORDED.get(&case.kernel).map(|recorded| &recorded.metrics).filter(|all| !all.is_empty());
         let Some(metrics) = metrics else {
             wrong.push(format!("{}: not recorded", case.kernel));
@@ -164,13 +164,13 @@ fn counters_are_those_of_a_gpu_or_the_difference_is_explained() {
         compared += 1;
         for (name, value) in metrics {
             let (metric, both) = (find(name).unwrap(), Comparison::of_value(value).unwrap());
-            let now = metric.sim.of(name, &own.numbers).map(rounded);
+            let now = metric.sim.of(name, &profile.numbers).map(rounded);
             // What depends on the order of blocks may change, as long as it agrees with the GPU.
             let is_same =
                 both.sim.unwrap_or(0.0) == now.unwrap_or(0.0) || Class::of(metric.rule, now, both.ncu).is_some();
             if both.class == Class::Unexplained || !is_same {
                 let [was, now, ncu] =
-                    [both.sim, now, both.ncu].map(|own| own.map_or("none".to_owned(), |n| n.to_string()));
+                    [both.sim, now, both.ncu].map(|count| count.map_or("none".to_owned(), |n| n.to_string()));
                 wrong.push(format!("{:<20} {name:<70} {was:>12} {now:>12} {ncu:>12} {}", case.kernel, both.class));
             }
         }
@@ -192,9 +192,9 @@ const OUTSIDE: f64 = 0.3;
 
 #[test]
 fn predicted_times_are_as_near_as_is_said() {
-    let errors = PROFILES.iter().map(|(case, own)| {
+    let errors = PROFILES.iter().map(|(case, profile)| {
         let us = RECORDED[&case.kernel].us.unwrap();
-        (own.estimate.us / us - 1.0, case.kernel.as_str(), own.estimate.us, us)
+        (profile.estimate.us / us - 1.0, case.kernel.as_str(), profile.estimate.us, us)
     });
     let mut errors: Vec<_> = errors.collect();
     errors.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
@@ -265,7 +265,7 @@ impl OnDevice {
     /// Copies a case's buffers to a device.
     fn new(case: &Case, device: &mut dyn Device) -> Self {
         let opened = case.open();
-        let own = opened.launches[0].launch();
+        let launch = opened.launches[0].launch();
         let (mut buffers, mut contents) = (Vec::new(), Vec::new());
         let mut argument = |arg: &simt::Arg| match arg {
             simt::Arg::Bytes(bytes) => match bytes[..] {
@@ -281,14 +281,14 @@ impl OnDevice {
                 Arg::Buffer(buffers.len() - 1)
             }
         };
-        let args = own.args.iter().map(&mut argument).collect();
-        let code = device.load(own.function.ptx().to_owned()).unwrap();
+        let args = launch.args.iter().map(&mut argument).collect();
+        let code = device.load(launch.function.ptx().to_owned()).unwrap();
         let launch = Launch {
             code,
             entry: case.kernel.clone(),
-            grid: own.grid,
-            block: own.block,
-            shared_bytes: own.shared_bytes,
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: launch.shared_bytes,
             args,
         };
         Self { launch, buffers, bytes: contents }
@@ -319,13 +319,13 @@ fn gpu() -> Box<dyn Device> {
 }
 
 /// The median time in microseconds of a launch whose data no cache holds.
-fn time(own: &OnDevice, device: &mut dyn Device, large: BufferId) -> Option<f64> {
+fn time(kernel: &OnDevice, device: &mut dyn Device, large: BufferId) -> Option<f64> {
     let mut times: Vec<f64> = Vec::new();
     for _ in 0..RUNS {
-        own.fill(device);
+        kernel.fill(device);
         device.read(large).unwrap();
         device.hold(HOLD_NS).unwrap();
-        times.push(own.run(device)? / 1e3);
+        times.push(kernel.run(device)? / 1e3);
     }
     times.sort_by(f64::total_cmp);
     Some(times[RUNS / 2])
@@ -336,10 +336,10 @@ fn time(own: &OnDevice, device: &mut dyn Device, large: BufferId) -> Option<f64>
 fn launches() {
     let mut device = gpu();
     for case in cases() {
-        let own = OnDevice::new(&case, &mut *device);
-        own.fill(&mut *device);
-        own.run(&mut *device);
-        own.free(&mut *device);
+        let kernel = OnDevice::new(&case, &mut *device);
+        kernel.fill(&mut *device);
+        kernel.run(&mut *device);
+        kernel.free(&mut *device);
     }
 }
 
@@ -356,9 +356,9 @@ fn records() {
         let info = device.info().clone();
         let large = device.alloc(MORE_THAN_CACHES).unwrap();
         for case in &cases {
-            let own = OnDevice::new(case, &mut *device);
-            times.push(time(&own, &mut *device, large));
-            own.free(&mut *device);
+            let kernel = OnDevice::new(case, &mut *device);
+            times.push(time(&kernel, &mut *device, large));
+            kernel.free(&mut *device);
         }
         eprintln!("{times:?}");
         // It is closed before another process is profiled on it.
@@ -380,10 +380,10 @@ fn records() {
         let tools = Tools::of(&folder().join(ptx));
         let usages = toolkit::ptxas::usages(&tools.ptxas, &tools.ptx, ARCH).unwrap();
         for (at, case) in cases.iter().enumerate().filter(|(_, case)| case.ptx.ends_with(ptx)) {
-            let on_sim = &PROFILES.iter().find(|(own, _)| own.kernel == case.kernel).unwrap().1.numbers;
+            let on_sim = &PROFILES.iter().find(|(other, _)| other.kernel == case.kernel).unwrap().1.numbers;
             let metrics = on_gpu.get(at).map(|on_gpu| {
                 let both = agree::comparisons(&compared, (on_sim, on_gpu), &tools, &case.kernel).unwrap();
-                both.into_iter().map(|(name, own)| (name, own.value())).collect()
+                both.into_iter().map(|(name, comparison)| (name, comparison.value())).collect()
             });
             let recorded = Recorded {
                 kernel: case.kernel.clone(),

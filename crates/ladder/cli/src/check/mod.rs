@@ -50,7 +50,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
     let most_bytes = if args.sanitize.is_some() { u64::MAX } else { USUAL_BYTES };
-    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks, args.schedules, most_bytes));
+    let plans = selected.iter().map(|selection| Plan::new(selection, &targets.blocks, args.schedules, most_bytes));
     let plans: Vec<Plan<'_>> = plans.collect::<Result<_, _>>()?;
 
     let mut device = (env.open)(args.device)?;

@@ -219,11 +219,11 @@ fn result(checks: &[&Check]) -> Cell {
         let mut rungs: Vec<(&str, Vec<&Check>)> = Vec::new();
         for check in checks.iter().filter(|check| is_meant(check)) {
             match rungs.iter_mut().find(|(rung, _)| *rung == check.rung) {
-                Some((_, own)) => own.push(check),
+                Some((_, checks)) => checks.push(check),
                 None => rungs.push((check.rung, vec![check])),
             }
         }
-        let named = rungs.iter().map(|(rung, own)| format!("{rung} ({})", blocks(own)));
+        let named = rungs.iter().map(|(rung, checks)| format!("{rung} ({})", blocks(checks)));
         named.collect::<Vec<_>>().join(", ")
     };
     match (rungs(|check| !check.correct), rungs(|check| !check.is_good())) {

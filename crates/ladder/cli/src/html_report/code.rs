@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_difference_has_the_lines_around_it() {
-        let signs = |old, new| difference(old, new).iter().map(|own| own.sign).collect::<String>();
+        let signs = |old, new| difference(old, new).iter().map(|line| line.sign).collect::<String>();
         assert_eq!(signs("a\nb\nc\nd\n", "a\nb\nc\ne\n"), "  -+");
         assert_eq!(signs("a\n1\n2\n3\n4\n5\n6\nb\n", "x\n1\n2\n3\n4\n5\n6\ny\n"), "-+  …  -+");
         assert_eq!(signs("a\n", "a\n"), "");

@@ -125,7 +125,7 @@ pub(super) fn report(
         // There is a launch, and all of a device are in one module.
         let module = occupancy::source(kernels, &timed.predictions[0].launch, &description.arch)?;
         let texts = Texts::of(kernels, module)?;
-        let own = LadderCollector {
+        let collector = LadderCollector {
             selection,
             block,
             timed: &timed,
@@ -134,7 +134,7 @@ pub(super) fn report(
             texts,
             roots: kernels.source_folders(),
         };
-        let (of_data, of_page) = own.collect(&mut sim)?;
+        let (of_data, of_page) = collector.collect(&mut sim)?;
         data.push(of_data);
         shown.push(of_page);
         bar.inc(1);
@@ -212,7 +212,7 @@ impl LadderCollector<'_> {
     /// The plan of a smaller problem for the counters, where the whole one would take the simulator too long.
     fn counted_plan(&self) -> Result<Option<Plan>, Error> {
         let predictions = self.timed.predictions.iter();
-        let instructions: f64 = predictions.map(|own| own.sample.instructions()).sum();
+        let instructions: f64 = predictions.map(|prediction| prediction.sample.instructions()).sum();
         if instructions <= INSTRUCTIONS || has_sizes(self.selection) {
             return Ok(None);
         }
@@ -268,12 +268,12 @@ impl LadderCollector<'_> {
             Ok(sass) => (Some(from_terminal(&sass, &format!("ladder ptx {} --sass", data.name))), String::new()),
             Err(why) => (None, why.to_string()),
         };
-        let path_before = before.map(|own| &own.path);
-        let sources = before.and_then(|own| own.source.as_deref()).zip(data.source.as_deref());
-        let faster = before.and_then(|own| Some(own.time_ns? / data.time_ns?));
+        let path_before = before.map(|rung| &rung.path);
+        let sources = before.and_then(|rung| rung.source.as_deref()).zip(data.source.as_deref());
+        let faster = before.and_then(|rung| Some(rung.time_ns? / data.time_ns?));
         RungShown {
             time: data.time_ns.map_or(String::new(), duration),
-            before: before.map(|own| own.name.clone()),
+            before: before.map(|rung| rung.name.clone()),
             faster: faster.map(|factor| format!("{factor:.2}×")),
             counters: counters(data, before),
             source: data.source.as_deref().map(from_rust),
@@ -309,7 +309,7 @@ impl LadderCollector<'_> {
         rung: &Rung,
         files: &mut SourceFiles,
     ) -> Result<(Vec<Figures>, String), analysis::Error> {
-        let Some((_, launch)) = plan.launches().iter().find(|(own, _)| own.name == rung.name) else {
+        let Some((_, launch)) = plan.launches().iter().find(|(launched, _)| launched.name == rung.name) else {
             return Ok((Vec::new(), "it has no launch on a problem that is small enough to draw".to_owned()));
         };
         let watch = Watch::new(self.description.clone());
@@ -344,7 +344,7 @@ impl LadderCollector<'_> {
 /// The counters beside those of the rung before.
 fn counters(data: &RungData, before: Option<&RungData>) -> Vec<CounterShown> {
     let of = |counter: &Counter| {
-        let old = before.and_then(|own| own.counters.iter().find(|other| other.name == counter.name));
+        let old = before.and_then(|rung| rung.counters.iter().find(|other| other.name == counter.name));
         let factor = old.and_then(|old| old.number).zip(counter.number);
         CounterShown {
             counter: counter.clone(),
@@ -369,8 +369,8 @@ fn floor_ns(device: &Description, problem: &dyn Problem) -> f64 {
 
 /// `reduce_shfl is 12.3× as fast as reduce_gmem`.
 fn best(ladder: &LadderData) -> Option<String> {
-    let solutions = || ladder.rungs.iter().filter(|own| !own.is_bound);
-    let timed = || solutions().filter_map(|own| Some((own, own.time_ns?)));
+    let solutions = || ladder.rungs.iter().filter(|rung| !rung.is_bound);
+    let timed = || solutions().filter_map(|rung| Some((rung, rung.time_ns?)));
     let (first, slowest) = timed().next()?;
     let (best, least) = timed().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let mut text = match best.name == first.name {

@@ -128,7 +128,7 @@ mod tests {
         let path = folder.join("report.html");
         let read = |text: &str| {
             std::fs::write(&path, text).expect("a file");
-            Data::read(&path).map(|own| own.origin.words).map_err(|error| error.to_string())
+            Data::read(&path).map(|data| data.origin.words).map_err(|error| error.to_string())
         };
         assert_eq!(data.element().matches("</script>").count(), 1);
         assert_eq!(read(&format!("<p>{}</p>", data.element())), Ok("</script><!--".to_owned()));

@@ -112,8 +112,8 @@ pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<
 impl LadderChart {
     /// The chart of a ladder, with the times of an older report of it where there is one; `None` where nothing is timed.
     pub(super) fn new(ladder: &LadderData, old: Option<&LadderData>) -> Option<Self> {
-        let timed: Vec<(&RungData, f64)> = ladder.rungs.iter().filter_map(|own| Some((own, own.time_ns?))).collect();
-        let before = |rung: &RungData| old?.rungs.iter().find(|own| own.name == rung.name)?.time_ns;
+        let timed: Vec<(&RungData, f64)> = ladder.rungs.iter().filter_map(|rung| Some((rung, rung.time_ns?))).collect();
+        let before = |rung: &RungData| old?.rungs.iter().find(|old_rung| old_rung.name == rung.name)?.time_ns;
         let times = timed.iter().flat_map(|(rung, time)| [Some(*time), before(rung)]).flatten();
         let axis = Axis::of(times.chain(ladder.floor_ns))?;
         let at = |time: f64| LEFT + axis.at(time) * WIDTH;

@@ -45,11 +45,11 @@ struct Arguments {
 }
 
 fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, own } = args;
-    let path = &own.output;
+    let CommandArgs { targets, own: args } = args;
+    let path = &args.output;
     check_output(path)?;
     let mut wrong = Vec::new();
-    let (html, what) = if let Some(pair) = &own.compare {
+    let (html, what) = if let Some(pair) = &args.compare {
         let [old, new] = [Data::read(&pair[0])?, Data::read(&pair[1])?];
         let names = [&pair[0], &pair[1]].map(|path| path.display().to_string());
         (
@@ -58,9 +58,9 @@ fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) ->
         )
     } else {
         let selected = targets.select(env.catalog)?;
-        let mut timing = Timing::open(&own.timing, env)?;
+        let mut timing = Timing::open(&args.timing, env)?;
         let report = collect::report(env, &selected, targets.block(), &mut timing, &mut wrong)?;
-        let names: Vec<&str> = selected.iter().map(|own| own.ladder.name).collect();
+        let names: Vec<&str> = selected.iter().map(|selection| selection.ladder.name).collect();
         (page::report(&report), format!("{}, times {}", names.join(", "), report.data.origin.words))
     };
     replace(path, &html).map_err(|why| analysis::Error::file("write", path, why))?;

@@ -127,7 +127,7 @@ pub(super) fn verdict(
     let file = path(&progress.file(exercise));
     let mut document = Document::default();
     let all = course.exercises().count();
-    let number = 1 + course.exercises().take_while(|own| own.name != exercise.name).count();
+    let number = 1 + course.exercises().take_while(|other| other.name != exercise.name).count();
     document.heading(exercise.name, format!("exercise {number} of {all}, {}: {file}", exercise.topic));
     if is_new {
         document.paragraph(format!("\n{}\n", unfilled(&exercise.task())));

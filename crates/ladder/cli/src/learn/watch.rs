@@ -84,8 +84,8 @@ pub(super) fn watch(
 
 /// The next unsolved exercise after this one, which comes last.
 fn following<'c>(exercise: &Exercise, progress: &Progress, course: &'c Course) -> Option<&'c Exercise> {
-    let later = course.exercises().skip_while(|own| own.name != exercise.name).skip(1);
-    later.chain(course.exercises()).find(|own| progress.state(own) != State::Solved)
+    let later = course.exercises().skip_while(|other| other.name != exercise.name).skip(1);
+    later.chain(course.exercises()).find(|candidate| progress.state(candidate) != State::Solved)
 }
 
 /// Waits until the file is saved, a key is pressed, or the process is interrupted.

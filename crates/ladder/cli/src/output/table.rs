@@ -178,7 +178,7 @@ impl Table {
         let (Some(subject), Some((name, columns))) = (&self.results_of, self.columns.split_first()) else {
             return Vec::new();
         };
-        let conditions = [&*context.conditions, &*subject.conditions].into_iter().filter(|own| !own.is_empty());
+        let conditions = [&*context.conditions, &*subject.conditions].into_iter().filter(|conditions| !conditions.is_empty());
         let conditions = conditions.collect::<Vec<_>>().join("; ");
         let record = |row: &Vec<Cell>| {
             let values = columns.iter().zip(row.iter().skip(1));
@@ -213,7 +213,7 @@ impl Table {
         let mut table = Self::new([Column::name(&first.kind)].into_iter().chain(headings.iter().map(column)));
         for record in records {
             let cell =
-                |heading: &&String| record.value(heading).map_or(Cell::from(MISSING), |own| Cell::of(own.clone()));
+                |heading: &&String| record.value(heading).map_or(Cell::from(MISSING), |value| Cell::of(value.clone()));
             table.row([Cell::from(&*record.rung)].into_iter().chain(headings.iter().map(cell)));
         }
         table
@@ -335,7 +335,7 @@ impl Table {
         let mut table = comfy_table::Table::new();
         table.load_style(ASCII_MARKDOWN).force_no_tty();
         let one_line = |text: &str| text.replace('|', r"\|").replace('\n', " ");
-        table.set_header(self.columns.iter().map(|own| one_line(&own.heading)));
+        table.set_header(self.columns.iter().map(|column| one_line(&column.heading)));
         for row in &self.rows {
             let cells = row.iter().zip(&self.columns).map(|(cell, column)| {
                 let text = one_line(&cell.text);

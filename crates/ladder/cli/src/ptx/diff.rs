@@ -34,7 +34,7 @@ pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) ->
             out += "\n";
         }
     }
-    let count = |tag| diff.iter_all_changes().filter(|own| own.tag() == tag).count();
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
     let [same, removed, added] = [ChangeTag::Equal, ChangeTag::Delete, ChangeTag::Insert].map(count);
     let _ = match removed + added {
         0 => writeln!(out, "the same {same} lines, but for the names of registers, labels and variables"),

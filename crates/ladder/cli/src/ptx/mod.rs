@@ -164,7 +164,7 @@ fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> R
     } else if let (true, Some(module)) = (args.is_list_of_ladders(env.catalog), subject.module) {
         let functions = select::select(&listing.tree, catalog, &args.names)?;
         let usages = |assembler: &Found, arch: &str| {
-            let each = functions.iter().map(|own| ptxas::usages(assembler, &module.part(own.name), arch));
+            let each = functions.iter().map(|function| ptxas::usages(assembler, &module.part(function.name), arch));
             Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         };
         let mut listed = list(&subject, &listing, functions.iter().copied(), usages, err);
@@ -201,9 +201,9 @@ impl Subject {
         let capability = requested.map(|arch| arch.capability);
         let module = kernels
             .newest_for(capability)?
-            .filter(|own| is_assembled || capability.is_none_or(|requested| requested == own.capability))
+            .filter(|module| is_assembled || capability.is_none_or(|requested| requested == module.capability))
             .ok_or_else(|| {
-                let compiled: Vec<String> = kernels.modules.iter().map(|own| own.arch("sm")).collect();
+                let compiled: Vec<String> = kernels.modules.iter().map(|module| module.arch("sm")).collect();
                 let (last, others) = compiled.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
                 Error::Request(format!(
                     "there are no kernels for {}: they are compiled for {} and {last}; --sass assembles them for any from \
@@ -236,8 +236,8 @@ impl Subject {
     fn arch(&self, listing: &Listing<'_>) -> String {
         self.arch.clone().unwrap_or_else(|| {
             let target = listing.tree.target.first();
-            let own = target.and_then(|target| Arch::parse(target).ok());
-            own.filter(|own| own.capability >= Arch::TURING).map_or(Arch::of(Arch::TURING).name, |own| own.name)
+            let arch = target.and_then(|target| Arch::parse(target).ok());
+            arch.filter(|arch| arch.capability >= Arch::TURING).map_or(Arch::of(Arch::TURING).name, |arch| arch.name)
         })
     }
 }
@@ -277,10 +277,10 @@ fn show(
 /// The kernels of a PTX text, with the Rust lines that instructions come from; in color for a terminal.
 pub(crate) fn with_rust(text: &str, env: &Env<'_>) -> Result<String, Error> {
     let listing = Listing::new(text).map_err(|error| Error::Source(format!("the text is not PTX: {error}")))?;
-    let kernels = listing.tree.functions.iter().filter(|own| own.entry);
+    let kernels = listing.tree.functions.iter().filter(|function| function.entry);
     let roots = env.catalog.kernels.source_folders();
     let rust = || Some(Interleave::new(&roots));
-    let text = kernels.map(|own| print::function(&listing, own, false, rust())).collect::<Vec<_>>().join("\n");
+    let text = kernels.map(|kernel| print::function(&listing, kernel, false, rust())).collect::<Vec<_>>().join("\n");
     Ok(if env.terminal { text } else { anstream::adapter::strip_str(&text).to_string() })
 }
 
@@ -304,7 +304,7 @@ impl Texts {
     /// An entry's PTX, with the Rust lines that instructions come from; `None` where the module does not have it.
     pub(crate) fn ptx(&self, entry: &str) -> Option<String> {
         let mut functions = self.listing.tree.functions.iter();
-        let function = functions.find(|own| own.entry && own.name == entry)?;
+        let function = functions.find(|function| function.entry && function.name == entry)?;
         Some(print::function(&self.listing, function, false, Some(Interleave::new(&self.roots))))
     }
 

@@ -52,7 +52,7 @@ pub(super) fn function(
 fn noise(listing: &Listing<'_>, function: &Function<'_>) -> BTreeSet<u32> {
     let used = function.used_labels();
     // A label may share its line with an instruction; then the line stays.
-    let instructions = function.instructions().map(|own| listing.line(own.at));
+    let instructions = function.instructions().map(|instruction| listing.line(instruction.at));
     let instructions: BTreeSet<u32> = instructions.collect();
     let is_noise = |statement: &Statement<'_>| match statement {
         Statement::Loc(loc) => Some(listing.line(loc.at)),

@@ -28,7 +28,7 @@ pub(super) fn select_one<'m, 'a>(
 ) -> Result<&'m Function<'a>, Error> {
     match named(module, catalog, name)?[..] {
         [function] => Ok(function),
-        ref several => Err(Error::several_kernels(name, several.iter().map(|own| own.name))),
+        ref several => Err(Error::several_kernels(name, several.iter().map(|kernel| kernel.name))),
     }
 }
 
@@ -37,8 +37,8 @@ fn named<'m, 'a>(
     catalog: Option<&Catalog>,
     name: &str,
 ) -> Result<Vec<&'m Function<'a>>, Error> {
-    let functions = || module.functions.iter().filter(|own| own.body.is_some());
-    let function = |name: &str| functions().find(|own| own.name == name);
+    let functions = || module.functions.iter().filter(|function| function.body.is_some());
+    let function = |name: &str| functions().find(|function| function.name == name);
     if let Some(function) = function(name) {
         return Ok(vec![function]);
     }
@@ -61,20 +61,20 @@ fn named<'m, 'a>(
         }
         return Ok(found);
     }
-    let found: Vec<_> = functions().filter(|own| own.name.contains(name)).collect();
+    let found: Vec<_> = functions().filter(|function| function.name.contains(name)).collect();
     match found[..] {
         [_] => Ok(found),
         [] => {
             let others = catalog.into_iter().flat_map(Catalog::names);
             let others = others.map(|name| -> &'a str { name });
-            let known = functions().map(|own| own.name).chain(others);
+            let known = functions().map(|function| function.name).chain(others);
             let nearest = near_names(&name.to_lowercase(), known);
             Err(Error::Request(format!(
                 "no kernel's name contains `{name}`; {}",
                 near(&nearest, "`ladder ptx` lists the kernels")
             )))
         }
-        _ => Err(Error::several_kernels(name, found.iter().map(|own| own.name))),
+        _ => Err(Error::several_kernels(name, found.iter().map(|function| function.name))),
     }
 }
 

@@ -29,7 +29,7 @@ fn listing() -> Listing<'static> {
 fn function(name: &str) -> usize {
     let listing = listing();
     let mut functions = listing.tree.functions.iter();
-    functions.position(|own| own.name == name).unwrap()
+    functions.position(|function| function.name == name).unwrap()
 }
 
 fn plain(text: &str) -> String {

@@ -54,7 +54,7 @@ static COLUMNS: LazyLock<Columns> = LazyLock::new(|| embedded("columns.toml", in
 impl ColumnText {
     /// The text of a column.
     pub(super) fn of(column: Column) -> &'static Self {
-        let found = COLUMNS.column.iter().find(|own| own.column == column);
+        let found = COLUMNS.column.iter().find(|text| text.column == column);
         found.expect("the table has every column, as a test sees")
     }
 
@@ -73,7 +73,7 @@ impl ColumnText {
     }
 
     fn value(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> Option<Value> {
-        let own = report.outcomes.get(index)?;
+        let outcome = report.outcomes.get(index)?;
         let duration = |ns: f64| Value::new(ns, results::Unit::Nanoseconds);
         let times = |factor: f64| Value::new(factor, results::Unit::Times);
         let share = |part: f64| Value::new(part * 100.0, results::Unit::Percent);
@@ -84,16 +84,16 @@ impl ColumnText {
             (Column::OverFirst, Some(predictions)) => times(predictions.speedup(first?, index)?),
             (Column::OfCopy, Some(predictions)) => share(predictions.speedup(first?, index)?),
             (Column::OverBefore, Some(predictions)) => times(predictions.speedup(index.checked_sub(1)?, index)?),
-            (Column::Time, _) => duration(own.median_ns()?),
-            (Column::OverFirst, _) => times(report.speedup_vs_first(own)?),
-            (Column::OfCopy, _) => share(report.speedup_vs_first(own)?),
+            (Column::Time, _) => duration(outcome.median_ns()?),
+            (Column::OverFirst, _) => times(report.speedup_vs_first(outcome)?),
+            (Column::OfCopy, _) => share(report.speedup_vs_first(outcome)?),
             (Column::OverBefore, _) => times(report.speedup_vs_before(index)?),
-            (Column::Bandwidth, _) => Value::new(report.bytes_per_s(own)? / 1e9, results::Unit::GigabytesPerSecond),
-            (Column::OfPeak, _) => share(report.bytes_per_s(own)? / report.device.peak_bytes_per_s?),
-            (Column::Flops, _) => Value::new(report.flops_per_s(own)? / 1e9, results::Unit::GigaflopsPerSecond),
-            (Column::Published, _) => Value::Text(published(report, own)),
-            (Column::PublishedCount, _) => Value::of_text(own.rung.published_count),
-            _ => Value::of_text(&self.counted(own)?),
+            (Column::Bandwidth, _) => Value::new(report.bytes_per_s(outcome)? / 1e9, results::Unit::GigabytesPerSecond),
+            (Column::OfPeak, _) => share(report.bytes_per_s(outcome)? / report.device.peak_bytes_per_s?),
+            (Column::Flops, _) => Value::new(report.flops_per_s(outcome)? / 1e9, results::Unit::GigaflopsPerSecond),
+            (Column::Published, _) => Value::Text(published(report, outcome)),
+            (Column::PublishedCount, _) => Value::of_text(outcome.rung.published_count),
+            _ => Value::of_text(&self.counted(outcome)?),
         })
     }
 
@@ -110,7 +110,7 @@ impl ColumnText {
         if numbers.iter().all(Option::is_none) {
             return None;
         }
-        let numbers = numbers.into_iter().map(|own| own.unwrap_or(NOTHING.to_owned()));
+        let numbers = numbers.into_iter().map(|number| number.unwrap_or(NOTHING.to_owned()));
         let unit = match self.unit {
             Unit::Percent => " %",
             Unit::None | Unit::Bytes => "",

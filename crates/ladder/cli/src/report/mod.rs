@@ -36,8 +36,8 @@ pub fn document(
     // Markdown has all columns.
     let style = OutputStyle { wide: style.wide || style.form == Form::Markdown, ..style };
     let legends = counters.iter().map(|&column| ColumnText::of(column));
-    let legends = legends.filter(|own| !own.legend.is_empty() && table.shows(&own.heading(), style));
-    let legends: Vec<&str> = legends.map(|own| &*own.legend).collect();
+    let legends = legends.filter(|column| !column.legend.is_empty() && table.shows(&column.heading(), style));
+    let legends: Vec<&str> = legends.map(|column| &*column.legend).collect();
     match report.ladder.shown.pictures {
         true => picture::add(&mut document, report),
         false => document.table(table),
@@ -45,7 +45,7 @@ pub fn document(
     document.caption(caption(report, predictions, &legends, provenance));
     document.measured(context(report, provenance));
     report.left_out.iter().for_each(|why| document.note(output::left_out(why)));
-    predictions.into_iter().flat_map(|own| &own.notes).for_each(|note| document.note(format!("note: {note}")));
+    predictions.into_iter().flat_map(|predictions| &predictions.notes).for_each(|note| document.note(format!("note: {note}")));
     for outcome in &report.outcomes {
         if let Verdict::Wrong(why) = &outcome.verdict {
             document.note(format!("wrong: {}: {why}", outcome.launch));
@@ -77,7 +77,7 @@ fn incomplete() -> &'static str {
 /// The table of the rungs, with these columns of counters. Predictions take the place of the launch, which is in JSON.
 fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine::Column]) -> Table {
     let timed = report.ladder.shown.timed;
-    let speedup = timed.iter().find(|own| matches!(own, OverFirst | OfCopy | OverBefore)).copied();
+    let speedup = timed.iter().find(|speedup| matches!(speedup, OverFirst | OfCopy | OverBefore)).copied();
     let predicted: Vec<_> = predictions.into_iter().flat_map(|_| [Some(Time), speedup]).flatten().collect();
     let timed = if report.runs.is_some() { timed } else { &[] };
     let columns = predicted.iter().chain(counters).chain(timed);

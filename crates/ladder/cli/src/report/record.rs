@@ -85,7 +85,7 @@ fn counters(outcome: &RungResult) -> Option<BTreeMap<&'static str, Counter>> {
 /// The last object of a run that ended early has `incomplete`, the reason, and the rungs that were `not_run`.
 pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<&Predictions>) {
     for (index, outcome) in report.outcomes.iter().enumerate() {
-        let predicted_ns = predictions.and_then(|own| own.times_ns[index]);
+        let predicted_ns = predictions.and_then(|predictions| predictions.times_ns[index]);
         document.record(&RungRecord {
             ladder: report.ladder.name,
             rung: outcome.rung.name,
@@ -107,7 +107,7 @@ pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<
             gflop_per_s: report.flops_per_s(outcome).map(|flops| flops / 1e9),
             speedup_vs_first: report.speedup_vs_first(outcome),
             predicted_ns,
-            predicted_for: predictions.filter(|_| predicted_ns.is_some()).map(|own| &*own.device),
+            predicted_for: predictions.filter(|_| predicted_ns.is_some()).map(|predictions| &*predictions.device),
             picture: outcome.picture.as_ref(),
             counters: counters(outcome),
             findings: (!report.checks.is_empty() || outcome.has_failed).then_some(&outcome.findings),

@@ -28,7 +28,7 @@ pub(super) fn show(format: Format, all: bool, env: &Env<'_>, to: &mut Output<'_>
 fn document(measured: &[MeasuredPair], all: bool) -> Document {
     let mut document = Document::default();
     for entry in entries() {
-        let pairs: Vec<_> = measured.iter().filter(|own| own.optimization == entry.optimization).collect();
+        let pairs: Vec<_> = measured.iter().filter(|gain| gain.optimization == entry.optimization).collect();
         let gains = [("for the cores", &entry.compute), ("for the memory", &entry.memory)];
         let gains = gains.into_iter().filter(|(_, gain)| !gain.is_empty());
         document.section(entry.optimization.to_string(), if all { "" } else { &entry.compute });
@@ -36,10 +36,10 @@ fn document(measured: &[MeasuredPair], all: bool) -> Document {
             document.facts(gains.map(|(place, gain)| (format!("  {place}"), gain.clone())));
         }
         document.paragraph(entry.strategies.iter().map(|way| format!("  - {way}")).collect::<Vec<_>>().join("\n"));
-        for own in pairs.iter().take(if all { usize::MAX } else { 1 }) {
-            let size = if all { format!(", {}", own.size) } else { String::new() };
-            let gains = own.gains.iter().map(gain).collect::<Vec<_>>().join("; ");
-            document.paragraph(format!("  {} → {}{size}: {gains}", own.pair.before, own.pair.after));
+        for pair in pairs.iter().take(if all { usize::MAX } else { 1 }) {
+            let size = if all { format!(", {}", pair.size) } else { String::new() };
+            let gains = pair.gains.iter().map(gain).collect::<Vec<_>>().join("; ");
+            document.paragraph(format!("  {} → {}{size}: {gains}", pair.pair.before, pair.pair.after));
         }
         let or_null = |text: &'static str| (!text.is_empty()).then_some(text);
         document.record(&json!({
@@ -58,10 +58,10 @@ fn document(measured: &[MeasuredPair], all: bool) -> Document {
 }
 
 /// `sectors a load 16.50 → 4 (0.24×)`.
-fn gain(own: &MeasuredGain) -> String {
-    let factor = match own.before {
+fn gain(gain: &MeasuredGain) -> String {
+    let factor = match gain.before {
         0.0 => String::new(),
-        before => format!(" ({:.2}×)", own.after / before),
+        before => format!(" ({:.2}×)", gain.after / before),
     };
-    format!("{} {} → {}{factor}", own.what, number(own.before), number(own.after))
+    format!("{} {} → {}{factor}", gain.what, number(gain.before), number(gain.after))
 }

@@ -31,11 +31,11 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let own = &args.own;
+    let arguments = &args.own;
     let (mut measurement, metrics) = Measurement::open(args, env, |side| requested(names, side))?;
     let view =
         View { metrics: &metrics, is_requested: !names.is_empty(), side: measurement.side(), style: env.style() };
-    let mut printer = Printer::new(own.view.format, env.style(), to.out);
+    let mut printer = Printer::new(arguments.view.format, env.style(), to.out);
     let mut profiles = Vec::new();
     // A ladder can take a minute: each is shown when it is done.
     measurement.each(|measurement, measured| {
@@ -49,7 +49,7 @@ pub(super) fn show(
     })?;
     let mut below = Document::default();
     view.legend(&profiles, &mut below);
-    if own.explain {
+    if arguments.explain {
         view.explain(&profiles, &mut below);
     }
     measurement.provenance(&mut below);

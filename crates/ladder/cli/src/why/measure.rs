@@ -67,11 +67,11 @@ impl<'a> Measurement<'a> {
         env: &'a Env<'a>,
         metrics: impl Fn(Side) -> Result<Vec<Metric>, Error>,
     ) -> Result<(Self, Vec<Metric>), Error> {
-        let (own, block) = (&args.own, args.targets.block());
+        let (arguments, block) = (&args.own, args.targets.block());
         let selected = args.targets.select(env.catalog)?;
-        let named = own.timing.on.as_deref();
+        let named = arguments.timing.on.as_deref();
         let model = Description::open(named.unwrap_or(MODEL)).map_err(analysis::Error::from)?;
-        let choice = timing::choice(named, own.timing.device)?;
+        let choice = timing::choice(named, arguments.timing.device)?;
         let properties = named.map_or(DeviceProperties::default(), |_| predict::properties(&model));
         let plans = selected.iter().map(|one| plan(one, block, properties));
         let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
@@ -93,10 +93,10 @@ impl<'a> Measurement<'a> {
                     plan.leave_out_unsupported(&*device)?;
                 }
                 // The GPU is closed here, before another process is profiled on it.
-                CountingDevice::Gpu(env.ncu(ncu::find(own.ncu.as_deref())?, &info)?)
+                CountingDevice::Gpu(env.ncu(ncu::find(arguments.ncu.as_deref())?, &info)?)
             }
         };
-        let needed = metrics.iter().flat_map(|own| own.gpu.needs(&own.name));
+        let needed = metrics.iter().flat_map(|metric| metric.gpu.needs(&metric.name));
         let wanted = MetricSet { needed: needed.collect(), optional: utilization::metrics() };
         let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
         let bar = progress_bar(steps, env.terminal);
@@ -172,16 +172,16 @@ impl<'a> Measurement<'a> {
                 let predictions =
                     predict::launches(kernels, model, &Constants::CALIBRATED, problem, launches, INSTRUCTIONS)?;
                 let both = predictions.iter().zip(&counted);
-                let utilizations = both.map(|(own, numbers)| {
-                    let refusal = own.refusal();
+                let utilizations = both.map(|(prediction, numbers)| {
+                    let refusal = prediction.refusal();
                     left_out.extend(refusal.as_ref().map(ToString::to_string));
-                    let geometry = geometry(&own.launch);
-                    let of_model = Utilization::from_model(model, &own.estimate, numbers, geometry, bytes);
+                    let geometry = geometry(&prediction.launch);
+                    let of_model = Utilization::from_model(model, &prediction.estimate, numbers, geometry, bytes);
                     if refusal.is_none() {
                         return Some(of_model);
                     }
                     let found = verdict(&Utilization { predicted_ns: None, ..of_model });
-                    without_waits.extend(found.map(|found| (own.rung.name, found)));
+                    without_waits.extend(found.map(|found| (prediction.rung.name, found)));
                     None
                 });
                 let utilizations = utilizations.collect();
@@ -199,7 +199,7 @@ impl<'a> Measurement<'a> {
         let rows = launches.iter().zip(counted).zip(&utilizations).map(|(((rung, launch), numbers), utilization)| {
             RungProfile { rung, launch: launch.clone(), numbers, verdict: utilization.as_ref().and_then(verdict) }
         });
-        predictions.retain(|own| own.refusal().is_none());
+        predictions.retain(|prediction| prediction.refusal().is_none());
         Ok(Measured {
             profile: Profile {
                 ladder: selection.ladder,
@@ -208,7 +208,7 @@ impl<'a> Measurement<'a> {
                 rows: rows.collect(),
                 left_out,
             },
-            predictions: predictions.into_iter().map(|own| (own.rung.name, own)).collect(),
+            predictions: predictions.into_iter().map(|prediction| (prediction.rung.name, prediction)).collect(),
             without_waits,
         })
     }
@@ -282,7 +282,7 @@ impl Measured {
             metrics: metrics
                 .iter()
                 .map(|metric| {
-                    let number = |own| row.number(metric, side).filter(|_| own == side);
+                    let number = |value_side| row.number(metric, side).filter(|_| value_side == side);
                     (metric.name.as_str(), SimAndGpu { sim: number(Side::Sim), gpu: number(Side::Gpu) })
                 })
                 .collect(),
@@ -292,11 +292,11 @@ impl Measured {
                 fix: found.helps,
                 next_rung: found.helps.and_then(|fix| next_rung(ladder, row.rung, fix)),
             }),
-            prediction: model.zip(self.predictions.get(row.rung.name)).map(|(device, own)| PredictionRecord {
+            prediction: model.zip(self.predictions.get(row.rung.name)).map(|(device, prediction)| PredictionRecord {
                 device: &device.name,
-                resident_blocks: own.estimate.resident,
-                predicted_ns: own.estimate.us * 1e3,
-                alone_ns: own.estimate.alone.iter().map(|(own, us)| (own.name(), us * 1e3)).collect(),
+                resident_blocks: prediction.estimate.resident,
+                predicted_ns: prediction.estimate.us * 1e3,
+                alone_ns: resource.estimate.alone.iter().map(|(resource, us)| (resource.name(), us * 1e3)).collect(),
             }),
         })
     }

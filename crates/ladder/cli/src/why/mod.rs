@@ -115,23 +115,23 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return file::execute(matches, env, to);
     }
     let args = CommandArgs::<Arguments>::read(env, matches)?;
-    let own = &args.own;
-    own.view.check()?;
-    if own.memory.memory.is_given() && own.view.figures.is_none() && own.dram.is_none() {
+    let arguments = &args.own;
+    arguments.view.check()?;
+    if arguments.memory.memory.is_given() && arguments.view.figures.is_none() && arguments.dram.is_none() {
         let why = "--channels, --banks and --burst describe the memory of --dram and of --figures; add one of them";
         return Err(Error::Request(why.to_owned()));
     }
-    if own.checklist && !args.targets.is_empty() {
+    if arguments.checklist && !args.targets.is_empty() {
         return Err(Error::Request("the checklist is about all ladders: leave out the names".to_owned()));
     }
-    if own.checklist {
-        return checklist::show(own.view.format, own.all, env, to);
+    if arguments.checklist {
+        return checklist::show(arguments.view.format, arguments.all, env, to);
     }
-    if let Some(figure) = own.dram {
+    if let Some(figure) = arguments.dram {
         return dram::show(figure, &args, env, to);
     }
     args.targets.require_names(env.catalog)?;
-    match &own.view {
+    match &arguments.view {
         View { figures: Some(chosen), .. } => figures::show(chosen, &args, env, to),
         View { occupancy: true, .. } => occupancy::show(&args, env, to),
         View { roofline: true, .. } => roofline::show(&args, env, to),

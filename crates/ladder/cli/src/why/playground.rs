@@ -37,9 +37,9 @@ pub(super) fn write(
     let function = &opened.function;
     let functions = (0..).zip(&function.program().functions);
     let sites: Vec<Site> =
-        functions.flat_map(|(function, own)| (0..own.code.len() as u32).map(move |pc| Site { function, pc })).collect();
+        functions.flat_map(|(function, function_code)| (0..function_code.code.len() as u32).map(move |pc| Site { function, pc })).collect();
     let mut sources = BTreeMap::new();
-    for (file, _) in Position::of_all(function, &sites).into_iter().filter_map(|own| own.source) {
+    for (file, _) in Position::of_all(function, &sites).into_iter().filter_map(|position| position.source) {
         if let Some(lines) = files.lines(&file) {
             sources.entry(file).or_insert_with(|| lines.join("\n"));
         }

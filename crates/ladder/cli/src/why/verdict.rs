@@ -93,8 +93,8 @@ fn one(
     document.heading(row.launch.to_string(), &profile.title);
     let number = |metric: &Metric| row.number(metric, profile.side);
     let Some(found) = row.verdict else {
-        let own = profile.left_out.iter().find(|why| why.starts_with(&format!("{} ", rung.name)));
-        let why = own.map_or("the device has no counter that shows what bounds this rung", String::as_str);
+        let reason = profile.left_out.iter().find(|why| why.starts_with(&format!("{} ", rung.name)));
+        let why = reason.map_or("the device has no counter that shows what bounds this rung", String::as_str);
         document.paragraph(why);
         if let Some(found) = measured.without_waits.get(rung.name) {
             document.paragraph("if no block waited, the launch would be");
@@ -105,7 +105,7 @@ fn one(
     };
     explain(&mut document, &found, &measurement.origin(), profile.side, number);
 
-    let place = measurement.selected.iter().position(|own| own.ladder.name == profile.ladder.name);
+    let place = measurement.selected.iter().position(|selection| selection.ladder.name == profile.ladder.name);
     let selection = place.map(|place| measurement.selected[place].clone());
     if let Some(selection) = selection {
         figures::add_worst_of_rung(&mut document, found.bound.figure(), selection, args, env);
@@ -113,7 +113,7 @@ fn one(
 
     add_fix(&mut document, &found);
     let (label, next) = match found.helps.and_then(|fix| next_rung(profile.ladder, rung, fix)) {
-        Some(name) => ("next rung", profile.ladder.rungs.iter().find(|own| own.name == name)),
+        Some(name) => ("next rung", profile.ladder.rungs.iter().find(|rung| rung.name == name)),
         None => ("the ladder goes on with", following(profile.ladder, rung)),
     };
     if let Some(next) = next {
@@ -152,6 +152,6 @@ pub(super) fn add_fix(document: &mut Document, found: &BoundVerdict) {
 
 /// The rung after this one.
 fn following(ladder: &Ladder, rung: &Rung) -> Option<&'static Rung> {
-    let place = ladder.rungs.iter().position(|own| own.name == rung.name)?;
+    let place = ladder.rungs.iter().position(|listed| listed.name == rung.name)?;
     ladder.rungs.get(place + 1)
 }

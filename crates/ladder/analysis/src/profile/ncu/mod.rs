@@ -109,7 +109,7 @@ impl Ncu<'_> {
         block: Option<[u32; 3]>,
         wanted: &MetricSet,
     ) -> Result<Vec<Numbers>, Error> {
-        let entries: Vec<&str> = launches.iter().map(|(_, own)| own.entry.as_str()).collect();
+        let entries: Vec<&str> = launches.iter().map(|(_, launch)| launch.entry.as_str()).collect();
         self.profile_entries(&entries, &own_args(selection, launches, block), wanted)
     }
 
@@ -147,14 +147,14 @@ impl Ncu<'_> {
         let is_wanted = |name: &str| metrics.iter().any(|metric| *metric == name);
         let profiled = read(&output.out, is_wanted).map_err(form)?;
         let numbers = |entry: &str| {
-            let of_entry: Vec<_> = profiled.iter().filter(|own| own.kernel == entry).collect();
-            let [own] = of_entry[..] else {
+            let of_entry: Vec<_> = profiled.iter().filter(|launch| launch.kernel == entry).collect();
+            let [launch] = of_entry[..] else {
                 let count = of_entry.len();
                 return Err(form(format!("its table has {count} launches of {entry}, not one")));
             };
-            let is_absent = |name: &&String| !own.numbers.contains_key(*name) && !own.without.contains(name);
+            let is_absent = |name: &&String| !launch.numbers.contains_key(*name) && !launch.without.contains(name);
             self.refuse_absent(wanted.needed.iter().filter(is_absent))?;
-            Ok(own.numbers.clone())
+            Ok(launch.numbers.clone())
         };
         entries.iter().copied().map(numbers).collect()
     }

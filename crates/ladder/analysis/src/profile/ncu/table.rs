@@ -34,7 +34,7 @@ pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled
     let records: Result<Vec<StringRecord>, _> = reader.records().collect();
     let records = records.map_err(|error| format!("its table is not CSV ({error})"))?;
     let (header, rows) = records.split_first().ok_or("its table is empty")?;
-    let kernel = header.iter().position(|own| own == KERNEL);
+    let kernel = header.iter().position(|heading| heading == KERNEL);
     let kernel = kernel.ok_or_else(|| format!("its table has no column \"{KERNEL}\""))?;
     let is_metric = |name: &str| name.contains("__");
     if !header.iter().any(is_metric) {

@@ -268,7 +268,7 @@ fn a_report_of_launches_is_read_as_a_table_of_ncu() {
     report.finish().unwrap().unwrap();
     let launches = read(&std::fs::read_to_string(&path).unwrap(), |_| true).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let loads: Vec<_> = launches.iter().map(|own| (&*own.kernel, own.numbers[LOADS])).collect();
+    let loads: Vec<_> = launches.iter().map(|launch| (&*launch.kernel, launch.numbers[LOADS])).collect();
     assert_eq!(loads, [("strided", 32.0), ("strided", 16.0)]);
     assert!(launches[0].numbers["gpu__time_duration.sum"] > 0.0);
 }

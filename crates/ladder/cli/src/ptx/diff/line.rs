@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
     fn new(listing: &Listing<'a>, function: &Function<'a>) -> Self {
         let variables = listing.tree.variables.iter();
         let variables = variables.map(|variable| (variable.name, variable.space.name()));
-        let own = function.statements().filter_map(|statement| match statement {
+        let declared = function.statements().filter_map(|statement| match statement {
             Statement::Variable(variable) => Some((variable.name, variable.space.name())),
             Statement::Label { name, .. } => Some((*name, "L")),
             _ => None,
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         let parameters = function.params.iter().map(|parameter| parameter.name);
         Self {
             text: listing.source.text(),
-            known: variables.chain(own).collect(),
+            known: variables.chain(declared).collect(),
             parameters: parameters.zip(0..).collect(),
         }
     }

@@ -70,23 +70,23 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
         Column::text("banks busy"),
         Column::number("busiest channel"),
     ]);
-    for own in &tiles.phases {
-        let most = own.bursts_by_channel.iter().max();
+    for phase in &tiles.phases {
+        let most = phase.bursts_by_channel.iter().max();
         table.row([
-            own.phase.to_string(),
-            format!("{:?}", own.matrix),
-            own.accesses.to_string(),
-            own.bursts.to_string(),
-            format!("{} of {channels}: {}", own.channels.len(), join(&own.channels, ", ", u64::to_string)),
-            format!("{} of {}", own.banks.len(), channels * banks),
+            phase.phase.to_string(),
+            format!("{:?}", phase.matrix),
+            phase.accesses.to_string(),
+            phase.bursts.to_string(),
+            format!("{} of {channels}: {}", phase.channels.len(), join(&phase.channels, ", ", u64::to_string)),
+            format!("{} of {}", phase.banks.len(), channels * banks),
             plural(most.copied().unwrap_or(0), "burst"),
         ]);
     }
     document.table(table);
     for matrix in [Matrix::M, Matrix::N] {
-        let phases = || tiles.phases.iter().filter(|own| own.matrix == matrix);
-        let busy = range(phases().map(|own| own.channels.len()));
-        let ever: BTreeSet<u64> = phases().flat_map(|own| own.channels.clone()).collect();
+        let phases = || tiles.phases.iter().filter(|phase| phase.matrix == matrix);
+        let busy = range(phases().map(|phase| phase.channels.len()));
+        let ever: BTreeSet<u64> = phases().flat_map(|phase| phase.channels.clone()).collect();
         let ever = ever.len();
         document
             .paragraph(format!("{matrix:?}: {busy} of {channels} channels busy in a phase, {ever} over all phases"));

@@ -74,9 +74,9 @@ fn name(kind: Kind) -> &'static str {
 
 fn row(traced: &Accesses, channels: u64) -> [String; 9] {
     // A window in which nothing happens keeps nothing waiting.
-    let busy = traced.windows.iter().map(|own| own.channels_busy);
+    let busy = traced.windows.iter().map(|window| window.channels_busy);
     let busy = range(busy.filter(|&busy| busy > 0));
-    let over_mean = |uneven: Option<f64>| uneven.map_or(String::new(), |own| format!("{own:.2}"));
+    let over_mean = |uneven: Option<f64>| uneven.map_or(String::new(), |ratio| format!("{ratio:.2}"));
     [
         name(traced.kind).to_owned(),
         traced.requests.to_string(),

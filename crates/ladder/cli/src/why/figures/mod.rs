@@ -58,20 +58,20 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let CommandArgs { targets, own } = args;
+    let CommandArgs { targets, own: args } = args;
     let mut selections = targets.select(env.catalog)?;
     selections.iter_mut().try_for_each(small_enough)?;
-    let (block, warp) = (own.figure.block_index.unwrap_or(0), own.figure.warp.unwrap_or(0));
+    let (block, warp) = (args.figure.block_index.unwrap_or(0), args.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
     let mut lines = SourceFiles::new(&env.catalog.kernels.source_folders());
     let mut document =
-        drawn(chosen, (&own.view, &own.figure), &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
+        drawn(chosen, (&args.view, &args.figure), &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
     let mut code = 0;
     if let Verdict::Wrong(why) = &verdict {
         document.note(format!("wrong: {launch}: {why}"));
         code = WRONG;
     }
-    own.view.format.write(&document, env.style(), to.out)?;
+    args.view.format.write(&document, env.style(), to.out)?;
     Ok(code)
 }
 
@@ -95,7 +95,7 @@ pub(super) fn drawn(
     }
     if figures.is_empty() {
         let has = |drawing: &&Drawing| !(drawing.draw)(recording).is_empty();
-        let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|own| own.name).collect();
+        let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|drawing| drawing.name).collect();
         let what = if is_all { "anything".to_owned() } else { chosen.join(" or ") };
         let has = if others.is_empty() { "nothing; try another one".to_owned() } else { others.join(", ") };
         return Err(Error::Request(format!(
@@ -140,16 +140,16 @@ fn recorded(
     at: (u64, u64),
     env: &Env<'_>,
 ) -> Result<Recorded, Error> {
-    let CommandArgs { targets, own } = args;
+    let CommandArgs { targets, own: args } = args;
     let (_, plan) = targets.only_launch(selections)?;
     let (rung, launch) = &plan.launches()[0];
     // Of all devices only the simulator reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
-    let on = own.timing.on.as_deref().unwrap_or(MODEL);
+    let on = args.timing.on.as_deref().unwrap_or(MODEL);
     let watch = Watch {
         block: at.0,
         warp: at.1,
-        dram: own.memory.memory.or(Dram::FIGURE).map_err(analysis::Error::from)?,
+        dram: args.memory.memory.or(Dram::FIGURE).map_err(analysis::Error::from)?,
         ..Watch::new(Description::open(on).map_err(analysis::Error::from)?)
     };
     let kernels = Some(env.catalog.kernels);
@@ -209,21 +209,21 @@ fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, st
 
 /// Adds a figure, with pictures as wide as this style.
 fn add(document: &mut Document, sourced: &Sourced, style: OutputStyle) {
-    let own = &sourced.figure;
+    let figure = &sourced.figure;
     // A source line says more, and does not change with other kernels of the module.
-    let is_placed = sourced.line.is_empty() && own.ptx_line > 0;
-    let place = if is_placed { format!("PTX line {}", own.ptx_line) } else { String::new() };
-    document.section(format!("{}: {}", own.what, own.title), place);
+    let is_placed = sourced.line.is_empty() && figure.ptx_line > 0;
+    let place = if is_placed { format!("PTX line {}", figure.ptx_line) } else { String::new() };
+    document.section(format!("{}: {}", figure.what, figure.title), place);
     if !sourced.line.is_empty() {
         document.paragraph(&sourced.line);
     }
-    for grid in &own.grids {
+    for grid in &figure.grids {
         document.paragraph(&grid.caption);
         document.picture(style, |style| text::grid(grid, style));
     }
-    if let Some(listing) = &own.listing {
+    if let Some(listing) = &figure.listing {
         document.picture(style, |style| text::listing(listing, style));
     }
-    document.paragraph(counts(own));
-    own.notes.iter().for_each(|note| document.note(note));
+    document.paragraph(counts(figure));
+    figure.notes.iter().for_each(|note| document.note(note));
 }

@@ -28,11 +28,11 @@ pub(super) fn grid(grid: &Grid, style: OutputStyle) -> String {
         if cells.all(|cell| cell.shade == Shade::Empty) {
             continue;
         }
-        let mut row = |name: &str, own: &dyn Fn(usize) -> (String, Style)| {
+        let mut row = |name: &str, cell: &dyn Fn(usize) -> (String, Style)| {
             let mut line = format!("{name:>label$}");
             for column in part.clone() {
                 line += if column == part.start || column % together == 0 { " │" } else { "" };
-                let (text, style) = own(column);
+                let (text, style) = cell(column);
                 let _ = write!(line, " {style}{text:>cell$}{style:#}");
             }
             text += &format!("{}\n", line.trim_end());
@@ -41,16 +41,16 @@ pub(super) fn grid(grid: &Grid, style: OutputStyle) -> String {
         if part.clone().any(|column| !grid.columns[column].is_empty()) {
             row("", &|column| (grid.columns[column].clone(), quiet));
         }
-        for (number, own) in grid.rows.iter().enumerate() {
+        for (number, grid_row) in grid.rows.iter().enumerate() {
             let arrives = |column: usize| arrows(grid, number, column);
             let most = part.clone().map(|column| arrives(column).len()).max().unwrap_or(0).min(ARROWS);
             for arrow in 0..most {
-                let source = |column: usize| arrives(column).get(arrow).map_or("", |own| from(grid, own)).to_owned();
+                let source = |column: usize| arrives(column).get(arrow).map_or("", |grid_row| from(grid, grid_row)).to_owned();
                 row(if arrow == 0 { "from" } else { "and" }, &|column| (source(column), quiet));
             }
             let look = |cell: &Cell| if style.terminal { look(cell.shade) } else { Style::new() };
-            row(&own.label, &|column| {
-                own.cells.get(column).map_or_else(Default::default, |cell| (cell.text.clone(), look(cell)))
+            row(&grid_row.label, &|column| {
+                grid_row.cells.get(column).map_or_else(Default::default, |cell| (cell.text.clone(), look(cell)))
             });
         }
     }
@@ -80,7 +80,7 @@ fn from<'a>(grid: &'a Grid, arrow: &Arrow) -> &'a str {
 pub(super) fn listing(listing: &Listing, style: OutputStyle) -> String {
     let digits = |column: usize, name: &str| {
         let lines = listing.lines.iter().flat_map(|line| {
-            line.ptx.iter().map(|own| &own.counts).chain([&line.counts]).filter_map(|counts| counts.get(column))
+            line.ptx.iter().map(|line| &line.counts).chain([&line.counts]).filter_map(|counts| counts.get(column))
         });
         lines.map(|count| count.to_string().len()).max().unwrap_or(0).max(name.len())
     };
@@ -125,8 +125,8 @@ pub(super) fn listing(listing: &Listing, style: OutputStyle) -> String {
             show(&[], path.to_owned(), quiet);
         }
         show(counts, format!("{number:>5} {line}"), Style::new());
-        for own in ptx {
-            show(&own.counts, format!("      {:>5} {}", own.line, own.text), quiet);
+        for instruction in ptx {
+            show(&instruction.counts, format!("      {:>5} {}", instruction.line, instruction.text), quiet);
         }
     }
     text

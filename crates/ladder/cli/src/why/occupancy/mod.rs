@@ -19,12 +19,12 @@ const ARCH: &str = "sm_90";
 ///
 /// # Errors
 /// When there is no `ptxas`, or it does not know the device's architecture.
-pub(super) fn of_launch(own: &Function, geometry: Geometry, arch: &str, style: OutputStyle) -> Result<Document, Error> {
+pub(super) fn of_launch(function: &Function, geometry: Geometry, arch: &str, style: OutputStyle) -> Result<Document, Error> {
     let limits = Limits::named(arch).map_err(analysis::Error::from)?;
-    let usage = usage_of(own, arch)?;
-    let entry = |geometry| EntryOccupancy::of(own.name().to_owned(), usage, geometry, limits);
+    let usage = usage_of(function, arch)?;
+    let entry = |geometry| EntryOccupancy::of(function.name().to_owned(), usage, geometry, limits);
     let others = BLOCKS.map(|threads| entry(Geometry { block: [threads, 1, 1], ..geometry }));
-    let name = simt::demangled(own.name());
+    let name = simt::demangled(function.name());
     let report = RungOccupancy::of(name, entry(geometry), usage, others.to_vec(), (arch, limits));
     Ok(text::details(&report, style))
 }
@@ -44,7 +44,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         (Some(_), Choice::Auto | Choice::Sim) => None,
         (None, choice) | (Some(_), choice @ Choice::Gpu) => Some((env.open)(choice)?),
     };
-    let capability = device.as_ref().and_then(|own| own.info().compute_capability);
+    let capability = device.as_ref().and_then(|device| device.info().compute_capability);
     let own_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
     let arch = named.or_else(own_arch).unwrap_or(ARCH.to_owned());
     let limits = Limits::named(&arch).map_err(analysis::Error::from)?;
@@ -52,8 +52,8 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
     let (kernels, style) = (env.catalog.kernels, env.style());
     let is_one = matches!(&selected[..], [one] if one.rungs().len() == 1);
     let (mut document, mut left_out, mut is_empty) = (Document::default(), Vec::new(), true);
-    for own in &selected {
-        let mut plan = own.plan(targets.block(), None, DeviceProperties::default())?;
+    for selection in &selected {
+        let mut plan = selection.plan(targets.block(), None, DeviceProperties::default())?;
         plan.leave_out(|_, launch| source(kernels, launch, &arch).err())?;
         left_out.extend_from_slice(plan.left_out());
         let bar = progress_bar(plan.launches().len(), env.terminal);
@@ -66,7 +66,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
                 continue;
             }
             let problem = plan.problem();
-            let mut report = RungOccupancy::new(kernels, own.ladder, rung, problem, launch, &arch)?;
+            let mut report = RungOccupancy::new(kernels, selection.ladder, rung, problem, launch, &arch)?;
             // The driver answers for its own architecture only.
             if let Some(device) = &mut device
                 && capability == Some(limits.capability)
@@ -79,7 +79,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         bar.finish_and_clear();
         is_empty &= plan.launches().is_empty();
         if !rungs.is_empty() {
-            document.heading(format!("{} on {arch}", own.ladder.name), "");
+            document.heading(format!("{} on {arch}", selection.ladder.name), "");
             document.table(text::summary(&rungs, style));
         }
     }

@@ -9,26 +9,26 @@ const BAR: usize = 12;
 
 /// Shows one rung: its resources, the number of blocks that fit, and how this number changes.
 pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
-    let own = &report.own;
+    let launch = &report.launch;
     let mut document = Document::default();
     document.heading(
         format!("{} on {}", report.rung, report.arch),
-        format!("{}, blocks of {}", own.entry, dims(own.block)),
+        format!("{}, blocks of {}", launch.entry, dims(launch.block)),
     );
     document.facts(facts(report));
 
     document.section("By block", "");
     let mut by_block = table([Column::text("block")], true);
     for entry in &report.by_block {
-        let is_here = entry.block == own.block;
+        let is_here = entry.block == launch.block;
         by_block.row(marked(row(entry, style), is_here, style));
     }
     document.table(by_block);
 
-    let shared = own.shared_bytes();
+    let shared = launch.shared_bytes();
     document.section(format!("By shared memory a block ({} here)", bytes(shared)), "");
     document.table(by_steps(&report.by_shared_bytes, shared, style, bytes));
-    let registers = own.registers;
+    let registers = launch.registers;
     document.section(format!("By registers a thread ({registers} here)"), "");
     let count = |registers: u32| registers.to_string();
     document.table(by_steps(&report.by_registers, registers, style, count));
@@ -114,24 +114,24 @@ fn marked(mut cells: Vec<String>, is_here: bool, style: OutputStyle) -> Vec<Cell
 }
 
 fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
-    let (limits, own) = (&report.limits, &report.own);
-    let occupancy = &own.occupancy;
+    let (limits, launch) = (&report.limits, &report.launch);
+    let occupancy = &launch.occupancy;
     let reserved = match limits.shared_reserved {
         0 => String::new(),
         reserved => format!(" with the driver's {}", bytes(reserved)),
     };
-    let spills = match (own.spill_store_bytes, own.spill_load_bytes) {
+    let spills = match (launch.spill_store_bytes, launch.spill_load_bytes) {
         (0, 0) => "none".to_owned(),
         (stores, loads) => format!("{stores} bytes a thread stored, {loads} loaded back"),
     };
     let registers = format!(
         "{} of {}; a block is given {}",
-        own.registers, limits.registers_per_thread, occupancy.registers_per_block
+        launch.registers, limits.registers_per_thread, occupancy.registers_per_block
     );
     let shared = format!(
         "{} static, {} dynamic; a block is given {}{reserved}",
-        bytes(own.static_shared_bytes),
-        bytes(own.dynamic_shared_bytes),
+        bytes(launch.static_shared_bytes),
+        bytes(launch.dynamic_shared_bytes),
         bytes(occupancy.shared_per_block)
     );
     let mut facts = vec![
@@ -144,7 +144,7 @@ fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
     ];
     let heads = ["limited by"].into_iter().chain(std::iter::repeat(""));
     let limiters = occupancy.limited_by.iter();
-    facts.extend(heads.zip(limiters.map(|limiter| reason(limits, own, *limiter))));
+    facts.extend(heads.zip(limiters.map(|limiter| reason(limits, launch, *limiter))));
     if let Some(driver) = report.driver {
         let same = match driver.blocks == occupancy.blocks {
             true => "",
@@ -173,9 +173,9 @@ fn name(limiter: Limiter) -> &'static str {
 }
 
 /// Why there are not more blocks, where this resource ends.
-fn reason(limits: &Limits, own: &EntryOccupancy, limiter: Limiter) -> String {
-    let occupancy = &own.occupancy;
-    let warps = own.block.iter().product::<u32>().div_ceil(32);
+fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String {
+    let occupancy = &launch.occupancy;
+    let warps = launch.block.iter().product::<u32>().div_ceil(32);
     // If not one block fits, and otherwise.
     let (none, some) = match limiter {
         Limiter::Warps => (

@@ -72,7 +72,7 @@ impl Chart {
             // From the left or the lower edge up to the highest level line.
             let begin = x.first().max(y.first() / roof.per_second);
             let end = top_roof / roof.per_second;
-            let [from, to] = [begin, end].map(|own| place(x.at(own), y.at(own * roof.per_second)));
+            let [from, to] = [begin, end].map(|intensity| place(x.at(intensity), y.at(intensity * roof.per_second)));
             // Labels stand one behind the other, so that near roofs do not cover them.
             let share = 0.12 + 0.16 * number as f64;
             // The lowest roof has its label below it, where no other roof is.
@@ -127,7 +127,7 @@ impl Chart {
             key.push(Label { at, text: format!("{} {}", letter(number), point.name) });
         }
         // Letters lie above the small marks.
-        points.sort_by_key(|own| !own.letters.is_empty());
+        points.sort_by_key(|point| !point.letters.is_empty());
         let ticks = |axis: &Axis, at: &dyn Fn(f64) -> [f64; 2], text: &dyn Fn(f64) -> String| -> Vec<Label> {
             axis.ticks().into_iter().map(|value| Label { at: at(axis.at(value)), text: text(value) }).collect()
         };

@@ -31,21 +31,21 @@ struct RooflineRecord<'a> {
 }
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, own } = args;
+    let CommandArgs { targets, own: args } = args;
     let mut selected = targets.select(env.catalog)?;
     // What is shown as pictures is not timed.
     if selected.len() > 1 {
-        selected.retain(|own| !own.ladder.shown.pictures);
+        selected.retain(|selection| !selection.ladder.shown.pictures);
     }
-    if let Some(only) = selected.iter().find(|own| own.ladder.shown.pictures) {
+    if let Some(only) = selected.iter().find(|selection| selection.ladder.shown.pictures) {
         let name = only.ladder.name;
         return Err(Error::Request(format!("{name} is shown as pictures and not timed, so it has no roofline")));
     }
-    if own.view.svg.is_some() && selected.len() > 1 {
+    if args.view.svg.is_some() && selected.len() > 1 {
         return Err(Error::Request("a file has the roofline of one ladder: name one with --svg".to_owned()));
     }
-    let mut timing = Timing::open(&own.timing, env)?;
-    let mut printer = Printer::new(own.view.format, env.style(), to.out);
+    let mut timing = Timing::open(&args.timing, env)?;
+    let mut printer = Printer::new(args.view.format, env.style(), to.out);
     let mut code = 0;
     for selection in &selected {
         let timed = timing.of(env, selection, targets.block())?;
@@ -55,7 +55,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         let found = roofline(&timing.description, flops, &timed.points());
         let about = format!("{title}, {}", timing.origin.words);
         let chart = Chart::new(ladder, &about, &found);
-        if let Some(path) = &own.view.svg {
+        if let Some(path) = &args.view.svg {
             replace(path, &charts::file(&chart)).map_err(|why| analysis::Error::file("write", path, why))?;
         }
         let mut document = document((ladder, &about), &timing.description, &found, env.style());
