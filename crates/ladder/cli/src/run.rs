@@ -65,7 +65,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return Err(Error::Request(why.to_owned()));
     }
     let selected = targets.select(env.catalog)?;
-    if let Some(several) = args.several.asked()? {
+    if let Some(several) = args.several.requested()? {
         if args.sanitize.is_some() {
             let why = "--sanitize works with one device; leave out --devices, and RANK in the environment";
             return Err(Error::Request(why.to_owned()));

@@ -1,5 +1,5 @@
-//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of the launches of a file's kernels, or of one of Ladder's
-//! kernels.
+//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of launches of a file's kernels, or of a built-in
+//! kernel of Ladder.
 
 use std::path::{Path, PathBuf};
 
@@ -34,10 +34,12 @@ struct Arguments {
     launch: LaunchArguments,
     #[command(flatten)]
     view: View,
-    /// The device to explain the launches for: one of `ladder devices`, or a file as crates/simt/devices/known has them
+    /// The device to explain the launches for: one of `ladder devices`, or a file in the format of
+    /// crates/simt/devices/known
     #[arg(long, value_name = "DEVICE", default_value = MODEL)]
     on: String,
-    /// Also write the PTX, its sources that are here, the launch and its arguments to a file that the playground opens
+    /// Also write the PTX, the source files that are available, the launch and its arguments to a file for the
+    /// playground
     #[arg(long, value_name = "FILE", conflicts_with_all = ["launch", "cluster", "cooperative", "symbol"])]
     playground: Option<PathBuf>,
     #[command(flatten, next_help_heading = super::FIGURES)]
@@ -48,7 +50,7 @@ pub(super) fn arguments(command: clap::Command) -> clap::Command {
     Arguments::augment_args(command).after_help(SPECS)
 }
 
-/// Whether the arguments are those of a file.
+/// Returns whether the arguments describe launches of a file.
 pub(super) fn is_given(matches: &ArgMatches) -> bool {
     matches.try_contains_id("file").unwrap_or(false)
 }
@@ -71,17 +73,17 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
         super::playground::write(&path, launch, specs, &mut files)?;
     }
     let (mut profiles, mut failure) = (Vec::new(), None);
-    for launch in &launches {
+    for opened in &launches {
         let watch = Watch {
             block: figure.block_index.unwrap_or(0),
             warp: figure.warp.unwrap_or(0),
-            usage: usage_of(&launch.function, &device.arch).ok().map(analysis::occupancy::counted),
+            usage: usage_of(&opened.function, &device.arch).ok().map(analysis::occupancy::counted),
             ..Watch::new(device.clone())
         };
-        let done = profile::record(&mut simulator, &launch.launch(), watch);
+        let done = profile::record(&mut simulator, &opened.launch(), watch);
         to.err.write_all(&simulator.take_printed())?;
         match done {
-            // The launches before it are shown.
+            // Launches that completed before the failure are still shown.
             Err(profile::Error::Launch(error)) => {
                 failure = Some(launch.failed(error));
                 break;
@@ -118,7 +120,7 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     Ok(failure.map_or(0, |failure| failure.report(to.err)))
 }
 
-/// The kernel of Ladder's that has this name, unless there is such a file.
+/// Returns the built-in kernel of this name, unless a file has the name.
 fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
     let ptx = env.catalog.kernels.newest_for(None)?;
     let named = name.to_str().filter(|_| !name.exists());
@@ -127,20 +129,21 @@ fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
     module.map(Some).map_err(|error| Error::Request(format!("`{entry}`: {error}")))
 }
 
-/// Where the paths of a file's source lines may start: here, or beside the file.
+/// Returns the folders that the paths of a file's source lines may be relative to: the current one, and the file's
+/// folder.
 fn roots(file: &Path) -> Vec<PathBuf> {
     let beside = file.parent().unwrap_or(Path::new("")).to_owned();
     std::env::current_dir().into_iter().chain([beside]).collect()
 }
 
-/// `saxpy<<<4, 256>>>`
+/// Returns the launch as CUDA writes it: `saxpy<<<4, 256>>>`.
 fn title(profile: &LaunchProfile) -> String {
     let profile::Geometry { grid, block, shared_bytes } = profile.geometry;
     let (code, entry, args) = (Default::default(), profile.kernel.clone(), Vec::new());
     Launch { code, entry, grid, block, shared_bytes, args }.to_string()
 }
 
-/// What bounds a launch, the counters and the figure that show it, and what helps.
+/// Explains a launch: what bounds it, the counters and the figure that show the bound, and the fix.
 fn explained(profile: &LaunchProfile, device: &Description, files: &mut SourceFiles, env: &Env<'_>) -> Document {
     let mut document = Document::default();
     document.heading(title(profile), "");
@@ -153,7 +156,7 @@ fn explained(profile: &LaunchProfile, device: &Description, files: &mut SourceFi
     figures::add_worst(&mut document, found.bound.figure(), &profile.recording, (&title(profile), files), env.style());
     verdict::add_fix(&mut document, found);
     if let Some(pair) = found.helps.and_then(|fix| fix.entry().pairs.first()) {
-        document.section("a rung that does it", format!("{}, where {} does not", pair.after, pair.before));
+        document.section("a rung that does so", format!("{}, where {} does not", pair.after, pair.before));
         document.note(format!("  ladder why {} shows how", pair.after));
     }
     document

@@ -1,4 +1,4 @@
-//! The measurement behind verdicts and counters: a launch of each rung, counted by the simulator or by Nsight Compute.
+//! The measurement that verdicts and counters use: the simulator or Nsight Compute counts a launch of each rung.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ use profile::utilization;
 use profile::verdict::{BoundVerdict, Utilization, verdict};
 use serde::Serialize;
 
-/// Selected rungs, and what counts their launches.
+/// Selected rungs, and the device that counts their launches.
 pub(super) struct Measurement<'a> {
     env: &'a Env<'a>,
     block: Option<[u32; 3]>,
@@ -40,7 +40,7 @@ pub(super) struct Measurement<'a> {
     is_of_named_device: bool,
 }
 
-/// What counts launches.
+/// A device that counts launches.
 enum CountingDevice<'a> {
     /// The simulator, and the device that the model predicts times for.
     Sim(Box<dyn Device>, Box<Description>),
@@ -48,20 +48,21 @@ enum CountingDevice<'a> {
     Gpu(Ncu<'a>),
 }
 
-/// A ladder's profile, and the predictions that its verdicts rest on where no GPU was measured.
+/// A ladder's profile, and the predictions that its verdicts are based on if no GPU was measured.
 pub(super) struct Measured {
     pub profile: Profile,
-    /// By the rung's name.
+    /// The predictions by the name of the rung.
     pub predictions: BTreeMap<&'static str, Prediction>,
-    /// For each rung that is not predicted because its blocks wait in a chain: the verdict if no block waited.
+    /// The hypothetical verdict without waiting, for each rung that is not predicted because its blocks wait in a
+    /// chain.
     pub without_waits: BTreeMap<&'static str, BoundVerdict>,
 }
 
 impl<'a> Measurement<'a> {
-    /// Opens the device that counts, and returns the metrics with it, which depend on whether it is a GPU.
+    /// Opens the device that counts, and returns the metrics for it. The metrics depend on whether the device is a GPU.
     ///
     /// # Errors
-    /// When the request is not possible, or the device cannot be opened.
+    /// Returns an error when the request is not possible, or when the device cannot be opened.
     pub(super) fn open(
         args: &'a CommandArgs<Arguments>,
         env: &'a Env<'a>,
@@ -80,7 +81,7 @@ impl<'a> Measurement<'a> {
                 timing::leave_out_unsupported(plan, one.ladder, env, &model)?;
             }
         }
-        // A name that no device knows is refused before a device is opened.
+        // An unknown name is refused before a device is opened.
         metrics(if choice == Choice::Sim { Side::Sim } else { Side::Gpu })?;
         let device = timing::open(env, choice, properties)?;
         let info = device.info().clone();
@@ -92,7 +93,7 @@ impl<'a> Measurement<'a> {
                 for plan in &mut plans {
                     plan.leave_out_unsupported(&*device)?;
                 }
-                // The GPU is closed here, before another process is profiled on it.
+                // This process closes the GPU before another process is profiled on it.
                 CountingDevice::Gpu(env.ncu(ncu::find(arguments.ncu.as_deref())?, &info)?)
             }
         };
@@ -104,17 +105,17 @@ impl<'a> Measurement<'a> {
         Ok((Self { env, block, selected, plans, counter, info, wanted, bar, is_of_named_device }, metrics))
     }
 
-    /// Whether one rung is selected.
+    /// Returns whether exactly one rung is selected.
     pub(super) fn is_one_rung(&self) -> bool {
         matches!(&self.plans[..], [plan] if plan.launches().len() == 1)
     }
 
-    /// Whether the verdicts are for a device that was named.
+    /// Returns whether the verdicts are for a device that the user named.
     pub(super) fn is_of_named_device(&self) -> bool {
         self.is_of_named_device
     }
 
-    /// The device that counts.
+    /// Returns the side that counts: the simulator or a GPU.
     pub(super) fn side(&self) -> Side {
         match self.counter {
             CountingDevice::Sim(..) => Side::Sim,
@@ -122,7 +123,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Where the numbers of verdicts come from, in words.
+    /// Describes the source of the verdicts' numbers.
     pub(super) fn origin(&self) -> String {
         match &self.counter {
             CountingDevice::Sim(_, model) => format!("predicted for {}, not measured", model.name),
@@ -130,7 +131,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// The device that the model predicts times for.
+    /// Returns the device that the model predicts times for.
     pub(super) fn model(&self) -> Option<&Description> {
         match &self.counter {
             CountingDevice::Sim(_, model) => Some(model),
@@ -138,10 +139,10 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Measures each ladder, and passes it on as soon as it is done.
+    /// Measures each ladder, and passes each one to `show` as soon as it is measured.
     ///
     /// # Errors
-    /// When the device, the simulator or Nsight Compute fails, and the errors of `show`.
+    /// Returns an error when the device, the simulator or Nsight Compute fails, and the errors of `show`.
     pub(super) fn each(&mut self, mut show: impl FnMut(&Self, Measured) -> Result<(), Error>) -> Result<(), Error> {
         for index in 0..self.plans.len() {
             let measured = self.measure(index)?;
@@ -213,22 +214,22 @@ impl<'a> Measurement<'a> {
         })
     }
 
-    /// The device that counts, and when.
+    /// Returns the device that counts, and the date.
     pub(super) fn context(&self) -> Context {
         let provenance = (self.env.provenance)(&self.info);
         Context { device: self.info.to_string(), conditions: String::new(), provenance }
     }
 
-    /// Adds where and when the counters were counted.
+    /// Adds the device that counted, the date and the compilers.
     pub(super) fn provenance(&self, document: &mut Document) {
         let Context { device, provenance: Provenance { date, toolchain }, .. } = self.context();
         document.note(format!("on {device}; {date}; {toolchain}"));
     }
 }
 
-/// A rung for programs: `metrics` has the number of each metric on `sim` and on `gpu`, in Nsight Compute's base unit:
-/// bytes, bytes a second, nanoseconds, per cent. A number is `null` on the device that did not count, and where the device
-/// does not have the metric or has nothing to divide by.
+/// The JSON record of a rung. `metrics` has the value of each metric on `sim` and on `gpu`, in Nsight Compute's base
+/// unit: bytes, bytes per second, nanoseconds, percent. A value is `null` on the device that did not count, and where
+/// the device lacks the metric or the divisor is zero.
 #[derive(Serialize)]
 pub(super) struct CounterRecord<'a> {
     ladder: &'a str,
@@ -251,7 +252,7 @@ struct SimAndGpu {
 #[derive(Serialize)]
 struct VerdictRecord {
     bound_by: &'static str,
-    /// How near the rung is to that bound, from 0 to 1.
+    /// How close the rung is to that bound, from 0 to 1.
     share: f64,
     fix: Option<Optimization>,
     next_rung: Option<&'static str>,
@@ -262,12 +263,12 @@ struct PredictionRecord<'a> {
     device: &'a str,
     resident_blocks: u32,
     predicted_ns: f64,
-    /// The time that each resource alone would take.
+    /// The time that each resource would take alone.
     alone_ns: BTreeMap<&'static str, f64>,
 }
 
 impl Measured {
-    /// A record of each rung, with these metrics.
+    /// Returns a record with these metrics for each rung.
     pub(super) fn records<'a>(
         &'a self,
         metrics: &'a [Metric],
@@ -296,7 +297,7 @@ impl Measured {
                 device: &device.name,
                 resident_blocks: prediction.estimate.resident,
                 predicted_ns: prediction.estimate.us * 1e3,
-                alone_ns: resource.estimate.alone.iter().map(|(resource, us)| (resource.name(), us * 1e3)).collect(),
+                alone_ns: prediction.estimate.alone.iter().map(|(resource, us)| (resource.name(), us * 1e3)).collect(),
             }),
         })
     }

@@ -1,4 +1,4 @@
-//! `ladder why FILE.ptx --playground FILE`: a launch and its sources in a file that the playground opens.
+//! `ladder why FILE.ptx --playground FILE`: writes a launch and its sources to a file that the playground opens.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,13 +12,13 @@ use simt_cli::OpenLaunch;
 use crate::error::Error;
 use report::sources::SourceFiles;
 
-/// A launch, as the page reads it.
+/// A launch in the format that the playground's page reads.
 #[derive(Serialize)]
 struct Project<'a> {
     ptx: &'a str,
-    /// The texts of the source files that are on this machine, by their paths in the PTX.
+    /// The texts of the source files that exist on this machine, by their paths in the PTX.
     sources: BTreeMap<String, String>,
-    /// The kernel's name as the PTX has it.
+    /// The name of the kernel in the PTX.
     kernel: &'a str,
     grid: [u32; 3],
     block: [u32; 3],
@@ -27,7 +27,7 @@ struct Project<'a> {
     arguments: Vec<String>,
 }
 
-/// Writes a launch with these arguments.
+/// Writes a launch with these arguments to the file.
 pub(super) fn write(
     path: &Path,
     opened: &OpenLaunch,

@@ -1,4 +1,4 @@
-//! The verdict of `ladder why`: of one rung as text with a figure, of several as a table.
+//! The verdict of `ladder why`: for one rung, text with a figure; for several rungs, a table.
 
 use super::measure::{Measured, Measurement};
 use super::{Arguments, counters, figures};
@@ -37,7 +37,7 @@ pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output
     Ok(0)
 }
 
-/// A row for each rung of a ladder.
+/// Returns a table with a row for each rung of a ladder.
 fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
     let profile = &measured.profile;
     let mut document = Document::default();
@@ -76,11 +76,11 @@ fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
     for why in &profile.left_out {
         document.note(output::left_out(why));
     }
-    document.note("near: the share of the bound that is used, or the share of the time that it costs");
+    document.note("near: the used share of the bound, or the share of the time that the bound costs");
     document
 }
 
-/// The verdict of a rung, the counters and the figure that show it, the fix, and the next rung.
+/// Returns the verdict of a rung, the counters and the figure that show it, the fix, and the next rung.
 fn one(
     row: &RungProfile,
     measured: &Measured,
@@ -99,7 +99,7 @@ fn one(
         if let Some(found) = measured.without_waits.get(rung.name) {
             document.paragraph("if no block waited, the launch would be");
             explain(&mut document, found, &measurement.origin(), profile.side, number);
-            document.note("--figures=exchange draws the words by which blocks wait, for a small problem");
+            document.note("--figures=exchange draws the words through which blocks wait, for a small problem");
         }
         return Ok(document);
     };
@@ -114,7 +114,7 @@ fn one(
     add_fix(&mut document, &found);
     let (label, next) = match found.helps.and_then(|fix| next_rung(profile.ladder, rung, fix)) {
         Some(name) => ("next rung", profile.ladder.rungs.iter().find(|rung| rung.name == name)),
-        None => ("the ladder goes on with", following(profile.ladder, rung)),
+        None => ("the ladder continues with", following(profile.ladder, rung)),
     };
     if let Some(next) = next {
         document.section(label, next.name);
@@ -123,7 +123,7 @@ fn one(
     Ok(document)
 }
 
-/// Adds what bounds a launch, its predicted time, and the counters that show it.
+/// Adds the bound of a launch, its predicted time, and the counters that show the bound.
 pub(super) fn explain(
     document: &mut Document,
     found: &BoundVerdict,
@@ -150,7 +150,7 @@ pub(super) fn add_fix(document: &mut Document, found: &BoundVerdict) {
     document.section("fix", fix(found) + &ways.collect::<String>());
 }
 
-/// The rung after this one.
+/// Returns the rung after this one.
 fn following(ladder: &Ladder, rung: &Rung) -> Option<&'static Rung> {
     let place = ladder.rungs.iter().position(|listed| listed.name == rung.name)?;
     ladder.rungs.get(place + 1)

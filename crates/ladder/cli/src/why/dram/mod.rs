@@ -26,11 +26,11 @@ pub(super) fn show(
     let (arguments, mut code) = (&args.own.memory, 0);
     let document = match figure {
         Some(_) if !args.targets.is_empty() => {
-            let why = "a figure of --dram is not about a rung: leave out the figure, or the rung";
+            let why = "a figure of --dram does not belong to a rung: leave out the figure or the rung";
             return Err(Error::Request(why.to_owned()));
         }
         _ if args.targets.is_empty() && !(args.targets.given.is_empty() && args.targets.blocks.is_empty()) => {
-            let why = "the options of a ladder and --block are for a rung's accesses: name the rung";
+            let why = "--block and the options of a ladder apply only to the accesses of a rung: name the rung";
             return Err(Error::Request(why.to_owned()));
         }
         _ if !args.targets.is_empty() => {
@@ -60,7 +60,7 @@ pub(super) fn show(
     Ok(code)
 }
 
-/// A figure: what it shows, its data, and how they are drawn.
+/// Returns a figure: its title, its data, and its drawing.
 fn parts(figure: Figure, arguments: &DramArguments) -> Result<(&'static str, Value, Document), analysis::Error> {
     let element = arguments.element.unwrap_or(4);
     let (what, data, document) = match figure {
@@ -71,7 +71,7 @@ fn parts(figure: Figure, arguments: &DramArguments) -> Result<(&'static str, Val
         Figure::Tiles => {
             let (side, tile) = (arguments.side.unwrap_or(4), arguments.tile.unwrap_or(2));
             let tiles = Tiles::new(arguments.memory.or(Dram::FIGURE)?, element, side, tile)?;
-            let what = "what the blocks of a tiled product load, phase by phase";
+            let what = "the loads of the blocks of a tiled product, phase by phase";
             (what, to_value(&tiles), figures::tiles(&tiles))
         }
         Figure::Bus => {
@@ -91,7 +91,7 @@ fn traced(args: &CommandArgs<super::Arguments>, env: &Env<'_>) -> Result<Trace, 
     let memory = args.memory.memory.or(Dram::H100)?;
     let (ladder, plan) = targets.only_launch(targets.select(env.catalog)?)?;
     let (rung, launch) = &plan.launches()[0];
-    // Of all devices only the simulator reports each access.
+    // Only the simulator reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
     let (problem, windows) = (plan.problem(), args.memory.windows.unwrap_or(16));
     Ok(run_traced(&mut sim, ladder, rung, problem, launch, memory, windows)?)

@@ -1,4 +1,4 @@
-//! `ladder why --figures`: drawings of what a rung does, in the terminal and as SVG.
+//! `ladder why --figures`: drawings of what a rung does, for the terminal and as SVG.
 
 mod text;
 
@@ -26,27 +26,27 @@ use report::svg;
 /// The device whose latencies the timeline models.
 const MODEL: &str = "h100";
 
-/// The arguments about figures alone.
+/// The arguments that apply only to figures.
 #[derive(Args, Debug)]
 pub(super) struct FigureArguments {
-    /// The block of the warp, by its number in the grid [default: 0]
+    /// The number of the warp's block in the grid [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_size, allow_hyphen_values = true, requires = "figures")]
     pub(super) block_index: Option<u64>,
-    /// The warp, by its number in its block [default: 0]
+    /// The number of the warp in its block [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_size, allow_hyphen_values = true, requires = "figures")]
     pub(super) warp: Option<u64>,
-    /// With the source lines, show the PTX that was made of each
+    /// Below each source line, show the PTX that the compiler made from it
     #[arg(long, requires = "figures")]
     ptx: bool,
 }
 
-/// The name that stands for all drawings.
+/// The name that selects all drawings.
 const ALL: &str = "all";
 
-/// The most lines of text of the figures that are shown if no figure is named.
+/// The maximum number of lines of figures that are shown if no figure is named.
 const LINES_SHOWN: usize = 55;
 
-/// The parser of a drawing's name, or [`ALL`].
+/// Returns the parser for the name of a drawing or [`ALL`].
 pub(super) fn drawings() -> PossibleValuesParser {
     let names = DRAWINGS.iter().map(|drawing| PossibleValue::new(drawing.name).help(drawing.about));
     PossibleValuesParser::new(names.chain([PossibleValue::new(ALL).help("All of them")]))
@@ -58,27 +58,28 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let CommandArgs { targets, own: args } = args;
+    let CommandArgs { targets, own: arguments } = args;
     let mut selections = targets.select(env.catalog)?;
     selections.iter_mut().try_for_each(small_enough)?;
-    let (block, warp) = (args.figure.block_index.unwrap_or(0), args.figure.warp.unwrap_or(0));
+    let (block, warp) = (arguments.figure.block_index.unwrap_or(0), arguments.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
     let mut lines = SourceFiles::new(&env.catalog.kernels.source_folders());
     let mut document =
-        drawn(chosen, (&args.view, &args.figure), &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
+        drawn(chosen, (&arguments.view, &arguments.figure), &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
     let mut code = 0;
     if let Verdict::Wrong(why) = &verdict {
         document.note(format!("wrong: {launch}: {why}"));
         code = WRONG;
     }
-    args.view.format.write(&document, env.style(), to.out)?;
+    arguments.view.format.write(&document, env.style(), to.out)?;
     Ok(code)
 }
 
-/// The figures of these kinds of a launch, which are also written to the file of `--svg`.
+/// Draws the figures of these kinds of a launch, and writes them to the file of `--svg`.
 ///
 /// # Errors
-/// [`Error::Request`] when there is none, with what there is; [`Error::Analysis`] when the file cannot be written.
+/// Returns [`Error::Request`] with the available kinds when there is no such figure, and [`Error::Analysis`] when the
+/// file cannot be written.
 pub(super) fn drawn(
     chosen: &[String],
     (view, figure): (&super::View, &FigureArguments),
@@ -119,13 +120,13 @@ pub(super) fn drawn(
         let kinds = left_out.chunk_by(|a, b| a.figure.what == b.figure.what);
         let kinds: Vec<String> = kinds.map(|kind| format!("{} {}", kind.len(), kind[0].figure.what)).collect();
         document.section("more figures", kinds.join(", "));
-        document.note("--figures=NAME draws those of a kind, --figures=all draws every figure");
+        document.note("--figures=NAME draws all figures of one kind, --figures=all draws every figure");
     }
     recording.left_out().into_iter().for_each(|why| document.note(why));
     Ok(document)
 }
 
-/// A launch that was recorded.
+/// A recorded launch.
 struct Recorded {
     recording: Recording,
     launch: Launch,
@@ -133,23 +134,23 @@ struct Recorded {
     verdict: Verdict,
 }
 
-/// Runs the one rung that is selected, and records a warp of a block.
+/// Runs the only selected rung, and records a warp of a block.
 fn recorded(
     args: &CommandArgs<super::Arguments>,
     selections: Vec<Selection>,
     at: (u64, u64),
     env: &Env<'_>,
 ) -> Result<Recorded, Error> {
-    let CommandArgs { targets, own: args } = args;
+    let CommandArgs { targets, own: arguments } = args;
     let (_, plan) = targets.only_launch(selections)?;
     let (rung, launch) = &plan.launches()[0];
-    // Of all devices only the simulator reports each access.
+    // Only the simulator reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
-    let on = args.timing.on.as_deref().unwrap_or(MODEL);
+    let on = arguments.timing.on.as_deref().unwrap_or(MODEL);
     let watch = Watch {
         block: at.0,
         warp: at.1,
-        dram: args.memory.memory.or(Dram::FIGURE).map_err(analysis::Error::from)?,
+        dram: arguments.memory.memory.or(Dram::FIGURE).map_err(analysis::Error::from)?,
         ..Watch::new(Description::open(on).map_err(analysis::Error::from)?)
     };
     let kernels = Some(env.catalog.kernels);
@@ -157,7 +158,8 @@ fn recorded(
     Ok(Recorded { recording: profile.recording, launch: launch.clone(), size: plan.problem().labels().size, verdict })
 }
 
-/// Adds the [worst](add_worst) figure of this kind, on a problem that is small enough to draw; a note says why there is none.
+/// Adds the [worst](add_worst) figure of this kind, on a problem that is small enough to draw, or a note why there is
+/// none.
 pub(super) fn add_worst_of_rung(
     document: &mut Document,
     kind: &str,
@@ -185,14 +187,15 @@ pub(super) fn add_worst(
     style: OutputStyle,
 ) {
     let Some(mut sourced) = worst(recording, kind, lines) else {
-        document.section("figure", "none: a warp does nothing that is drawn");
+        document.section("figure", "none: no warp does anything that this figure draws");
         return;
     };
-    sourced.figure.notes.push(format!("drawn of warp 0 of block 0 of {launch}"));
+    sourced.figure.notes.push(format!("the figure shows warp 0 of block 0 of {launch}"));
     add(document, &sourced, style);
 }
 
-/// Adds the figures, or only the first of them that fit [`LINES_SHOWN`], but at least one. Returns those that are left out.
+/// Adds the figures, or the first of them that fit into [`LINES_SHOWN`], but at least one. Returns the remaining
+/// figures.
 fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, style: OutputStyle) -> &'f [Sourced] {
     let mut lines = 0;
     for (index, figure) in figures.iter().enumerate() {
@@ -207,10 +210,10 @@ fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, st
     &[]
 }
 
-/// Adds a figure, with pictures as wide as this style.
+/// Adds a figure, with pictures as wide as this style allows.
 fn add(document: &mut Document, sourced: &Sourced, style: OutputStyle) {
     let figure = &sourced.figure;
-    // A source line says more, and does not change with other kernels of the module.
+    // A source line is more useful, and does not change with other kernels of the module.
     let is_placed = sourced.line.is_empty() && figure.ptx_line > 0;
     let place = if is_placed { format!("PTX line {}", figure.ptx_line) } else { String::new() };
     document.section(format!("{}: {}", figure.what, figure.title), place);

@@ -1,4 +1,5 @@
-//! `ladder why --occupancy`: the number of a rung's blocks that a multiprocessor holds, and the resource that limits it.
+//! `ladder why --occupancy`: how many of a rung's blocks a multiprocessor holds, and the resource that limits the
+//! number.
 
 mod text;
 
@@ -12,13 +13,14 @@ use engine::device::Choice;
 use profile::Geometry;
 use simt::Function;
 
-/// The architecture if no device is given and there is no GPU.
+/// The default architecture if there is no GPU.
 const ARCH: &str = "sm_90";
 
-/// The occupancy of a launch of any kernel, and how it changes with the block, the shared memory and the registers.
+/// Shows the occupancy of a launch of any kernel, and how it changes with the block, the shared memory and the
+/// registers.
 ///
 /// # Errors
-/// When there is no `ptxas`, or it does not know the device's architecture.
+/// Returns an error when there is no `ptxas`, or when `ptxas` does not know the device's architecture.
 pub(super) fn of_launch(function: &Function, geometry: Geometry, arch: &str, style: OutputStyle) -> Result<Document, Error> {
     let limits = Limits::named(arch).map_err(analysis::Error::from)?;
     let usage = usage_of(function, arch)?;
@@ -29,7 +31,7 @@ pub(super) fn of_launch(function: &Function, geometry: Geometry, arch: &str, sty
     Ok(text::details(&report, style))
 }
 
-/// The blocks that a kernel of a file is compared with.
+/// The blocks that the launch of a file's kernel is compared with.
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
@@ -39,7 +41,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         (None, Some(on)) => Some(Description::open(on).map_err(analysis::Error::from)?.arch),
         (arch, _) => arch.clone(),
     };
-    // A GPU is not needed for another architecture than its own.
+    // Another architecture does not need the GPU.
     let mut device = match (&named, args.timing.device) {
         (Some(_), Choice::Auto | Choice::Sim) => None,
         (None, choice) | (Some(_), choice @ Choice::Gpu) => Some((env.open)(choice)?),
@@ -67,7 +69,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
             }
             let problem = plan.problem();
             let mut report = RungOccupancy::new(kernels, selection.ladder, rung, problem, launch, &arch)?;
-            // The driver answers for its own architecture only.
+            // The driver knows the occupancy only for the architecture of its GPU.
             if let Some(device) = &mut device
                 && capability == Some(limits.capability)
             {
@@ -87,7 +89,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         return Err(Error::Request(left_out.join("; ")));
     }
     for why in left_out {
-        // JSON has no place for it.
+        // The JSON array cannot hold this text.
         match args.view.format.json {
             true => writeln!(to.err, "{}", output::left_out(why))?,
             false => document.note(output::left_out(why)),

@@ -1,10 +1,10 @@
-//! Occupancies as tables and sentences.
+//! Shows occupancies as tables and sentences.
 
 use crate::output::{Cell, Column, Document, Importance, OutputStyle, Table};
 use analysis::occupancy::{EntryOccupancy, Limiter, Limits, Occupancy, RungOccupancy, Step};
 use engine::size::{self, dims};
 
-/// Cells of a full bar.
+/// The number of cells of a full bar.
 const BAR: usize = 12;
 
 /// Shows one rung: its resources, the number of blocks that fit, and how this number changes.
@@ -26,16 +26,16 @@ pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
     document.table(by_block);
 
     let shared = launch.shared_bytes();
-    document.section(format!("By shared memory a block ({} here)", bytes(shared)), "");
+    document.section(format!("By shared memory per block ({} here)", bytes(shared)), "");
     document.table(by_steps(&report.by_shared_bytes, shared, style, bytes));
     let registers = launch.registers;
-    document.section(format!("By registers a thread ({registers} here)"), "");
+    document.section(format!("By registers per thread ({registers} here)"), "");
     let count = |registers: u32| registers.to_string();
     document.table(by_steps(&report.by_registers, registers, style, count));
     document
 }
 
-/// Several rungs, a line each.
+/// Returns a table with a row for each of several rungs.
 pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> Table {
     let mut table = table([Column::name("rung"), Column::text("block").unbroken()], true);
     for (name, entry) in rungs {
@@ -45,8 +45,8 @@ pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> T
     table
 }
 
-/// A table that begins with these columns, has those of an entry's resources if it is `of_entries`, and ends with
-/// those of [`ends`].
+/// Returns a table that starts with these columns and ends with those of [`ends`]. With `of_entries`, the columns of an
+/// entry's resources are between them.
 fn table(first: impl IntoIterator<Item = Column>, of_entries: bool) -> Table {
     let resources = ["regs", "shared"].into_iter().filter(|_| of_entries);
     let ends = [
@@ -79,8 +79,8 @@ fn ends(occupancy: &Occupancy, style: OutputStyle) -> [String; 4] {
     ]
 }
 
-/// The steps worth a line: the one that is the case, the first and the last, and of the others each that is lower by a
-/// fifth than the one before it.
+/// Returns a table of the interesting steps: the current one, the last one, and each step with at most 4/5 of the
+/// blocks of the previous row.
 fn by_steps(steps: &[Step], here: u32, style: OutputStyle, amount: impl Fn(u32) -> String) -> Table {
     let mut table = table([Column::number("up to")], false);
     let mut before = None;
@@ -98,7 +98,7 @@ fn by_steps(steps: &[Step], here: u32, style: OutputStyle, amount: impl Fn(u32) 
     table
 }
 
-/// A row, marked where it is what is the case.
+/// Returns the cells of a row, which is marked if it is the current one.
 fn marked(mut cells: Vec<String>, is_here: bool, style: OutputStyle) -> Vec<Cell> {
     let mark = match (is_here, style.terminal) {
         (false, _) => " ",
@@ -172,11 +172,11 @@ fn name(limiter: Limiter) -> &'static str {
     }
 }
 
-/// Why there are not more blocks, where this resource ends.
+/// Explains why this resource does not allow more blocks.
 fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String {
     let occupancy = &launch.occupancy;
     let warps = launch.block.iter().product::<u32>().div_ceil(32);
-    // If not one block fits, and otherwise.
+    // The reason if no block fits, and the reason if some blocks fit.
     let (none, some) = match limiter {
         Limiter::Warps => (
             format!("a block has at most {} threads", limits.threads_per_block),
@@ -192,7 +192,7 @@ fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String 
             format!("a block takes {} of the SM's {}", bytes(occupancy.shared_per_block), bytes(limits.shared)),
         ),
         Limiter::Barriers => {
-            ("a block has more than an SM".to_owned(), format!("an SM has {}", limits.barriers.unwrap_or_default()))
+            ("a block needs more barriers than an SM has".to_owned(), format!("an SM has {}", limits.barriers.unwrap_or_default()))
         }
     };
     match occupancy.blocks {
@@ -201,9 +201,9 @@ fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String 
     }
 }
 
-/// A bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.
+/// Draws a bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.
 fn bar(share: f64, style: OutputStyle) -> String {
-    // A value that is not a number is rounded to 0.
+    // The conversion rounds NaN to 0.
     let cells = share.clamp(0.0, 1.0) * BAR as f64;
     if !style.terminal {
         let full = cells.round() as usize;
@@ -219,7 +219,7 @@ fn bytes(amount: u32) -> String {
     size::bytes(amount.into())
 }
 
-/// A share in percent, with a tenth where there is one: `37.5 %`.
+/// Formats a share as a percentage, with a decimal only if needed: `37.5 %`.
 fn percent(share: f64) -> String {
     let tenths = (share * 1000.0).round() / 10.0;
     format!("{tenths} %")
