@@ -1,4 +1,4 @@
-//! Two reports together.
+//! Compares two reports.
 
 use serde::Serialize;
 
@@ -7,12 +7,12 @@ use super::data::{Data, LadderData, RungData};
 use super::ladder_chart::LadderChart;
 use crate::output::{NOTHING, duration};
 
-/// Two reports, for the page.
+/// The comparison of two reports, for the page.
 #[derive(Debug, Serialize)]
 pub(super) struct Comparison {
     old: Side,
     new: Side,
-    /// What keeps them from being compared wholly.
+    /// The reasons why a part of the reports is not compared.
     warnings: Vec<String>,
     ladders: Vec<Ladder>,
 }
@@ -36,13 +36,13 @@ struct Ladder {
 #[derive(Debug, Serialize)]
 struct Rung {
     name: String,
-    /// `both`, `old` or `new`: which reports have it.
+    /// The reports that contain the rung: `both`, `old` or `new`.
     is_in: &'static str,
     old_time: String,
     new_time: String,
-    /// The new time over the old one.
+    /// The new time divided by the old time.
     factor: Option<String>,
-    /// `faster`, `slower`, or empty where it is within a hundredth.
+    /// `faster` or `slower`; empty if the times differ by less than 1 %.
     way: &'static str,
     old_bound: String,
     new_bound: String,
@@ -57,10 +57,10 @@ struct CounterChange {
     new: String,
 }
 
-/// Times that differ by less than this share of them are alike.
+/// The relative difference below which two times count as equal.
 const ALIKE: f64 = 0.01;
 
-/// Compares two reports, which were read from files of these names.
+/// Compares two reports that were read from files of these names.
 pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Data) -> Comparison {
     let mut warnings = Vec::new();
     if (old.origin.is_measured, &old.origin.device) != (new.origin.is_measured, &new.origin.device) {

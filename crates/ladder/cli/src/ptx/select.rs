@@ -1,4 +1,4 @@
-//! From what was typed to functions.
+//! Finds the functions that the user named.
 
 use engine::Catalog;
 use engine::names::{near, near_names};
@@ -9,8 +9,8 @@ use ptx::ast::{Function, Module};
 
 use crate::error::Error;
 
-/// The functions that names stand for: a function's own name, a rung for its default entry, a ladder for those of its
-/// rungs that the module has, or else a part of one function's name.
+/// Returns the functions that names select. A name is that of a function, a rung (its default entry), a ladder (the
+/// entries of its rungs that are in the module), or a part of exactly one function's name.
 pub(super) fn select<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
@@ -20,7 +20,7 @@ pub(super) fn select<'m, 'a>(
     Ok(named.collect::<Result<Vec<_>, Error>>()?.concat())
 }
 
-/// The one function that a name stands for.
+/// Returns the only function that a name selects.
 pub(super) fn select_one<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
@@ -53,7 +53,7 @@ fn named<'m, 'a>(
                     None if selection.whole => {}
                     None => {
                         return Err(Error::Request(format!(
-                            "{entry} is not among these kernels: it needs a newer architecture; leave --arch out"
+                            "{entry} is not among these kernels because it needs a newer architecture; leave out --arch"
                         )));
                     }
                 }
@@ -78,7 +78,7 @@ fn named<'m, 'a>(
     }
 }
 
-/// The entry that a rung has for its ladder's default problem; the first of a rung that does not compute that one.
+/// Returns the entry of a rung for its ladder's default problem, or the first entry if the rung does not compute it.
 fn default_entry(ladder: &Ladder, rung: &Rung) -> Result<String, Error> {
     let problem = ladder.problem(&Options::default())?;
     let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default());

@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::Predictions;
 use crate::output::{self, Cell, Importance, NOTHING};
 
-/// A column: its heading, and how the text of each row is made.
+/// A column: its heading, and the rule for the text of each row.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ColumnText {
@@ -52,13 +52,13 @@ struct Columns {
 static COLUMNS: LazyLock<Columns> = LazyLock::new(|| embedded("columns.toml", include_str!("columns.toml")));
 
 impl ColumnText {
-    /// The text of a column.
+    /// Returns the text of a column.
     pub(super) fn of(column: Column) -> &'static Self {
         let found = COLUMNS.column.iter().find(|text| text.column == column);
-        found.expect("the table has every column, as a test sees")
+        found.expect("a test checks that the table has every column")
     }
 
-    /// The heading, as a table has it.
+    /// Returns the heading as a column of a table.
     pub(super) fn heading(&self) -> output::Column {
         let column = match self.text {
             true => output::Column::text(&self.heading),
@@ -67,7 +67,7 @@ impl ColumnText {
         column.of(self.importance)
     }
 
-    /// The cell of the report's outcome at `index`, with predicted times where nothing was measured.
+    /// Returns the cell of the report's outcome at `index`, with a predicted time if none was measured.
     pub(super) fn cell(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> Cell {
         self.value(report, predictions, index).map_or(Cell::from(NOTHING), Cell::of)
     }
@@ -97,7 +97,7 @@ impl ColumnText {
         })
     }
 
-    /// The numbers of a column of counters: `a / b`, and `None` if all are missing.
+    /// Returns the numbers of a column of counters: `a / b`, or `None` if all are missing.
     fn counted(&self, outcome: &RungResult) -> Option<String> {
         let number = |expression: &Expression| {
             let number = expression.of(&|name| outcome.counter(name))?;
@@ -119,8 +119,8 @@ impl ColumnText {
     }
 }
 
-/// The published speedup and the rung that it compares with. For another rung than the first, our speedup over that rung
-/// follows.
+/// Returns the published speedup and the rung that it compares with. If that rung is not the first one, our speedup
+/// over that rung follows.
 fn published(report: &Report, outcome: &RungResult) -> String {
     let Some(speedup) = outcome.rung.published else {
         return String::new();

@@ -1,4 +1,4 @@
-//! The times that the model predicts for the rungs that the simulator has counted.
+//! The times that the model predicts for the rungs that the simulator counted.
 
 use std::collections::BTreeMap;
 
@@ -20,7 +20,7 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    /// Predicts the times of the rungs with right results from small samples of their blocks.
+    /// Predicts the times of the rungs with correct results from small samples of their blocks.
     pub fn new(report: &Report, kernels: &'static Kernels, device: &Description) -> Self {
         let mut notes = Vec::new();
         let right = report.outcomes.iter().filter(|outcome| outcome.verdict.is_right());
@@ -51,7 +51,7 @@ impl Predictions {
         if let [first, ..] = waiting[..] {
             let rungs: Vec<&str> = waiting.iter().map(|outcome| outcome.rung.name).collect();
             let rungs = rungs.join(", ");
-            notes.push(format!("not predicted from a sample of blocks, because blocks wait for others: {rungs}"));
+            notes.push(format!("not predicted from a sample of blocks, because their blocks wait for others: {rungs}"));
             notes.push(format!("`ladder why {}` takes longer and predicts it", first.rung.name));
         }
         let times = report.outcomes.iter().map(|outcome| {
@@ -61,7 +61,7 @@ impl Predictions {
         Self { device: device.name.clone(), times_ns: times.collect(), notes }
     }
 
-    /// The predicted speedup of the outcome at `index` over the one at `base`.
+    /// Returns the predicted speedup of the outcome at `index` over the one at `base`.
     pub(super) fn speedup(&self, base: usize, index: usize) -> Option<f64> {
         let [base, time] = [base, index].map(|index| self.times_ns.get(index).copied().flatten());
         Some(base? / time?)
