@@ -1,4 +1,4 @@
-//! The list of metrics, the statements and the choice of what to profile, on made-up numbers.
+//! Tests of the list of metrics, the statements and the choice of what to profile, with made-up numbers.
 
 #![allow(clippy::unwrap_used)]
 
@@ -28,7 +28,7 @@ fn metrics_are_named_once_and_need_counters_that_there_are() {
         assert!(somewhere.iter().any(|source| source.missing().is_none()));
         assert!(!metric.meaning.is_empty() && !metric.heading.is_empty());
     }
-    // What the texts measure.
+    // The metrics that the texts use.
     for seed in [
         "smsp__average_inst_executed_per_warp.ratio",
         "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second",
@@ -94,7 +94,7 @@ fn a_statement_holds_or_not() {
     assert!(holds(Times, &[1.15, 1.0], 1.13) && !holds(Times, &[1.0, 1.0], 1.13));
 }
 
-/// A profile of the first rungs of the reduction with made-up instructions.
+/// Returns a profile of the first rungs of the reduction with made-up instruction counts.
 fn made_up(instructions: &[f64], side: Side) -> Profile {
     let selected = select_with(&CATALOG, &["reduce".to_owned()], &[]).unwrap();
     let plan = plan(&selected[0], None, DeviceProperties::default()).unwrap();
@@ -165,7 +165,7 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         "--rows is an option of transpose, and not of shuffle, histogram; it has --type, --src, --delta, --mask, --width, \
          --n, --data"
     );
-    // What was named beside its ladder has to be possible too.
+    // A rung that was named in addition to its ladder must also be possible.
     let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
     assert!(matches!(
         plan(&max[0], None, DeviceProperties::default()),

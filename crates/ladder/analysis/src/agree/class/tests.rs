@@ -24,7 +24,7 @@ fn numbers_by_themselves() {
         (Arbitrated, 1000.0, 1060.0, Some(Class::Arbitration)),
         (Arbitrated, 1000.0, 1061.0, None),
         (Arbitrated, 1000.0, 1009.0, Some(Class::Within)),
-        // Arbitration takes passes and gives none.
+        // Arbitration only adds passes.
         (Arbitrated, 1000.0, 960.0, None),
         (Counts, 1000.0, 1060.0, None),
         (Information, 1.0, 2.0, Some(Class::Information)),

@@ -1,4 +1,4 @@
-//! Recorded output of `ncu`. The table's numbers are those of an H100 (driver 580, n = 2^20, blocks of 512).
+//! Tests with recorded output of `ncu`. The table's numbers come from an H100 (driver 580, n = 2^20, blocks of 512).
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
 const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 
-/// What answers for `ncu`, each time something else, and what it was asked.
+/// A runner with a recorded answer for each call. It keeps the arguments of each call.
 #[derive(Default)]
 struct Recorded {
     answers: RefCell<Vec<ProgramOutput>>,
@@ -29,7 +29,7 @@ impl Recorded {
         Self { answers: RefCell::new(answers), asked: RefCell::default() }
     }
 
-    /// A table, whatever is asked.
+    /// Returns a runner that answers every call with a table.
     fn table(table: impl Into<String>) -> Self {
         Self::new([(0, table.into(), "")])
     }
@@ -59,7 +59,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// Profiles the first three rungs of the reduction with blocks of 512, as the recording has them.
+/// Profiles the first three rungs of the reduction with blocks of 512, as in the recording.
 fn profile(runner: &Recorded, metrics: &[&str], optional: &[&str]) -> Result<Vec<Numbers>, Error> {
     let targets = ["reduce_neighbored", "reduce_neighbored_less", "reduce_interleaved"];
     let targets = targets.map(str::to_owned);
@@ -141,7 +141,7 @@ fn a_value_that_is_none_is_never_zero() {
         let numbers = profile(&with(quotient), &[LOADS], &[]).unwrap();
         assert_eq!(numbers[0].get(LOADS), None);
     }
-    // A metric that is no column at all.
+    // A metric that has no column.
     let error = profile(&Recorded::table(RAW), &["sm__x.sum"], &[]);
     assert!(matches!(error, Err(Error::NotOnChip { .. })), "{error:?}");
 }
@@ -218,7 +218,7 @@ fn words_are_passed_over_where_nobody_asked_for_them() {
     assert_eq!(numbers[0].get("launch__block_size"), Some(&512.0));
     assert_eq!(numbers[0].get(INSTRUCTIONS), None);
     let error = profile(&runner(), &[MODE], &[]).unwrap_err().to_string();
-    let why = format!("`No-CC` of {MODE} is no number");
+    let why = format!("`No-CC` of {MODE} is not a number");
     assert!(error.contains(&why), "{error}");
 }
 

@@ -21,12 +21,12 @@ pub(super) fn document(trace: &Trace, style: OutputStyle) -> Document {
         Column::text("accesses"),
         Column::number("requests"),
         Column::number("bursts"),
-        Column::number("a request"),
-        Column::number("channels of it"),
+        Column::number("bursts per request"),
+        Column::number("channels per request"),
         Column::number("queue (best)"),
         Column::number("busiest channel"),
         Column::number("busiest bank").of(Importance::Medium),
-        Column::number("busy in a window"),
+        Column::number("busy per window"),
     ]);
     for traced in &trace.accesses {
         table.row(row(traced, channels));

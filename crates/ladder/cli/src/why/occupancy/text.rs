@@ -79,7 +79,7 @@ fn ends(occupancy: &Occupancy, style: OutputStyle) -> [String; 4] {
     ]
 }
 
-/// Returns a table of the interesting steps: the current one, the last one, and each step with at most 4/5 of the
+/// Returns a table of the interesting steps: the first, the current and the last one, and each step with at most 4/5 of the
 /// blocks of the previous row.
 fn by_steps(steps: &[Step], here: u32, style: OutputStyle, amount: impl Fn(u32) -> String) -> Table {
     let mut table = table([Column::number("up to")], false);
