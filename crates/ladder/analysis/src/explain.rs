@@ -43,7 +43,9 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
                     smaller(MOST_BYTES).map_or(String::new(), |sizes| format!("; {} fits", sizes.command_line()));
                 let size = problem.labels().size;
                 let (bytes, most) = (bytes >> 20, MOST_BYTES >> 20);
-                Err(Error::Request(format!("{size} is too large to draw: {bytes} MiB, but the limit is {most} MiB{fits}")))
+                Err(Error::Request(format!(
+                    "{size} is too large to draw: {bytes} MiB, but the limit is {most} MiB{fits}"
+                )))
             }
         };
     }

@@ -81,7 +81,8 @@ pub fn send<M: Serialize>(result: Result<M, &Error>, out: &mut dyn Write) -> io:
 /// Returns [`Error::Request`] when the path of this program is unknown.
 pub fn command(env: &Env<'_>, request: &impl Serialize) -> Result<Command, Error> {
     let words = env.command.and_then(<[_]>::split_first);
-    let (program, args) = words.ok_or_else(|| Error::Request("this program does not know how to start itself".into()))?;
+    let (program, args) =
+        words.ok_or_else(|| Error::Request("this program does not know how to start itself".into()))?;
     let mut command = Command::new(program);
     command.args(args).env(VARIABLE, serde_json::to_string(request).map_err(io::Error::from)?);
     Ok(command)
@@ -198,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_has_results_or_a_reason_why_not() {
+    fn a_process_has_results_or_a_failure() {
         let shell = |script: &str, seconds: f64| {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", script]);

@@ -54,7 +54,9 @@ fn list(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, 
             selected.iter().for_each(|selection| records(selection.ladder, &selection.rungs(), &mut document));
         }
         [only] if !only.whole && only.rungs().len() == 1 => card(kernels, only.ladder, only.rungs()[0], &mut document),
-        _ => selected.iter().for_each(|selection| document.append(rungs(kernels, selection.ladder, &selection.rungs()))),
+        _ => {
+            selected.iter().for_each(|selection| document.append(rungs(kernels, selection.ladder, &selection.rungs())))
+        }
     }
     args.own.format.write(&document, env.style(), to.out)?;
     Ok(0)
@@ -88,7 +90,9 @@ fn ladders(catalog: &Catalog, document: &mut Document) {
 fn card(kernels: &'static Kernels, ladder: &Ladder, rung: &Rung, document: &mut Document) {
     document.heading(rung.name, rung.lesson);
     let place = ladder.rungs.iter().position(|listed| listed.name == rung.name).unwrap_or_default();
-    let name = |place: Option<usize>| place.and_then(|place| ladder.rungs.get(place)).map_or(NOTHING, |neighbor| neighbor.name);
+    let name = |place: Option<usize>| {
+        place.and_then(|place| ladder.rungs.get(place)).map_or(NOTHING, |neighbor| neighbor.name)
+    };
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
     document.facts([
         ("ladder", format!("{}, rung {} of {}", ladder.name, place + 1, ladder.rungs.len())),

@@ -146,7 +146,8 @@ fn explain_failures(report: &mut Report, env: &Env<'_>) {
     let device = report.device.properties();
     for outcome in report.outcomes.iter_mut().filter(|outcome| outcome.has_failed) {
         let launch = (outcome.rung, outcome.launch.block);
-        (outcome.findings, outcome.notes) = engine::on_sim(env.catalog.kernels, report.ladder, &report.options, launch, device);
+        (outcome.findings, outcome.notes) =
+            engine::on_sim(env.catalog.kernels, report.ladder, &report.options, launch, device);
     }
 }
 

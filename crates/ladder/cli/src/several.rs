@@ -192,11 +192,9 @@ pub(crate) fn run(
     let runs: Vec<Option<u32>> = selected.iter().map(request.runs).collect();
     let block = request.block;
     let job = |member: &mut Member| {
-        let each = selected
-            .iter()
-            .zip(&problems)
-            .zip(&runs)
-            .map(|((selection, whole), runs)| ranks::measure(member, &group_request(selection, whole, block, *runs, cut)));
+        let each = selected.iter().zip(&problems).zip(&runs).map(|((selection, whole), runs)| {
+            ranks::measure(member, &group_request(selection, whole, block, *runs, cut))
+        });
         each.collect::<Result<Vec<GroupReport>, ranks::Error>>()
     };
     let reports = match &ranks {
@@ -237,9 +235,9 @@ fn options_with_ranks(selection: &Selection, count: usize) -> Result<Options, Er
         return Ok(options);
     }
     match options.get(RANKS) {
-        Some(given) if given.to_string() != count.to_string() => {
-            Err(Error::Request(format!("--ranks {given} contradicts --devices, which selects {count}: leave out --ranks")))
-        }
+        Some(given) if given.to_string() != count.to_string() => Err(Error::Request(format!(
+            "--ranks {given} contradicts --devices, which selects {count}: leave out --ranks"
+        ))),
         _ => Ok(options.with(RANKS, count)),
     }
 }
@@ -325,8 +323,10 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
     let mut notes = Vec::new();
     for measurement in &report.measurements {
         let Rates { bytes, flops, all_reduce } = Rates::of(report, measurement);
-        let (is_right, median) = (measurement.verdict.is_right(), measurement.samples.as_ref().map(|samples| samples.median()));
-        let launch = measurement.launch.as_ref().map(|launch| format!("{} × {}", dims(launch.grid), dims(launch.block)));
+        let (is_right, median) =
+            (measurement.verdict.is_right(), measurement.samples.as_ref().map(|samples| samples.median()));
+        let launch =
+            measurement.launch.as_ref().map(|launch| format!("{} × {}", dims(launch.grid), dims(launch.block)));
         let cells = [
             measurement.name.clone().into(),
             launch.unwrap_or(NOTHING.to_owned()).into(),
@@ -349,7 +349,9 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
     document.table(table);
     let timing = match runs {
         Some(runs) if is_timed => {
-            format!("median of {runs} runs after {WARM_UP} to warm up, each the slowest device's, including the combining")
+            format!(
+                "median of {runs} runs after {WARM_UP} to warm up, each the slowest device's, including the combining"
+            )
         }
         _ => "checked and not timed".to_owned(),
     };
@@ -389,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_makes_a_rank_of_a_process() {
+    fn the_environment_makes_a_process_a_rank() {
         assert_eq!(of(&[]), Ok(None));
         assert_eq!(of(&[("RANK", "1")]), Ok(None));
         let both = [("RANK", "3"), ("WORLD_SIZE", "4")];

@@ -130,7 +130,8 @@ impl Timed {
 
     /// Returns the launches that have a time, for a roofline.
     pub(crate) fn points(&self) -> Vec<Measured<'_>> {
-        let timed = self.predictions.iter().filter_map(|prediction| Some((prediction, self.time_ns(prediction)? / 1e3)));
+        let timed =
+            self.predictions.iter().filter_map(|prediction| Some((prediction, self.time_ns(prediction)? / 1e3)));
         timed.map(|(prediction, us)| Measured { name: prediction.rung.name, us, sample: &prediction.sample }).collect()
     }
 }

@@ -156,7 +156,8 @@ pub fn counters() -> MetricSet {
 /// Returns the metrics that the GPU has, which counted these numbers for several launches.
 pub fn counted_by(on_gpu: &[Numbers]) -> Vec<&'static ComparedMetric> {
     let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
-    let is_there = |metric: &&ComparedMetric| !metric.is_optional || metric.gpu.needs(&metric.name).iter().all(is_counted);
+    let is_there =
+        |metric: &&ComparedMetric| !metric.is_optional || metric.gpu.needs(&metric.name).iter().all(is_counted);
     METRICS.iter().filter(is_there).collect()
 }
 
@@ -223,10 +224,10 @@ pub fn compare(
     let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
     progress("ptxas");
 
-    let there = counted_by(&on_gpu);
+    let compared_metrics = counted_by(&on_gpu);
     let mut rungs = Vec::new();
     for ((rung, launch), (on_sim, on_gpu)) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
-        let metrics = comparisons(&there, (on_sim, on_gpu), gpu.explain.as_ref(), &launch.entry)?;
+        let metrics = comparisons(&compared_metrics, (on_sim, on_gpu), gpu.explain.as_ref(), &launch.entry)?;
         rungs.push(ComparedRung { rung: rung.name.to_owned(), launch: launch.to_string(), metrics });
     }
     waits::remeasure(&mut rungs, launches, &on_gpu, &*gpu.explain, |launches| {
@@ -246,7 +247,7 @@ pub fn compare(
             options: options.collect(),
             block,
             capability: gpu.info.compute_capability,
-            metrics: there.iter().map(|metric| metric.name.clone()).collect(),
+            metrics: compared_metrics.iter().map(|metric| metric.name.clone()).collect(),
             left_out: plan.left_out().to_vec(),
         },
         rungs,

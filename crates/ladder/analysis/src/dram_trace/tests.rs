@@ -41,7 +41,7 @@ fn only(traffic: &Traffic, kind: Kind) -> Accesses {
 }
 
 #[test]
-fn other_spaces_and_lanes_that_rest_are_no_traffic() {
+fn other_state_spaces_and_inactive_lanes_are_not_counted() {
     let mut traffic = traffic(4, 1, 4, 1, 1);
     let shared = Access { space: Space::Shared, ..access(AccessKind::Store, 4, u32::MAX, &[0; 32]) };
     traffic.access(SITE, of_block(0), &shared);
@@ -50,7 +50,7 @@ fn other_spaces_and_lanes_that_rest_are_no_traffic() {
 }
 
 #[test]
-fn windows_are_blocks_in_their_order_whatever_thread_ran_them() {
+fn windows_hold_blocks_in_order_independent_of_threads() {
     let mut first = traffic(2, 1, 8, 3, 7);
     let mut second = first.fork();
     for block in 0..7 {

@@ -148,7 +148,8 @@ impl RungOccupancy {
         by_block: Vec<EntryOccupancy>,
         (arch, limits): (&str, &'static Limits),
     ) -> Self {
-        let block = Geometry { grid: [1; 3], block: launch.block, shared_bytes: launch.dynamic_shared_bytes }.block_load();
+        let block =
+            Geometry { grid: [1; 3], block: launch.block, shared_bytes: launch.dynamic_shared_bytes }.block_load();
         let threads = Block { dynamic_shared: 0, ..block };
         let with_shared = |shared_bytes| {
             let usage = Usage { shared_bytes, ..usage };

@@ -67,7 +67,8 @@ impl MeasuredTimes {
         let is_timed = |row: &&MeasuredTime| row.time_ns.is_some() && ladder.rung(&row.rung).is_ok();
         let timed: Vec<&MeasuredTime> = self.rows.iter().filter(is_timed).collect();
         let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        let is_of_problem = |row: &&&MeasuredTime| row.problem.as_deref().is_none_or(|row_problem| row_problem == problem);
+        let is_of_problem =
+            |row: &&&MeasuredTime| row.problem.as_deref().is_none_or(|row_problem| row_problem == problem);
         for row in timed.iter().filter(is_of_problem) {
             all.entry(row.rung.clone()).or_default().extend(row.time_ns);
         }

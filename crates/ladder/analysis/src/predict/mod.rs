@@ -193,7 +193,10 @@ pub fn each_launch(
 ) -> Result<Vec<Result<Prediction, Error>>, Error> {
     let entries = entries(kernels, device, launches)?;
     let all = predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)?;
-    Ok(all.into_iter().map(|prediction| prediction.and_then(|prediction| prediction.refusal().map_or(Ok(prediction), Err))).collect())
+    Ok(all
+        .into_iter()
+        .map(|prediction| prediction.and_then(|prediction| prediction.refusal().map_or(Ok(prediction), Err)))
+        .collect())
 }
 
 /// Returns the occupancy of a launch on a device, and whether `ptxas` reported the registers. If not, registers are

@@ -15,7 +15,7 @@ use engine::selection::{Selection, select_with};
 use host::{CATALOG, Error, ladder, ladders};
 
 #[test]
-fn metrics_are_named_once_and_need_counters_that_there_are() {
+fn metric_names_are_unique_and_their_counters_exist() {
     let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
     let counters = simt::counters::METRICS.iter();
@@ -50,7 +50,7 @@ fn metrics_are_named_once_and_need_counters_that_there_are() {
 }
 
 #[test]
-fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
+fn a_metric_is_a_counter_or_on_a_gpu_any_name_in_nsights_format() {
     let of_ptx = find("ptx_inst_executed.sum", false).unwrap();
     assert!(of_ptx.gpu.missing().is_some());
     let blocks = find("sm__ctas_launched.sum", false).unwrap();
@@ -73,7 +73,7 @@ fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
 }
 
 #[test]
-fn statements_are_about_rungs_and_metrics_that_there_are() {
+fn rungs_and_metrics_of_statements_exist() {
     for statement in STATEMENTS.iter() {
         let ladder = ladder(&statement.ladder).unwrap();
         for rung in &statement.rungs {
@@ -84,7 +84,7 @@ fn statements_are_about_rungs_and_metrics_that_there_are() {
 }
 
 #[test]
-fn a_statement_holds_or_not() {
+fn a_statement_holds_or_does_not_hold() {
     use Relation::{About, Below, Rising, Same, Times};
     let holds = |relation: Relation, numbers: &[f64], number| relation.holds(numbers, number);
     assert!(holds(Below, &[4.9, 10.0], 0.5) && !holds(Below, &[5.0, 10.0], 0.5));
@@ -118,7 +118,7 @@ fn made_up(instructions: &[f64], side: Side) -> Profile {
 }
 
 #[test]
-fn a_statement_is_checked_where_its_rungs_are() {
+fn a_statement_is_checked_if_its_rungs_are_profiled() {
     let metric = &METRICS[0];
     let check = |instructions: &[f64], side| {
         let profiles = [made_up(instructions, side)];
@@ -135,7 +135,7 @@ fn a_statement_is_checked_where_its_rungs_are() {
 }
 
 #[test]
-fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
+fn options_apply_to_the_named_ladders_that_have_them() {
     let selected = |targets: &[&str], options: &[(&'static str, &str)]| {
         let targets: Vec<String> = targets.iter().map(|&target| target.to_owned()).collect();
         let options = options.iter().map(|&(name, text)| (name, text.to_owned()));

@@ -1,7 +1,7 @@
 // Ordinary kernels in CUDA C++, each with one launch.
 //
-// A comment `launch:` has the options of `simt run` and `ladder why`. A comment `problem:` is above a kernel that has one known
-// problem. It has the name of the bound or of the optimization that the verdict must name.
+// A comment `launch:` has the options of `simt run` and `ladder why`. A comment `problem:` is above a kernel with one known
+// problem: it names the bound or the optimization that the verdict must name.
 
 #include <cuda_fp16.h>
 
@@ -9,7 +9,7 @@
 
 __device__ inline unsigned global_id() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// A number without a pattern, below 2^20.
+// A pseudorandom number below 2^20.
 __device__ inline unsigned scattered(unsigned i) { return (i * 2654435761u) >> 12; }
 
 // ---- Streams
@@ -131,7 +131,7 @@ KERNEL wide_filter(const float *from, float *to) {
     to[i] = sum;
 }
 
-// ---- Accesses that are not coalesced
+// ---- Uncoalesced accesses
 
 // problem: coalescing
 // launch: --grid 1056 --block 256 --arg f32[4325376]=rand:1 f32[270336]
@@ -188,7 +188,7 @@ KERNEL scatter_random(const float *from, float *to) {
     to[scattered(i)] = from[i];
 }
 
-// A thread for each row of a matrix of 4096 × 64.
+// One thread per row of a matrix of 4096 × 64.
 // problem: coalescing
 // launch: --grid 1056 --block 256 --arg f32[17301504]=rand:1 f32[64]=rand:2 f32[270336]
 KERNEL row_per_thread(const float *matrix, const float *vector, float *to) {
@@ -235,7 +235,7 @@ KERNEL bank_stride_4(const float *from, float *to) {
     to[i] = sum;
 }
 
-// Doubles of a column of 16: 16 lanes for each pair of banks.
+// A column of a tile with 16 doubles per row: 16 lanes access each pair of banks.
 // problem: bank conflicts
 // launch: --grid 528 --block 256 --arg f64[135168]=rand:1 f64[135168]
 KERNEL bank_doubles(const double *from, double *to) {
@@ -375,7 +375,7 @@ KERNEL imbalanced_loop(const float *from, float *to) {
 // launch: --grid 32x32 --block 16x16 --arg u32[262144]
 KERNEL mandelbrot(unsigned *counts) {
     unsigned x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
-    // Far apart, so that neighbors differ.
+    // Neighboring threads get distant points, so their iteration counts differ.
     float cr = -2 + (x * 37 % 512) * (3.0f / 512), ci = -1.5f + (y * 53 % 512) * (3.0f / 512);
     float re = 0, im = 0;
     unsigned k = 0;
@@ -412,7 +412,7 @@ KERNEL one_block(const float *from, float *to) {
     if (threadIdx.x == 0) *to = sums[0];
 }
 
-// Each step waits for the one before it.
+// Each step waits for the previous one.
 // problem: too few blocks
 // launch: --grid 132 --block 64 --arg f32[8448]=rand:1 f32[8448]
 KERNEL dependent_chain(const float *from, float *to) {
@@ -430,7 +430,7 @@ KERNEL one_thread_blocks(const float *from, float *to) {
     to[blockIdx.x] = value;
 }
 
-// 100 sums in registers leave a multiprocessor with few warps, and each step's loads wait for memory.
+// 100 sums in registers allow only a few warps per multiprocessor, and the loads of each step wait for memory.
 // problem: occupancy
 // launch: --grid 264 --block 256 --arg f32[67584]=rand:1 f32[67584]
 KERNEL many_registers(const float *from, float *to) {
@@ -451,7 +451,7 @@ KERNEL many_registers(const float *from, float *to) {
     to[i] = sum;
 }
 
-// 48 KiB of shared memory for 64 threads, whose loads from anywhere take half of the L2's throughput.
+// 48 KiB of shared memory for 64 threads. Their scattered loads use half of the L2's throughput.
 // launch: --grid 1056 --block 64 --arg f32[67584]=rand:1 f32[67584]
 KERNEL shared_hog(const float *from, float *to) {
     __shared__ float table[12288];
@@ -464,7 +464,7 @@ KERNEL shared_hog(const float *from, float *to) {
     to[i] = value;
 }
 
-// 32 registers a thread at most, and twice as many values.
+// At most 32 registers per thread, for twice that number of values.
 // launch: --grid 132 --block 1024 --arg f32[270336]=rand:1 f32[135168]
 KERNEL __launch_bounds__(1024, 2) spilled(const float *from, float *to) {
     unsigned i = global_id();
@@ -546,7 +546,7 @@ KERNEL compact_warp(const unsigned *from, unsigned *to, unsigned *count) {
 
 // ---- Latency
 
-// All lanes of a warp walk one path, each step of which waits for the one before it.
+// All lanes of a warp follow one path. Each step waits for the previous one.
 // problem: latency
 // launch: --grid 1056 --block 256 --arg u32[65536]=rand:1 u32[270336]
 KERNEL pointer_chase(const unsigned *next, unsigned *to) {
@@ -638,7 +638,7 @@ KERNEL product_global(const float *a, const float *b, float *c) {
     c[y * 256 + x] = sum;
 }
 
-// Rows of 8 numbers, a thread for each.
+// Rows of 8 numbers, one thread per row.
 // launch: --grid 512 --block 256 --arg u32[131073]=iota f32[1048576]=rand:1 f32[1048576]=rand:2 f32[131072]
 KERNEL spmv_csr(const unsigned *rows, const float *values, const float *vector, float *to) {
     unsigned row = global_id();

@@ -1,8 +1,8 @@
-//! Ordinary kernels that are not a ladder's: the verdict of those with one known problem, and the counters of all next to
-//! Nsight Compute's.
+//! Ordinary kernels that do not belong to a ladder. Tests check the verdicts of kernels with one known problem, and
+//! compare the counters of all kernels with Nsight Compute's.
 //!
-//! `cuda.cu` and `rust.rs` have the kernels and the launch of each. The ignored tests write the other
-//! files of this folder: `compile` writes the PTX, and `records` writes `h100.jsonl` on a machine with a GPU.
+//! `cuda.cu` and `rust.rs` have the kernels and the launch of each. The ignored tests write the other files of this
+//! folder: `compile` writes the PTX, and `records` writes `h100.jsonl` on a machine with a GPU.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -36,11 +36,11 @@ const FOLDER: &str = "KERNELS";
 const ARCH: &str = "sm_90";
 /// The sources, and the files with their PTX.
 const SOURCES: [(&str, &str); 2] = [("cuda.cu", "cuda.ptx"), ("rust.rs", "rust.ptx")];
-/// The times that a launch is measured.
+/// The number of times that a launch is measured.
 const RUNS: usize = 31;
-/// More than any cache holds.
+/// A size in bytes that exceeds every cache.
 const MORE_THAN_CACHES: usize = 256 << 20;
-/// How long a GPU is busy while a launch is enqueued.
+/// The time that a GPU is kept busy while a launch is enqueued.
 const HOLD_NS: u64 = 100_000;
 
 fn folder() -> PathBuf {
@@ -53,7 +53,7 @@ struct Case {
     kernel: String,
     ptx: PathBuf,
     options: Vec<String>,
-    /// The bound or the optimization that the verdict names, of a kernel with one known problem.
+    /// The bound or the optimization that the verdict must name, if the kernel has one known problem.
     problem: Option<String>,
 }
 
@@ -85,7 +85,7 @@ impl Case {
     }
 }
 
-/// The kernels of both sources, in their order.
+/// Returns the kernels of both sources, in their order.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (source, ptx) in SOURCES {
@@ -108,14 +108,14 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// What a line of `h100.jsonl` has of a kernel.
+/// The data of a kernel in a line of `h100.jsonl`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
     kernel: String,
-    /// Registers of a thread.
+    /// Registers per thread.
     registers: u32,
-    /// The median time on a GPU in microseconds, with data that no cache holds.
+    /// The median time on a GPU in microseconds, with data that are not in a cache.
     us: Option<f64>,
     /// The compared metrics that are not 0 on both sides.
     metrics: BTreeMap<String, Value>,
@@ -129,7 +129,7 @@ static RECORDED: LazyLock<BTreeMap<String, Recorded>> = LazyLock::new(|| {
     all.map(|recorded: Recorded| (recorded.kernel.clone(), recorded)).collect()
 });
 
-/// All kernels with what was recorded of their launches on the simulator.
+/// All kernels with recordings of their launches on the simulator.
 static PROFILES: LazyLock<Vec<(Case, LaunchProfile)>> = LazyLock::new(|| {
     cases().into_iter().map(|case| (case.profile(), case)).map(|(profile, case)| (case, profile)).collect()
 });
@@ -153,7 +153,7 @@ fn verdicts_name_the_known_problem() {
 }
 
 #[test]
-fn counters_are_those_of_a_gpu_or_the_difference_is_explained() {
+fn counters_agree_with_a_gpu_or_differences_are_explained() {
     let (mut wrong, mut compared) = (Vec::new(), 0);
     for (case, profile) in &*PROFILES {
         let metrics = RECORDED.get(&case.kernel).map(|recorded| &recorded.metrics).filter(|all| !all.is_empty());
@@ -165,7 +165,7 @@ fn counters_are_those_of_a_gpu_or_the_difference_is_explained() {
         for (name, value) in metrics {
             let (metric, both) = (find(name).unwrap(), Comparison::of_value(value).unwrap());
             let now = metric.sim.of(name, &profile.numbers).map(rounded);
-            // What depends on the order of blocks may change, as long as it agrees with the GPU.
+            // Counters that depend on the order of blocks may change if they still agree with the GPU.
             let is_same =
                 both.sim.unwrap_or(0.0) == now.unwrap_or(0.0) || Class::of(metric.rule, now, both.ncu).is_some();
             if both.class == Class::Unexplained || !is_same {
@@ -175,23 +175,24 @@ fn counters_are_those_of_a_gpu_or_the_difference_is_explained() {
             }
         }
     }
-    assert!(wrong.is_empty(), "kernel, metric, simulator's when recorded, now, ncu's, class:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "kernel, metric, recorded sim, sim now, ncu, class:\n{}", wrong.join("\n"));
     assert!(compared >= 40, "{compared} kernels are compared");
 }
 
-/// Kernels whose predicted times are further from the measured than [`OUTSIDE`], with what the model lacks.
+/// Kernels whose predicted times differ by more than [`OUTSIDE`] from the measured times, with the limitation of the
+/// model.
 const NOT_PREDICTED: [(&str, &str); 5] = [
     ("bank_doubles", "`ptxas` loads two doubles at once, without the conflicts of single ones"),
-    ("nbody", "`ptxas` interleaves the rounds of the loop, and the model waits in each for the one before"),
-    ("product_global", "loads that hit the L1 one after the other wait longer than the model has it"),
-    ("spilled", "registers that `ptxas` spills are not in the PTX"),
+    ("nbody", "`ptxas` interleaves the rounds of the loop, but the model waits in each round for the previous one"),
+    ("product_global", "consecutive loads that hit the L1 wait longer than in the model"),
+    ("spilled", "the PTX does not show the registers that `ptxas` spills"),
     ("tile_rows", "`ptxas` loads four words at once, without the conflicts of single ones"),
 ];
-/// The relative error beyond which a kernel counts as not predicted.
+/// The relative error above which a kernel counts as not predicted.
 const OUTSIDE: f64 = 0.3;
 
 #[test]
-fn predicted_times_are_as_near_as_is_said() {
+fn predicted_times_have_the_documented_error() {
     let errors = PROFILES.iter().map(|(case, profile)| {
         let us = RECORDED[&case.kernel].us.unwrap();
         (profile.estimate.us / us - 1.0, case.kernel.as_str(), profile.estimate.us, us)
@@ -221,7 +222,7 @@ fn predicted_times_are_as_near_as_is_said() {
     assert_eq!(said, profile::model::ACCURACY, "{table}");
 }
 
-/// NVIDIA's tools, on the PTX of the kernels.
+/// NVIDIA's tools, applied to the PTX of the kernels.
 struct Tools {
     ptxas: Found,
     nvdisasm: Found,
@@ -253,7 +254,7 @@ impl Explain for Tools {
     }
 }
 
-/// A launch on a device that has its buffers.
+/// A launch whose buffers are on a device.
 struct OnDevice {
     launch: Launch,
     buffers: Vec<BufferId>,
@@ -299,9 +300,9 @@ impl OnDevice {
         self.buffers.iter().zip(&self.bytes).for_each(|(buffer, bytes)| device.upload(*buffer, bytes).unwrap());
     }
 
-    /// Runs it, and returns its time in nanoseconds on a device that has a clock.
+    /// Runs the launch. Returns its time in nanoseconds if the device has a clock.
     fn run(&self, device: &mut dyn Device) -> Option<f64> {
-        // SAFETY: the test on the simulator sees that the kernel accesses only these buffers.
+        // SAFETY: the test on the simulator checks that the kernel accesses only these buffers.
         let done = unsafe { device.launch(&self.launch, &self.buffers) };
         done.unwrap_or_else(|error| panic!("{}: {error}", self.launch.entry)).time_ns
     }
@@ -313,12 +314,12 @@ impl OnDevice {
 
 static KERNELS: Kernels = Kernels { modules: &[], host_compiler: "", build_folder: "", package_folder: "" };
 
-/// Opens the machine's first GPU.
+/// Opens the first GPU.
 fn gpu() -> Box<dyn Device> {
     engine::device::open(Choice::Gpu, &KERNELS).unwrap()
 }
 
-/// The median time in microseconds of a launch whose data no cache holds.
+/// Returns the median time in microseconds of a launch whose data are not in a cache.
 fn time(kernel: &OnDevice, device: &mut dyn Device, large: BufferId) -> Option<f64> {
     let mut times: Vec<f64> = Vec::new();
     for _ in 0..RUNS {
@@ -332,7 +333,7 @@ fn time(kernel: &OnDevice, device: &mut dyn Device, large: BufferId) -> Option<f
 }
 
 #[test]
-#[ignore = "what `record` profiles"]
+#[ignore = "`records` profiles it"]
 fn launches() {
     let mut device = gpu();
     for case in cases() {
@@ -343,8 +344,8 @@ fn launches() {
     }
 }
 
-/// Writes `h100.jsonl` to the folder that `OUT` names, and all that Nsight Compute counted next to it. Without Nsight Compute,
-/// only the registers are recorded.
+/// Writes `h100.jsonl` and all counters of Nsight Compute to the folder that `OUT` names. Without Nsight Compute, only
+/// the registers are recorded.
 #[test]
 #[ignore = "it records on a GPU"]
 fn records() {
@@ -361,7 +362,7 @@ fn records() {
             kernel.free(&mut *device);
         }
         eprintln!("{times:?}");
-        // It is closed before another process is profiled on it.
+        // This process closes the GPU before another process is profiled on it.
         drop(device);
         let ncu = Ncu { program, profiled: env::current_exe().unwrap(), device: info.name.clone(), runner: &System };
         eprintln!("{info}; {}", ncu.version());
@@ -369,8 +370,8 @@ fn records() {
         let mut wanted = agree::counters();
         wanted.optional.extend(profile::utilization::metrics());
         wanted.optional.insert("gpu__time_duration.sum".to_owned());
-        let own_args = ["launches", "--exact", "--ignored", "--test-threads=1"].map(Into::into);
-        on_gpu = ncu.profile_entries(&entries, &own_args, &wanted).unwrap();
+        let program_args = ["launches", "--exact", "--ignored", "--test-threads=1"].map(Into::into);
+        on_gpu = ncu.profile_entries(&entries, &program_args, &wanted).unwrap();
         let named: BTreeMap<_, _> = entries.iter().zip(&on_gpu).collect();
         fs::write(to.join("ncu.json"), serde_json::to_string(&named).unwrap()).unwrap();
     }
@@ -426,7 +427,7 @@ fn compile() {
     }
 }
 
-/// Whether a line of PTX is a comment of the compiler, other than one that names a Rust parameter.
+/// Returns whether a line of PTX is a comment of the compiler, but not one that names a Rust parameter.
 fn is_banner(line: &str) -> bool {
     line.starts_with("//") && !line.contains("rust:")
 }

@@ -1,4 +1,4 @@
-//! Ordinary kernels in Rust, each with one launch. `cuda.cu` says what the comments above the kernels are.
+//! Ordinary kernels in Rust, each with one launch. `cuda.cu` explains the comments above the kernels.
 #![no_std]
 
 use core::mem::MaybeUninit;

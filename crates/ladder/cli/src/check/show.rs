@@ -153,7 +153,7 @@ pub(super) fn document(sweeps: &[Sweep], all: bool) -> Document {
     }
     for (rung, count) in wrong.iter().filter(|(_, count)| **count > 1 && !all) {
         let more = plural(*count as u64 - 1, "more check");
-            document.note(format!("wrong: {rung} in {more}; --all shows all of them"));
+        document.note(format!("wrong: {rung} in {more}; --all shows all of them"));
     }
     let notes = checks().flat_map(|check| check.notes.iter().map(|note| format!("{}: {note}", check.rung)));
     notes.collect::<BTreeSet<_>>().into_iter().for_each(|note| document.note(note));

@@ -154,7 +154,9 @@ impl<'a> Plan<'a> {
             return Ok(Step::unsupported(&error));
         }
         let mut step = session.attempt(rung, launch)?;
-        step.schedule = Some(session.schedule()).filter(|schedule| *schedule != Schedule::Fixed).map(|schedule| schedule.to_string());
+        step.schedule = Some(session.schedule())
+            .filter(|schedule| *schedule != Schedule::Fixed)
+            .map(|schedule| schedule.to_string());
         let mut seeds = 1..=u64::from(self.schedules);
         while step.verdict.is_right()
             && let Some(seed) = seeds.next()

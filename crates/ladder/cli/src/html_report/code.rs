@@ -80,12 +80,12 @@ fn words(code: &str, html: &mut String) {
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c| is_word(c) != is_word(first)).unwrap_or(rest.len());
-        let (part, behind) = rest.split_at(end);
+        let (part, remainder) = rest.split_at(end);
         *html += &match KEYWORDS.contains(&part) {
             true => format!("<span class=\"t5\">{part}</span>"),
             false => escaped(part),
         };
-        rest = behind;
+        rest = remainder;
     }
 }
 
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_is_coloured_and_escaped() {
+    fn code_is_colored_and_escaped() {
         assert_eq!(
             from_terminal("a<\u{1b}[1m\u{1b}[34mmov\u{1b}[0m \u{1b}[36m%r1\u{1b}[0m\u{1b}[2m// b\u{1b}[0m", ""),
             "a&lt;<span class=\"t4\">mov</span> %r1<span class=\"t0\">// b</span>"

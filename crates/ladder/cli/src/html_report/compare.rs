@@ -78,7 +78,9 @@ pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Da
         }
     }
     let is_gone = |old_ladder: &&LadderData| new.ladders.iter().all(|other| other.name != old_ladder.name);
-    warnings.extend(old.ladders.iter().filter(is_gone).map(|old_ladder| format!("{} is only in {old_file}", old_ladder.name)));
+    warnings.extend(
+        old.ladders.iter().filter(is_gone).map(|old_ladder| format!("{} is only in {old_file}", old_ladder.name)),
+    );
     let side = |file, data: &Data| Side {
         file,
         made: data.made.clone(),
@@ -92,7 +94,8 @@ fn compared(old: &LadderData, new: &LadderData) -> Ladder {
     let in_old = |name: &str| old.rungs.iter().find(|rung| rung.name == name);
     let in_new = |name: &str| new.rungs.iter().find(|rung| rung.name == name);
     let rungs = new.rungs.iter().map(|new_rung| rung(in_old(&new_rung.name), Some(new_rung)));
-    let gone = old.rungs.iter().filter(|old_rung| in_new(&old_rung.name).is_none()).map(|old_rung| rung(Some(old_rung), None));
+    let gone =
+        old.rungs.iter().filter(|old_rung| in_new(&old_rung.name).is_none()).map(|old_rung| rung(Some(old_rung), None));
     Ladder {
         name: new.name.clone(),
         problem: new.problem.clone(),

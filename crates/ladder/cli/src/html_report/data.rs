@@ -97,7 +97,8 @@ impl Data {
     /// Returns [`Error::Request`] when the file cannot be read, is not a report, or has another format version.
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|why| analysis::Error::file("read", path, why))?;
-        let wrong = |why: String| Error::Request(format!("cannot compare {}, which is not a report: {why}", path.display()));
+        let wrong =
+            |why: String| Error::Request(format!("cannot compare {}, which is not a report: {why}", path.display()));
         let found = text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
         let (json, _) = found.ok_or_else(|| wrong("the data that `ladder report` writes are missing".to_owned()))?;
         #[derive(Deserialize)]
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_are_read_back_from_the_page_and_nothing_else_is() {
+    fn only_the_data_of_a_page_are_read_back() {
         let origin = Origin { is_measured: false, words: "</script><!--".to_owned(), device: "x".to_owned() };
         let data = Data::new("today".to_owned(), "rustc".to_owned(), origin, Vec::new());
         let folder = std::env::temp_dir().join(format!("ladder-report-{}", std::process::id()));

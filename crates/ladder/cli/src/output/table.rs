@@ -178,7 +178,8 @@ impl Table {
         let (Some(subject), Some((name, columns))) = (&self.results_of, self.columns.split_first()) else {
             return Vec::new();
         };
-        let conditions = [&*context.conditions, &*subject.conditions].into_iter().filter(|conditions| !conditions.is_empty());
+        let conditions =
+            [&*context.conditions, &*subject.conditions].into_iter().filter(|conditions| !conditions.is_empty());
         let conditions = conditions.collect::<Vec<_>>().join("; ");
         let record = |row: &Vec<Cell>| {
             let values = columns.iter().zip(row.iter().skip(1));

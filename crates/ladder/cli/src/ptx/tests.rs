@@ -54,7 +54,7 @@ fn the_list() {
 }
 
 #[test]
-fn one_kernel_verbatim_is_the_file_s_own_text() {
+fn one_kernel_verbatim_equals_the_text_of_the_file() {
     let text = plain(&printed("sum_64", true, false));
     assert!(PTX.contains(&text), "{text}");
     assert!(text.contains(".loc\t1 14 0 ") && text.contains("$L__tmp0:"), "{text}");

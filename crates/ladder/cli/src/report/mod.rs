@@ -45,7 +45,10 @@ pub fn document(
     document.caption(caption(report, predictions, &legends, provenance));
     document.measured(context(report, provenance));
     report.left_out.iter().for_each(|why| document.note(output::left_out(why)));
-    predictions.into_iter().flat_map(|predictions| &predictions.notes).for_each(|note| document.note(format!("note: {note}")));
+    predictions
+        .into_iter()
+        .flat_map(|predictions| &predictions.notes)
+        .for_each(|note| document.note(format!("note: {note}")));
     for outcome in &report.outcomes {
         if let Verdict::Wrong(why) = &outcome.verdict {
             document.note(format!("wrong: {}: {why}", outcome.launch));
@@ -162,6 +165,8 @@ pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
              numbers are those of the memory"
         )
     } else {
-        format!("the data ({data}) fit in the L2 cache ({cache}): the numbers are those of the cache, not of the memory")
+        format!(
+            "the data ({data}) fit in the L2 cache ({cache}): the numbers are those of the cache, not of the memory"
+        )
     }
 }

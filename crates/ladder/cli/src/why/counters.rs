@@ -47,13 +47,13 @@ pub(super) fn show(
         profiles.push(measured.profile);
         Ok(())
     })?;
-    let mut below = Document::default();
-    view.legend(&profiles, &mut below);
+    let mut legend_document = Document::default();
+    view.legend(&profiles, &mut legend_document);
     if arguments.explain {
-        view.explain(&profiles, &mut below);
+        view.explain(&profiles, &mut legend_document);
     }
-    measurement.provenance(&mut below);
-    printer.show(&below)?;
+    measurement.provenance(&mut legend_document);
+    printer.show(&legend_document)?;
     printer.finish()?;
     Ok(0)
 }

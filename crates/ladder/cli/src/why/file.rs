@@ -132,8 +132,8 @@ fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
 /// Returns the folders that the paths of a file's source lines may be relative to: the current one, and the file's
 /// folder.
 fn roots(file: &Path) -> Vec<PathBuf> {
-    let beside = file.parent().unwrap_or(Path::new("")).to_owned();
-    std::env::current_dir().into_iter().chain([beside]).collect()
+    let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+    std::env::current_dir().into_iter().chain([folder]).collect()
 }
 
 /// Returns the launch as CUDA writes it: `saxpy<<<4, 256>>>`.
@@ -172,8 +172,10 @@ fn counted(profile: &LaunchProfile, names: &[String]) -> Result<Document, Error>
 }
 
 fn roofs_of(profiles: &[LaunchProfile], device: &Description, view: &View, env: &Env<'_>) -> Result<Document, Error> {
-    let points: Vec<Measured<'_>> =
-        profiles.iter().map(|profile| Measured::predicted(&profile.kernel, &profile.estimate, &profile.sample)).collect();
+    let points: Vec<Measured<'_>> = profiles
+        .iter()
+        .map(|profile| Measured::predicted(&profile.kernel, &profile.estimate, &profile.sample))
+        .collect();
     let found = roofline(device, None, &points);
     let about = format!("predicted for {}, not measured", device.name);
     if let Some(path) = &view.svg {

@@ -103,9 +103,7 @@ impl View {
     /// Returns an error if `--svg` is given but nothing can be drawn.
     fn check(&self) -> Result<(), Error> {
         match self.svg.is_some() && self.figures.is_none() && !self.roofline {
-            true => {
-                Err(Error::Request("--svg writes a file for --figures or --roofline; add one of them".to_owned()))
-            }
+            true => Err(Error::Request("--svg writes a file for --figures or --roofline; add one of them".to_owned())),
             false => Ok(()),
         }
     }

@@ -36,8 +36,9 @@ pub(super) fn write(
 ) -> Result<(), Error> {
     let function = &opened.function;
     let functions = (0..).zip(&function.program().functions);
-    let sites: Vec<Site> =
-        functions.flat_map(|(function, function_code)| (0..function_code.code.len() as u32).map(move |pc| Site { function, pc })).collect();
+    let sites: Vec<Site> = functions
+        .flat_map(|(function, function_code)| (0..function_code.code.len() as u32).map(move |pc| Site { function, pc }))
+        .collect();
     let mut sources = BTreeMap::new();
     for (file, _) in Position::of_all(function, &sites).into_iter().filter_map(|position| position.source) {
         if let Some(lines) = files.lines(&file) {

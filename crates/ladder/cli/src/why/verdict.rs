@@ -26,13 +26,13 @@ pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output
         measured.records(&metrics, measurement.model()).for_each(|record| document.record(&record));
         Ok(printer.show(&document)?)
     })?;
-    let mut below = Document::default();
-    below.note(match is_one {
+    let mut notes = Document::default();
+    notes.note(match is_one {
         true => "more: --counters, --occupancy, --figures, --dram; --on DEVICE predicts another device",
         false => "more: `ladder why RUNG`, --counters, --occupancy, --roofline; --on DEVICE predicts another device",
     });
-    measurement.provenance(&mut below);
-    printer.show(&below)?;
+    measurement.provenance(&mut notes);
+    printer.show(&notes)?;
     printer.finish()?;
     Ok(0)
 }

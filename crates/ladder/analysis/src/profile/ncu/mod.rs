@@ -110,7 +110,7 @@ impl Ncu<'_> {
         wanted: &MetricSet,
     ) -> Result<Vec<Numbers>, Error> {
         let entries: Vec<&str> = launches.iter().map(|(_, launch)| launch.entry.as_str()).collect();
-        self.profile_entries(&entries, &own_args(selection, launches, block), wanted)
+        self.profile_entries(&entries, &program_args(selection, launches, block), wanted)
     }
 
     /// Profiles the program with these arguments. The program must launch each of these entries once. Returns their
@@ -121,7 +121,7 @@ impl Ncu<'_> {
     pub fn profile_entries(
         &self,
         entries: &[&str],
-        own_args: &[OsString],
+        program_args: &[OsString],
         wanted: &MetricSet,
     ) -> Result<Vec<Numbers>, Error> {
         if entries.is_empty() {
@@ -129,7 +129,7 @@ impl Ncu<'_> {
         }
         let mut metrics: BTreeSet<&String> = wanted.needed.union(&wanted.optional).collect();
         let output = loop {
-            let output = self.run(&args(entries, &metrics, &self.profiled, own_args))?;
+            let output = self.run(&args(entries, &metrics, &self.profiled, program_args))?;
             // The loop ends because each attempt has fewer metrics.
             let unknown = unknown_metrics(&output, &metrics);
             let is_needed = |name: &&&String| wanted.needed.contains(**name);
@@ -144,8 +144,8 @@ impl Ncu<'_> {
             return Err(Error::Failed { version: self.version(), status: output.code, said: said(&output) });
         }
         let form = |why| Error::Form { version: self.version(), why, text: format!("{}\n{}", output.out, output.err) };
-        let is_wanted = |name: &str| metrics.iter().any(|metric| *metric == name);
-        let profiled = read(&output.out, is_wanted).map_err(form)?;
+        let is_requested = |name: &str| metrics.iter().any(|metric| *metric == name);
+        let profiled = read(&output.out, is_requested).map_err(form)?;
         let numbers = |entry: &str| {
             let of_entry: Vec<_> = profiled.iter().filter(|launch| launch.kernel == entry).collect();
             let [launch] = of_entry[..] else {
@@ -191,8 +191,8 @@ impl Ncu<'_> {
 }
 
 /// Returns the arguments of `ncu`: collect these metrics of launches of these entries while `profiled` runs with
-/// `own_args`.
-fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, own_args: &[OsString]) -> Vec<OsString> {
+/// `program_args`.
+fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, program_args: &[OsString]) -> Vec<OsString> {
     let metrics: Vec<&str> = metrics.iter().map(|name| name.as_str()).collect();
     let fixed = "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name";
     let mut args: Vec<OsString> = fixed.split(' ').map(OsString::from).collect();
@@ -200,13 +200,13 @@ fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, own_args
     args.push("--metrics".into());
     args.push(metrics.join(",").into());
     args.push(profiled.into());
-    args.extend_from_slice(own_args);
+    args.extend_from_slice(program_args);
     args
 }
 
 /// Returns the arguments with which this program launches each rung once: the ladder is checked but not timed, so that
 /// no launches for timing are profiled.
-fn own_args(selection: &Selection, launches: &[(&'static Rung, Launch)], block: Option<[u32; 3]>) -> Vec<OsString> {
+fn program_args(selection: &Selection, launches: &[(&'static Rung, Launch)], block: Option<[u32; 3]>) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["run".into()];
     args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
     let options = selection.given.iter();

@@ -24,11 +24,11 @@ pub struct ProfiledLaunch {
 const ID: &str = "ID";
 const KERNEL: &str = "Kernel Name";
 
-/// Parses the launches in the output of `ncu`, in order, with the metrics that `is_wanted` selects.
+/// Parses the launches in the output of `ncu`, in order, with the metrics that `is_requested` selects.
 ///
 /// # Errors
 /// Returns a message when the text does not have the format described above.
-pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProfiledLaunch>, String> {
+pub fn read(text: &str, is_requested: impl Fn(&str) -> bool) -> Result<Vec<ProfiledLaunch>, String> {
     let table = find(text).ok_or("there is no table in it")?;
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(table.as_bytes());
     let records: Result<Vec<StringRecord>, _> = reader.records().collect();
@@ -45,7 +45,7 @@ pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled
         return Err("there is no row of units below its table's header".to_owned());
     }
     let metrics = header.iter().enumerate();
-    let metrics = metrics.filter(|(_, name)| is_metric(name) && is_wanted(name));
+    let metrics = metrics.filter(|(_, name)| is_metric(name) && is_requested(name));
     let launch = |row: &StringRecord| {
         let mut launch = ProfiledLaunch::new(row.get(kernel).unwrap_or(""));
         for (column, name) in metrics.clone() {

@@ -19,14 +19,14 @@ const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 #[derive(Default)]
 struct Recorded {
     answers: RefCell<Vec<ProgramOutput>>,
-    asked: RefCell<Vec<Vec<String>>>,
+    requests: RefCell<Vec<Vec<String>>>,
 }
 
 impl Recorded {
     fn new(answers: impl IntoIterator<Item = (i32, String, &'static str)>) -> Self {
         let mut answers: Vec<_> = answers.into_iter().map(ended).collect();
         answers.reverse();
-        Self { answers: RefCell::new(answers), asked: RefCell::default() }
+        Self { answers: RefCell::new(answers), requests: RefCell::default() }
     }
 
     /// Returns a runner that answers every call with a table.
@@ -49,7 +49,7 @@ impl Runner for Recorded {
                 "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 1) (public-release)\n";
             return Ok(ended((0, out.to_owned(), "")));
         }
-        self.asked.borrow_mut().push(args);
+        self.requests.borrow_mut().push(args);
         let answer = self.answers.borrow_mut().pop();
         answer.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
@@ -83,14 +83,14 @@ fn a_table_has_the_numbers_of_each_launch() {
 }
 
 #[test]
-fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
+fn this_program_runs_one_launch_per_rung_and_the_card_is_unchanged() {
     let runner = Recorded::table(RAW);
     let numbers = profile(&runner, &[LOADS], &[INSTRUCTIONS]).unwrap();
     let loads: Vec<_> = numbers.iter().map(|one| one.get(LOADS)).collect();
     assert_eq!(loads, [Some(&391_168.0), Some(&83_968.0), Some(&83_968.0)]);
-    let asked = runner.asked.borrow();
+    let requests = runner.requests.borrow();
     assert_eq!(
-        asked[0].join(" "),
+        requests[0].join(" "),
         format!(
             "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name \
              regex:^(reduce_neighbored|reduce_neighbored_less|reduce_interleaved)$ --metrics {LOADS},{INSTRUCTIONS} \
@@ -101,14 +101,14 @@ fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
 }
 
 #[test]
-fn a_metric_of_the_verdict_that_the_chip_lacks_is_left_out_and_one_that_was_asked_for_is_named() {
+fn a_missing_verdict_metric_is_left_out_and_a_missing_requested_metric_is_an_error() {
     let unknown = |name| format!("==ERROR== Failed to find metric regex:^{name}\n");
     let runner = Recorded::new([(1, unknown(r"lts__throughput\.avg$"), ""), (0, RAW.to_owned(), "")]);
     let optional = ["lts__throughput.avg", INSTRUCTIONS];
     assert_eq!(profile(&runner, &[LOADS], &optional).unwrap().len(), 3);
-    let asked = runner.asked.borrow();
-    assert!(asked[0].contains(&format!("{LOADS},lts__throughput.avg,{INSTRUCTIONS}")));
-    assert!(asked[1].contains(&format!("{LOADS},{INSTRUCTIONS}")));
+    let requests = runner.requests.borrow();
+    assert!(requests[0].contains(&format!("{LOADS},lts__throughput.avg,{INSTRUCTIONS}")));
+    assert!(requests[1].contains(&format!("{LOADS},{INSTRUCTIONS}")));
 
     for said in [r"sm__no_such_thing\.sum$", r"sm__no_such_thing\.(sum|avg)$"] {
         let runner = Recorded::new([(1, unknown(said), "")]);
@@ -121,7 +121,7 @@ fn a_metric_of_the_verdict_that_the_chip_lacks_is_left_out_and_one_that_was_aske
 }
 
 #[test]
-fn a_metric_that_was_misspelt_has_its_nearest_named() {
+fn a_misspelled_metric_gets_a_suggestion() {
     let misspelt = "l1tex__t_requests_pipe_lsu_mem_global_op_l.sum";
     let said = format!("==ERROR== Failed to find metric regex:^{misspelt}\n");
     let error = profile(&Recorded::new([(1, said, "")]), &[misspelt], &[]).unwrap_err();
@@ -130,7 +130,7 @@ fn a_metric_that_was_misspelt_has_its_nearest_named() {
 }
 
 #[test]
-fn a_value_that_is_none_is_never_zero() {
+fn a_missing_value_is_not_zero() {
     let with = |value: &str| Recorded::table(RAW.replace("\"391,168\"", value));
     let error = profile(&with("\"n/a\""), &[LOADS], &[]).unwrap_err();
     assert_eq!(error.to_string(), format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists what it has"));
@@ -147,7 +147,7 @@ fn a_value_that_is_none_is_never_zero() {
 }
 
 #[test]
-fn what_refuses_or_fails_says_what_to_do() {
+fn errors_say_what_to_do() {
     let refused = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance \
                    Counters on the target device 0.";
     for (answer, parts) in [
@@ -182,7 +182,7 @@ fn what_refuses_or_fails_says_what_to_do() {
 }
 
 #[test]
-fn a_form_that_is_not_known_is_shown() {
+fn output_in_an_unknown_format_is_shown() {
     let mut lines = RAW.lines();
     let header = lines.position(|line| line.starts_with("\"ID\"")).unwrap();
     let cut = |from: usize, to: usize| {
@@ -192,7 +192,7 @@ fn a_form_that_is_not_known_is_shown() {
     for (text, why) in [
         (cut(header + 1, header + 2), "there is no row of units below"),
         (cut(header + 1, RAW.lines().count()), "no row below the header"),
-        (RAW.replace("391,168", "many"), "`many` of l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum is no number"),
+        (RAW.replace("391,168", "many"), "`many` of l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum is not a number"),
         (RAW.replace("__", "::"), "no column of a metric"),
         (RAW.replace("\"inst/warp\"", "\"€\""), "the unit `€` of"),
         (RAW.replace("\"reduce_neighbored\",\"1\"", "\"other\",\"1\""), "0 launches of reduce_neighbored, not one"),
@@ -211,7 +211,7 @@ fn a_form_that_is_not_known_is_shown() {
 }
 
 #[test]
-fn words_are_passed_over_where_nobody_asked_for_them() {
+fn words_in_columns_that_were_not_requested_are_skipped() {
     const MODE: &str = "device__attribute_confidential_computing_mode";
     let runner = || Recorded::table(RAW);
     let numbers = profile(&runner(), &[LOADS, "launch__block_size"], &[]).unwrap();
@@ -253,7 +253,7 @@ fn units_become_base_units() {
 }
 
 #[test]
-fn a_report_of_launches_is_read_as_a_table_of_ncu() {
+fn a_report_of_launches_is_read_like_a_table_of_ncu() {
     let ptx = include_str!("../../../../../simt/profile/tests/strided.ptx");
     let strided = simt::Module::from_ptx(ptx).unwrap().function("strided").unwrap();
     let mut simulator = simt::Simulator::new(simt::Config::default()).unwrap();

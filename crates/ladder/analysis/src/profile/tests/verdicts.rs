@@ -22,7 +22,7 @@ macro_rules! rows {
 }
 
 #[test]
-fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
+fn the_bound_is_the_resource_nearest_to_its_limit_or_else_latency() {
     let near =
         Utilization { dram: Some(0.7), l2: Some(0.3), issue: Some(0.65), used: Some(1.0), ..Utilization::default() };
     let found = |shares: &Utilization| {
@@ -82,7 +82,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
 }
 
 #[test]
-fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
+fn the_next_rung_comes_from_the_checklists_pairs() {
     let reduce = ladder("reduce").unwrap();
     let next = |rung, optimization| next_rung(reduce, reduce.rung(rung).unwrap(), optimization);
     use Optimization::{Coarsening, Divergence, Privatization};

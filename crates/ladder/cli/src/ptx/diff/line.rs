@@ -79,8 +79,8 @@ impl<'a> Reader<'a> {
             parts.extend([text(sign), self.word(guard.register), text(" ")]);
         }
         parts.push(text(instruction.opcode));
-        let behind = instruction.at as usize + instruction.opcode.len();
-        let operands = self.text.get(behind..instruction.span.end as usize);
+        let opcode_end = instruction.at as usize + instruction.opcode.len();
+        let operands = self.text.get(opcode_end..instruction.span.end as usize);
         let mut blank = true;
         for piece in pieces(operands.unwrap_or_default()) {
             if matches!(piece.kind, PieceKind::Blank | PieceKind::Comment) {

@@ -33,9 +33,8 @@ pub(super) fn map(map: &Map) -> Document {
         plural(dram.burst, "byte"),
     ));
     let round = banks * in_a_burst;
-    document.paragraph(format!(
-        "{round} elements fill the {banks} banks once; M[{round}] is in channel 0, bank 0 again"
-    ));
+    document
+        .paragraph(format!("{round} elements fill the {banks} banks once; M[{round}] is in channel 0, bank 0 again"));
     document
 }
 

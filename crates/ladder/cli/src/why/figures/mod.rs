@@ -64,8 +64,13 @@ pub(super) fn show(
     let (block, warp) = (arguments.figure.block_index.unwrap_or(0), arguments.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
     let mut lines = SourceFiles::new(&env.catalog.kernels.source_folders());
-    let mut document =
-        drawn(chosen, (&arguments.view, &arguments.figure), &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
+    let mut document = drawn(
+        chosen,
+        (&arguments.view, &arguments.figure),
+        &recording,
+        (&format!("{launch}, {size}"), &mut lines),
+        env.style(),
+    )?;
     let mut code = 0;
     if let Verdict::Wrong(why) = &verdict {
         document.note(format!("wrong: {launch}: {why}"));

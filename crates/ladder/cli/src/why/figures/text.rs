@@ -45,7 +45,8 @@ pub(super) fn grid(grid: &Grid, style: OutputStyle) -> String {
             let arrives = |column: usize| arrows(grid, number, column);
             let most = part.clone().map(|column| arrives(column).len()).max().unwrap_or(0).min(ARROWS);
             for index in 0..most {
-                let source = |column: usize| arrives(column).get(index).map_or("", |arrow| from(grid, arrow)).to_owned();
+                let source =
+                    |column: usize| arrives(column).get(index).map_or("", |arrow| from(grid, arrow)).to_owned();
                 row(if index == 0 { "from" } else { "and" }, &|column| (source(column), quiet));
             }
             let look = |cell: &Cell| if style.terminal { look(cell.shade) } else { Style::new() };

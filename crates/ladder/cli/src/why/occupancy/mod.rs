@@ -21,7 +21,12 @@ const ARCH: &str = "sm_90";
 ///
 /// # Errors
 /// Returns an error when there is no `ptxas`, or when `ptxas` does not know the device's architecture.
-pub(super) fn of_launch(function: &Function, geometry: Geometry, arch: &str, style: OutputStyle) -> Result<Document, Error> {
+pub(super) fn of_launch(
+    function: &Function,
+    geometry: Geometry,
+    arch: &str,
+    style: OutputStyle,
+) -> Result<Document, Error> {
     let limits = Limits::named(arch).map_err(analysis::Error::from)?;
     let usage = usage_of(function, arch)?;
     let entry = |geometry| EntryOccupancy::of(function.name().to_owned(), usage, geometry, limits);
@@ -47,8 +52,8 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         (None, choice) | (Some(_), choice @ Choice::Gpu) => Some((env.open)(choice)?),
     };
     let capability = device.as_ref().and_then(|device| device.info().compute_capability);
-    let own_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
-    let arch = named.or_else(own_arch).unwrap_or(ARCH.to_owned());
+    let device_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
+    let arch = named.or_else(device_arch).unwrap_or(ARCH.to_owned());
     let limits = Limits::named(&arch).map_err(analysis::Error::from)?;
 
     let (kernels, style) = (env.catalog.kernels, env.style());

@@ -191,9 +191,10 @@ fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String 
             format!("a block has at most {}", bytes(limits.shared_opt_in)),
             format!("a block takes {} of the SM's {}", bytes(occupancy.shared_per_block), bytes(limits.shared)),
         ),
-        Limiter::Barriers => {
-            ("a block needs more barriers than an SM has".to_owned(), format!("an SM has {}", limits.barriers.unwrap_or_default()))
-        }
+        Limiter::Barriers => (
+            "a block needs more barriers than an SM has".to_owned(),
+            format!("an SM has {}", limits.barriers.unwrap_or_default()),
+        ),
     };
     match occupancy.blocks {
         0 => format!("{}: not one block fits; {none}", name(limiter)),

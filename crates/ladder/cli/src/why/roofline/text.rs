@@ -63,18 +63,18 @@ pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
         let drawn: String = line.into_iter().map(|(mark, style)| format!("{style}{mark}{style:#}")).collect();
         text += &format!("{}\n", format!("{label:>MARGIN$} │{drawn}").trim_end());
     }
-    let mut below = vec![' '; columns];
+    let mut tick_labels = vec![' '; columns];
     for value in x.ticks() {
         let label = charts::plain(value);
         let at = (x.at(value) * (columns - 1) as f64).round() as usize;
         // Draw a label only if it fits completely and keeps a gap to others.
         let room = at.saturating_sub(1)..(at + label.len() + 1).min(columns);
-        if at + label.len() <= columns && below[room].iter().all(|mark| *mark == ' ') {
-            below.splice(at..at + label.len(), label.chars());
+        if at + label.len() <= columns && tick_labels[room].iter().all(|mark| *mark == ' ') {
+            tick_labels.splice(at..at + label.len(), label.chars());
         }
     }
-    let below: String = below.into_iter().collect();
-    text += &format!("{:>MARGIN$} └{}\n{:>MARGIN$}  {}\n", "", "─".repeat(columns), "", below.trim_end());
+    let tick_labels: String = tick_labels.into_iter().collect();
+    text += &format!("{:>MARGIN$} └{}\n{:>MARGIN$}  {}\n", "", "─".repeat(columns), "", tick_labels.trim_end());
     let names = found.memory.iter().enumerate().map(|(number, roof)| {
         let (mark, style) = (MARKS[number % MARKS.len()], color(number));
         format!("{style}{mark}{mark} {}{style:#}", roof.name)

@@ -18,7 +18,7 @@ fn bars_are_as_long_as_their_shares() {
 }
 
 #[test]
-fn percents_have_a_tenth_where_they_need_one() {
+fn percentages_have_a_decimal_only_if_needed() {
     assert_eq!(percent(1.0), "100 %");
     assert_eq!(percent(0.375), "37.5 %");
     assert_eq!(percent(2.0 / 3.0), "66.7 %");
