@@ -34,7 +34,7 @@ pub struct Trace {
     pub size: String,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// Threads per block in x, y and z.
     pub block: [u32; 3],
     /// Whether the result was correct.
     pub correct: bool,

@@ -27,7 +27,7 @@ pub enum Error {
     NeedsNewer {
         /// The entry.
         entry: String,
-        /// The oldest architecture that has it.
+        /// The oldest architecture that has the entry.
         needs: String,
         /// The words about newer architectures; empty if they do not run the entry.
         or_newer: &'static str,
@@ -35,7 +35,7 @@ pub enum Error {
         arch: String,
     },
     /// The chip does not have these metrics.
-    #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists what it has", .metrics.join(", "))]
+    #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists its metrics", .metrics.join(", "))]
     NotOnChip {
         /// The names of the metrics.
         metrics: Vec<String>,
@@ -65,7 +65,7 @@ pub enum Error {
         said: String,
     },
     /// The output of `ncu` has an unknown format.
-    #[error("cannot read what {version} wrote: {why}; note: it begins: {}", lines(.text))]
+    #[error("cannot read the output of {version}: {why}; note: it starts with: {}", lines(.text))]
     Form {
         /// The version of `ncu`.
         version: String,

@@ -58,7 +58,7 @@ pub struct Program {
 /// The exit code when a result was wrong or a difference is unexplained.
 pub const WRONG: u8 = 1;
 
-/// The exit code of an interrupted run: 128 and the number of the signal.
+/// The exit code of an interrupted run: 128 plus the number of the signal.
 pub const INTERRUPTED: u8 = 130;
 
 /// The environment of the program.
@@ -105,7 +105,7 @@ impl<'a> Env<'a> {
         Ok(Ncu { program, profiled: std::env::current_exe()?, device: gpu.name.clone(), runner: self.runner })
     }
 
-    /// The form of the output.
+    /// Returns the style of the output.
     pub fn style(&self) -> OutputStyle {
         OutputStyle { terminal: self.terminal, form: self.form, width: self.width, wide: self.wide }
     }

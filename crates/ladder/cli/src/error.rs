@@ -8,7 +8,7 @@ pub enum Error {
     /// A ladder cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// Ranks cannot compute a problem.
+    /// The ranks cannot compute a problem.
     #[error(transparent)]
     Ranks(#[from] ranks::Error),
     /// An analysis is not possible.
@@ -23,7 +23,7 @@ pub enum Error {
     /// One of NVIDIA's tools is missing or failed.
     #[error(transparent)]
     Tool(#[from] toolkit::Error),
-    /// The arguments cannot be parsed, or ask for help.
+    /// The arguments cannot be parsed, or request the help.
     #[error(transparent)]
     Arguments(#[from] clap::Error),
     /// The command cannot fulfill the request: a name matches nothing, or more than one kernel or rung.

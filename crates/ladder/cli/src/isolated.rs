@@ -10,9 +10,9 @@
 //!
 //! | command | request | results |
 //! |---|---|---|
-//! | `ladder run`, `ladder check` | the place of the first launch ([`launcher`](crate::launcher)) | each launch's |
+//! | `ladder run`, `ladder check` | the position of the first launch ([`launcher`](crate::launcher)) | one for each launch |
 //! | `lab versus` | the contestants that broke earlier children | the measurement, or the contestant that breaks this child |
-//! | `lab pitfalls` | a kernel | the kernel's |
+//! | `lab pitfalls` | a kernel | one for the kernel |
 //!
 //! compute-sanitizer is started the same way, but its output is text. The ranks of `lab launch` are not children in
 //! this sense: each rank runs a complete command and shows its results.

@@ -68,11 +68,11 @@ pub(crate) fn overview(env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> 
     ladders(env.catalog, &mut document);
     if let Some((ladder, rung)) = env.catalog.ladders.first().and_then(|ladder| Some((ladder, ladder.rungs.first()?))) {
         document.note(format!(
-            "next: `ladder run {}` runs a ladder, `ladder why {}` says what bounds a rung,",
+            "next: `ladder run {}` runs a ladder, `ladder why {}` explains what bounds a rung,",
             ladder.name, rung.name
         ));
     }
-    document.note("`ladder learn` has exercises, `ladder --help` lists the commands");
+    document.note("`ladder learn` lists exercises, `ladder --help` lists the commands");
     Format::default().write(&document, env.style(), to.out)?;
     Ok(0)
 }

@@ -61,7 +61,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     targets.require_names(env.catalog)?;
     if args.runs == Some(0) {
-        let why = "0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing";
+        let why = "0 runs measure nothing; --runs needs 1 or more, and --no-time checks without timing";
         return Err(Error::Request(why.to_owned()));
     }
     let selected = targets.select(env.catalog)?;

@@ -110,7 +110,7 @@ impl DeviceGroupArguments {
         let with = |ranks| Some(DeviceGroup { ranks, along: self.along, pieces, wait, through_host });
         match (process(&|name| env::var(name)).map_err(Error::Request)?, devices) {
             (Some(_), Some(_)) => {
-                let why = "RANK in the environment makes this process one rank of several, which has one device: leave out --devices";
+                let why = "RANK in the environment makes this process one rank with one device: leave out --devices";
                 Err(Error::Request(why.to_owned()))
             }
             (Some(process), None) => Ok(with(process)),

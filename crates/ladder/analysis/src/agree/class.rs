@@ -31,9 +31,9 @@ pub enum Class {
 
 /// The relative difference up to which two numbers are close.
 const CLOSE: f64 = 0.01;
-/// The relative amount by which the GPU's wavefronts may exceed the simulator's.
+/// The relative amount by which the GPU's wavefronts may exceed those of the simulator.
 const ARBITRATION: f64 = 0.06;
-/// Half of the last place that Nsight Compute writes.
+/// Half of the last decimal place that Nsight Compute writes.
 const LAST_PLACE: f64 = 0.005;
 /// The relative rounding error of numbers that are not written exactly.
 const ROUNDING: f64 = 1e-9;

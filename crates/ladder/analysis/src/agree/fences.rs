@@ -5,10 +5,10 @@
 //! requests of local loads and two of local stores. `system_fence` in `metrics.toml` has these numbers. An H200 counts
 //! nothing for a fence.
 //!
-//! The numbers come from a recording of five kernels of the ladder `allreduce` on an H100 (2026-11-25). Each had 128 blocks with
-//! 4 fences, executed by one warp, and each of these 512 fences was counted as above: 512 more store requests and sectors, and
-//! 1024 local loads and stores (2048 more in `allreduce_ring`, whose registers were spilled). The counters by instruction
-//! (`smsp__sass_…`) did not include them.
+//! The numbers come from a recording of five kernels of the ladder `allreduce` on an H100 (2026-11-25). Each kernel had
+//! 128 blocks with 4 fences, executed by one warp. Each of these 512 fences was counted as above: 512 more store requests
+//! and sectors, and 1024 local loads and stores (2048 more in `allreduce_ring`, whose registers were spilled). The
+//! counters by instruction (`smsp__sass_…`) did not include the fences.
 
 use super::metrics::ComparedMetric;
 use profile::counters::Numbers;

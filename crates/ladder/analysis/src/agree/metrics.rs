@@ -17,7 +17,7 @@ pub struct ComparedMetric {
     pub heading: String,
     /// The rule for when the two sides agree.
     pub rule: Rule,
-    /// The SASS names of the memory instructions that it counts.
+    /// The SASS names of the memory instructions that the metric counts.
     #[serde(default)]
     pub kinds: Vec<String>,
     /// The counter of the same events that counts by instruction, without arbitration.
@@ -49,7 +49,7 @@ pub enum Rule {
     Requests,
     /// The numbers must be equal.
     Counts,
-    /// The numbers must be equal to the two places that Nsight Compute writes.
+    /// The numbers must be equal to the two decimal places that Nsight Compute writes.
     #[serde(rename = "two places")]
     TwoPlaces,
     /// The GPU's number may be at most 6 % larger, because it also counts the additional passes of conflicting

@@ -332,7 +332,7 @@ fn copies_that_bypass_l1(metric: &ComparedMetric, sim: f64, ncu: f64, gpu: &Numb
     })
 }
 
-/// Rounds a number to six places, as it is written to a record and read back.
+/// Rounds a number to the six decimal places of a record.
 pub fn rounded(number: f64) -> f64 {
     const PLACES: f64 = 1e6;
     (number * PLACES).round() / PLACES

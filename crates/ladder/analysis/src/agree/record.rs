@@ -136,7 +136,7 @@ const REQUEST: &str = "request";
 const LAUNCH: &str = "launch";
 
 impl ComparedRun {
-    /// Makes the problem and the launches of the recorded run with the ladders of this program.
+    /// Plans the problem and the launches of the recorded run with the ladders of this program.
     ///
     /// # Errors
     /// Returns [`Error::Engine`] when the ladder, a rung or the block no longer exists, and [`Error::Request`] when an

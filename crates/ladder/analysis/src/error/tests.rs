@@ -14,7 +14,7 @@ fn a_missing_nsight_compute_is_reported_with_instructions() {
 #[test]
 fn output_of_another_program_is_joined_into_one_line() {
     let error = Error::Form { version: "ncu 2025.3".into(), why: "no table".into(), text: "\na\n  b \n".into() };
-    assert_eq!(error.to_string(), "cannot read what ncu 2025.3 wrote: no table; note: it begins: a | b");
+    assert_eq!(error.to_string(), "cannot read the output of ncu 2025.3: no table; note: it starts with: a | b");
     let error = Error::Failed { version: "ncu".into(), status: Some(1), said: String::new() };
     assert_eq!(error.to_string(), "ncu failed with exit code 1: (nothing)");
 }

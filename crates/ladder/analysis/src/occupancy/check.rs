@@ -37,7 +37,7 @@ impl Comparison {
 /// The comparisons of a ladder's entries.
 #[derive(Clone, Debug, Default)]
 pub struct LadderComparison {
-    /// Each entry with each of its blocks.
+    /// The comparison of each entry with each of its blocks.
     pub comparisons: Vec<Comparison>,
     /// The reasons why entries were left out.
     pub left_out: Vec<String>,

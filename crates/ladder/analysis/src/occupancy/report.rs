@@ -130,7 +130,7 @@ impl RungOccupancy {
             // A block's resources do not depend on the grid, and so not on the number of multiprocessors either.
             match ladder.launch(rung, problem, Some(block), DeviceProperties::default()) {
                 Ok(launch) => by_block.push(EntryOccupancy::new(kernels, &launch, arch)?),
-                // No device can launch it with this block.
+                // No device can launch the rung with this block.
                 Err(engine::Error::TooMuchShared { .. }) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -123,7 +123,7 @@ pub fn ladder(
         let fits = all.next().is_some_and(|entry| entry.occupancy.blocks > 0);
         (!fits).then(|| {
             Error::Request(format!(
-                "{launch} does not fit a multiprocessor of {}: `ladder why {} --occupancy` says why",
+                "{launch} does not fit on a multiprocessor of {}: `ladder why {} --occupancy` shows the reason",
                 device.name, rung.name
             ))
         })

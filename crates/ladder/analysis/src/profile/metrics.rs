@@ -27,7 +27,7 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
         Some(metric) => (Source::Same, Source::Same, metric.text),
         None if on_gpu && looks_like_nsights(name) => {
             let not_on_sim = missing("the simulator does not count it");
-            (not_on_sim, Source::Same, "as `ncu --query-metrics` has it")
+            (not_on_sim, Source::Same, "see `ncu --query-metrics`")
         }
         None => return Err(unknown(name)),
     };
@@ -46,7 +46,7 @@ fn unknown(name: &str) -> Error {
     let nearest = nearest(name);
     if nearest.is_empty() && looks_like_nsights(name) {
         return Error::Request(format!(
-            "the simulator does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
+            "the simulator does not count {name}; --device gpu counts it with Nsight Compute, if Nsight Compute has the metric"
         ));
     }
     let hint = near(&nearest, "`ladder why --counters --explain` lists the metrics that are shown");

@@ -2,7 +2,7 @@
 //! profile also has the meaning of the counters and the resource that bounds the rung.
 //!
 //! - [`metrics`] lists the metrics, and the source of each on both devices.
-//! - [`plan`] makes the launches; [`on_sim`] counts them on the simulator; [`ncu`] counts them with Nsight Compute,
+//! - [`plan`] plans the launches; [`on_sim`] counts them on the simulator; [`ncu`] counts them with Nsight Compute,
 //!   which runs this program.
 //! - [`statements`] are claims in the texts that the ladders come from, checked against the numbers.
 //! - [`next_rung`] is the rung that applies the fix of the [verdict](::profile::verdict).

@@ -63,7 +63,7 @@ fn a_metric_is_a_counter_or_on_a_gpu_any_name_in_nsights_format() {
         let error = find(name, on_gpu).unwrap_err().to_string();
         assert!(error.contains(part), "{name}: {error}");
     };
-    refused("sm__cycles_active.avg", false, "--device gpu asks Nsight Compute");
+    refused("sm__cycles_active.avg", false, "--device gpu counts it");
     for name in ["sm__cycles_active", "__x.sum", "sm__x.sum; rm", ""] {
         refused(name, true, "no metric is named");
     }

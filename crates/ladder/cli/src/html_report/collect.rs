@@ -311,7 +311,7 @@ impl LadderCollector<'_> {
         files: &mut SourceFiles,
     ) -> Result<(Vec<Figures>, String), analysis::Error> {
         let Some((_, launch)) = plan.launches().iter().find(|(launched, _)| launched.name == rung.name) else {
-            return Ok((Vec::new(), "it has no launch on a problem that is small enough to draw".to_owned()));
+            return Ok((Vec::new(), "the rung has no launch on a problem that is small enough to draw".to_owned()));
         };
         let watch = Watch::new(self.description.clone());
         let (recorded, _) = record(sim, plan.problem(), rung, launch, watch, Some(self.kernels))?;

@@ -64,7 +64,7 @@ const ALIKE: f64 = 0.01;
 pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Data) -> Comparison {
     let mut warnings = Vec::new();
     if (old.origin.is_measured, &old.origin.device) != (new.origin.is_measured, &new.origin.device) {
-        warnings.push(format!("times are of two kinds: {}; {}", old.origin.words, new.origin.words));
+        warnings.push(format!("the times have different sources: {}; {}", old.origin.words, new.origin.words));
     }
     let mut ladders = Vec::new();
     for ladder in &new.ladders {

@@ -31,7 +31,7 @@ pub(super) struct LadderData {
     pub summary: String,
     /// The problem in words.
     pub problem: String,
-    /// The least bytes that a launch moves.
+    /// The minimum bytes that a launch moves.
     /// The problem of the counters. It is smaller if counting the whole problem takes too long.
     pub counted: String,
     pub bytes: u64,
@@ -75,7 +75,7 @@ pub(super) struct Counter {
     pub heading: String,
     pub meaning: String,
     pub number: Option<f64>,
-    /// The number as it is shown.
+    /// The number as text.
     pub text: String,
 }
 

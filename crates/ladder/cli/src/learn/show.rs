@@ -1,4 +1,4 @@
-//! Exercises, verdicts and hints as documents.
+//! Shows exercises, verdicts and hints as documents.
 
 use std::path::Path;
 
@@ -39,7 +39,7 @@ struct Checked<'v> {
 /// The maximum number of findings that are shown for a launch.
 const FINDINGS: usize = 3;
 
-/// The columns of a full progress bar.
+/// The width of a full progress bar in columns.
 const BAR: usize = 24;
 
 /// Returns a path, relative to the current folder if that folder contains the path.

@@ -105,7 +105,7 @@ impl Document {
         self.blocks.push(Block::Facts(facts.collect()));
     }
 
-    /// Adds notes below a table: as text one per line, in Markdown one sentence.
+    /// Adds notes below a table: one per line as text, or one sentence in Markdown.
     pub fn caption(&mut self, lines: Vec<String>) {
         self.blocks.push(Block::Caption(lines));
     }

@@ -173,7 +173,7 @@ impl Table {
         self
     }
 
-    /// Returns the records of the table's rows; none if the rows are not results.
+    /// Returns the records of the table's rows; empty if the rows are not results.
     pub fn records(&self, context: &Context) -> Vec<Record> {
         let (Some(subject), Some((name, columns))) = (&self.results_of, self.columns.split_first()) else {
             return Vec::new();

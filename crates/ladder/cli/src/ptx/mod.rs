@@ -106,7 +106,7 @@ impl Arch {
             let capability = (value / 10, value % 10);
             Some(Self { name: format!("sm_{number}"), capability })
         };
-        arch().ok_or_else(|| "an architecture is written sm_90 or compute_90".to_owned())
+        arch().ok_or_else(|| "write an architecture as sm_90 or compute_90".to_owned())
     }
 
     fn of((major, minor): (u32, u32)) -> Self {
@@ -266,7 +266,7 @@ fn show(
         return Ok(stats::text(function));
     }
     if args.llvm {
-        // Without --file, there is a path: clap refuses both together.
+        // clap refuses --llvm with --file, so there is a folder.
         let folder = subject.llvm.as_deref().unwrap_or(Path::new(""));
         return llvm::function_in(folder, name);
     }

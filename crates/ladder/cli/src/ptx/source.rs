@@ -1,4 +1,4 @@
-//! The source lines that instructions come from.
+//! Shows the source lines that instructions come from.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;

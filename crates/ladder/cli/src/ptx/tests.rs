@@ -91,7 +91,7 @@ fn read_and_show(text: &str) {
     let _ = list::document(&list::rows(list::entries(&listing.tree), None));
 }
 
-/// A fragment of PTX.
+/// Generates a fragment of PTX.
 fn piece() -> impl Strategy<Value = &'static str> {
     let words: Vec<_> =
         pieces(PTX).into_iter().filter(|piece| piece.kind != PieceKind::Blank).map(|piece| piece.text).collect();

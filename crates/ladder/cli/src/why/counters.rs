@@ -15,7 +15,7 @@ use report::words::percent;
 /// The settings for showing profiles.
 #[derive(Clone, Copy, Debug)]
 struct View<'a> {
-    /// The metrics, in their order.
+    /// The metrics, in the order of the output.
     metrics: &'a [Metric],
     /// Whether the user requested the metrics by name.
     is_requested: bool,
@@ -176,7 +176,7 @@ impl<'a> View<'a> {
         if side == Side::Sim && !hidden.is_empty() {
             document.note(format!("needs a GPU: {}", hidden.join(", ")));
         }
-        document.note("--explain says what each column means");
+        document.note("--explain describes each column");
     }
 
     /// Explains each metric: its name, its meaning, the source of its numbers, and statements about it in the texts.

@@ -26,7 +26,8 @@ use crate::timing::TimingArguments;
 
 pub(crate) const WHY: Command = Command {
     name: "why",
-    about: "Explain what bounds a rung or a kernel of a PTX file: the verdict, the counters and the figure that show it, the fix",
+    about: "Explain what bounds a rung or a kernel of a PTX file: the verdict, the counters and the figure that show it, \
+            and the fix",
     arguments: |command, scope| match scope.names_ptx() {
         true => file::arguments(command),
         false => CommandArgs::<Arguments>::arguments(command, scope)

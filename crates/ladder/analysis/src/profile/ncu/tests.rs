@@ -115,7 +115,7 @@ fn a_missing_verdict_metric_is_left_out_and_a_missing_requested_metric_is_an_err
         let error = profile(&runner, &[LOADS, "sm__no_such_thing.sum"], &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "Test GPU has no metric sm__no_such_thing.sum; `ncu --query-metrics` lists what it has"
+            "Test GPU has no metric sm__no_such_thing.sum; `ncu --query-metrics` lists its metrics"
         );
     }
 }
@@ -133,7 +133,7 @@ fn a_misspelled_metric_gets_a_suggestion() {
 fn a_missing_value_is_not_zero() {
     let with = |value: &str| Recorded::table(RAW.replace("\"391,168\"", value));
     let error = profile(&with("\"n/a\""), &[LOADS], &[]).unwrap_err();
-    assert_eq!(error.to_string(), format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists what it has"));
+    assert_eq!(error.to_string(), format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists its metrics"));
     let numbers = profile(&with("\"n/a\""), &[INSTRUCTIONS], &[LOADS]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
     assert_eq!(numbers[1].get(LOADS), Some(&83_968.0));
@@ -164,7 +164,7 @@ fn errors_say_what_to_do() {
         (
             (0, "==WARNING== No kernels were profiled.\n".to_owned(), ""),
             &[
-                "cannot read what ncu 2025.3.1.0 (build 1) (public-release) wrote: there is no table in it; note: it begins: \
+                "cannot read the output of ncu 2025.3.1.0 (build 1) (public-release): there is no table in it; note: it starts with: \
                  ==WARNING== No kernels were profiled.",
             ],
         ),
@@ -206,7 +206,7 @@ fn output_in_an_unknown_format_is_shown() {
         assert!(matches!(error, Error::Form { .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(why), "{why}: {text}");
-        assert!(text.contains("it begins: ==WARNING== Note: "), "{text}");
+        assert!(text.contains("it starts with: ==WARNING== Note: "), "{text}");
     }
 }
 

@@ -132,7 +132,7 @@ fn shares_of_the_model_and_of_ncu() {
     assert_eq!((shares.l2, shares.dram), (Some(0.95), Some(0.4)));
     assert_eq!((shares.issue, shares.fma, shares.tensor), (Some(0.0), Some(0.0), Some(0.5)));
     assert_eq!(shares.barrier, Some(0.2));
-    // Two blocks of 16 warps, of 64.
+    // Two blocks of 16 warps each, out of 64 warps.
     assert_eq!(shares.warps_active, Some(0.5));
     for (share, expected) in [(shares.used, 8.0 / 36.0), (shares.moved, 4.5)] {
         assert!((share.unwrap() - expected).abs() < 1e-9, "{shares:?}");

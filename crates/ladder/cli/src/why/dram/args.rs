@@ -26,7 +26,7 @@ pub(in crate::why) struct DramArguments {
     /// map, tiles: bytes per element [default: 4]
     #[arg(long, value_parser = parse_size, allow_hyphen_values = true, requires = "dram")]
     pub element: Option<u64>,
-    /// map: elements of the array [default: 16]
+    /// map: number of elements of the array [default: 16]
     #[arg(long, value_parser = parse_size, allow_hyphen_values = true, requires = "dram")]
     pub elements: Option<u64>,
     /// tiles: rows and columns of a matrix [default: 4]

@@ -57,12 +57,13 @@ pub(super) fn document(trace: &Trace, style: OutputStyle) -> Document {
 }
 
 const LEGEND: &str = "\
-a request: the bursts of one warp's access; queue: the bursts of a request on its most loaded channel, which transfers them one after another; \
-best: the queue if they were spread over all channels
+a request: the bursts of one warp's access
+queue: the bursts of a request on its busiest channel, which transfers them one after another; best: the queue if the \
+bursts were spread over all channels
 busiest: the load of the busiest channel or bank, divided by the mean; 1.00 is an even spread
 ░ ▒ ▓ █ quarters of the load of the window's busiest channel, · nothing
-Counts include all requests of warps, as if there were no cache. The model assigns bursts to channels round-robin: GPUs hash \
-addresses, which spreads strides like these";
+Counts include all requests of warps, as if there were no cache. The model assigns bursts to channels round-robin. \
+GPUs hash addresses, which spreads strides like these";
 
 fn name(kind: Kind) -> &'static str {
     match kind {

@@ -49,7 +49,7 @@ const LINES_SHOWN: usize = 55;
 /// Returns the parser for the name of a drawing or [`ALL`].
 pub(super) fn drawings() -> PossibleValuesParser {
     let names = DRAWINGS.iter().map(|drawing| PossibleValue::new(drawing.name).help(drawing.about));
-    PossibleValuesParser::new(names.chain([PossibleValue::new(ALL).help("All of them")]))
+    PossibleValuesParser::new(names.chain([PossibleValue::new(ALL).help("All figures")]))
 }
 
 pub(super) fn show(
@@ -103,7 +103,7 @@ pub(super) fn drawn(
         let has = |drawing: &&Drawing| !(drawing.draw)(recording).is_empty();
         let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|drawing| drawing.name).collect();
         let what = if is_all { "anything".to_owned() } else { chosen.join(" or ") };
-        let has = if others.is_empty() { "nothing; try another one".to_owned() } else { others.join(", ") };
+        let has = if others.is_empty() { "no figures; try another warp".to_owned() } else { others.join(", ") };
         return Err(Error::Request(format!(
             "warp {warp} of block {block} of {launch} has no {what} to draw; it has {has}{}",
             recording.left_out().map_or(String::new(), |why| format!("; {why}"))

@@ -79,8 +79,8 @@ fn ends(occupancy: &Occupancy, style: OutputStyle) -> [String; 4] {
     ]
 }
 
-/// Returns a table of the interesting steps: the first, the current and the last one, and each step with at most 4/5 of the
-/// blocks of the previous row.
+/// Returns a table of the interesting steps: the first, the current and the last one, and each step with at most 4/5 of
+/// the blocks of the previous row.
 fn by_steps(steps: &[Step], here: u32, style: OutputStyle, amount: impl Fn(u32) -> String) -> Table {
     let mut table = table([Column::number("up to")], false);
     let mut before = None;
@@ -122,24 +122,24 @@ fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
     };
     let spills = match (launch.spill_store_bytes, launch.spill_load_bytes) {
         (0, 0) => "none".to_owned(),
-        (stores, loads) => format!("{stores} bytes a thread stored, {loads} loaded back"),
+        (stores, loads) => format!("{stores} bytes stored and {loads} loaded per thread"),
     };
     let registers = format!(
-        "{} of {}; a block is given {}",
+        "{} of {}; {} allocated per block",
         launch.registers, limits.registers_per_thread, occupancy.registers_per_block
     );
     let shared = format!(
-        "{} static, {} dynamic; a block is given {}{reserved}",
+        "{} static, {} dynamic; {} allocated per block{reserved}",
         bytes(launch.static_shared_bytes),
         bytes(launch.dynamic_shared_bytes),
         bytes(occupancy.shared_per_block)
     );
     let mut facts = vec![
-        ("registers a thread", registers),
-        ("shared memory a block", shared),
+        ("registers per thread", registers),
+        ("shared memory per block", shared),
         ("spills", spills),
-        ("blocks an SM", format!("{} of {}", occupancy.blocks, limits.blocks)),
-        ("warps an SM", format!("{} of {}", occupancy.warps, limits.warps)),
+        ("blocks per SM", format!("{} of {}", occupancy.blocks, limits.blocks)),
+        ("warps per SM", format!("{} of {}", occupancy.warps, limits.warps)),
         ("occupancy", percent(occupancy.fraction)),
     ];
     let heads = ["limited by"].into_iter().chain(std::iter::repeat(""));
@@ -151,13 +151,13 @@ fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
             false => "NOT ",
         };
         let says = format!(
-            "{} blocks an SM, {same}as calculated; {} registers, {} static, {} bytes of local memory",
+            "{} blocks per SM, {same}as calculated; {} registers, {} static, {} bytes of local memory",
             driver.blocks,
             driver.registers,
             bytes(driver.static_shared),
             driver.local_bytes
         );
-        facts.push(("the driver says", says));
+        facts.push(("driver", says));
     }
     facts
 }
@@ -182,14 +182,14 @@ fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String 
             format!("a block has at most {} threads", limits.threads_per_block),
             format!("a block has {warps} of the {} that an SM holds", limits.warps),
         ),
-        Limiter::Blocks => ("an SM has none".to_owned(), format!("an SM holds {}, however small", limits.blocks)),
+        Limiter::Blocks => ("an SM holds none".to_owned(), format!("an SM holds {} blocks of any size", limits.blocks)),
         Limiter::Registers => (
-            format!("a thread has at most {} and a block {}", limits.registers_per_thread, limits.registers_per_block),
-            format!("a block takes {} of the SM's {}", occupancy.registers_per_block, limits.registers),
+            format!("at most {} per thread and {} per block", limits.registers_per_thread, limits.registers_per_block),
+            format!("a block needs {} of the SM's {}", occupancy.registers_per_block, limits.registers),
         ),
         Limiter::SharedMemory => (
             format!("a block has at most {}", bytes(limits.shared_opt_in)),
-            format!("a block takes {} of the SM's {}", bytes(occupancy.shared_per_block), bytes(limits.shared)),
+            format!("a block needs {} of the SM's {}", bytes(occupancy.shared_per_block), bytes(limits.shared)),
         ),
         Limiter::Barriers => (
             "a block needs more barriers than an SM has".to_owned(),
@@ -197,7 +197,7 @@ fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String 
         ),
     };
     match occupancy.blocks {
-        0 => format!("{}: not one block fits; {none}", name(limiter)),
+        0 => format!("{}: no block fits; {none}", name(limiter)),
         _ => format!("{}: {some}", name(limiter)),
     }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Chart {
     y_title: String,
     roofs: Vec<RoofLine>,
     points: Vec<Mark>,
-    /// The letters with their rungs.
+    /// The rung of each letter.
     key: Vec<Label>,
 }
 
