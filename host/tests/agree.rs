@@ -280,5 +280,5 @@ fn what_ptxas_made_of_kernels_is_found() {
     assert!(tools.changes("no_such_kernel").is_err());
     // Nothing here is compiled for what came before Turing.
     let missing = Tools::find(&KERNELS, Some((7, 0))).err().unwrap();
-    assert_eq!(missing, ["no kernels here are for a GPU so old"]);
+    assert_eq!(missing, ["the GPU is older than all kernels of this program"]);
 }

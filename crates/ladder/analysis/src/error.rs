@@ -45,7 +45,7 @@ pub enum Error {
         hint: String,
     },
     /// Nsight Compute is missing or too old.
-    #[error("{0}; --ncu names another one, --device sim does not need it")]
+    #[error("{0}; --ncu names one, --device sim does not need it")]
     NoNcu(toolkit::Error),
     /// The driver does not allow this user to read the counters.
     #[error(

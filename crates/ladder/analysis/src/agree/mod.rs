@@ -153,7 +153,7 @@ pub fn counters() -> MetricSet {
     MetricSet { needed: counters(false), optional: &counters(true) | &copies.flatten().cloned().collect() }
 }
 
-/// Returns the metrics that the GPU has, which counted these numbers for several launches.
+/// Returns the metrics that a GPU supports, according to its numbers for several launches.
 pub fn counted_by(on_gpu: &[Numbers]) -> Vec<&'static ComparedMetric> {
     let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
     let is_there =

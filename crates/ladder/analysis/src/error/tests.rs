@@ -7,7 +7,7 @@ fn a_missing_nsight_compute_is_reported_with_instructions() {
     assert_eq!(
         error.to_string(),
         "no ncu was found; it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute; --ncu \
-         names one, --device sim needs none"
+         names one, --device sim does not need it"
     );
 }
 

@@ -46,7 +46,8 @@ fn unknown(name: &str) -> Error {
     let nearest = nearest(name);
     if nearest.is_empty() && looks_like_nsights(name) {
         return Error::Request(format!(
-            "the simulator does not count {name}; --device gpu counts it with Nsight Compute, if Nsight Compute has the metric"
+            "the simulator does not count {name}; --device gpu counts it with Nsight Compute, if Nsight Compute has \
+             the metric"
         ));
     }
     let hint = near(&nearest, "`ladder why --counters --explain` lists the metrics that are shown");

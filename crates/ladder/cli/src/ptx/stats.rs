@@ -69,7 +69,7 @@ pub(super) fn text(function: &Function<'_>) -> String {
     out += &table(header, 1..3, CLASSES.into_iter().filter_map(row));
     let accesses = accesses(function);
     if !accesses.is_empty() {
-        let header = ["memory", "space", "access", "bytes a thread", "count"];
+        let header = ["memory", "space", "access", "bytes per thread", "count"];
         let row = |((operation, space, shape), count): (Access, usize)| {
             let (access, bytes) = match shape {
                 None => (String::new(), String::new()),

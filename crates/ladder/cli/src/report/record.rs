@@ -75,11 +75,11 @@ fn counters(outcome: &RungResult) -> Option<BTreeMap<&'static str, Counter>> {
 /// Adds one object for each rung that ran.
 ///
 /// Each option of the ladder is a field: `n`, `rows`, `type`. `shared_bytes` is the dynamic shared memory of the
-/// launch, `time_ns` the median in nanoseconds and `gb_per_s` the effective bandwidth in 10^9 bytes per second. Both
-/// are `null` if nothing was timed. `speedup_vs_first` is also `null` if the ladder's first rung did not run. In a run
-/// that is counted, `predicted_ns` is the time that the model predicts for the device `predicted_for`. On a device that
-/// counts, `counters` is an object with each of its [`Metric`](engine::device::Metric)s; a ratio with the divisor zero
-/// is `null`.
+/// launch, `time_ns` the median in nanoseconds and `gb_per_s` the effective bandwidth in 10^9 bytes per second.
+/// `time_ns` and `gb_per_s` are `null` if nothing was timed. `speedup_vs_first` is also `null` if the ladder's first
+/// rung did not run. In a run that is counted, `predicted_ns` is the time that the model predicts for the device
+/// `predicted_for`. On a device that counts, `counters` is an object with each of its
+/// [`Metric`](engine::device::Metric)s; a ratio with the divisor zero is `null`.
 ///
 /// Other fields are present only in some runs: `gflop_per_s` if the ladder is measured by it; `picture` with the values
 /// before and after if the ladder has a picture; `findings` if kernels were checked; `notes` on the checks; and `wrong`

@@ -20,7 +20,7 @@ fn different_names_are_not_a_difference() {
     insta::assert_snapshot!(shown, @r"
     --- a
     +++ b
-    the same 5 lines, but for the names of registers, labels and variables
+    the same 5 lines, except for the names of registers, labels and variables
     ");
 }
 

@@ -192,7 +192,7 @@ pub(super) fn add_worst(
     style: OutputStyle,
 ) {
     let Some(mut sourced) = worst(recording, kind, lines) else {
-        document.section("figure", "none: no warp does anything that this figure draws");
+        document.section("figure", "none: the warp does nothing that this figure draws");
         return;
     };
     sourced.figure.notes.push(format!("the figure shows warp 0 of block 0 of {launch}"));
