@@ -20,8 +20,8 @@ pub enum Class {
     Arbitration,
     /// The numbers differ, and `ptxas` changed instructions that the metric counts.
     Explained,
-    /// The numbers differ, and the GPU's number changes from run to run, because the kernel waits for other blocks and
-    /// its code does not determine how often it polls.
+    /// The numbers differ, and the GPU's number changes from run to run. The kernel waits for other blocks, and its
+    /// code does not determine how often it polls.
     Waits,
     /// The numbers differ, and no reason was found.
     Unexplained,

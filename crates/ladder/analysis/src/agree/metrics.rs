@@ -65,8 +65,9 @@ impl ComparedMetric {
     ///
     /// Predication in place of a branch explains nothing: an instruction whose predicate is false for all threads of a
     /// warp is not counted. (On an H100 all warps of a block of `reduce_shfl` reach the load of its second half, and
-    /// only the warp that loads is counted.) Code that was duplicated into both sides of a branch can: the parts of a
-    /// diverged warp execute it one after another, where the whole warp would have executed it once.
+    /// only the warp that loads is counted.) Code that was duplicated into both sides of a branch can explain a higher
+    /// number. The parts of a diverged warp execute it one after another, but the whole warp would have executed it
+    /// once.
     pub fn is_explained_by(&self, change: &Change, higher: bool) -> bool {
         // One pass serves several lanes.
         if change.effect == Effect::Counted {

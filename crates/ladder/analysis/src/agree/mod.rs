@@ -314,7 +314,7 @@ fn with_the_other_kind(
 }
 
 /// The relative tolerance for comparing a sum of two counters with a third counter. ncu runs the kernel again for each
-/// counter: on an H200, it counted 4592 sectors of copies that bypass L1 in one run of a kernel and 4608 in the next.
+/// counter. On an H200, it counted 4592 sectors of copies past L1 in one run of a kernel and 4608 in the next.
 const OTHER_RUN: f64 = 0.01;
 
 /// Returns the explanation if the whole difference is in copies that bypass L1. By instruction, the GPU counts more or

@@ -49,8 +49,8 @@ pub fn usage_of(function: &Function, arch: &str) -> Result<Usage, Error> {
 /// Returns the PTX that a device of this architecture would run for a launch.
 ///
 /// # Errors
-/// Returns [`Error::NeedsNewer`] when only other architectures have the entry, [`Error::Request`] when no architecture
-/// has the entry or the architecture is not in the tables, and the errors of [`Ptx::read`].
+/// Returns [`Error::NeedsNewer`] when only other architectures have the entry. Returns [`Error::Request`] when no
+/// architecture has the entry, or when `arch` is not in the tables. Also returns the errors of [`Ptx::read`].
 pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
     let entry = &launch.entry;

@@ -103,8 +103,8 @@ pub type Times = BTreeMap<String, f64>;
 /// requested by name.
 ///
 /// # Errors
-/// Returns [`Error`] when there is no `ptxas`, when the device does not support a rung that was requested by name, when
-/// it supports none of the rungs, and when the simulator fails.
+/// Returns [`Error`] when there is no `ptxas`, or when the simulator fails. Also returns [`Error`] when the device does
+/// not support a rung that was requested by name, or supports none of the rungs.
 pub fn ladder(
     kernels: &'static Kernels,
     device: &Description,

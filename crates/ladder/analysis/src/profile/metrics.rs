@@ -13,8 +13,8 @@ const PTX_ONLY: &str = "a count of PTX instructions, which the hardware does not
 /// format of Nsight Compute.
 ///
 /// # Errors
-/// Returns [`Error::Request`] with the nearest names when neither device can have the metric, and when Nsight Compute
-/// may have the metric but there is no GPU.
+/// Returns [`Error::Request`] with the nearest names when neither device can have the metric. Also returns it when only
+/// Nsight Compute may have the metric and there is no GPU.
 pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     if let Some(known) = METRICS.iter().find(|metric| metric.name == name) {
         return Ok(known.clone());

@@ -115,8 +115,8 @@ pub fn on_sim(device: &mut dyn Device, plan: &Plan, mut progress: impl FnMut(&Ru
     Ok(all)
 }
 
-/// Returns the next rung of the ladder that applies this optimization: the rung that the checklist pairs with this
-/// rung, or else the first rung of the later pairs.
+/// Returns the next rung of the ladder that applies this optimization. The checklist may pair that rung with this one;
+/// otherwise it is the first rung of the later pairs.
 pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
     let entry = optimization.entry();
     if let Some(pair) = entry.pair(ladder.name, rung.name) {

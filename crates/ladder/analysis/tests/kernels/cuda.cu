@@ -42,10 +42,10 @@ KERNEL half2_axpy(unsigned n, const __half2 *x, __half2 *y) {
 
 // launch: --grid 528 --block 256 --arg u32:1048576 f32[1048576]=rand:1 f32[1048576]=rand:2 f32[1]
 KERNEL dot_grid_stride(unsigned n, const float *a, const float *b, float *sum) {
-    float own = 0;
-    for (unsigned i = global_id(); i < n; i += gridDim.x * blockDim.x) own += a[i] * b[i];
-    for (int step = 16; step > 0; step /= 2) own += __shfl_xor_sync(~0u, own, step);
-    if (threadIdx.x % 32 == 0) atomicAdd(sum, own);
+    float partial = 0;
+    for (unsigned i = global_id(); i < n; i += gridDim.x * blockDim.x) partial += a[i] * b[i];
+    for (int step = 16; step > 0; step /= 2) partial += __shfl_xor_sync(~0u, partial, step);
+    if (threadIdx.x % 32 == 0) atomicAdd(sum, partial);
 }
 
 // launch: --grid 2048 --block 256 --arg u32:524288 u8[1572864]=rand:1 u8[524288]
@@ -295,13 +295,13 @@ KERNEL bitonic_sort(const unsigned *from, unsigned *to) {
 KERNEL nbody(const float4 *bodies, float4 *forces) {
     __shared__ float4 tile[128];
     unsigned i = global_id();
-    float4 own = bodies[i], force = make_float4(0, 0, 0, 0);
+    float4 body = bodies[i], force = make_float4(0, 0, 0, 0);
     for (unsigned first = 0; first < 256; first += 128) {
         if (threadIdx.x < 128) tile[threadIdx.x] = bodies[first + threadIdx.x];
         __syncthreads();
         for (unsigned k = 0; k < 128; k++) {
             float4 other = tile[k];
-            float dx = other.x - own.x, dy = other.y - own.y, dz = other.z - own.z;
+            float dx = other.x - body.x, dy = other.y - body.y, dz = other.z - body.z;
             float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
             float strength = other.w * inverse * inverse * inverse;
             force.x += strength * dx, force.y += strength * dy, force.z += strength * dz;
@@ -609,15 +609,15 @@ KERNEL bits(const unsigned long long *from, unsigned *to) {
 
 // launch: --grid 528 --block 256 --arg u32:40 u32[528]
 KERNEL monte_carlo(unsigned rounds, unsigned *hits) {
-    unsigned state = global_id() * 747796405u + 2891336453u, own = 0;
+    unsigned state = global_id() * 747796405u + 2891336453u, inside = 0;
     for (unsigned k = 0; k < rounds; k++) {
         state = state * 1664525u + 1013904223u;
         float x = (state >> 8) * (1.0f / 16777216);
         state = state * 1664525u + 1013904223u;
         float y = (state >> 8) * (1.0f / 16777216);
-        own += x * x + y * y < 1;
+        inside += x * x + y * y < 1;
     }
-    unsigned all = __reduce_add_sync(~0u, own);
+    unsigned all = __reduce_add_sync(~0u, inside);
     if (threadIdx.x % 32 == 0) atomicAdd(&hits[blockIdx.x], all);
 }
 

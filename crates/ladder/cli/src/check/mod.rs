@@ -30,8 +30,8 @@ struct Arguments {
     /// problem has up to 256 KiB of data]
     #[arg(long, value_name = "CHECKS")]
     sanitize: Option<Checks>,
-    /// Also launch each of them under N random schedules on sim: in another order of blocks, warps and diverged lanes,
-    /// with delayed asynchronous copies, and with other values in uninitialized memory
+    /// Also launch each of them under N random schedules on sim. A schedule changes the order of blocks, warps and
+    /// diverged lanes, delays asynchronous copies, and changes the values of uninitialized memory
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     schedules: u32,
     /// The order in which sim runs blocks, warps and diverged lanes: fixed, round-robin or random:SEED

@@ -44,9 +44,9 @@ impl<'a> Plan<'a> {
     }
 
     /// Returns the launches for a problem on a device. The default sweep of the ladder leaves out rungs that do not
-    /// compute the problem, and blocks that a rung was not compiled for. If the user gave the problem, both are errors,
-    /// but a missing block is an error only for rungs that were named, or if no launch is left. Rungs that the problem
-    /// refuses are left out like blocks, but the sweep records them.
+    /// compute the problem, and blocks that a rung was not compiled for. If the user gave the problem, a rung that
+    /// does not compute it is an error. A missing block is then an error only for named rungs, or if no launch is left.
+    /// Rungs that the problem refuses are left out like blocks, but the sweep records them.
     fn launches(
         &self,
         problem: &dyn Problem,

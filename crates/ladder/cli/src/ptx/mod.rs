@@ -62,8 +62,8 @@ struct Ptx {
     /// Keep .loc directives, comments and unused labels
     #[arg(long, requires = "names", conflicts_with_all = ["form"])]
     verbatim: bool,
-    /// The architecture, such as sm_75. For PTX, one that the kernels are compiled for; for SASS and registers, the
-    /// same or a newer one [default: the newest one that the kernels are compiled for]
+    /// The architecture, such as sm_75. For PTX, the kernels must be compiled for it; for SASS and registers, it may be
+    /// newer [default: the newest one that the kernels are compiled for]
     #[arg(long, value_parser = Arch::parse)]
     arch: Option<Arch>,
     /// Read this PTX file instead of the kernels of this program

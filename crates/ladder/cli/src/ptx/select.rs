@@ -9,8 +9,9 @@ use ptx::ast::{Function, Module};
 
 use crate::error::Error;
 
-/// Returns the functions that names select. A name is that of a function, a rung (its default entry), a ladder (the
-/// entries of its rungs that are in the module), or a part of exactly one function's name.
+/// Returns the functions that names select. A name can be a function's name or a part of exactly one function's name.
+/// The name of a rung selects its default entry, and the name of a ladder selects the entries of its rungs in the
+/// module.
 pub(super) fn select<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,

@@ -58,8 +58,8 @@ impl Interleave {
     fn frame_line(&mut self, depth: usize, path: &str, line: u32) -> String {
         let (width, shown) = (depth * 2, self.files.path_shown(path));
         let mut out = paint(DIM, format_args!("//{:width$} {shown}:{line}", ""));
-        // The text of library code is not shown: names such as `add` and `sync_threads` say what the code does, and its
-        // text would interrupt the lines of the kernel.
+        // The text of library code is not shown, because it would interrupt the lines of the kernel. Names such as
+        // `add` and `sync_threads` say what the code does.
         if library_part(path).is_none() {
             if let Some(text) = self.files.line(path, line) {
                 out += &format!("  {}", paint(SOURCE, text));

@@ -101,7 +101,7 @@ impl Ncu<'_> {
     ///
     /// # Errors
     /// Returns [`Error`] when `ncu` cannot be started, may not read the counters, does not know a required metric, or
-    /// fails, and when its table cannot be read or lacks a launch.
+    /// fails. Also returns [`Error`] when its table cannot be read or lacks a launch.
     pub fn profile(
         &self,
         selection: &Selection,
