@@ -97,7 +97,7 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
     let [loads, sectors, stores, shared @ ..] = &differences_of(&out, "reduce_one_launch")[..] else {
         panic!("{out}");
     };
-    let runs = "waits: it waits for other blocks, and 5 runs on the GPU";
+    let runs = "waits: the kernel waits for other blocks, and 5 runs on the GPU";
     // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
     assert_has(loads, &[&format!("{runs} count 66 to 70")]);
     let of_loads = format!("{runs} differ in global load requests");
@@ -123,7 +123,7 @@ fn atomics_that_became_reductions_have_to_be_as_many() {
     // 128 warps, each in about 22 sectors.
     let out = with(|_| 2889.0).printed();
     let lines = differences_of(&out, "histogram_global");
-    assert!(lines[0].contains("their results are not used; together 2889 for sim's"), "{lines:?}");
+    assert!(lines[0].contains("their results are not used; both kinds together are 2889 for sim's"), "{lines:?}");
     for red in [(|_| 2700.0) as fn(f64) -> f64, |_| 3100.0] {
         with(red).ended_with(1);
     }
@@ -143,7 +143,7 @@ fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
         agree(&replay, &[], "matmul --m=64 --n=64 --k=64")
     };
     let out = with(|_| 2500.0).printed();
-    let why = "all of it is in copies that pass by L1: by instruction the GPU counts 2500 sectors for their";
+    let why = "all of the difference is in copies that bypass L1: by instruction the GPU counts 2500 sectors for their";
     assert_has(differences_of(&out, "matmul_pipelined")[0], &[why]);
     // The parts have to be the whole.
     with(|_| 2400.0).ended_with(1);
@@ -280,5 +280,5 @@ fn what_ptxas_made_of_kernels_is_found() {
     assert!(tools.changes("no_such_kernel").is_err());
     // Nothing here is compiled for what came before Turing.
     let missing = Tools::find(&KERNELS, Some((7, 0))).err().unwrap();
-    assert_eq!(missing, ["no kernels here are for a GPU so old"]);
+    assert_eq!(missing, ["the GPU is older than all kernels of this program"]);
 }

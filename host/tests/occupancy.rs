@@ -115,6 +115,6 @@ fn an_entry_is_assembled_once_in_a_process() {
     assert!(known < started, "{known:?}, {started:?}");
     let other = Launch { entry: "reduce_vector_1".to_owned(), ..launch };
     let error = occupancy::usage(&KERNELS, &other, "sm_80").unwrap_err();
-    let why = "reduce_vector_1 is no entry of this program's kernels";
+    let why = "reduce_vector_1 is not an entry of this program's kernels";
     assert_eq!(error.to_string(), why);
 }

@@ -53,6 +53,6 @@ fn descriptions_are_complete() {
 fn pitfalls_are_refused_with_the_nearest_name() {
     on_none("learn missing_barier").refused("did you mean `missing_barrier`?");
     on_none("lab pitfalls missing_barier").refused("did you mean `missing_barrier`?");
-    on_none("learn use_after_free").refused("is in the host's code");
+    on_none("learn use_after_free").refused("is in host code");
     on_none("lab record --root no/such/folder -- pitfalls").refused("no/such/folder");
 }

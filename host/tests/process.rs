@@ -44,7 +44,7 @@ fn ctrl_c_ends_a_run() {
     let run = ladder("run matmul --device sim").spawn().unwrap();
     sleep(Duration::from_secs(3));
     assert!(Command::new("kill").args(["-INT", &run.id().to_string()]).status().unwrap().success());
-    let expected = "error: interrupted\nnote: what is shown is all that was done\n";
+    let expected = "error: interrupted\nnote: the output shows all completed work\n";
     assert_eq!(ended(run), (Some(130), expected.to_owned()));
 }
 

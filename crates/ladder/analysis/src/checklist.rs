@@ -22,15 +22,15 @@ pub struct MeasuredPair {
     /// The pair.
     #[serde(flatten)]
     pub pair: &'static Pair,
-    /// The problem, in words.
+    /// The problem in words.
     #[serde(skip)]
     pub size: String,
-    /// Each of its [gains](Pair::gains).
+    /// The measurement of each of the pair's [gains](Pair::gains).
     #[serde(rename = "metrics")]
     pub gains: Vec<MeasuredGain>,
 }
 
-/// A number before and after.
+/// A number before and after an optimization.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct MeasuredGain {
     /// A short description of the number.
@@ -45,7 +45,7 @@ pub struct MeasuredGain {
 }
 
 impl MeasuredGain {
-    /// Whether the optimization improved the number.
+    /// Returns whether the optimization improved the number.
     pub fn is_gain(&self) -> bool {
         self.gain.better.is_gain(self.before, self.after)
     }
@@ -55,8 +55,8 @@ impl MeasuredGain {
 /// pair before it runs.
 ///
 /// # Errors
-/// [`Error::Device`] when the device does not count, when a result is wrong, and when it fails; [`Error`] when the
-/// catalog does not have a ladder or a rung that the checklist names.
+/// Returns [`Error::Device`] when the device does not count, when a result is wrong, and when the device fails. Returns
+/// [`Error`] when the catalog lacks a ladder or a rung that the checklist names.
 pub fn measure(
     catalog: &Catalog,
     device: &mut dyn Device,
@@ -89,7 +89,7 @@ fn measure_pair(
         numbers.insert(rung.name, counted(&checked.ran.counters));
     }
     let measured = |what: &'static String| -> Result<MeasuredGain, Error> {
-        let gain = gain(what).ok_or_else(|| failed(format!("no gain is called `{what}`")))?;
+        let gain = gain(what).ok_or_else(|| failed(format!("there is no gain `{what}`")))?;
         let of = |rung: &'static String| {
             let counter = |name: &str| numbers.get(rung.as_str())?.get(name).copied();
             let missing = || failed(format!("{rung} has no {what}; --device sim counts it"));
@@ -105,10 +105,10 @@ fn measure_pair(
     })
 }
 
-/// Both rungs of a pair, with the options of the problem that shows the gain.
+/// Returns both rungs of a pair, with the options of the problem that shows the gain.
 ///
 /// # Errors
-/// [`Error`] when the catalog does not have the ladder.
+/// Returns [`Error`] when the catalog does not have the ladder.
 pub fn pair_selection(pair: &Pair, catalog: &Catalog) -> Result<Selection, Error> {
     let rungs = vec![pair.before.clone(), pair.after.clone()];
     Ok(selection(catalog.ladder(&pair.ladder)?, rungs, &pair.options))

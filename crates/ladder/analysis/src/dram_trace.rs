@@ -1,12 +1,11 @@
-//! How evenly the accesses of a rung spread over channels and banks: its kernel runs on the simulator, and each
-//! access of a warp to global memory is taken apart into bursts.
+//! Measures how evenly the accesses of a rung spread over channels and banks. The kernel runs on the simulator, and
+//! each access of a warp to global memory is split into bursts.
 //!
-//! All that warps ask for is counted, as if there were no cache: what a cache keeps from the memory depends on how
-//! near in time two accesses are, which the simulator does not know. Within one access of a warp, a burst counts
-//! once.
+//! All requests of warps are counted, as if there were no cache. Which accesses a cache absorbs depends on the time
+//! between them, which the simulator does not model. Within one access of a warp, a burst counts once.
 //!
-//! Time is the order of the blocks, divided into windows of as many blocks each. A GPU runs as many blocks at a time
-//! as fit, one after the other in about this order.
+//! Time is measured by the order of the blocks, which is divided into windows of equal numbers of blocks. A GPU runs
+//! the number of blocks that fits at a time, in about this order.
 
 mod traffic;
 
@@ -35,28 +34,28 @@ pub struct Trace {
     pub size: String,
     /// Blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// Threads per block in x, y and z.
     pub block: [u32; 3],
-    /// Whether the result was right.
+    /// Whether the result was correct.
     pub correct: bool,
     /// The memory.
     #[serde(flatten)]
     pub dram: Dram,
     /// The accesses of each kind that the rung has.
     pub accesses: Vec<Accesses>,
-    /// How the rung was launched.
+    /// The launch of the rung.
     #[serde(skip)]
     pub launch: Launch,
-    /// The result against the reference.
+    /// The comparison of the result with the reference.
     #[serde(skip)]
     pub verdict: Verdict,
 }
 
-/// Runs a launch of a rung once and watches its accesses to `dram`, its blocks divided into 1 to 32 windows. A wrong
-/// result is in the trace.
+/// Runs a launch of a rung once and traces its accesses to `dram`. The blocks are divided into 1 to 32 windows. The
+/// trace reports a wrong result.
 ///
 /// # Errors
-/// [`Error::Request`] for any other number of windows; [`Error::Engine`] when the simulator refuses the
+/// Returns [`Error::Request`] for any other number of windows, and [`Error::Engine`] when the simulator refuses the
 /// launch or its kernel fails.
 pub fn trace(
     sim: &mut Sim,

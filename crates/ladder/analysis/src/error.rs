@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// The reason why an analysis is not possible. Each message is one line and says what to do about it.
+/// The reason why an analysis is not possible. Each message is one line and says what to do.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -18,34 +18,34 @@ pub enum Error {
     /// One of NVIDIA's tools is missing or failed.
     #[error("{}", one_line(.0))]
     Tool(#[from] toolkit::Error),
-    /// The request cannot be fulfilled: why, and what to do about it.
+    /// The request cannot be fulfilled. The message gives the reason and what to do.
     #[error("{0}")]
     Request(String),
 
-    /// The entry is compiled for newer architectures only, or for another one.
+    /// The entry is compiled only for newer architectures, or only for another architecture.
     #[error("{entry} needs {needs}{or_newer}, not {arch}")]
     NeedsNewer {
         /// The entry.
         entry: String,
-        /// The oldest architecture that has it.
+        /// The oldest architecture that has the entry.
         needs: String,
-        /// What is said of newer ones: nothing where they do not run it.
+        /// The words about newer architectures; empty if they do not run the entry.
         or_newer: &'static str,
-        /// The architecture that was asked for.
+        /// The requested architecture.
         arch: String,
     },
     /// The chip does not have these metrics.
-    #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists what it has", .metrics.join(", "))]
+    #[error("{device} has no metric {}; {hint}`ncu --query-metrics` lists its metrics", .metrics.join(", "))]
     NotOnChip {
-        /// Their names.
+        /// The names of the metrics.
         metrics: Vec<String>,
         /// The GPU.
         device: String,
-        /// Suggestions for misspelled names, with a blank at the end; empty when there are none.
+        /// Suggestions for misspelled names, with a blank at the end; empty if there are none.
         hint: String,
     },
     /// Nsight Compute is missing or too old.
-    #[error("{0}; --ncu names one, --device sim needs none")]
+    #[error("{0}; --ncu names one, --device sim does not need it")]
     NoNcu(toolkit::Error),
     /// The driver does not allow this user to read the counters.
     #[error(
@@ -57,35 +57,36 @@ pub enum Error {
     /// `ncu`, or the program that it ran, failed.
     #[error("{version} failed{}: {}", .status.map_or(String::new(), |code| format!(" with exit code {code}")), lines(.said))]
     Failed {
-        /// Its version.
+        /// The version of `ncu`.
         version: String,
-        /// Its exit status, if it has one.
+        /// The exit status, if there is one.
         status: Option<i32>,
-        /// Its output.
+        /// The output of `ncu` and of the program.
         said: String,
     },
     /// The output of `ncu` has an unknown format.
-    #[error("cannot read what {version} wrote: {why}; note: it begins: {}", lines(.text))]
+    #[error("cannot read the output of {version}: {why}; note: it starts with: {}", lines(.text))]
     Form {
-        /// Its version.
+        /// The version of `ncu`.
         version: String,
-        /// The error in it.
+        /// The error in the output.
         why: String,
         /// The output.
         text: String,
     },
     /// The PTX of this entry cannot be compared with its SASS, because a tool failed.
-    #[error("what ptxas made of {0} is not known: {1}")]
+    #[error("cannot read the SASS that ptxas made from {0}: {1}")]
     Sass(String, toolkit::Error),
 }
 
 impl Error {
-    /// The error when a file cannot be read, written or started. A file that cannot be written is unchanged.
+    /// Returns the error for a file that cannot be read, written or started. A file that cannot be written is
+    /// unchanged.
     pub fn file(doing: &'static str, path: &Path, why: impl std::fmt::Display) -> Self {
         Self::Request(format!("cannot {doing} {}: {why}", path.display()))
     }
 
-    /// Whether a device or a tool failed, instead of a request that cannot be fulfilled.
+    /// Returns whether a device or a tool failed, as opposed to a request that cannot be fulfilled.
     pub fn is_failure(&self) -> bool {
         use toolkit::Error::{Refused, Scratch, Start, Unread};
         match self {
@@ -97,7 +98,7 @@ impl Error {
     }
 }
 
-/// A tool's message, on one line.
+/// Returns a tool's message on one line.
 fn one_line(error: &toolkit::Error) -> String {
     let text = error.to_string();
     let lines = text.lines().map(str::trim);
@@ -105,13 +106,13 @@ fn one_line(error: &toolkit::Error) -> String {
     lines.join(" | ")
 }
 
-/// The number of lines that an error shows of another program's output.
+/// The maximum number of lines of another program's output in an error.
 const SHOWN_LINES: usize = 6;
 
-/// The number of characters that it shows of each line.
+/// The maximum number of characters of each of these lines.
 const SHOWN_CHARACTERS: usize = 120;
 
-/// The first lines, joined into one.
+/// Joins the first lines of a text into one.
 fn lines(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let shown: Vec<String> = lines.take(SHOWN_LINES).map(begin).collect();

@@ -1,4 +1,4 @@
-//! Rungs recorded for figures: a problem that is small enough, run once on the simulator.
+//! Records rungs for figures: runs a small problem once on the simulator.
 
 use engine::Kernels;
 use engine::device::Sim;
@@ -12,24 +12,24 @@ use profile::{LaunchProfile, Watch};
 use crate::selection::{has_sizes, shrink};
 use crate::{Error, occupancy};
 
-/// The most bytes of a problem that is drawn. The machine runs all of it, which takes seconds.
+/// The maximum bytes of a problem that is drawn. The simulator runs the whole problem, which takes seconds.
 const MOST_BYTES: u64 = 4 << 20;
-/// About how many bytes a problem has for which no size is given.
+/// The approximate bytes of a problem for which no size is given.
 const USUAL_BYTES: u64 = 256 << 10;
 
-/// Makes sure that a selection's problem is small enough to be drawn, and gives it sizes where none are given.
+/// Checks that a selection's problem is small enough to be drawn, and sets sizes if none are given.
 ///
 /// # Errors
-/// [`Error::Engine`] when the options are not possible, [`Error::Request`] with sizes that fit when those that are given
-/// are too large.
+/// Returns [`Error::Engine`] when the options are not possible, and [`Error::Request`] with sizes that fit when the
+/// given sizes are too large.
 pub fn small_enough(selection: &mut Selection) -> Result<(), Error> {
     fit(selection, USUAL_BYTES)
 }
 
-/// The same, where a problem for which no sizes are given gets about so many bytes.
+/// Does the same as [`small_enough`], but a problem without given sizes gets about `usual_bytes` bytes.
 ///
 /// # Errors
-/// As those of [`small_enough`].
+/// Returns the errors of [`small_enough`].
 pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
     let ladder = selection.ladder;
     let problem = ladder.problem(&selection.options())?;
@@ -43,7 +43,9 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
                     smaller(MOST_BYTES).map_or(String::new(), |sizes| format!("; {} fits", sizes.command_line()));
                 let size = problem.labels().size;
                 let (bytes, most) = (bytes >> 20, MOST_BYTES >> 20);
-                Err(Error::Request(format!("{size} is too large to draw: {bytes} MiB, of {most} MiB at most{fits}")))
+                Err(Error::Request(format!(
+                    "{size} is too large to draw: {bytes} MiB, but the limit is {most} MiB{fits}"
+                )))
             }
         };
     }
@@ -53,12 +55,12 @@ pub fn fit(selection: &mut Selection, usual_bytes: u64) -> Result<(), Error> {
     Ok(())
 }
 
-/// Runs a launch of a rung once and [records](profile::record) it. `kernels` are asked for their registers, where there is
-/// a `ptxas`.
+/// Runs a launch of a rung once and [records](profile::record) it. If `kernels` are given and there is a `ptxas`,
+/// `ptxas` reports the registers.
 ///
 /// # Errors
-/// [`Error::Request`] when there is no such block or warp; [`Error::Engine`] when the simulator refuses the launch or
-/// its kernel fails.
+/// Returns [`Error::Request`] when there is no such block or warp, and [`Error::Engine`] when the simulator refuses the
+/// launch or its kernel fails.
 pub fn record(
     sim: &mut Sim,
     problem: &dyn Problem,
@@ -77,7 +79,7 @@ pub fn record(
             done => Ok(done),
         }
     })??;
-    // Values may grow as the bytes or, in a product of matrices, as their root.
+    // The number of values may be proportional to the bytes or, in a matrix product, to their square root.
     let smaller = problem.smaller(profile.recording.flow.kept().powi(2) * 0.9);
     profile.recording.fits = smaller.map(|sizes| sizes.command_line());
     let verdict = session.verdict(rung, launch)?;

@@ -1,11 +1,10 @@
-//! The analysis of a ladder's rungs: metrics of both devices, occupancy, predictions, DRAM, a checklist of
-//! optimizations, the agreement of the simulator with Nsight Compute, what became of the pitfalls on a GPU, rooflines, and
-//! figures of what a warp does.
+//! The analysis of a ladder's rungs: metrics of both devices, occupancy, predictions, DRAM, rooflines, figures, and a
+//! checklist of optimizations. It also has the agreement of the simulator with Nsight Compute, and the effects of
+//! pitfalls on a GPU.
 //!
-//! The input is a [`Catalog`](engine::Catalog) and the request of a user. The output are numbers and verdicts, as
-//! data.
+//! The input is a [`Catalog`](engine::Catalog) and the request of a user. The output is numbers and verdicts, as data.
 //!
-//! This crate must not know which ladders exist, nor how its numbers are shown.
+//! This crate must not know which ladders exist or how its numbers are shown.
 
 pub mod agree;
 pub mod checklist;

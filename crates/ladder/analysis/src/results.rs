@@ -1,7 +1,7 @@
-//! Recorded results: the rows of tables that were measured, in files of the folder `results`.
+//! Recorded results: the rows of tables with measurements, in files of the folder `results`.
 //!
-//! `results/DEVICE/COMMAND.jsonl` has one [`Record`] per line. `lab record` writes these files. The documents, the book and
-//! predictions read them.
+//! `results/DEVICE/COMMAND.jsonl` has one [`Record`] per line. `lab record` writes these files. The documents, the book
+//! and the predictions read them.
 
 use std::fmt;
 use std::fs;
@@ -15,10 +15,10 @@ use crate::Error;
 use report::files;
 use report::words::duration;
 
-/// The folder of the recorded results, from the repository's root.
+/// The folder of the recorded results, relative to the root of the repository.
 pub const FOLDER: &str = "results";
 
-/// A row of a table that was measured.
+/// A row of a table with measurements.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Record {
@@ -30,14 +30,14 @@ pub struct Record {
     pub date: String,
     /// The command that measured: `run reduce --runs 50`.
     pub command: String,
-    /// How the command measured, for example the number of timed launches. Empty if the command says all.
+    /// How the command measured, for example the number of timed launches. Empty if the command determines it.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub conditions: String,
-    /// The ladder. For tables that are not about one ladder, the subject of the table.
+    /// The ladder, or the subject of a table that does not belong to one ladder.
     pub ladder: String,
     /// The problem in words.
     pub problem: String,
-    /// The heading of the column that has the rung's name. In some tables, rows are not rungs.
+    /// The heading of the column with the rung's name. In some tables, the rows are not rungs.
     #[serde(default = "rung", skip_serializing_if = "is_rung")]
     pub kind: String,
     /// The rung, or another name of the row.
@@ -66,7 +66,7 @@ pub enum Value {
     Number(f64),
     /// A number with a unit.
     Measured {
-        /// The number. Files have six significant digits of it: clocks are not more exact.
+        /// The number. Files have six significant digits, because clocks are not more precise.
         #[serde(serialize_with = "rounded")]
         value: f64,
         /// Its unit.
@@ -77,7 +77,7 @@ pub enum Value {
     },
     /// Words.
     Text(String),
-    /// What no table shows.
+    /// Data that no table shows.
     Data(serde_json::Value),
 }
 
@@ -125,12 +125,12 @@ impl Unit {
 }
 
 impl Value {
-    /// A number with a unit.
+    /// Returns a number with a unit.
     pub fn new(value: f64, unit: Unit) -> Self {
         Self::Measured { value, unit, quartiles: None }
     }
 
-    /// A cell's text. Text that is a number is a number.
+    /// Returns the value of a cell's text: a number if the text is one.
     pub fn of_text(text: &str) -> Self {
         match text.parse::<f64>() {
             Ok(number) if number.is_finite() && number.to_string() == text => Self::Number(number),
@@ -138,7 +138,7 @@ impl Value {
         }
     }
 
-    /// The number: a time in nanoseconds.
+    /// Returns the number; times are in nanoseconds.
     pub fn number(&self) -> Option<f64> {
         match self {
             Self::Number(value) | Self::Measured { value, .. } => Some(*value),
@@ -146,7 +146,7 @@ impl Value {
         }
     }
 
-    /// Whether the value is a number.
+    /// Returns whether the value is a number.
     pub fn is_number(&self) -> bool {
         self.number().is_some()
     }
@@ -167,22 +167,22 @@ impl fmt::Display for Value {
 }
 
 impl Record {
-    /// The name of the device, without its properties.
+    /// Returns the name of the device, without its properties.
     pub fn device_name(&self) -> &str {
         self.device.split(',').next().unwrap_or_default()
     }
 
-    /// The ladder and the problem: `reduce: n = 16777216 (2^24)`.
+    /// Returns the ladder and the problem: `reduce: n = 16777216 (2^24)`.
     pub fn subject(&self) -> String {
         format!("{}: {}", self.ladder, self.problem)
     }
 
-    /// The value of a quantity, if it was measured.
+    /// Returns the value of a quantity, if it was measured.
     pub fn value(&self, quantity: &str) -> Option<&Value> {
         self.values.get(quantity)?.as_ref()
     }
 
-    /// Whether a row belongs to the same table.
+    /// Returns whether another row belongs to the same table.
     pub fn is_of_table(&self, other: &Self) -> bool {
         self.ladder == other.ladder && self.problem == other.problem && self.kind == other.kind
     }
@@ -200,14 +200,14 @@ pub fn read(path: &Path) -> Result<Vec<Record>, Error> {
 /// Reads the records of a text.
 ///
 /// # Errors
-/// When a line is not a record. The message has the number of the line.
+/// Returns a message with the line number when a line is not a record.
 pub fn parse(text: &str) -> Result<Vec<Record>, String> {
     let record = |(index, line)| serde_json::from_str(line).map_err(|why| format!("line {}: {why}", index + 1));
     text.lines().enumerate().map(record).collect()
 }
 
-/// Writes records into a file, in place of its records of the same tables. The file need not exist. Returns the old rows
-/// that the new tables do not have.
+/// Writes records into a file and removes its old records of the same tables. The file need not exist. Returns the old
+/// rows that the new tables do not have.
 ///
 /// # Errors
 /// Returns [`Error::Request`] when the file cannot be read or written. The file then has its old content.
@@ -217,7 +217,7 @@ pub fn replace(path: &Path, new: &[Record]) -> Result<Vec<Record>, Error> {
         old => old?,
     };
     let is_replaced = |old: &Record| new.iter().any(|new| new.is_of_table(old));
-    // The new tables are where the first of their old rows was.
+    // The new tables go to the position of the first old row that they replace.
     let place = old.iter().position(is_replaced).unwrap_or(old.len());
     let before = old[..place].iter();
     let after = old[place..].iter().filter(|old| !is_replaced(old));

@@ -1,4 +1,4 @@
-//! Selections of rungs: those that files describe, and those of smaller problems.
+//! Selections of rungs that files describe, and selections with smaller problems.
 
 use std::collections::BTreeMap;
 
@@ -8,14 +8,14 @@ use engine::problem::Problem;
 use engine::registry::Ladder;
 use engine::selection::Selection;
 
-/// The rungs of these names, or all when none is named, with the options of a file that the ladder has.
+/// Returns the named rungs, or all rungs if none is named, with those of `options` that the ladder has.
 pub(crate) fn selection(ladder: &'static Ladder, named: Vec<String>, options: &BTreeMap<String, String>) -> Selection {
     let declared = ladder.options.iter();
-    let given = declared.filter_map(|own| Some((own.name, options.get(own.name)?.clone())));
+    let given = declared.filter_map(|option| Some((option.name, options.get(option.name)?.clone())));
     Selection { ladder, whole: named.is_empty(), named, given: given.collect() }
 }
 
-/// Whether a selection was given sizes.
+/// Returns whether a selection was given sizes.
 pub fn has_sizes(selection: &Selection) -> bool {
     let is_size = |name: &str| {
         let option = selection.ladder.options.iter().find(|option| option.name == name);
@@ -24,11 +24,11 @@ pub fn has_sizes(selection: &Selection) -> bool {
     selection.given.iter().any(|(name, _)| is_size(name))
 }
 
-/// Gives a selection sizes of a problem that has about this share of its problem's bytes, or less. They are powers of two,
-/// so that rows begin where sectors do.
+/// Sets the sizes of a selection so that its problem has at most about this share of the bytes of `problem`. The sizes
+/// are powers of two, so that rows start at sector boundaries.
 ///
 /// # Errors
-/// [`Error::Engine`] when the ladder does not take its own sizes.
+/// Returns [`Error::Engine`] when the ladder does not accept the new sizes.
 pub fn shrink(selection: &mut Selection, problem: &dyn Problem, share: f64) -> Result<(), Error> {
     let Some(sizes) = problem.smaller(share) else { return Ok(()) };
     for option in selection.ladder.options {

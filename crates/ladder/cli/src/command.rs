@@ -1,5 +1,5 @@
-//! The commands of a program, the environment that they run in, and how their arguments are parsed: the arguments that
-//! most commands share, [`Targets`], and the command's own.
+//! The commands of a program, the environment that they run in, and how their arguments are parsed: [`Targets`], which
+//! most commands share, and the arguments of one command.
 
 use std::ffi::OsString;
 use std::io::Write;
@@ -19,17 +19,17 @@ use crate::targets::{Scope, Targets};
 
 /// A command of a program.
 pub struct Command {
-    /// The word that selects it.
+    /// The word on the command line that selects the command.
     pub name: &'static str,
     /// The help text, in one line.
     pub about: &'static str,
-    /// Adds its arguments to the parser.
+    /// Adds the command's arguments to the parser.
     pub arguments: fn(clap::Command, &Scope) -> clap::Command,
-    /// Runs it, and returns the exit code.
+    /// Runs the command and returns the exit code.
     pub execute: fn(&ArgMatches, &Env<'_>, &mut Output<'_>) -> Result<u8, Error>,
 }
 
-/// Where a command writes.
+/// The writers for the output of a command.
 pub struct Output<'a> {
     /// The output for the results.
     pub out: &'a mut dyn Write,
@@ -37,28 +37,28 @@ pub struct Output<'a> {
     pub err: &'a mut dyn Write,
 }
 
-/// What a program does, and its exit code.
+/// A function that does the work of a program and returns its exit code.
 pub type Action = fn(&Env<'_>, &mut Output<'_>) -> Result<u8, Error>;
 
 /// A program: its name and its commands.
 #[derive(Clone, Copy)]
 pub struct Program {
-    /// The name that its help and its errors show.
+    /// The name of the program in its help and its errors.
     pub name: &'static str,
-    /// What it does, in one line.
+    /// What the program does, in one line.
     pub about: &'static str,
     /// The commands, in the order in which the help lists them.
     pub commands: &'static [&'static [Command]],
-    /// Commands that the help does not list, because only the program itself starts them.
+    /// Commands that only the program itself starts, so the help does not list them.
     pub hidden: &'static [&'static [Command]],
-    /// What it does without arguments. Without this function it prints its help.
+    /// What the program does without arguments; `None` prints the help.
     pub without_arguments: Option<Action>,
 }
 
 /// The exit code when a result was wrong or a difference is unexplained.
 pub const WRONG: u8 = 1;
 
-/// The exit code of an interrupted run: 128 and the number of the signal.
+/// The exit code of an interrupted run: 128 plus the number of the signal.
 pub const INTERRUPTED: u8 = 130;
 
 /// The environment of the program.
@@ -67,22 +67,22 @@ pub struct Env<'a> {
     pub program: &'static Program,
     /// The ladders, and their kernels.
     pub catalog: &'static Catalog,
-    /// The ladders whose problems several devices compute together.
+    /// The ladders whose problems are divided over several devices.
     pub shared: &'static [SharedLadder],
     /// Opens the requested device.
     pub open: &'a dyn Fn(Choice) -> Result<Box<dyn Device>, engine::Error>,
-    /// This program with its arguments, to be started again for launches that may end all that a process has on a GPU; `None` where
-    /// only this process can open the device.
+    /// This program with its arguments, to run launches in child processes: a failed launch can make the GPU unusable
+    /// for its process. `None` where only this process can open the device.
     pub command: Option<&'a [OsString]>,
     /// The request of the parent, if this process is a child ([`isolated`](crate::isolated)).
     pub request: Option<&'a str>,
-    /// Whether the output is read by a person on a terminal.
+    /// Whether the output goes to a person at a terminal.
     pub terminal: bool,
     /// The form of the output.
     pub form: Form,
-    /// The most columns of a line of text.
+    /// The maximum number of columns of a line of text.
     pub width: usize,
-    /// Whether tables have all of their columns, however wide.
+    /// Whether tables show all of their columns, however wide.
     pub wide: bool,
     /// Starts Nsight Compute.
     pub runner: &'a dyn Runner,
@@ -92,26 +92,26 @@ pub struct Env<'a> {
     pub provenance: &'a dyn Fn(&DeviceInfo) -> Provenance,
 }
 
-/// Finds the tools that explain differences on a GPU of this compute capability. Otherwise returns the missing tools,
-/// each with how to get it.
+/// Finds the tools that explain differences on a GPU of this compute capability. The error lists the missing tools,
+/// each with instructions for getting it.
 pub type FindExplain<'a> = dyn Fn(Option<(u32, u32)>) -> Result<Box<dyn Explain>, Vec<String>> + 'a;
 
 impl<'a> Env<'a> {
-    /// Nsight Compute's program, to profile this very program with on a GPU.
+    /// Returns Nsight Compute, set up to profile this program on a GPU.
     ///
     /// # Errors
-    /// When the path of this program is not known.
+    /// Returns an error when the path of this program is unknown.
     pub fn ncu(&self, program: PathBuf, gpu: &DeviceInfo) -> std::io::Result<Ncu<'a>> {
         Ok(Ncu { program, profiled: std::env::current_exe()?, device: gpu.name.clone(), runner: self.runner })
     }
 
-    /// The form of the output.
+    /// Returns the style of the output.
     pub fn style(&self) -> OutputStyle {
         OutputStyle { terminal: self.terminal, form: self.form, width: self.width, wide: self.wide }
     }
 }
 
-/// Shows a progress bar on stderr, if a person reads it.
+/// Shows a progress bar on stderr if stderr is a terminal.
 pub fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
     if !terminal {
         return ProgressBar::hidden();
@@ -121,31 +121,31 @@ pub fn progress_bar(length: usize, terminal: bool) -> ProgressBar {
     ProgressBar::new(length as u64).with_style(style)
 }
 
-/// A command's own arguments, and the ladders and rungs that it was given.
+/// The arguments of a command: the shared ones and those of the command alone.
 #[derive(Debug)]
 pub struct CommandArgs<A> {
     /// The ladders, rungs, options of problems and blocks.
     pub targets: Targets,
-    /// The command's own arguments.
+    /// The arguments of this command alone.
     pub own: A,
 }
 
 impl<A: Args> CommandArgs<A> {
-    /// Adds [`Targets`] and the command's own arguments to a parser.
+    /// Adds [`Targets`] and the arguments of the command to a parser.
     pub fn arguments(command: clap::Command, scope: &Scope) -> clap::Command {
         A::augment_args(scope.targets(command))
     }
 
-    /// Adds the arguments like [`CommandArgs::arguments`], for a command that accepts several values of blocks and
-    /// options.
+    /// Adds the same arguments as [`CommandArgs::arguments`], for a command that accepts several blocks and several
+    /// values of each option.
     pub fn arguments_of_several(command: clap::Command, scope: &Scope) -> clap::Command {
         A::augment_args(scope.targets_with_several_values(command))
     }
 
-    /// Extracts the values from a command line that [`CommandArgs::arguments`] described.
+    /// Extracts the values of the arguments that [`CommandArgs::arguments`] added.
     ///
     /// # Errors
-    /// clap's error when a value is missing.
+    /// Returns clap's error when a value is missing.
     pub fn read(env: &Env<'_>, matches: &ArgMatches) -> Result<Self, clap::Error> {
         Ok(Self { targets: Targets::read(env.catalog, matches), own: A::from_arg_matches(matches)? })
     }

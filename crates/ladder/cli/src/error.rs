@@ -1,14 +1,14 @@
 //! The errors of the program, with their exit codes.
 
-/// Everything that can keep a command from being done. Each message is a text as
-/// [`complain`](simt_check::diagnostic::complain) draws it.
+/// The errors that can stop a command. Each message is a text that [`complain`](simt_check::diagnostic::complain) can
+/// draw.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// A ladder cannot be run.
     #[error(transparent)]
     Engine(#[from] engine::Error),
-    /// Ranks cannot compute a problem.
+    /// The ranks cannot compute a problem.
     #[error(transparent)]
     Ranks(#[from] ranks::Error),
     /// An analysis is not possible.
@@ -23,16 +23,16 @@ pub enum Error {
     /// One of NVIDIA's tools is missing or failed.
     #[error(transparent)]
     Tool(#[from] toolkit::Error),
-    /// The arguments cannot be parsed, or ask for help.
+    /// The arguments cannot be parsed, or request the help.
     #[error(transparent)]
     Arguments(#[from] clap::Error),
-    /// The command cannot do what was requested: a name stands for nothing, or for more than one thing.
+    /// The command cannot fulfill the request: a name matches nothing, or more than one kernel or rung.
     #[error("{0}")]
     Request(String),
-    /// A kernel's file, or the output of a compiler or a tool, does not have what is to be shown.
+    /// A kernel's file, or the output of a compiler or a tool, lacks the requested part.
     #[error("{0}")]
     Source(String),
-    /// A part of the program that this crate does not know has failed, or a process that this one has started.
+    /// A part of the program outside this crate failed, or a child process failed.
     #[error("{text}")]
     Failed {
         /// The text of the error.
@@ -46,19 +46,19 @@ pub enum Error {
 }
 
 impl Error {
-    /// The error for a name that stands for several kernels where one is needed.
+    /// Returns the error for a name that matches several kernels where one is needed.
     pub(crate) fn several_kernels<'a>(name: &str, kernels: impl Iterator<Item = &'a str>) -> Self {
         let kernels: Vec<&str> = kernels.collect();
         let (count, kernels) = (kernels.len(), kernels.join("\n  "));
-        Self::Request(format!("`{name}` matches {count} kernels, give one of their names in full:\n  {kernels}"))
+        Self::Request(format!("`{name}` matches {count} kernels; give the full name of one of them:\n  {kernels}"))
     }
 
-    /// The error for a function that a text does not have.
+    /// Returns the error for a function that a text does not contain.
     pub(crate) fn no_function(text: &str, name: &str) -> Self {
         Self::Source(format!("{text} has no function `{name}`"))
     }
 
-    /// The exit code: 1 when the device, a tool or the output failed, 2 when the request cannot be fulfilled.
+    /// Returns the exit code: 1 when the device, a tool or the output failed, 2 when the request cannot be fulfilled.
     pub fn exit_code(&self) -> u8 {
         if let Self::Failed { code, .. } = self {
             return *code;

@@ -1,20 +1,21 @@
-//! Process isolation: work that may break its process is done by a child process, which is this program again.
+//! Process isolation: a child process, which runs this program again, does the work that may break its process.
 //!
-//! A kernel that faults ends everything that its process has on a GPU, and a kernel that never ends is ended only with its
-//! process. So commands that launch kernels on a GPU start this program again, with the same arguments and with a request
-//! in the environment variable `LADDER_REQUEST`. A child writes each of its results to its output as a line of JSON after
-//! a mark, and so it reports an error that ends it. All other lines are output of its kernels, which the parent passes on. When
-//! the child exits without a result, or writes none for too long, the parent blames the launch that the child was
-//! working on. It ends the child and starts the next one, with a request for the rest.
+//! A kernel that faults destroys all state of its process on the GPU, and only the end of the process stops a kernel
+//! that never ends. So commands that launch kernels on a GPU start this program again, with the same arguments and with
+//! a request in the environment variable `LADDER_REQUEST`. A child writes each of its results to its output as a line
+//! of JSON after a mark. An error that ends the child is reported the same way. All other lines are output of its
+//! kernels, which the parent passes on. When the child exits without a result, or writes no result before a time limit,
+//! the parent blames the launch that the child was working on. The parent ends the child and starts the next one, with
+//! a request for the rest.
 //!
 //! | command | request | results |
 //! |---|---|---|
-//! | `ladder run`, `ladder check` | the place of the first launch ([`launcher`](crate::launcher)) | each launch's |
+//! | `ladder run`, `ladder check` | the position of the first launch ([`launcher`](crate::launcher)) | one for each launch |
 //! | `lab versus` | the contestants that broke earlier children | the measurement, or the contestant that breaks this child |
-//! | `lab pitfalls` | a kernel | the kernel's |
+//! | `lab pitfalls` | a kernel | one for the kernel |
 //!
-//! compute-sanitizer is started the same way, but its output is text. The ranks of `lab launch` are not children in this
-//! sense: each of them runs a complete command, and shows its own results.
+//! compute-sanitizer is started the same way, but its output is text. The ranks of `lab launch` are not children in
+//! this sense: each rank runs a complete command and shows its results.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -32,13 +33,13 @@ use crate::error::Error;
 /// The environment variable that makes this program a child, with the request in JSON.
 pub(crate) const VARIABLE: &str = "LADDER_REQUEST";
 
-/// The start of a message. What kernels print comes before it.
+/// The mark at the start of a message. Output of kernels may precede it in the same line.
 const MARK: &str = "#message-of-ladder ";
 
 /// How often the parent checks for an interruption.
 const PERIOD: Duration = Duration::from_millis(50);
 
-/// How long a child may take to exit after its last message.
+/// The time that a child may take to exit after its last message.
 const EXIT: Duration = Duration::from_secs(10);
 
 /// A result, or the text of an error and the exit code for it.
@@ -47,10 +48,10 @@ type Message<M> = Result<M, (String, u8)>;
 /// Why a child has no result.
 #[derive(Debug, thiserror::Error)]
 pub enum Failure {
-    /// It wrote none for this long.
+    /// The child wrote no result for this long.
     #[error("its process had no result after {} s", .0.as_secs())]
     TimeOut(Duration),
-    /// It exited, or wrote something else.
+    /// The child exited, or wrote a message that is not a result.
     #[error("{0}")]
     Exit(String),
 }
@@ -58,7 +59,7 @@ pub enum Failure {
 /// Returns the request to this process, if it is a child.
 ///
 /// # Errors
-/// [`Error::Request`] when the request is of another kind.
+/// Returns [`Error::Request`] when the request is of another kind.
 pub fn request<R: DeserializeOwned>(env: &Env<'_>) -> Result<Option<R>, Error> {
     let request = env.request.map(serde_json::from_str).transpose();
     request.map_err(|why| Error::Request(format!("cannot read {VARIABLE}: {why}")))
@@ -67,7 +68,7 @@ pub fn request<R: DeserializeOwned>(env: &Env<'_>) -> Result<Option<R>, Error> {
 /// Sends a result of this process, or the error that ends it, to the parent.
 ///
 /// # Errors
-/// When the message cannot be written.
+/// Returns an error when the message cannot be written.
 pub fn send<M: Serialize>(result: Result<M, &Error>, out: &mut dyn Write) -> io::Result<()> {
     let message: Message<M> = result.map_err(|error| (error.to_string(), error.exit_code()));
     writeln!(out, "{MARK}{}", serde_json::to_string(&message)?)?;
@@ -77,16 +78,17 @@ pub fn send<M: Serialize>(result: Result<M, &Error>, out: &mut dyn Write) -> io:
 /// Returns a command that starts `program` with the arguments of this process and a request.
 ///
 /// # Errors
-/// [`Error::Request`] when this program does not know how to start itself.
+/// Returns [`Error::Request`] when the path of this program is unknown.
 pub fn command(env: &Env<'_>, request: &impl Serialize) -> Result<Command, Error> {
-    let own = env.command.and_then(<[_]>::split_first);
-    let (program, args) = own.ok_or_else(|| Error::Request("this program does not know how to start itself".into()))?;
+    let words = env.command.and_then(<[_]>::split_first);
+    let (program, args) =
+        words.ok_or_else(|| Error::Request("this program does not know how to start itself".into()))?;
     let mut command = Command::new(program);
     command.args(args).env(VARIABLE, serde_json::to_string(request).map_err(io::Error::from)?);
     Ok(command)
 }
 
-/// A running process and the lines of its output. Dropping it ends the process, and with it its kernels.
+/// A running process and the lines of its output. Dropping it ends the process and its kernels.
 pub struct Isolated {
     child: Child,
     lines: Receiver<String>,
@@ -96,7 +98,7 @@ impl Isolated {
     /// Starts a process without input, usually of [`command`].
     ///
     /// # Errors
-    /// When the process cannot be started.
+    /// Returns an error when the process cannot be started.
     pub fn start(mut command: Command) -> io::Result<Self> {
         let mut child = command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn()?;
         let (sender, lines) = channel();
@@ -109,10 +111,12 @@ impl Isolated {
         Ok(Self { child, lines })
     }
 
-    /// Waits for the next result, up to `limit`, and prints what kernels print. The inner error says why there is none.
+    /// Waits up to `limit` for the next result, and prints the output of kernels. The inner error says why the result
+    /// is missing.
     ///
     /// # Errors
-    /// [`Error::Failed`] with the child's error, and [`engine::Error::Interrupted`] when the user interrupts the program.
+    /// Returns [`Error::Failed`] with the child's error, and [`engine::Error::Interrupted`] when the user interrupts
+    /// the program.
     pub fn result<M: DeserializeOwned>(&mut self, limit: Duration) -> Result<Result<M, Failure>, Error> {
         let start = Instant::now();
         loop {
@@ -136,7 +140,7 @@ impl Isolated {
     /// Waits for the next line of output, until `limit` after `start`.
     ///
     /// # Errors
-    /// [`engine::Error::Interrupted`] when the user interrupts the program.
+    /// Returns [`engine::Error::Interrupted`] when the user interrupts the program.
     pub fn line(&mut self, start: Instant, limit: Duration) -> Result<Result<String, Failure>, Error> {
         loop {
             let line = self.lines.recv_timeout(PERIOD);
@@ -153,7 +157,7 @@ impl Isolated {
         }
     }
 
-    /// Waits until a child without further results has exited, but not forever, and prints what kernels print.
+    /// Waits up to a time limit until a child without further results has exited, and prints the output of kernels.
     pub fn finish(mut self) {
         let start = Instant::now();
         while let Ok(Ok(line)) = self.line(start, EXIT) {
@@ -161,7 +165,7 @@ impl Isolated {
         }
     }
 
-    /// Waits until the process has exited, but not forever.
+    /// Waits up to a time limit until the process has exited.
     fn status(&mut self) -> Option<ExitStatus> {
         let start = Instant::now();
         loop {
@@ -173,21 +177,21 @@ impl Isolated {
     }
 }
 
-/// Passes on what kernels print.
+/// Prints the output of kernels.
 fn print(text: &str) {
-    // When the reader has closed the pipe, the error has no one to reach.
+    // The reader may have closed the pipe; then there is no way to report the error.
     let _ = io::stdout().write_all(text.as_bytes());
 }
 
 impl Drop for Isolated {
     fn drop(&mut self) {
-        // The process may have exited by itself.
+        // The process may have exited already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
 }
 
-// They start a shell.
+// The tests start a shell.
 #[cfg(all(test, unix))]
 mod tests {
     #![allow(clippy::unwrap_used)]
@@ -195,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_process_has_results_or_a_reason_why_not() {
+    fn a_process_has_results_or_a_failure() {
         let shell = |script: &str, seconds: f64| {
             let mut command = Command::new("/bin/sh");
             command.args(["-c", script]);

@@ -1,4 +1,4 @@
-//! What runs the launches of `ladder run` and `ladder check`: a device of this process, or children on a GPU.
+//! Runs the launches of `ladder run` and `ladder check`: on a device of this process, or in child processes on a GPU.
 
 use std::io::stdout;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use crate::command::Env;
 use crate::error::Error;
 use crate::isolated::{self, Isolated};
 
-/// How long a child may have no result, in time limits of launches: it also works on the host.
+/// The maximum time between two results of a child, in time limits of a launch, because a child also works on the host.
 const SILENCE: u32 = 15;
 
-/// How long commands wait for a launch.
+/// The time limit of a launch.
 #[derive(Args, Clone, Copy, Debug)]
 pub struct LaunchLimit {
-    /// How long a launch on a GPU may take
+    /// The time limit of a launch on a GPU
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
     time_limit: u64,
 }
 
 impl LaunchLimit {
-    /// How long a launch may take.
+    /// Returns the time limit of a launch.
     pub fn time_limit(self) -> Duration {
         Duration::from_secs(self.time_limit)
     }
@@ -37,21 +37,21 @@ impl LaunchLimit {
 pub(crate) struct ProcessArguments {
     #[command(flatten)]
     limit: LaunchLimit,
-    /// Launch on a GPU in this process, for tools that look at one process only. Nothing runs after a launch that fails
+    /// Launch on a GPU in this process, for tools that observe only one process. No launch runs after a failed launch
     #[arg(long)]
     one_process: bool,
 }
 
 impl ProcessArguments {
-    /// How long a launch may take.
+    /// Returns the time limit of a launch.
     pub(crate) fn time_limit(&self) -> Duration {
         self.limit.time_limit()
     }
 
-    /// Makes the launcher. A GPU is closed if children are to use it.
+    /// Makes the launcher. If children will use the GPU, this process closes it.
     ///
     /// # Errors
-    /// When this process is a child with another kind of request.
+    /// Returns an error when this process is a child with a request of another kind.
     pub(crate) fn launcher<'e>(&self, env: &'e Env<'e>, device: Box<dyn Device>) -> Result<Launcher<'e>, Error> {
         let request = isolated::request(env)?;
         let is_child = request.is_some();
@@ -64,20 +64,21 @@ impl ProcessArguments {
     }
 }
 
-/// The place of a launch.
+/// The position of a launch in a command.
 #[derive(Clone, Copy, Debug, Default, Serialize, Deserialize)]
 struct LaunchPlace {
-    /// The number of the problem, among those of the command.
+    /// The number of the problem within the command.
     problem: usize,
-    /// The number of the launch, among those of the problem.
+    /// The number of the launch within the problem.
     launch: usize,
 }
 
-/// What runs launches. The command requests them problem by problem. A child runs the same command, so it requests the same
-/// problems.
+/// Runs the launches that the command requests, problem by problem. A child runs the same command and so requests the
+/// same problems.
 pub(crate) struct Launcher<'e> {
     runner: Runner<'e>,
-    /// In a parent, the place of the next problem. In a child, the distance to its first launch.
+    /// In a parent, the position of the next problem. In a child, the number of problems and launches before its first
+    /// launch.
     next: LaunchPlace,
 }
 
@@ -94,38 +95,39 @@ enum Runner<'e> {
 /// The children that launch on a GPU, one at a time.
 struct Children<'e> {
     env: &'e Env<'e>,
-    /// How long a child may have no result.
+    /// The maximum time between two results of a child.
     silence: Duration,
     child: Option<Isolated>,
 }
 
 impl Launcher<'_> {
-    /// Whether this process is a child: it has no results to show.
+    /// Returns whether this process is a child, which shows no results.
     pub(crate) fn is_child(&self) -> bool {
         matches!(self.runner, Runner::Device { is_child: true, .. })
     }
 
-    /// Whether the next problem is skipped because the parent already has its results.
+    /// Returns whether the next problem is skipped because the parent already has its results.
     pub(crate) fn skips_problem(&mut self) -> bool {
         let is_skipped = self.is_child() && self.next.problem > 0;
         self.next.problem -= usize::from(is_skipped);
         is_skipped
     }
 
-    /// Why nothing more runs, if so.
+    /// Returns the reason why no further launch can run, if there is one.
     pub(crate) fn stop_reason(&self) -> Option<&'static str> {
         match self.runner {
             _ if is_interrupted() => Some("interrupted"),
-            Runner::Device { is_usable: false, .. } => Some("the device runs nothing more in this process"),
+            Runner::Device { is_usable: false, .. } => Some("the device is no longer usable in this process"),
             _ => None,
         }
     }
 
-    /// Returns the results of the launches of the next problem, in order. They end early when nothing more runs. `on_device` makes
-    /// them on a device, from the launch of a number on.
+    /// Returns the results of the launches of the next problem, in order. The iterator ends early when no further
+    /// launch can run. `on_device` runs the launches on a device, starting with the launch of the given number.
     ///
     /// # Errors
-    /// When the device fails. In the iterator, [`Error::Failed`] when a child has failed so that no other child can go on.
+    /// Returns an error when the device fails. The iterator returns [`Error::Failed`] when a child fails in a way that
+    /// would also stop other children.
     pub(crate) fn steps<'a, I: Iterator<Item = Result<Step, engine::Error>> + 'a>(
         &'a mut self,
         on_device: impl FnOnce(&'a mut (dyn Device + 'a), usize) -> Result<I, engine::Error>,
@@ -157,7 +159,7 @@ impl Launcher<'_> {
         }
     }
 
-    /// Waits until the child has exited, after the last launch.
+    /// Waits until the child has exited after the last launch.
     pub(crate) fn finish(self) {
         if let Runner::Children(Children { child: Some(child), .. }) = self.runner {
             child.finish();
@@ -166,7 +168,7 @@ impl Launcher<'_> {
 }
 
 impl Children<'_> {
-    /// Waits for the result of the launch at `place`. Starts a child from there on if none runs.
+    /// Waits for the result of the launch at `place`. If no child is running, starts one from that launch on.
     fn step(&mut self, place: LaunchPlace) -> Result<Step, Error> {
         let child = match self.child.take() {
             Some(child) => child,

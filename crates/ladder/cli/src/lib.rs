@@ -1,11 +1,11 @@
-//! The commands of the program `ladder`, and what any program with such commands needs: arguments, output, exit codes.
+//! The commands of the program `ladder`, and what every program with commands needs: arguments, output and exit codes.
 //!
-//! The input is a command line and the [environment of the program](Env), with the ladders. The output is text on two
-//! writers, and an exit code. Only this crate knows how results are shown and what an exit code means; it must not
-//! know which ladders exist.
+//! The input is a command line, the [environment of the program](Env) and the ladders. The output is text on two
+//! writers and an exit code. Only this crate knows how results are shown and what an exit code means; it must not know
+//! which ladders exist.
 //!
 //! Each command is a module with a `Command` in the list [`LADDER`]. Commands parse their arguments with `targets` and
-//! show their results with `output`. The program `lab` has a list of its own, in the crate `lab`.
+//! show their results with `output`. The program `lab` has a separate list of commands, in the crate `lab`.
 
 mod charts;
 mod check;

@@ -13,7 +13,7 @@ use crate::output::{Column, Document, Format, Importance, NOTHING, Table};
 
 pub(crate) const LIST: Command = Command {
     name: "list",
-    about: "List the ladders, the rungs of one ladder, or all about one rung",
+    about: "List the ladders or the rungs of one ladder, or describe one rung",
     arguments: |command, scope| Arguments::augment_args(scope.names(command)),
     execute: list,
 };
@@ -51,31 +51,33 @@ fn list(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, 
         _ if args.targets.is_empty() => {
             ladders(env.catalog, &mut document);
             document.note("`ladder list LADDER` lists its rungs");
-            selected.iter().for_each(|own| records(own.ladder, &own.rungs(), &mut document));
+            selected.iter().for_each(|selection| records(selection.ladder, &selection.rungs(), &mut document));
         }
         [only] if !only.whole && only.rungs().len() == 1 => card(kernels, only.ladder, only.rungs()[0], &mut document),
-        _ => selected.iter().for_each(|own| document.append(rungs(kernels, own.ladder, &own.rungs()))),
+        _ => {
+            selected.iter().for_each(|selection| document.append(rungs(kernels, selection.ladder, &selection.rungs())))
+        }
     }
     args.own.format.write(&document, env.style(), to.out)?;
     Ok(0)
 }
 
-/// What `ladder` prints without arguments: the ladders, and what to do next.
+/// Shows the output of `ladder` without arguments: the ladders, and suggested commands.
 pub(crate) fn overview(env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let mut document = Document::default();
     ladders(env.catalog, &mut document);
     if let Some((ladder, rung)) = env.catalog.ladders.first().and_then(|ladder| Some((ladder, ladder.rungs.first()?))) {
         document.note(format!(
-            "next: `ladder run {}` runs a ladder, `ladder why {}` says what bounds a rung,",
+            "next: `ladder run {}` runs a ladder, `ladder why {}` explains what bounds a rung,",
             ladder.name, rung.name
         ));
     }
-    document.note("`ladder learn` has exercises, `ladder --help` lists the commands");
+    document.note("`ladder learn` lists exercises, `ladder --help` lists the commands");
     Format::default().write(&document, env.style(), to.out)?;
     Ok(0)
 }
 
-/// A row for each ladder.
+/// Adds a row for each ladder.
 fn ladders(catalog: &Catalog, document: &mut Document) {
     let mut table = Table::new([Column::name("ladder"), Column::number("rungs"), Column::text("computes")]);
     for ladder in catalog.ladders {
@@ -84,11 +86,13 @@ fn ladders(catalog: &Catalog, document: &mut Document) {
     document.table(table);
 }
 
-/// All about one rung.
+/// Adds the description of one rung.
 fn card(kernels: &'static Kernels, ladder: &Ladder, rung: &Rung, document: &mut Document) {
     document.heading(rung.name, rung.lesson);
-    let place = ladder.rungs.iter().position(|own| own.name == rung.name).unwrap_or_default();
-    let name = |place: Option<usize>| place.and_then(|place| ladder.rungs.get(place)).map_or(NOTHING, |own| own.name);
+    let place = ladder.rungs.iter().position(|listed| listed.name == rung.name).unwrap_or_default();
+    let name = |place: Option<usize>| {
+        place.and_then(|place| ladder.rungs.get(place)).map_or(NOTHING, |neighbor| neighbor.name)
+    };
     let or_none = |text: String| if text.is_empty() { "none".to_owned() } else { text };
     document.facts([
         ("ladder", format!("{}, rung {} of {}", ladder.name, place + 1, ladder.rungs.len())),
@@ -107,7 +111,7 @@ fn card(kernels: &'static Kernels, ladder: &Ladder, rung: &Rung, document: &mut 
     records(ladder, &[rung], document);
 }
 
-/// A record for each of these rungs.
+/// Adds a record for each of these rungs.
 fn records(ladder: &Ladder, rungs: &[&Rung], document: &mut Document) {
     for rung in rungs {
         document.record(&RungRecord {
@@ -123,7 +127,7 @@ fn records(ladder: &Ladder, rungs: &[&Rung], document: &mut Document) {
     }
 }
 
-/// Rungs of a ladder: where each one's device code is, how it is launched, what it teaches.
+/// Returns the rungs of a ladder: the location of their device code, their launches and their lessons.
 pub fn rungs(kernels: &'static Kernels, ladder: &Ladder, rungs: &[&Rung]) -> Document {
     let mut table = Table::new([
         Column::name("rung"),
@@ -150,7 +154,7 @@ pub fn rungs(kernels: &'static Kernels, ladder: &Ladder, rungs: &[&Rung]) -> Doc
     document
 }
 
-/// The shared memory of a rung's default block, in words.
+/// Describes the shared memory of a rung's default block.
 fn shared(kernels: &'static Kernels, rung: &Rung) -> String {
     let block = rung.default_block;
     let names = rung.entry_names();

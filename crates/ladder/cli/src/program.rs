@@ -25,16 +25,16 @@ use crate::isolated::{VARIABLE, send};
 use crate::output::{Form, WIDTH};
 use crate::targets::Scope;
 
-/// The least width of text on a terminal.
+/// The minimum width of text on a terminal.
 const NARROWEST: usize = 80;
 
-/// The place of an option after all others in the help.
+/// The display order of an option that the help lists after all others.
 const LAST: usize = 900;
 
 /// The name of the option that shows all columns of tables.
 const WIDE: &str = "wide";
 
-/// The end of each program's help.
+/// The end of the help of each program.
 const EXIT_CODES: &str = "\
 Exit codes: 0 success; 1 a wrong result, or a device, tool or file that failed; 2 a request that cannot be fulfilled; \
 130 interrupted by Ctrl-C";
@@ -46,7 +46,7 @@ impl Program {
 
     fn parser(&self, scope: &Scope) -> clap::Command {
         let subcommand = |command: &Command| {
-            // Last, for arguments bring the documentation of their type.
+            // `about` comes last because the arguments' type replaces it with its own documentation.
             (command.arguments)(clap::Command::new(command.name), scope).about(command.about)
         };
         let shown = self.commands.iter().copied().flatten().map(subcommand);
@@ -69,7 +69,7 @@ impl Program {
 /// Runs a program in the environment of this process: its arguments, devices, tools and terminal.
 pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], program: &'static Program) -> ExitCode {
     end_on_interrupt();
-    // The arguments are those of this program, wherever it lies and however it was called.
+    // The arguments belong to this program, wherever its file is and whatever name started it.
     let command: Option<Vec<OsString>> = std::env::current_exe()
         .ok()
         .map(|program| std::iter::once(program.into()).chain(std::env::args_os().skip(1)).collect());
@@ -92,7 +92,7 @@ pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], p
         },
         provenance: &|device| Provenance::now(catalog.kernels, device),
     };
-    // anstream keeps colours where a terminal shows them and strips them elsewhere; it knows NO_COLOR.
+    // anstream keeps colors on a terminal, strips them elsewhere, and respects NO_COLOR.
     let (mut out, mut err) = (anstream::stdout(), anstream::stderr());
     let code = main(std::env::args_os(), &env, &mut out, &mut err);
     if has_abandoned_work() && out.flush().is_ok() {
@@ -101,14 +101,14 @@ pub fn run_process(catalog: &'static Catalog, shared: &'static [SharedLadder], p
     ExitCode::from(code)
 }
 
-/// Lets Ctrl-C end what runs, in order, and a second one the process. Without a handler, the first does that.
+/// Makes the first Ctrl-C stop the current work in an orderly way. The second Ctrl-C ends the process.
 fn end_on_interrupt() {
     let flag = interruption();
     let _ = signal_hook::flag::register_conditional_shutdown(SIGINT, INTERRUPTED.into(), Arc::clone(&flag));
     let _ = signal_hook::flag::register(SIGINT, flag);
 }
 
-/// Runs the program and keeps what it writes: its exit code, its output without colours, and its messages.
+/// Runs the program and returns its exit code, its output without colors, and its messages.
 pub fn captured(args: &[String], env: &Env<'_>) -> (u8, String, String) {
     let [mut out, mut err] = [(); 2].map(|()| anstream::StripStream::new(Vec::new()));
     let args = [env.program.name].into_iter().chain(args.iter().map(String::as_str)).map(Into::into);
@@ -117,8 +117,8 @@ pub fn captured(args: &[String], env: &Env<'_>) -> (u8, String, String) {
     (code, text(out.into_inner()), text(err.into_inner()))
 }
 
-/// Runs the program and returns its exit code, as its help lists them. Errors are lines on `err`, as
-/// [`complain`] writes them.
+/// Runs the program and returns its exit code, as listed in the help. Errors are lines on `err`, as [`complain`] writes
+/// them.
 pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> u8 {
     let args: Vec<OsString> = args.into_iter().collect();
     let scope = Scope::of(env.catalog, &args);
@@ -133,13 +133,13 @@ pub fn main(args: impl IntoIterator<Item = OsString>, env: &Env<'_>, out: &mut d
     let done = done.and_then(|code| Ok((code, out.flush()?)));
     if is_interrupted() {
         if env.request.is_none() {
-            complain(err, "interrupted; note: what is shown is all that was done");
+            complain(err, "interrupted; note: the output shows all completed work");
         }
         return INTERRUPTED;
     }
     match done {
         Ok((code, ())) => code,
-        // The reader closed the pipe, as in `ladder list | head`, so there is nobody to report to.
+        // The reader closed the pipe, as in `ladder list | head`, so no reader is left for an error.
         Err(Error::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => 0,
         Err(error) => {
             if env.request.is_none() || send(Err::<(), _>(&error), out).is_err() {
@@ -161,10 +161,10 @@ fn execute(matches: &clap::ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Re
     (command.expect("every subcommand is one of the program's").execute)(matches, env, to)
 }
 
-/// Reports an error in the arguments with the nearest names, or prints the requested help. Returns the exit code.
+/// Prints the requested help, or reports an error in the arguments with the nearest names. Returns the exit code.
 ///
 /// # Errors
-/// When the help cannot be written.
+/// Returns an error when the help cannot be written.
 fn refuse(
     error: &clap::Error,
     program: &Program,
@@ -180,7 +180,7 @@ fn refuse(
         Some(ContextValue::String(text)) => text.clone(),
         _ => String::new(),
     };
-    let command = program.all().find(|own| command.is_some_and(|name| *name == *own.name));
+    let command = program.all().find(|subcommand| command.is_some_and(|name| *name == *subcommand.name));
     let help = match command {
         Some(command) => format!("{} {} --help", program.name, command.name),
         None => format!("{} --help", program.name),
@@ -193,7 +193,7 @@ fn refuse(
         ErrorKind::InvalidSubcommand if command.is_none() => {
             let name = text(ContextKind::InvalidSubcommand);
             let known: Vec<&str> = program.commands.iter().copied().flatten().map(|command| command.name).collect();
-            let is_named = scope.catalog.ladders.iter().any(|own| own.name == name || own.has(&name));
+            let is_named = scope.catalog.ladders.iter().any(|ladder| ladder.name == name || ladder.has(&name));
             let hint = match is_named && known.contains(&"run") {
                 true => format!("did you mean `{} run {name}`?", program.name),
                 false => did_you_mean(&name, "commands", &known),

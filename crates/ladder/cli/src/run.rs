@@ -1,4 +1,4 @@
-//! `ladder run`: every rung checked against the CPU, timed or counted, and compared.
+//! `ladder run`: checks every rung against the CPU, times or counts it, and compares the rungs.
 
 use analysis::predict::{self, Description};
 use clap::{ArgMatches, Args};
@@ -35,18 +35,18 @@ struct Arguments {
     /// Where to run
     #[arg(long, value_enum, default_value_t)]
     device: Choice,
-    /// How many timed launches to take the median of; sim has no clock and counts one launch [default: 20, and
-    /// none for ladders that are shown as pictures]
+    /// Take the median of K timed launches; sim has no clock and counts one launch [default: 20, or none for ladders
+    /// that are shown as pictures]
     #[arg(long, value_name = "K", conflicts_with = "no_time")]
     runs: Option<u32>,
     /// The device to predict times for, from the counts of sim: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a file
-    /// as crates/simt/devices/known has them [default: h100]
+    /// in the format of crates/simt/devices/known [default: h100]
     #[arg(long, value_name = "DEVICE", conflicts_with_all = ["no_time", "devices"])]
     on: Option<String>,
-    /// Check only: neither time nor count
+    /// Only check the results: neither time nor count
     #[arg(long)]
     no_time: bool,
-    /// What sim looks for besides wrong results: memory, init, race and sync with commas between them, or all
+    /// Sanitizers of sim: memory, init, race and sync, separated by commas, or all
     #[arg(long, value_name = "CHECKS")]
     sanitize: Option<Checks>,
     #[command(flatten)]
@@ -61,16 +61,16 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     targets.require_names(env.catalog)?;
     if args.runs == Some(0) {
-        let why = "0 runs measure nothing; --runs takes 1 or more, --no-time checks without timing";
+        let why = "0 runs measure nothing; --runs needs 1 or more, and --no-time checks without timing";
         return Err(Error::Request(why.to_owned()));
     }
     let selected = targets.select(env.catalog)?;
-    if let Some(several) = args.several.asked()? {
+    if let Some(several) = args.several.requested()? {
         if args.sanitize.is_some() {
-            let why = "--sanitize is for one device; leave out --devices, and RANK in the environment";
+            let why = "--sanitize works with one device; leave out --devices, and RANK in the environment";
             return Err(Error::Request(why.to_owned()));
         }
-        let runs = |own: &Selection| args.runs(own);
+        let runs = |selection: &Selection| args.runs(selection);
         let request = several::Request {
             device: args.device,
             block: targets.block(),
@@ -84,11 +84,11 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let choice = timing::choice(on, args.device)?;
     let model = Description::open(on.unwrap_or(MODEL)).map_err(analysis::Error::from)?;
     let properties = on.map_or(DeviceProperties::default(), |_| predict::properties(&model));
-    let plans = selected.iter().map(|own| own.plan(targets.block(), args.runs(own), properties));
+    let plans = selected.iter().map(|selection| selection.plan(targets.block(), args.runs(selection), properties));
     let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
     if on.is_some() {
-        for (own, plan) in selected.iter().zip(&mut plans) {
-            timing::leave_out_unsupported(plan, own.ladder, env, &model)?;
+        for (selection, plan) in selected.iter().zip(&mut plans) {
+            timing::leave_out_unsupported(plan, selection.ladder, env, &model)?;
         }
     }
     let mut device = timing::open(env, choice, properties)?;
@@ -101,7 +101,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let mut code = 0;
     let (info, checks) = (device.info().clone(), device.checks());
     let mut launcher = args.process.launcher(env, device)?;
-    for (own, plan) in selected.iter().zip(&plans) {
+    for (selection, plan) in selected.iter().zip(&plans) {
         if is_interrupted() {
             break;
         }
@@ -118,8 +118,8 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             continue;
         }
         explain_failures(&mut report, env);
-        // `lab record` keeps what was measured or counted, and no predictions.
-        let is_shown = !own.ladder.shown.pictures && env.form != Form::Records;
+        // `lab record` records what was measured or counted, and no predictions.
+        let is_shown = !selection.ladder.shown.pictures && env.form != Form::Records;
         let is_predicted = report.counted() && report.runs.is_none() && is_shown;
         let predictions = is_predicted.then(|| Predictions::new(&report, env.catalog.kernels, &model));
         bar.finish_and_clear();
@@ -138,20 +138,21 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     Ok(code)
 }
 
-/// Asks the simulator about launches that failed on a GPU.
+/// Runs the launches that failed on a GPU again on the simulator, to explain the failures.
 fn explain_failures(report: &mut Report, env: &Env<'_>) {
     if report.device.kind == "sim" {
         return;
     }
     let device = report.device.properties();
-    for own in report.outcomes.iter_mut().filter(|own| own.has_failed) {
-        let launch = (own.rung, own.launch.block);
-        (own.findings, own.notes) = engine::on_sim(env.catalog.kernels, report.ladder, &report.options, launch, device);
+    for outcome in report.outcomes.iter_mut().filter(|outcome| outcome.has_failed) {
+        let launch = (outcome.rung, outcome.launch.block);
+        (outcome.findings, outcome.notes) =
+            engine::on_sim(env.catalog.kernels, report.ladder, &report.options, launch, device);
     }
 }
 
 impl Arguments {
-    /// How many launches of each rung of a ladder to time.
+    /// Returns the number of timed launches of each rung of a ladder.
     fn runs(&self, selected: &Selection) -> Option<u32> {
         match self.runs {
             _ if self.no_time => None,

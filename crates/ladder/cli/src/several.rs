@@ -1,4 +1,4 @@
-//! `ladder run --devices`: the problem divided over several devices, in one process or in one for each.
+//! `ladder run --devices`: divides the problem over several devices, in one process or in one process per device.
 
 use std::env::{self, VarError};
 use std::time::Duration;
@@ -21,50 +21,50 @@ use crate::error::Error;
 use crate::output::{self, Cell, Column, Context, Document, Format, NOTHING, Printer, Table};
 use analysis::results::Unit;
 
-/// The option of a ladder about several ranks that says how many there are: here as many as devices.
+/// The name of a ladder's option for the number of ranks; with `--devices`, the number of devices.
 pub const RANKS: &str = "ranks";
 
-/// The port of the first rank where nobody has named one, as torchrun has it.
+/// The default port of the first rank, the same as torchrun's.
 const PORT: u16 = 29_500;
 
-/// The arguments about several devices whose ranks may be processes.
+/// The arguments for several devices whose ranks may be processes.
 #[derive(Args, Debug)]
 pub(crate) struct DeviceGroupArguments {
     #[command(flatten)]
     shared: SharedArguments,
-    /// Along which side matrices are divided: rows of A, or k, where each device computes a summand of the product and a
-    /// reduce-scatter adds them up
+    /// The side along which matrices are divided: rows of A, or k. With k, each device computes a summand of the
+    /// product and a reduce-scatter adds the summands
     #[arg(long, value_enum, default_value_t)]
     along: Side,
-    /// Cut each device's part into so many pieces, each combined while the next one is computed
+    /// Cut each device's part into N pieces and combine each piece while the next one is computed
     #[arg(long, value_name = "N", default_value_t = 1, value_parser = clap::value_parser!(u16).range(1..))]
     pieces: u16,
 }
 
-/// The arguments about several devices.
+/// The arguments for several devices.
 #[derive(Args, Debug)]
 pub struct SharedArguments {
-    /// Divide each problem over several devices: all, how many (4), or their numbers (0,2). One process has a rank for each
-    /// of them; with RANK and WORLD_SIZE in the environment (`lab launch`, torchrun), this process is one rank
+    /// Divide each problem over several devices: all, a count (4), or device numbers (0,2). One process runs a rank for
+    /// each device; with RANK and WORLD_SIZE in the environment (`lab launch`, torchrun), this process is one rank
     #[arg(long, value_name = "all|N|0,2,…", value_parser = str::parse::<Devices>)]
     devices: Option<Devices>,
-    /// How long the ranks wait for one that does not come or does not answer
+    /// Give up on a rank that does not connect or answer after SECONDS
     #[arg(long, value_name = "SECONDS", default_value_t = 300, value_parser = clap::value_parser!(u64).range(1..))]
     wait: u64,
-    /// Combine the devices' results on the host also where NCCL could
+    /// Combine the devices' results on the host even where NCCL is available
     #[arg(long)]
     through_host: bool,
 }
 
-/// Which ranks this process has.
+/// The ranks that this process runs.
 pub(crate) enum Ranks {
-    /// All, each a thread.
+    /// All ranks, each on a thread.
     Threads(Devices),
-    /// One of several processes' ranks, with a device of this number, and where the first one is.
+    /// One rank of several processes: its share, the number of its device, and the address of the first rank.
     Process(Share, u32, String),
 }
 
-/// What was asked for about several devices.
+/// The requested ranks and how they share a problem.
 pub(crate) struct DeviceGroup {
     ranks: Ranks,
     along: Side,
@@ -73,50 +73,50 @@ pub(crate) struct DeviceGroup {
     through_host: bool,
 }
 
-/// The ranks of a command that has them all in this process.
+/// The ranks of a command that runs all of them in this process.
 pub struct SharedRanks {
-    /// The numbers of their devices.
+    /// The device numbers of the ranks.
     pub numbers: Vec<u32>,
     wait: Duration,
     through_host: bool,
 }
 
 impl SharedRanks {
-    /// How the ranks run.
+    /// Returns the settings that the ranks run with.
     pub fn settings(&self, kernels: &'static Kernels, time_limit: Duration) -> Settings {
         Settings { kernels, time_limit, wait: self.wait, through_host: self.through_host }
     }
 }
 
-/// What is asked for of a run besides.
+/// The other arguments of a run.
 pub(crate) struct Request<'a> {
     pub device: Choice,
     pub block: Option<[u32; 3]>,
-    /// How many launches of each rung of a ladder to time.
+    /// Returns the number of timed launches of each rung of a ladder.
     pub runs: &'a dyn Fn(&Selection) -> Option<u32>,
-    /// How long a launch may take.
+    /// The time limit of a launch.
     pub time_limit: Duration,
     pub format: &'a Format,
 }
 
 impl DeviceGroupArguments {
-    /// What was asked for; `None` if nothing was about several devices.
+    /// Returns the requested devices; `None` if neither the command line nor the environment names several devices.
     ///
     /// # Errors
-    /// [`Error::Request`] when the environment's variables about ranks are wrong, or contradict the command line.
-    pub(crate) fn asked(&self) -> Result<Option<DeviceGroup>, Error> {
+    /// Returns [`Error::Request`] when the environment's variables for ranks are wrong or contradict the command line.
+    pub(crate) fn requested(&self) -> Result<Option<DeviceGroup>, Error> {
         let SharedArguments { devices, wait, through_host } = &self.shared;
         let (wait, through_host, pieces) = (Duration::from_secs(*wait), *through_host, self.pieces.into());
         let with = |ranks| Some(DeviceGroup { ranks, along: self.along, pieces, wait, through_host });
         match (process(&|name| env::var(name)).map_err(Error::Request)?, devices) {
             (Some(_), Some(_)) => {
-                let why = "RANK in the environment makes this process one rank of several, which has one device: leave out --devices";
+                let why = "RANK in the environment makes this process one rank with one device: leave out --devices";
                 Err(Error::Request(why.to_owned()))
             }
             (Some(process), None) => Ok(with(process)),
             (None, Some(devices)) => Ok(with(Ranks::Threads(devices.clone()))),
             (None, None) if self.along != Side::Rows || pieces > 1 || through_host => {
-                let why = "--along, --pieces and --through-host are for several devices; add --devices, also for one";
+                let why = "--along, --pieces and --through-host need --devices, even for one device; add --devices";
                 Err(Error::Request(why.to_owned()))
             }
             (None, None) => Ok(None),
@@ -125,13 +125,14 @@ impl DeviceGroupArguments {
 }
 
 impl SharedArguments {
-    /// The ranks, all in this process; all devices where nothing is said.
+    /// Returns the ranks, all in this process. The default is all devices.
     ///
     /// # Errors
-    /// [`Error::Request`] when the environment makes this process one rank, [`Error::Engine`] when there are no such devices.
+    /// Returns [`Error::Request`] when the environment makes this process one rank, and [`Error::Engine`] when there
+    /// are no such devices.
     pub fn ranks(&self, device: Choice) -> Result<SharedRanks, Error> {
         if process(&|name| env::var(name)).map_err(Error::Request)?.is_some() {
-            let why = "this command has all ranks in one process; leave out RANK in the environment";
+            let why = "this command runs all ranks in one process; leave out RANK in the environment";
             return Err(Error::Request(why.to_owned()));
         }
         let numbers = ranks::numbers(device, self.devices.as_ref().unwrap_or(&Devices::All))?;
@@ -139,25 +140,25 @@ impl SharedArguments {
     }
 }
 
-/// The rank that the environment makes of this process, as torchrun does: RANK and WORLD_SIZE, the number of its device as
-/// LOCAL_RANK, and where the first rank is as MASTER_ADDR and MASTER_PORT.
+/// Reads the environment's description of this rank, with torchrun's variables: RANK, WORLD_SIZE, LOCAL_RANK for the
+/// number of its device, and MASTER_ADDR and MASTER_PORT for the address of the first rank.
 ///
 /// # Errors
-/// Which variable is wrong, and what it takes.
+/// Returns the variable that is wrong and the values that it accepts.
 fn process(variable: &dyn Fn(&str) -> Result<String, VarError>) -> Result<Option<Ranks>, String> {
     let text = |name: &str| variable(name).ok().filter(|value| !value.is_empty());
-    let number = |name: &str, takes: &str, most: u64| -> Result<Option<u64>, String> {
+    let number = |name: &str, expected: &str, most: u64| -> Result<Option<u64>, String> {
         let Some(value) = text(name) else { return Ok(None) };
         let parsed = value.parse().ok().filter(|number| *number <= most);
-        parsed.map(Some).ok_or_else(|| format!("{name}={value} in the environment: it takes {takes}"))
+        parsed.map(Some).ok_or_else(|| format!("{name}={value} in the environment: expected {expected}"))
     };
     let (Some(_), Some(_)) = (text("RANK"), text("WORLD_SIZE")) else { return Ok(None) };
-    let ranks = number("WORLD_SIZE", "how many ranks there are, 1 to 65536", 1 << 16)?.unwrap_or_default() as usize;
+    let ranks = number("WORLD_SIZE", "the number of ranks, 1 to 65536", 1 << 16)?.unwrap_or_default() as usize;
     if ranks == 0 {
-        return Err("WORLD_SIZE=0 in the environment: it takes how many ranks there are, 1 to 65536".to_owned());
+        return Err("WORLD_SIZE=0 in the environment: expected the number of ranks, 1 to 65536".to_owned());
     }
-    let takes = format!("the number of a rank, 0 to {}", ranks - 1);
-    let rank = number("RANK", &takes, ranks as u64 - 1)?.unwrap_or_default() as usize;
+    let expected = format!("the number of a rank, 0 to {}", ranks - 1);
+    let rank = number("RANK", &expected, ranks as u64 - 1)?.unwrap_or_default() as usize;
     let device = number("LOCAL_RANK", "the number of a device", u64::from(u32::MAX))?.unwrap_or(rank as u64);
     let port = number("MASTER_PORT", "a port, 1 to 65535", 65_535)?.unwrap_or(PORT.into());
     let host = text("MASTER_ADDR").unwrap_or_else(|| "127.0.0.1".to_owned());
@@ -165,7 +166,7 @@ fn process(variable: &dyn Fn(&str) -> Result<String, VarError>) -> Result<Option
     Ok(Some(Ranks::Process(Share { index: rank, count: ranks }, device as u32, address)))
 }
 
-/// Runs what was selected, and shows the first rank's report.
+/// Runs the selections, and shows the report of the first rank.
 pub(crate) fn run(
     several: DeviceGroup,
     selected: &[Selection],
@@ -181,21 +182,19 @@ pub(crate) fn run(
         Ranks::Process(rank, ..) => rank.count,
     };
     let mut problems = Vec::new();
-    for own in selected {
-        let options = of_ranks(own, count)?;
-        // What is wrong with the request is said before devices are opened.
-        let problem = SharedLadder::problem_of(env.shared, own.ladder, &options)?;
-        ranks::check(&asked(own, &problem, request.block, None, cut), count)?;
+    for selection in selected {
+        let options = options_with_ranks(selection, count)?;
+        // An invalid request is reported before devices are opened.
+        let problem = SharedLadder::problem_of(env.shared, selection.ladder, &options)?;
+        ranks::check(&group_request(selection, &problem, request.block, None, cut), count)?;
         problems.push(problem);
     }
     let runs: Vec<Option<u32>> = selected.iter().map(request.runs).collect();
     let block = request.block;
     let job = |member: &mut Member| {
-        let each = selected
-            .iter()
-            .zip(&problems)
-            .zip(&runs)
-            .map(|((own, whole), runs)| ranks::measure(member, &asked(own, whole, block, *runs, cut)));
+        let each = selected.iter().zip(&problems).zip(&runs).map(|((selection, whole), runs)| {
+            ranks::measure(member, &group_request(selection, whole, block, *runs, cut))
+        });
         each.collect::<Result<Vec<GroupReport>, ranks::Error>>()
     };
     let reports = match &ranks {
@@ -206,7 +205,7 @@ pub(crate) fn run(
     };
     let code = if reports.iter().all(GroupReport::all_right) { 0 } else { WRONG };
     if reports.iter().any(|report| report.rank.index > 0) {
-        // The first rank shows what is the same for all.
+        // The first rank shows the report, which is the same for all ranks.
         return Ok(code);
     }
     let mut printer = Printer::new(*request.format, env.style(), to.out);
@@ -218,32 +217,32 @@ pub(crate) fn run(
     Ok(code)
 }
 
-/// A selection as the ranks take it.
-fn asked<'a>(
-    own: &'a Selection,
+/// Converts a selection to a request for the ranks.
+fn group_request<'a>(
+    selection: &'a Selection,
     whole: &'a SharedProblem,
     block: Option<[u32; 3]>,
     runs: Option<u32>,
     (side, pieces): (Side, usize),
 ) -> GroupRequest<'a> {
-    GroupRequest { ladder: own.ladder, rungs: own.rung_names(), whole, block, runs, side, pieces }
+    GroupRequest { ladder: selection.ladder, rungs: selection.rung_names(), whole, block, runs, side, pieces }
 }
 
-/// The options of a problem, with as many ranks as devices where the ladder is about ranks.
-fn of_ranks(own: &Selection, count: usize) -> Result<Options, Error> {
-    let options = own.options();
-    if !own.ladder.options.iter().any(|option| option.name == RANKS) {
+/// Returns the options of a problem. If the ladder has the option `ranks`, its value is the number of devices.
+fn options_with_ranks(selection: &Selection, count: usize) -> Result<Options, Error> {
+    let options = selection.options();
+    if !selection.ladder.options.iter().any(|option| option.name == RANKS) {
         return Ok(options);
     }
     match options.get(RANKS) {
-        Some(given) if given.to_string() != count.to_string() => {
-            Err(Error::Request(format!("--ranks {given} contradicts --devices, which are {count}: leave out --ranks")))
-        }
+        Some(given) if given.to_string() != count.to_string() => Err(Error::Request(format!(
+            "--ranks {given} contradicts --devices, which selects {count}: leave out --ranks"
+        ))),
         _ => Ok(options.with(RANKS, count)),
     }
 }
 
-/// What is said of a rung in JSON.
+/// The JSON record of a rung.
 #[derive(Serialize)]
 pub struct GroupRecord<'a> {
     ladder: &'a str,
@@ -260,7 +259,7 @@ pub struct GroupRecord<'a> {
     busbw_gb_per_s: Option<f64>,
 }
 
-/// A rung's rates, in 10^9 a second.
+/// The rates of a rung, in 10^9 per second.
 pub struct Rates {
     /// Bytes.
     pub bytes: Option<f64>,
@@ -271,7 +270,7 @@ pub struct Rates {
 }
 
 impl Rates {
-    /// The rates of a rung.
+    /// Computes the rates of a rung.
     pub fn of(report: &GroupReport, outcome: &Measurement) -> Self {
         let median = outcome.samples.as_ref().map(|samples| samples.median()).filter(|time| *time > 0.0);
         let rate = |amount: u64| median.map(|time| amount as f64 / time);
@@ -285,18 +284,18 @@ impl Rates {
     }
 }
 
-/// What is said of a rung in JSON.
-pub fn record<'a>(report: &'a GroupReport, own: &'a Measurement) -> GroupRecord<'a> {
-    let Rates { bytes, flops, all_reduce } = Rates::of(report, own);
+/// Returns the JSON record of a rung.
+pub fn record<'a>(report: &'a GroupReport, measurement: &'a Measurement) -> GroupRecord<'a> {
+    let Rates { bytes, flops, all_reduce } = Rates::of(report, measurement);
     GroupRecord {
         ladder: report.ladder.name,
-        rung: &own.name,
+        rung: &measurement.name,
         problem: &report.title,
         devices: report.rank.count,
         device: &report.device.name,
         combined_by: &report.combined_by,
-        result: if own.verdict.is_right() { "right" } else { "wrong" },
-        median_ns: own.samples.as_ref().map(|samples| samples.median()),
+        result: if measurement.verdict.is_right() { "right" } else { "wrong" },
+        median_ns: measurement.samples.as_ref().map(|samples| samples.median()),
         gb_per_s: bytes,
         gflop_per_s: flops,
         algbw_gb_per_s: all_reduce.map(|[rate, _]| rate),
@@ -305,7 +304,7 @@ pub fn record<'a>(report: &'a GroupReport, own: &'a Measurement) -> GroupRecord<
 }
 
 fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) -> Document {
-    let is_timed = report.measurements.iter().any(|own| own.samples.is_some());
+    let is_timed = report.measurements.iter().any(|measurement| measurement.samples.is_some());
     let rates = match report.all_reduced {
         _ if !is_timed => vec![],
         Some(_) => vec!["time", "algbw GB/s", "busbw GB/s"],
@@ -322,12 +321,14 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
     let mut table = table.with_results_of(report.ladder.name, format!("{} on {devices}", report.title));
     let mut document = Document::default();
     let mut notes = Vec::new();
-    for own in &report.measurements {
-        let Rates { bytes, flops, all_reduce } = Rates::of(report, own);
-        let (is_right, median) = (own.verdict.is_right(), own.samples.as_ref().map(|samples| samples.median()));
-        let launch = own.launch.as_ref().map(|launch| format!("{} × {}", dims(launch.grid), dims(launch.block)));
+    for measurement in &report.measurements {
+        let Rates { bytes, flops, all_reduce } = Rates::of(report, measurement);
+        let (is_right, median) =
+            (measurement.verdict.is_right(), measurement.samples.as_ref().map(|samples| samples.median()));
+        let launch =
+            measurement.launch.as_ref().map(|launch| format!("{} × {}", dims(launch.grid), dims(launch.block)));
         let cells = [
-            own.name.clone().into(),
+            measurement.name.clone().into(),
             launch.unwrap_or(NOTHING.to_owned()).into(),
             if is_right { Cell::good("right") } else { Cell::bad("WRONG") },
         ];
@@ -340,15 +341,17 @@ fn document(report: &GroupReport, runs: Option<u32>, provenance: &Provenance) ->
         };
         let time = Cell::measured(median, Unit::Nanoseconds);
         table.row(cells.into_iter().chain([time].into_iter().chain(rate).take(rates.len())));
-        if let Verdict::Wrong(why) = &own.verdict {
-            notes.push(format!("wrong: {}: {why}", own.name));
+        if let Verdict::Wrong(why) = &measurement.verdict {
+            notes.push(format!("wrong: {}: {why}", measurement.name));
         }
-        document.record(&record(report, own));
+        document.record(&record(report, measurement));
     }
     document.table(table);
     let timing = match runs {
         Some(runs) if is_timed => {
-            format!("median of {runs} runs after {WARM_UP} to warm up, each the slowest device's, with what combines")
+            format!(
+                "median of {runs} runs after {WARM_UP} to warm up, each the slowest device's, including the combining"
+            )
         }
         _ => "checked and not timed".to_owned(),
     };
@@ -375,10 +378,10 @@ mod tests {
     use super::{Ranks, process};
     use std::env::VarError;
 
-    /// What the variables make of a process: rank, ranks, device and address, or why they are wrong.
+    /// Returns the rank, the number of ranks, the device and the address that the variables describe, or the error.
     fn of(variables: &[(&str, &str)]) -> Result<Option<(usize, usize, u32, String)>, String> {
         let variable = |name: &str| {
-            let found = variables.iter().find(|(own, _)| *own == name);
+            let found = variables.iter().find(|(variable, _)| *variable == name);
             found.map(|(_, value)| (*value).to_owned()).ok_or(VarError::NotPresent)
         };
         process(&variable).map(|ranks| match ranks {
@@ -388,14 +391,14 @@ mod tests {
     }
 
     #[test]
-    fn the_environment_makes_a_rank_of_a_process() {
+    fn the_environment_makes_a_process_a_rank() {
         assert_eq!(of(&[]), Ok(None));
         assert_eq!(of(&[("RANK", "1")]), Ok(None));
         let both = [("RANK", "3"), ("WORLD_SIZE", "4")];
         assert_eq!(of(&both), Ok(Some((3, 4, 3, "127.0.0.1:29500".to_owned()))));
         let more = [("LOCAL_RANK", "1"), ("MASTER_ADDR", "::1"), ("MASTER_PORT", "7")];
         assert_eq!(of(&[&both[..], &more].concat()), Ok(Some((3, 4, 1, "[::1]:7".to_owned()))));
-        for (name, value, takes) in [
+        for (name, value, expected) in [
             ("RANK", "4", "0 to 3"),
             ("RANK", "-1", "0 to 3"),
             ("MASTER_PORT", "70000", "a port"),
@@ -403,8 +406,8 @@ mod tests {
         ] {
             let mut variables = vec![("WORLD_SIZE", "4"), ("RANK", "3")];
             variables.insert(0, (name, value));
-            let why = of(&variables).expect_err("it is wrong");
-            assert!(why.starts_with(&format!("{name}={value} ")) && why.contains(takes), "{why}");
+            let why = of(&variables).expect_err("the variable is wrong");
+            assert!(why.starts_with(&format!("{name}={value} ")) && why.contains(expected), "{why}");
         }
         assert!(of(&[("RANK", "0"), ("WORLD_SIZE", "0")]).is_err_and(|why| why.contains("WORLD_SIZE=0")));
     }

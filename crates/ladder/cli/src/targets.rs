@@ -1,7 +1,7 @@
 //! The arguments that all commands share: ladders and rungs, the options of their problems, and the block.
 //!
-//! [`Scope`] adds these arguments to a parser, and [`Targets`] holds their values. The values stay text until a ladder
-//! is selected, because ladders may have options of the same name that take different values.
+//! [`Scope`] adds these arguments to a parser, and [`Targets`] holds their values. The values remain text until a
+//! ladder is selected, because two ladders may have an option of the same name with different values.
 
 use std::ffi::OsStr;
 
@@ -12,16 +12,16 @@ use engine::selection::{OptionText, Selection, select_with};
 use engine::size::parse_block;
 use engine::{Catalog, DeviceProperties, Error, Ladder};
 
-/// The help text about the names of ladders and rungs.
-pub const NAMES: &str = "Ladders and rungs; a rung's name without the number at its end stands for all that \
-                                differ in it, `all` for every ladder";
+/// The help text for the names of ladders and rungs.
+pub const NAMES: &str = "Ladders and rungs; a rung's name without its final number selects all rungs that differ \
+                                 only in that number; `all` selects every ladder";
 
-/// The ladders that a command line is about.
+/// The ladders that a command line names.
 pub struct Scope {
     pub(crate) catalog: &'static Catalog,
-    /// The ladders whose options the help describes: those that were named, or all.
+    /// The ladders whose options the help describes: the named ladders, or all.
     described: Vec<&'static Ladder>,
-    /// Whether a file of PTX is named, or a launch.
+    /// Whether the command line names a PTX file or describes a launch.
     names_ptx: bool,
 }
 
@@ -30,14 +30,14 @@ pub struct Scope {
 pub struct Targets {
     /// Ladders and rungs.
     pub names: Vec<String>,
-    /// The options of problems, as they were written on the command line.
+    /// The options of problems, as written on the command line.
     pub given: Vec<OptionText>,
     /// The blocks.
     pub blocks: Vec<[u32; 3]>,
 }
 
 impl Scope {
-    /// Finds the ladders that this command line names, so that the help only shows their options.
+    /// Finds the ladders that this command line names, so that the help shows only their options.
     pub fn of<'a>(catalog: &'static Catalog, args: impl IntoIterator<Item = &'a (impl AsRef<OsStr> + 'a)>) -> Self {
         let words = args.into_iter().filter_map(|arg| arg.as_ref().to_str().map(str::to_owned));
         let words: Vec<String> = words.collect();
@@ -51,27 +51,28 @@ impl Scope {
         Self { catalog, described, names_ptx }
     }
 
-    /// Whether the command line names a file of PTX text, by the end of its name, or describes a launch with `--grid`.
+    /// Returns whether the command line names a file that ends in `.ptx`, or describes a launch with `--grid`.
     pub fn names_ptx(&self) -> bool {
         self.names_ptx
     }
 
-    /// Adds ladders, rungs, options and the block to a command; its help ends with the ladders' options.
+    /// Adds ladders, rungs, options and the block to a command. The ladders' options are described at the end of the
+    /// help.
     pub fn targets(&self, command: clap::Command) -> clap::Command {
         self.problems(command, single).arg(single(block()))
     }
 
-    /// As [`Scope::targets`], for a command in which options of problems and `--block` take several values.
+    /// Adds the same arguments as [`Scope::targets`], but problem options and `--block` accept several values.
     pub fn targets_with_several_values(&self, command: clap::Command) -> clap::Command {
         self.problems(command, several).arg(several(block()))
     }
 
-    /// As [`Scope::targets`], without the block.
+    /// Adds the same arguments as [`Scope::targets`], except the block.
     pub fn targets_without_block(&self, command: clap::Command) -> clap::Command {
         self.problems(command, single)
     }
 
-    /// Adds ladders and rungs to a command, and nothing else.
+    /// Adds only ladders and rungs to a command.
     pub fn names(&self, command: clap::Command) -> clap::Command {
         let names = Arg::new("names").value_name("LADDER|RUNG").num_args(0..).help(format!("{NAMES} [default: all]"));
         command.arg(names)
@@ -80,7 +81,7 @@ impl Scope {
     /// Adds ladders, rungs and options to a command.
     fn problems(&self, command: clap::Command, values: fn(Arg) -> Arg) -> clap::Command {
         let header = command.get_styles().get_header().to_owned();
-        let described = self.described.iter().filter(|own| !own.options.is_empty());
+        let described = self.described.iter().filter(|ladder| !ladder.options.is_empty());
         let help = described.map(|ladder| {
             let (name, summary) = (ladder.name, ladder.summary);
             let rows: Vec<String> = ladder.options.iter().map(described_option).collect();
@@ -90,18 +91,18 @@ impl Scope {
         let help: Vec<String> = help.collect();
         self.names(command)
             .args(options(self.catalog).into_iter().map(|name| {
-                // Help has it with its ladders.
+                // Hidden here because the end of the help lists this option with its ladder.
                 values(Arg::new(name).long(name).hide(true)).value_parser(value_parser!(String))
             }))
             .after_help(help.join("\n\n"))
     }
 
-    /// Whether this is the name of an option of a ladder's problem.
+    /// Returns whether `name` is an option of any ladder's problem.
     pub fn is_option(&self, name: &str) -> bool {
         options(self.catalog).contains(&name)
     }
 
-    /// The options of the ladders that are named, for an error about another one.
+    /// Returns a hint for an unknown option: the options of the named ladders.
     pub(crate) fn hint(&self) -> String {
         let of = |ladder: &&Ladder| {
             let names: Vec<&str> = ladder.options.iter().map(|option| option.name).collect();
@@ -117,20 +118,20 @@ fn block() -> Arg {
         .long("block")
         .value_name("BLOCK")
         .value_parser(parse_block)
-        .help("Threads of a block, for all rungs [default: each rung's own]")
+        .help("Threads per block, for all rungs [default: each rung's default block]")
 }
 
-/// An argument that takes one value.
+/// Makes an argument that accepts one value.
 fn single(arg: Arg) -> Arg {
     arg.action(ArgAction::Set).allow_hyphen_values(true)
 }
 
-/// An argument that takes several values.
+/// Makes an argument that accepts several values.
 fn several(arg: Arg) -> Arg {
     arg.action(ArgAction::Append).num_args(1..).allow_negative_numbers(true)
 }
 
-/// The names of all ladders' options, each once.
+/// Returns the names of all ladders' options, without duplicates.
 fn options(catalog: &Catalog) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = Vec::new();
     for option in catalog.ladders.iter().flat_map(|ladder| ladder.options) {
@@ -141,7 +142,7 @@ fn options(catalog: &Catalog) -> Vec<&'static str> {
     names
 }
 
-/// A line of the help text: `--n <N>  Elements [default: 2^24]`.
+/// Returns a line of the help text: `--n <N>  Elements [default: 2^24]`.
 fn described_option(option: &Opt) -> String {
     let words = match option.kind {
         Kind::Word(words) => format!(": {}", words.join(", ")),
@@ -152,7 +153,7 @@ fn described_option(option: &Opt) -> String {
 }
 
 impl Targets {
-    /// Extracts the values from a command line that [`Scope::targets`] described.
+    /// Extracts the values of the arguments that [`Scope::targets`] added.
     pub fn read(catalog: &Catalog, matches: &ArgMatches) -> Self {
         let texts = |name: &str| -> Vec<String> {
             // Not every command has all of these arguments.
@@ -167,42 +168,42 @@ impl Targets {
         Self { names: texts("names"), given: given.collect(), blocks: blocks.into_iter().flatten().copied().collect() }
     }
 
-    /// Whether no ladder and no rung is named.
+    /// Returns whether no ladder and no rung is named.
     pub fn is_empty(&self) -> bool {
         self.names.is_empty()
     }
 
-    /// Makes sure that a ladder or a rung is named, for a command that takes long for all of them.
+    /// Returns an error if no ladder or rung is named, for a command that would take long for all ladders.
     pub(crate) fn require_names(&self, catalog: &Catalog) -> Result<(), crate::Error> {
         if !self.is_empty() {
             return Ok(());
         }
-        let known: Vec<&str> = catalog.ladders.iter().map(|own| own.name).collect();
+        let known: Vec<&str> = catalog.ladders.iter().map(|ladder| ladder.name).collect();
         Err(crate::Error::Request(format!(
-            "name a ladder or a rung: the ladders are {}, `all` is every one, and `ladder list` has the rungs",
+            "name a ladder or a rung: the ladders are {}, `all` selects every ladder, and `ladder list` shows the rungs",
             known.join(", ")
         )))
     }
 
-    /// The block, if one was given.
+    /// Returns the block, if one was given.
     pub fn block(&self) -> Option<[u32; 3]> {
         self.blocks.last().copied()
     }
 
-    /// The ladders that were named, with their rungs and options; all ladders if none was named.
+    /// Returns the named ladders with their rungs and options, or all ladders if none was named.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's, and when no
+    /// Returns [`Error::UnknownName`] with the nearest names when a name belongs to no ladder or rung, or when no
     /// selected ladder has a rung or an option.
     pub fn select(&self, catalog: &Catalog) -> Result<Vec<Selection>, Error> {
         select_with(catalog, &self.names, &self.given)
     }
 
-    /// The plan of a selection that has one launch, for a command that is about one rung and runs it on the simulator.
+    /// Returns the plan with the only launch of the selections, for a command that runs one rung on the simulator.
     ///
     /// # Errors
-    /// [`engine::Error`] when a launch is not possible, [`crate::Error::Request`] with the rungs' names when there are
-    /// several or none.
+    /// Returns [`engine::Error`] when a launch is not possible, and [`crate::Error::Request`] with the rungs' names
+    /// when the selections have no rung or several rungs.
     pub(crate) fn only_launch(&self, selections: Vec<Selection>) -> Result<(&'static Ladder, Plan), crate::Error> {
         let mut plans = Vec::new();
         for selection in selections {
@@ -213,7 +214,7 @@ impl Targets {
         let (count, rungs, name) = (rungs.len(), rungs.join(", "), self.names.join(" "));
         match plans.into_iter().find(|(_, plan)| !plan.launches().is_empty()) {
             Some(only) if count == 1 => Ok(only),
-            _ => Err(crate::Error::Request(format!("`{name}` is several rungs: {rungs}; which one?"))),
+            _ => Err(crate::Error::Request(format!("`{name}` selects several rungs: {rungs}; name one of them"))),
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The times that rooflines and reports show: measured on a GPU, here or before, or predicted for a device.
+//! The times for rooflines and reports: measured on a GPU, read from a file, or predicted for a device.
 
 use std::path::PathBuf;
 
@@ -19,31 +19,31 @@ use analysis::predict::{self, Description, Prediction, Times};
 use profile::model::Constants;
 use profile::roofline::Measured;
 
-/// Where times come from.
+/// The arguments that select the source of times.
 #[derive(Args, Clone, Debug)]
 pub(crate) struct TimingArguments {
     /// Where to measure. Without a GPU, and on sim, times are predicted
     #[arg(long, value_enum, default_value_t)]
     pub device: Choice,
-    /// The device whose limits are shown and for which times are predicted: h200, h100, a100, l4, rtx4090, rtx3080, t4, or a
-    /// file as crates/simt/devices/known has them [default: the measured device, or else h100]
+    /// The device whose limits are shown and for which times are predicted: h200, h100, a100, l4, rtx4090, rtx3080, t4,
+    /// or a file in the format of crates/simt/devices/known [default: the measured device, or else h100]
     #[arg(long, value_name = "DEVICE")]
     pub on: Option<String>,
-    /// Times that were measured before: the output of `ladder run --json`, or a file of results/
+    /// Read earlier measurements: the output of `ladder run --json`, or a file of results/
     #[arg(long, value_name = "FILE", conflicts_with = "device")]
     pub times: Option<PathBuf>,
 }
 
-/// Timed launches of each rung where no other number is requested.
+/// The default number of timed launches of each rung.
 pub const RUNS: u32 = 20;
 
-/// The device whose times are predicted where nothing was measured and no device is named.
+/// The default device for predictions, if nothing was measured.
 pub(crate) const MODEL: &str = "h100";
 
-/// The device to open: the simulator, when a device to predict for is named.
+/// Returns the device to open: the simulator if `on` names a device to predict for.
 ///
 /// # Errors
-/// When a GPU is requested too.
+/// Returns [`Error::Request`] when a GPU is requested too.
 pub(crate) fn choice(on: Option<&str>, device: Choice) -> Result<Choice, Error> {
     match (on, device) {
         (Some(_), Choice::Gpu) => {
@@ -55,10 +55,10 @@ pub(crate) fn choice(on: Option<&str>, device: Choice) -> Result<Choice, Error> 
     }
 }
 
-/// Opens a device; the simulator for launches that are made for a device with these properties.
+/// Opens a device. The simulator runs launches that were planned for a device with these properties.
 ///
 /// # Errors
-/// When there is no such device.
+/// Returns an error when there is no such device.
 pub(crate) fn open(env: &Env<'_>, choice: Choice, device: DeviceProperties) -> Result<Box<dyn Device>, engine::Error> {
     match device == DeviceProperties::default() {
         true => (env.open)(choice),
@@ -66,10 +66,10 @@ pub(crate) fn open(env: &Env<'_>, choice: Choice, device: DeviceProperties) -> R
     }
 }
 
-/// Leaves out the rungs that a described device does not run.
+/// Removes the rungs that a described device does not support.
 ///
 /// # Errors
-/// When no rung is left, and when a rung that was named does not run there.
+/// Returns an error when no rung is left, or when a named rung is not supported.
 pub(crate) fn leave_out_unsupported(
     plan: &mut Plan,
     ladder: &Ladder,
@@ -86,7 +86,7 @@ pub(crate) fn leave_out_unsupported(
     }
 }
 
-/// Where times come from, ready to give them.
+/// An open source of times.
 pub(crate) struct Timing {
     given: Option<MeasuredTimes>,
     gpu: Option<Box<dyn Device>>,
@@ -95,7 +95,7 @@ pub(crate) struct Timing {
     pub origin: Origin,
 }
 
-/// Where times come from, in words.
+/// The source of times, described in words.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Origin {
     pub is_measured: bool,
@@ -107,19 +107,19 @@ pub(crate) struct Origin {
 
 /// The times of a ladder.
 pub(crate) struct Timed {
-    /// The launches, in the ladder's order, and why others are left out.
+    /// The launches, in the ladder's order, and the reasons why others are left out.
     pub plan: Plan,
     /// The prediction of each launch.
     pub predictions: Vec<Prediction>,
-    /// Measured times, if they are not predicted.
+    /// The measured times; `None` if times are predicted.
     pub measured: Option<Times>,
     /// The rungs that gave wrong results on the GPU, each with a reason.
     pub wrong: Vec<String>,
 }
 
 impl Timed {
-    /// The time of a launch in nanoseconds; `None` where it was not measured and others were, or where the model does not
-    /// include what the launch does.
+    /// Returns the time of a launch in nanoseconds. Returns `None` if only other launches were measured, or if the
+    /// model does not cover the launch.
     pub(crate) fn time_ns(&self, prediction: &Prediction) -> Option<f64> {
         let us = match &self.measured {
             Some(times) => times.get(prediction.rung.name).copied(),
@@ -128,18 +128,20 @@ impl Timed {
         us.map(|us| us * 1e3)
     }
 
-    /// The launches that have a time, for a roofline.
+    /// Returns the launches that have a time, for a roofline.
     pub(crate) fn points(&self) -> Vec<Measured<'_>> {
-        let timed = self.predictions.iter().filter_map(|own| Some((own, self.time_ns(own)? / 1e3)));
-        timed.map(|(own, us)| Measured { name: own.rung.name, us, sample: &own.sample }).collect()
+        let timed =
+            self.predictions.iter().filter_map(|prediction| Some((prediction, self.time_ns(prediction)? / 1e3)));
+        timed.map(|(prediction, us)| Measured { name: prediction.rung.name, us, sample: &prediction.sample }).collect()
     }
 }
 
 impl Timing {
-    /// Opens the GPU, or reads what was measured, and finds the description of the device.
+    /// Opens the GPU or reads the measured times, and finds the description of the device.
     ///
     /// # Errors
-    /// When there is no such device, file or GPU, and when a GPU has no description and none was named.
+    /// Returns an error when there is no such device, file or GPU, and when a GPU without a description is used without
+    /// `--on`.
     pub(crate) fn open(args: &TimingArguments, env: &Env<'_>) -> Result<Self, Error> {
         let gpu = match (&args.times, args.device) {
             (Some(_), _) | (_, Choice::Sim) => None,
@@ -155,12 +157,12 @@ impl Timing {
             (None, None) => Description::open(MODEL),
             (None, Some(name)) => {
                 let known = Description::known().into_iter();
-                let mut known = known.filter_map(|own| Description::open(own).ok());
-                return match known.find(|own| own.name == *name) {
+                let mut known = known.filter_map(|file| Description::open(file).ok());
+                return match known.find(|description| description.name == *name) {
                     Some(found) => Ok(Self::new(given, gpu, Some(name), found)),
                     None => Err(Error::Request(format!(
-                        "{name} has no description here; --on names a device that is like it, or a file as \
-                         crates/simt/devices/known has them"
+                        "there is no description of {name}; --on names a similar device, or a file in the format of \
+                         crates/simt/devices/known"
                     ))),
                 };
             }
@@ -168,7 +170,7 @@ impl Timing {
         Ok(Self::new(given, gpu, name.as_deref(), description.map_err(analysis::Error::from)?))
     }
 
-    /// The times of a device of this name, if that is known, beside the limits of the one that is described.
+    /// Combines the limits of the described device with the times of the device of this name, if the name is known.
     fn new(
         given: Option<MeasuredTimes>,
         gpu: Option<Box<dyn Device>>,
@@ -187,10 +189,11 @@ impl Timing {
         Self { given, gpu, description, origin: Origin { is_measured, words, device } }
     }
 
-    /// The times of a selection's rungs. Rungs that do not run on the device are left out, unless they were named.
+    /// Returns the times of a selection's rungs. Rungs that the device does not support are left out unless they were
+    /// named.
     ///
     /// # Errors
-    /// When no rung is left, when a rung that was named does not run there, and when a device fails.
+    /// Returns an error when no rung is left, when a named rung is not supported, and when a device fails.
     pub(crate) fn of(&mut self, env: &Env<'_>, selection: &Selection, block: Option<[u32; 3]>) -> Result<Timed, Error> {
         let (kernels, ladder) = (env.catalog.kernels, selection.ladder);
         let device = predict::properties(&self.description);
@@ -202,14 +205,14 @@ impl Timing {
         }
         if let Some(gpu) = &mut self.gpu {
             let report = run::run(&mut **gpu, selection.plan(block, Some(RUNS), device)?, |_| {})?;
-            let us = |own: &run::RungResult| Some((own.rung.name.to_owned(), own.median_ns()? / 1e3));
+            let us = |outcome: &run::RungResult| Some((outcome.rung.name.to_owned(), outcome.median_ns()? / 1e3));
             measured = Some(report.outcomes.iter().filter_map(us).collect());
-            for own in &report.outcomes {
-                if let Verdict::Wrong(why) = &own.verdict {
-                    wrong.push(format!("{}: {why}", own.launch));
+            for outcome in &report.outcomes {
+                if let Verdict::Wrong(why) = &outcome.verdict {
+                    wrong.push(format!("{}: {why}", outcome.launch));
                 }
             }
-            wrong.extend(report.not_run.iter().map(|name| format!("{name} has not run")));
+            wrong.extend(report.not_run.iter().map(|name| format!("{name} did not run")));
         }
         let (constants, problem) = (&Constants::CALIBRATED, plan.problem());
         let predictions =

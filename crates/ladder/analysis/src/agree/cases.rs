@@ -1,4 +1,4 @@
-//! The problems that are compared: one or two for each ladder, which the simulator counts in seconds.
+//! The problems that are compared: one or two for each ladder. The simulator counts each of them in seconds.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -16,7 +16,7 @@ use profile::counters::rows;
 pub struct Case {
     /// The ladder and its options.
     pub selection: Selection,
-    /// The block, when one was given.
+    /// The block, if one was given.
     pub block: Option<[u32; 3]>,
 }
 
@@ -31,11 +31,11 @@ struct DefaultCase {
 
 static DEFAULTS: LazyLock<Vec<DefaultCase>> = LazyLock::new(|| rows("cases.toml", include_str!("cases.toml")));
 
-/// The cases of these ladders in the ladders' order; no names select all ladders. When an option or a block is given,
-/// each ladder has a single case: the options of its first default case, replaced by the given ones.
+/// Returns the cases of these ladders in the ladders' order; without names, the cases of all ladders. If an option or a
+/// block is given, each ladder has a single case, and the given options replace those of its first default case.
 ///
 /// # Errors
-/// [`Error::Engine`] when a name is not a ladder's, and when none of the ladders has an option.
+/// Returns [`Error::Engine`] when a name is not a ladder's, and when none of the ladders has an option.
 pub fn cases(
     catalog: &Catalog,
     names: &[String],

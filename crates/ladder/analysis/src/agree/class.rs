@@ -7,33 +7,33 @@ use toolkit::access::Change;
 
 use super::metrics::{ComparedMetric, Rule};
 
-/// The agreement of the simulator's number with the GPU's.
+/// The agreement of the simulator's number with the GPU's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
-    /// They are the same, to as many places as Nsight Compute writes.
+    /// The numbers are equal in all the decimal places that Nsight Compute writes.
     Exact,
-    /// They differ by at most 1 %.
+    /// The numbers differ by at most 1 %.
     #[serde(rename = "within 1 %")]
     Within,
     /// The GPU counts at most 6 % more wavefronts of shared memory, because it also counts arbitration.
     Arbitration,
-    /// They differ, and `ptxas` changed instructions that the metric counts.
+    /// The numbers differ, and `ptxas` changed instructions that the metric counts.
     Explained,
-    /// They differ, and the GPU's own number changes from run to run: the kernel waits for other blocks, and the
-    /// number of times that it polls is not determined by its code.
+    /// The numbers differ, and the GPU's number changes from run to run. The kernel waits for other blocks, and its
+    /// code does not determine how often it polls.
     Waits,
-    /// They differ, and no reason was found.
+    /// The numbers differ, and no reason was found.
     Unexplained,
-    /// They count different things.
+    /// The numbers count different things.
     Information,
 }
 
 /// The relative difference up to which two numbers are close.
 const CLOSE: f64 = 0.01;
-/// The relative amount by which the GPU's wavefronts may exceed the simulator's.
+/// The relative amount by which the GPU's wavefronts may exceed those of the simulator.
 const ARBITRATION: f64 = 0.06;
-/// Half of the last place that Nsight Compute writes.
+/// Half of the last decimal place that Nsight Compute writes.
 const LAST_PLACE: f64 = 0.005;
 /// The relative rounding error of numbers that are not written exactly.
 const ROUNDING: f64 = 1e-9;
@@ -45,8 +45,8 @@ impl fmt::Display for Class {
 }
 
 impl Class {
-    /// The class of two numbers by themselves; `None` when a difference needs an explanation. A missing number differs
-    /// from any number.
+    /// Returns the class of two numbers; `None` if a difference needs an explanation. A missing number differs from any
+    /// number.
     pub fn of(rule: Rule, sim: Option<f64>, gpu: Option<f64>) -> Option<Self> {
         if rule == Rule::Information {
             return Some(Self::Information);
@@ -71,7 +71,7 @@ impl Class {
     }
 }
 
-/// The changes, in words, that can explain why the GPU's number differs from the simulator's in this direction.
+/// Describes the changes that can explain why the GPU's number differs from the simulator's in this direction.
 pub fn explanations(metric: &ComparedMetric, sim: Option<f64>, gpu: Option<f64>, changes: &[Change]) -> Vec<String> {
     let higher = gpu.unwrap_or(0.0) > sim.unwrap_or(0.0);
     let changes = changes.iter();

@@ -1,13 +1,14 @@
 //! Fences of system scope, which some GPUs count as accesses to memory.
 //!
-//! `fence.acq_rel.sys` and `membar.sys` are not loads or stores, and the simulator does not count them as such. An H100 does: for
-//! each fence that a warp executes, its counters grow by one request and one sector of global stores, two requests of local
-//! loads and two of local stores. `system_fence` in `metrics.toml` has these numbers. An H200 counts nothing for a fence.
+//! `fence.acq_rel.sys` and `membar.sys` are not loads or stores, and the simulator does not count them as such. An H100
+//! does. For each fence that a warp executes, its counters increase by one request and one sector of global stores, two
+//! requests of local loads and two of local stores. `system_fence` in `metrics.toml` has these numbers. An H200 counts
+//! nothing for a fence.
 //!
-//! The numbers come from a recording of five kernels of the ladder `allreduce` on an H100 (2026-11-25). Each had 128 blocks with
-//! 4 fences, executed by one warp, and each of these 512 fences was counted as above: 512 more store requests and sectors, and
-//! 1024 local loads and stores (2048 more in `allreduce_ring`, whose registers were spilled). The counters by instruction
-//! (`smsp__sass_…`) did not include them.
+//! The numbers come from a recording of five kernels of the ladder `allreduce` on an H100 (2026-11-25). Each kernel had
+//! 128 blocks with 4 fences, executed by one warp. Each of these 512 fences was counted as above: 512 more store requests
+//! and sectors, and 1024 local loads and stores (2048 more in `allreduce_ring`, whose registers were spilled). The
+//! counters by instruction (`smsp__sass_…`) did not include the fences.
 
 use super::metrics::ComparedMetric;
 use profile::counters::Numbers;
@@ -15,8 +16,8 @@ use profile::counters::Numbers;
 /// The simulator's counter of all fences that warps execute.
 const FENCES: &str = "ptx_inst_executed_fence.sum";
 
-/// The explanation when system fences account for the whole difference between the two numbers. The kernel's fences must
-/// all have system scope.
+/// Returns the explanation if system fences account for the whole difference between the two numbers. All fences of the
+/// kernel must have system scope.
 pub(super) fn explanation(
     metric: &ComparedMetric,
     sim: Option<f64>,

@@ -1,4 +1,4 @@
-//! The metrics that are compared: those that the simulator and Nsight Compute both count.
+//! The metrics that are compared, because the simulator and Nsight Compute both count them.
 
 use std::sync::LazyLock;
 
@@ -7,22 +7,23 @@ use toolkit::access::{Change, Effect, Kind};
 
 use profile::counters::{Source, rows};
 
-/// A metric that both sides have: a row of `metrics.toml`, which says what the fields are.
+/// A metric that both sides have: a row of `metrics.toml`, which describes the fields.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ComparedMetric {
-    /// Nsight Compute's name, or one of our own for a metric that is computed from several counters.
+    /// Nsight Compute's name, or a name made up here for a metric that is computed from several counters.
     pub name: String,
     /// A short description.
     pub heading: String,
     /// The rule for when the two sides agree.
     pub rule: Rule,
-    /// The SASS names of the memory instructions that it counts.
+    /// The SASS names of the memory instructions that the metric counts.
     #[serde(default)]
     pub kinds: Vec<String>,
-    /// The counter that counts the same by instruction, without arbitration.
+    /// The counter of the same events that counts by instruction, without arbitration.
     pub by_instruction: Option<String>,
-    /// The counters of copies to shared memory: the unit's own of those through L1, and that of those that bypass it.
+    /// The counters of copies to shared memory: the unit's counter of copies through L1, and the by-instruction counter
+    /// of copies that bypass L1.
     pub copies: Option<[String; 2]>,
     /// The counter of the other kind of atomics.
     pub together: Option<String>,
@@ -48,34 +49,35 @@ pub enum Rule {
     Requests,
     /// The numbers must be equal.
     Counts,
-    /// The numbers must be equal to the two places that Nsight Compute writes.
+    /// The numbers must be equal to the two decimal places that Nsight Compute writes.
     #[serde(rename = "two places")]
     TwoPlaces,
-    /// The GPU's number may be at most 6 % larger, because it counts the additional passes of requests that conflict
-    /// with each other.
+    /// The GPU's number may be at most 6 % larger, because it also counts the additional passes of conflicting
+    /// requests.
     Arbitrated,
-    /// The numbers are shown and never compared: one side counts PTX and the other the machine code that `ptxas` makes
-    /// of it.
+    /// The numbers are shown and never compared, because one side counts PTX and the other side counts machine code.
     Information,
 }
 
 impl ComparedMetric {
-    /// Whether this change can explain a GPU number that is `higher` than the simulator's, or lower.
+    /// Returns whether this change can explain a GPU number that is higher than the simulator's, or lower if not
+    /// `higher`.
     ///
-    /// Predication instead of a branch cannot: an instruction whose predicate is false for all threads of a warp is
-    /// not counted. (On an H100 all warps of a block of `reduce_shfl` reach the load of its second half, and only the
-    /// one that loads is counted.) Code that was duplicated into both sides of a branch is executed by the parts of a
-    /// diverged warp one after the other, where the whole warp would have executed it once.
+    /// Predication in place of a branch explains nothing: an instruction whose predicate is false for all threads of a
+    /// warp is not counted. (On an H100 all warps of a block of `reduce_shfl` reach the load of its second half, and
+    /// only the warp that loads is counted.) Code that was duplicated into both sides of a branch can explain a higher
+    /// number. The parts of a diverged warp execute it one after another, but the whole warp would have executed it
+    /// once.
     pub fn is_explained_by(&self, change: &Change, higher: bool) -> bool {
         // One pass serves several lanes.
         if change.effect == Effect::Counted {
             return !higher && self.counts(Kind::Atoms);
         }
-        // An atomic operation without a result is counted as the other kind.
+        // An atomic operation without a result is counted by the counter of the other kind.
         if change.effect == Effect::Resultless {
             return self.counts(if higher { Kind::Red } else { Kind::Atom });
         }
-        // One lane's operation is that of all.
+        // One lane executes the operation for all lanes.
         if change.effect == Effect::Elected {
             return self.counts(Kind::Red) || !higher && self.counts(Kind::Atom);
         }
@@ -90,9 +92,9 @@ impl ComparedMetric {
         can && self.counts(change.kind)
     }
 
-    /// Whether the metric counts these instructions.
+    /// Returns whether the metric counts these instructions.
     fn counts(&self, kind: Kind) -> bool {
-        self.kinds.iter().any(|own| own == kind.name())
+        self.kinds.iter().any(|listed| listed == kind.name())
     }
 }
 
@@ -107,7 +109,7 @@ pub const UNIFORM: &str = "smsp__sass_branch_targets_threads_uniform.sum";
 /// Instructions per warp: of SASS on a GPU, of PTX in the simulator.
 pub const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
 
-/// The metric of this name.
+/// Returns the metric of this name.
 pub fn find(name: &str) -> Option<&'static ComparedMetric> {
     METRICS.iter().find(|metric| metric.name == name)
 }

@@ -1,16 +1,16 @@
 //! Agreement: compares the simulator's counters of every rung with Nsight Compute's on a GPU.
 //!
-//! - [`metrics`] are the metrics that both sides have, with the rule for when they agree.
+//! - [`metrics`] lists the metrics that both sides have, with the rule for when they agree.
 //! - [`class`] classifies two numbers, and explains differences by the changes that `ptxas` made to the PTX.
-//! - [`cases`] are the runs that are compared; [`compare`] compares one.
-//! - [`record`] has the form of comparisons as recorded results, with which tests check the simulator without a GPU.
+//! - [`cases`] lists the runs that are compared; [`compare`] compares one.
+//! - [`record`] defines comparisons as recorded results, which tests use to check the simulator without a GPU.
 //!
-//! The simulator counts PTX; a GPU counts the machine code that `ptxas` makes of it. When the two numbers differ, the
-//! instructions of both are compared: a change of instructions that a metric counts explains a difference of that
-//! metric, and a difference without such a change is unexplained.
+//! The simulator counts PTX; a GPU counts the machine code that `ptxas` makes from it. When the two numbers differ, the
+//! instructions of both are compared. If `ptxas` changed instructions that a metric counts, the change explains a
+//! difference of that metric. A difference without such a change is unexplained.
 //!
 //! A kernel that waits for other blocks has different counts in every run, on both sides. When nothing explains a
-//! difference of such a kernel, it is counted on the GPU again.
+//! difference of such a kernel, the GPU counts the kernel again.
 
 pub mod cases;
 pub mod class;
@@ -40,23 +40,24 @@ use record::{ComparedRun, ComparedRung, Comparison, GpuContext, Request};
 
 /// Finds the changes that `ptxas` made to an entry's memory instructions.
 pub trait Explain {
-    /// The changes to the entry's memory instructions.
+    /// Returns the changes to the entry's memory instructions.
     ///
     /// # Errors
-    /// When one of the tools fails.
+    /// Returns an error when one of the tools fails.
     fn changes(&self, entry: &str) -> Result<Vec<Change>, toolkit::Error>;
 
-    /// Whether an entry may wait for the writes of other threads, so that the number of its loads and branches varies.
+    /// Returns whether an entry may wait for the writes of other threads, so that the number of its loads and branches
+    /// varies.
     fn waits(&self, entry: &str) -> bool;
 
-    /// Whether an entry has fences, and all of them have system scope.
+    /// Returns whether an entry has fences, and all of them have system scope.
     fn has_only_system_fences(&self, entry: &str) -> bool;
 
-    /// The assembler's version.
+    /// Returns the assembler's version.
     fn version(&self) -> Option<String>;
 }
 
-/// NVIDIA's tools, on the PTX that a GPU runs.
+/// NVIDIA's tools, applied to the PTX that a GPU runs.
 pub struct Tools {
     ptxas: Found,
     nvdisasm: Found,
@@ -68,19 +69,19 @@ impl Tools {
     /// Finds the tools for a GPU of this compute capability.
     ///
     /// # Errors
-    /// When tools are missing. The error names each of them, and how to get it.
+    /// Returns the names of the missing tools, each with instructions for getting it.
     pub fn find(kernels: &'static Kernels, capability: Option<(u32, u32)>) -> Result<Self, Vec<String>> {
         let tools = [Tool::Ptxas, Tool::Nvdisasm].map(toolkit::find);
-        let own = capability.zip(kernels.newest_for(capability).map_err(|error| vec![error.to_string()])?);
-        match (tools, own) {
+        let module = capability.zip(kernels.newest_for(capability).map_err(|error| vec![error.to_string()])?);
+        match (tools, module) {
             ([Ok(ptxas), Ok(nvdisasm)], Some(((major, minor), kernels))) => {
                 let arch = kernels.assembled_for(&format!("sm_{major}{minor}"));
                 Ok(Self { ptxas, nvdisasm, ptx: kernels, arch })
             }
-            (tools, own) => {
+            (tools, module) => {
                 let failed = tools.into_iter().filter_map(Result::err);
-                let too_old = "no kernels here are for a GPU so old".to_owned();
-                let too_old = own.is_none().then_some(too_old);
+                let too_old = "the GPU is older than all kernels of this program".to_owned();
+                let too_old = module.is_none().then_some(too_old);
                 Err(failed.map(|error| error.to_string()).chain(too_old).collect())
             }
         }
@@ -110,7 +111,7 @@ impl Explain for Tools {
 pub struct Gpu<'a> {
     /// The GPU.
     pub info: DeviceInfo,
-    /// Nsight Compute, which counts on it.
+    /// Nsight Compute, which counts on the GPU.
     pub ncu: Ncu<'a>,
     /// The tools that explain differences.
     pub explain: Box<dyn Explain>,
@@ -119,16 +120,16 @@ pub struct Gpu<'a> {
 }
 
 impl Gpu<'_> {
-    /// The changes that `ptxas` made to an entry's memory instructions for this GPU.
+    /// Returns the changes that `ptxas` made to an entry's memory instructions for this GPU.
     ///
     /// # Errors
-    /// [`Error::Sass`] when the tools fail.
+    /// Returns [`Error::Sass`] when the tools fail.
     pub fn changes(&self, entry: &str) -> Result<Vec<Change>, Error> {
         let changes = self.explain.changes(entry);
         changes.map_err(|error| Error::Sass(entry.to_owned(), error))
     }
 
-    /// The circumstances of its measurements.
+    /// Returns the circumstances of the GPU's measurements.
     pub fn measured(&self) -> GpuContext {
         GpuContext {
             device: self.info.to_string(),
@@ -142,27 +143,29 @@ impl Gpu<'_> {
     }
 }
 
-/// The counters of Nsight Compute's that are compared, and those that explain differences.
+/// Returns the counters of Nsight Compute that are compared, and the counters that explain differences.
 pub fn counters() -> MetricSet {
     let counters = |is_optional: bool| -> BTreeSet<String> {
-        let metrics = METRICS.iter().filter(|own| own.is_optional == is_optional);
-        metrics.flat_map(|own| own.gpu.needs(&own.name)).collect()
+        let metrics = METRICS.iter().filter(|metric| metric.is_optional == is_optional);
+        metrics.flat_map(|metric| metric.gpu.needs(&metric.name)).collect()
     };
     let copies = METRICS.iter().filter_map(|metric| metric.copies.as_ref());
     MetricSet { needed: counters(false), optional: &counters(true) | &copies.flatten().cloned().collect() }
 }
 
-/// The metrics that a GPU has which counted this of several launches.
+/// Returns the metrics that a GPU supports, according to its numbers for several launches.
 pub fn counted_by(on_gpu: &[Numbers]) -> Vec<&'static ComparedMetric> {
     let is_counted = |name: &String| on_gpu.iter().any(|numbers| numbers.contains_key(name));
-    let is_there = |own: &&ComparedMetric| !own.is_optional || own.gpu.needs(&own.name).iter().all(is_counted);
+    let is_there =
+        |metric: &&ComparedMetric| !metric.is_optional || metric.gpu.needs(&metric.name).iter().all(is_counted);
     METRICS.iter().filter(is_there).collect()
 }
 
-/// Compares what both sides counted of a launch of this entry. A metric that is 0 on both is left out.
+/// Compares the numbers that both sides counted for a launch of this entry. A metric that is 0 on both sides is left
+/// out.
 ///
 /// # Errors
-/// [`Error::Sass`] when a tool fails that looks for explanations.
+/// Returns [`Error::Sass`] when a tool that looks for explanations fails.
 pub fn comparisons(
     metrics: &[&ComparedMetric],
     (on_sim, on_gpu): (&Numbers, &Numbers),
@@ -184,7 +187,7 @@ pub fn comparisons(
         let (class, why) = match class_without_changes(metric, sim, ncu, on_gpu).or_else(of_fences) {
             Some((class, why)) => (class, why.into_iter().collect()),
             None => {
-                // They are found when they are first needed, because the tools take a moment.
+                // The changes are computed only when they are needed, because the tools take a moment.
                 let changes = match &mut changes {
                     Some(changes) => changes,
                     none => none.insert(explain.changes(entry).map_err(|error| Error::Sass(entry.to_owned(), error))?),
@@ -203,9 +206,8 @@ pub fn comparisons(
 
 /// Counts a case on both sides and compares the numbers. `plan` holds the launches that the GPU can run.
 ///
-/// # Errors
-/// [`Error`] when Nsight Compute or the simulator fails, [`Error::Sass`] when a tool fails that
-/// looks for explanations.
+/// Returns [`Error`] when Nsight Compute or the simulator fails, and [`Error::Sass`] when a tool that looks for
+/// explanations fails.
 pub fn compare(
     case: &Case,
     plan: &Plan,
@@ -222,10 +224,10 @@ pub fn compare(
     let on_sim = on_sim(sim, plan, |rung| progress(rung.name))?;
     progress("ptxas");
 
-    let there = counted_by(&on_gpu);
+    let compared_metrics = counted_by(&on_gpu);
     let mut rungs = Vec::new();
     for ((rung, launch), (on_sim, on_gpu)) in launches.iter().zip(on_sim.iter().zip(&on_gpu)) {
-        let metrics = comparisons(&there, (on_sim, on_gpu), gpu.explain.as_ref(), &launch.entry)?;
+        let metrics = comparisons(&compared_metrics, (on_sim, on_gpu), gpu.explain.as_ref(), &launch.entry)?;
         rungs.push(ComparedRung { rung: rung.name.to_owned(), launch: launch.to_string(), metrics });
     }
     waits::remeasure(&mut rungs, launches, &on_gpu, &*gpu.explain, |launches| {
@@ -245,14 +247,15 @@ pub fn compare(
             options: options.collect(),
             block,
             capability: gpu.info.compute_capability,
-            metrics: there.iter().map(|metric| metric.name.clone()).collect(),
+            metrics: compared_metrics.iter().map(|metric| metric.name.clone()).collect(),
             left_out: plan.left_out().to_vec(),
         },
         rungs,
     })
 }
 
-/// The class of two numbers, and the reason why they differ, if it can be given without the changes of `ptxas`.
+/// Returns the class of two numbers, and the reason for a difference, if the changes of `ptxas` are not needed to find
+/// them.
 fn class_without_changes(
     metric: &ComparedMetric,
     sim: Option<f64>,
@@ -272,14 +275,14 @@ fn class_without_changes(
 }
 
 /// The explanation when the by-instruction counter equals the simulator's number.
-const ARBITRATION: &str = "all of it is arbitration: by instruction the GPU counts as many as sim";
+const ARBITRATION: &str = "all of the difference is arbitration: by instruction the GPU counts the same number as sim";
 
-/// The relative excess of a GPU's atomic sectors that is tolerated: when the words of a request lie in more than four
+/// The relative excess of a GPU's atomic sectors that is tolerated. If the words of a request are in more than four
 /// lines of 128 bytes, the GPU passes some line twice. (On an H100, all 24 tested requests that change 32 words in one
 /// to four lines count each sector once; of 58 requests in five or more lines, 13 count one sector twice.)
 const AGAIN_THROUGH_A_LINE: f64 = 0.02;
 
-/// Accepts an explanation of a counter of atomics only if the sums of both kinds agree.
+/// Keeps an explanation for a counter of atomics only if the sums of both kinds agree.
 fn with_the_other_kind(
     metric: &ComparedMetric,
     (sim, gpu): (&Numbers, &Numbers),
@@ -306,29 +309,30 @@ fn with_the_other_kind(
     if is_elected {
         return why;
     }
-    why.push(format!("together {gpu} for sim's {sim}, for lines that the GPU goes through twice"));
+    why.push(format!("both kinds together are {gpu} for sim's {sim}, because the GPU passes some lines twice"));
     why
 }
 
-/// How far a sum of two counters may be from a third, relatively: ncu runs the kernel again for each, and of one kernel on an
-/// H200 it has counted 4592 sectors of copies past L1 in one run and 4608 in the next.
+/// The relative tolerance for comparing a sum of two counters with a third counter. ncu runs the kernel again for each
+/// counter. On an H200, it counted 4592 sectors of copies past L1 in one run of a kernel and 4608 in the next.
 const OTHER_RUN: f64 = 0.01;
 
-/// The explanation when the whole difference is in copies that bypass the L1. By instruction, the GPU counts more sectors for them
-/// than they have, or fewer; a wrong count of ours would also show in the global load sectors, which are compared by themselves.
+/// Returns the explanation if the whole difference is in copies that bypass L1. By instruction, the GPU counts more or
+/// fewer sectors for these copies than they have. An error in the simulator's count would also change the global load
+/// sectors, which are compared separately.
 fn copies_that_bypass_l1(metric: &ComparedMetric, sim: f64, ncu: f64, gpu: &Numbers) -> Option<String> {
     let [through, past] = metric.copies.as_ref()?;
     let (through, past) = (*gpu.get(through)?, *gpu.get(past)?);
-    let own = sim - through;
-    ((through + past - ncu).abs() <= OTHER_RUN * ncu && own > 0.0 && own != past).then(|| {
+    let bypassing = sim - through;
+    ((through + past - ncu).abs() <= OTHER_RUN * ncu && bypassing > 0.0 && bypassing != past).then(|| {
         format!(
-            "all of it is in copies that pass by L1: by instruction the GPU counts {past} sectors for their {own}, its \
-             global load sectors have each once"
+            "all of the difference is in copies that bypass L1: by instruction the GPU counts {past} sectors for their \
+             {bypassing}, and its global load sectors count each once"
         )
     })
 }
 
-/// Rounds a number to six places, as it is written to a record and read back.
+/// Rounds a number to the six decimal places of a record.
 pub fn rounded(number: f64) -> f64 {
     const PLACES: f64 = 1e6;
     (number * PLACES).round() / PLACES

@@ -1,5 +1,5 @@
-//! Comparisons of the simulator's counters with Nsight Compute's, and their form as recorded results. Tests check the
-//! simulator's numbers against the recorded ones.
+//! Comparisons of the simulator's counters with Nsight Compute's, and their format as recorded results. Tests compare
+//! the simulator's numbers with the recorded ones.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -38,7 +38,7 @@ pub struct ComparedRun {
     pub rungs: Vec<ComparedRung>,
 }
 
-/// The request of a run, and what was compared.
+/// The request of a run, and the metrics that were compared.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Request {
@@ -73,7 +73,7 @@ pub struct GpuContext {
 pub struct ComparedRung {
     /// The rung.
     pub rung: String,
-    /// How it was launched.
+    /// The launch of the rung.
     pub launch: String,
     /// The metrics that were not 0 on both sides.
     pub metrics: BTreeMap<String, Comparison>,
@@ -85,17 +85,17 @@ pub struct ComparedRung {
 pub struct Comparison {
     /// The simulator's number.
     pub sim: Option<f64>,
-    /// Nsight Compute's.
+    /// Nsight Compute's number.
     pub ncu: Option<f64>,
     /// The agreement of the two numbers.
     pub class: Class,
-    /// The reasons why they differ, when any were found.
+    /// The reasons for a difference, if any were found.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
 }
 
 impl Comparison {
-    /// The value in a record: the number, if it is the same on both sides.
+    /// Returns the value in a record: the number, if it is equal on both sides, or else the comparison.
     pub fn value(&self) -> Value {
         match (self.class, self.sim) {
             (Class::Exact, Some(sim)) if self.ncu == Some(sim) => Value::Number(sim),
@@ -103,10 +103,10 @@ impl Comparison {
         }
     }
 
-    /// The comparison of a value in a record.
+    /// Parses the comparison from the value in a record.
     ///
     /// # Errors
-    /// When the value is not one of [`Comparison::value`].
+    /// Returns a message when [`Comparison::value`] cannot return such a value.
     pub fn of_value(value: &Value) -> Result<Self, String> {
         match value {
             Value::Number(both) => {
@@ -119,7 +119,7 @@ impl Comparison {
 }
 
 impl ComparedRung {
-    /// The comparisons of the rung: every metric of its run, with the numbers of both sides and their class.
+    /// Returns the comparisons of the rung: every metric of its run, with the numbers of both sides and their class.
     pub fn comparisons<'a>(
         &'a self,
         run: &'a ComparedRun,
@@ -129,22 +129,22 @@ impl ComparedRung {
     }
 }
 
-/// The kind of the record that has a run's [`Request`]; the others have one rung each.
+/// The kind of the record with a run's [`Request`]; each other record has one rung.
 const REQUEST: &str = "request";
 
-/// The quantity of a record that is a rung's launch, or a run's [`Request`].
+/// The quantity of a record that holds a rung's launch, or a run's [`Request`].
 const LAUNCH: &str = "launch";
 
 impl ComparedRun {
-    /// Makes the problem and the launches of the recorded run with the ladders of this program.
+    /// Plans the problem and the launches of the recorded run with the ladders of this program.
     ///
     /// # Errors
-    /// [`Error::Engine`] when the ladder, a rung or the block does not exist any more,
-    /// [`Error::Request`] when an option does not.
+    /// Returns [`Error::Engine`] when the ladder, a rung or the block no longer exists, and [`Error::Request`] when an
+    /// option no longer exists.
     pub fn plan(&self, catalog: &Catalog) -> Result<Plan, Error> {
         let ladder = catalog.ladder(&self.ladder)?;
         let options = &self.request.options;
-        let is_known = |name: &str| ladder.options.iter().any(|own| own.name == name);
+        let is_known = |name: &str| ladder.options.iter().any(|option| option.name == name);
         if let Some(name) = options.keys().find(|name| !is_known(name)) {
             return Err(Error::Request(format!(
                 "a recorded run of the ladder {} cannot be repeated: it has no option --{name}; `cargo lab record -- \
@@ -158,15 +158,15 @@ impl ComparedRun {
         Ok(selection.plan(block, None, DeviceProperties::default())?)
     }
 
-    /// The number of comparisons of a class, or, with `None`, of numbers that are 0 on both sides.
+    /// Returns the number of comparisons of a class. `None` stands for numbers that are 0 on both sides.
     pub fn count(&self, class: Option<Class>) -> usize {
         let all = self.rungs.iter().flat_map(|row| row.comparisons(self));
         let compared = all.filter(|(metric, _)| metric.rule != Rule::Information);
-        let classes = compared.map(|(_, comparison)| comparison.map(|own| own.class));
-        classes.filter(|own| *own == class).count()
+        let classes = compared.map(|(_, comparison)| comparison.map(|comparison| comparison.class));
+        classes.filter(|compared_class| *compared_class == class).count()
     }
 
-    /// The records of the run: one with its request, and one for each rung.
+    /// Returns the records of the run: one with its request, and one for each rung.
     fn records(&self) -> impl Iterator<Item = results::Record> {
         let GpuContext { device, tools, date, toolchain } = &self.measured;
         let record = |kind: &str, rung: &str, values: IndexMap<String, Option<Value>>| results::Record {
@@ -185,21 +185,21 @@ impl ComparedRun {
         let request = IndexMap::from([(LAUNCH.to_owned(), Some(Value::Data(request)))]);
         let first = record(REQUEST, &self.ladder, request);
         let rungs = self.rungs.iter().map(move |row| {
-            let metrics = row.metrics.iter().map(|(name, own)| (name.clone(), Some(own.value())));
+            let metrics = row.metrics.iter().map(|(name, metric)| (name.clone(), Some(metric.value())));
             let launch = (LAUNCH.to_owned(), Some(Value::Text(row.launch.clone())));
             record("rung", &row.rung, [launch].into_iter().chain(metrics).collect())
         });
         [first].into_iter().chain(rungs)
     }
 
-    /// The run that the first record begins.
+    /// Starts a run from its first record.
     fn of_record(record: &results::Record) -> Result<Self, String> {
         let Some(Value::Data(request)) = record.value(LAUNCH) else {
-            return Err(format!("the records of {} do not begin with the request", record.subject()));
+            return Err(format!("the records of {} do not start with the request", record.subject()));
         };
         let request: Request = serde_json::from_value(request.clone()).map_err(|why| why.to_string())?;
         match request.metrics.iter().find(|name| find(name).is_none()) {
-            Some(name) => Err(format!("it compares {name}, which is not known here")),
+            Some(name) => Err(format!("it compares {name}, which is not a known metric")),
             None => Ok(Self {
                 ladder: record.ladder.clone(),
                 case: record.problem.clone(),
@@ -216,7 +216,7 @@ impl ComparedRun {
     }
 }
 
-/// The classes that are counted in a summary, in its order; `None` are numbers that are 0 on both sides.
+/// The classes that a summary counts, in order; `None` stands for numbers that are 0 on both sides.
 pub const COUNTED: [Option<Class>; 7] = [
     Some(Class::Exact),
     None,
@@ -228,13 +228,13 @@ pub const COUNTED: [Option<Class>; 7] = [
 ];
 
 impl Comparisons {
-    /// Whether every difference was explained.
+    /// Returns whether every difference was explained.
     pub fn is_explained(&self) -> bool {
         let mut runs = self.runs.iter();
         runs.all(|run| run.count(Some(Class::Unexplained)) == 0)
     }
 
-    /// The rungs of the catalog that no run contains, by ladder: those that are not yet measured.
+    /// Returns the rungs of the catalog that are in no run, by ladder. They are not measured yet.
     pub fn missing(&self, catalog: &Catalog) -> Vec<(&'static str, Vec<&'static str>)> {
         let of_ladder = |ladder: &'static Ladder| {
             let runs = self.runs.iter().filter(|run| run.ladder == ladder.name);
@@ -247,10 +247,10 @@ impl Comparisons {
         catalog.ladders.iter().filter_map(of_ladder).collect()
     }
 
-    /// The runs that recorded results contain.
+    /// Reads the runs from recorded results.
     ///
     /// # Errors
-    /// When records are not those of comparisons. The message says what is wrong.
+    /// Returns a message when records are not records of comparisons.
     pub fn of_records(records: &[results::Record]) -> Result<Self, String> {
         let mut runs: Vec<ComparedRun> = Vec::new();
         for record in records {
@@ -260,7 +260,7 @@ impl Comparisons {
             }
             let run = runs.last_mut().filter(|run| run.ladder == record.ladder && run.case == record.problem);
             let run =
-                run.ok_or_else(|| format!("the records of {} do not begin with the request", record.subject()))?;
+                run.ok_or_else(|| format!("the records of {} do not start with the request", record.subject()))?;
             let metrics = record.values.iter().filter(|(name, _)| *name != LAUNCH);
             let metrics = metrics.filter_map(|(name, value)| Some((name, value.as_ref()?)));
             let metrics = metrics.map(|(name, value)| Ok((name.clone(), Comparison::of_value(value)?)));
@@ -271,7 +271,7 @@ impl Comparisons {
         Ok(Self { runs })
     }
 
-    /// The records that [`Comparisons::of_records`] reads.
+    /// Returns the records that [`Comparisons::of_records`] reads.
     pub fn records(&self) -> Vec<results::Record> {
         self.runs.iter().flat_map(ComparedRun::records).collect()
     }

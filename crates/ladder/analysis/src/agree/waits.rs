@@ -15,11 +15,11 @@ const REMEASUREMENTS: usize = 4;
 /// A rung and its launch.
 type RungLaunch = (&'static Rung, Launch);
 
-/// Counts those rungs again that wait for other blocks and have unexplained differences, and marks the differences
-/// that change on the GPU itself from run to run. `on_gpu` is the first run; `count` runs some launches once more.
+/// Counts the rungs again that wait for other blocks and have unexplained differences. Marks the differences that
+/// change from run to run on the GPU. `on_gpu` has the numbers of the first run; `count` runs launches once more.
 ///
 /// # Errors
-/// When `count` fails.
+/// Returns an error when `count` fails.
 pub(super) fn remeasure(
     rungs: &mut [ComparedRung],
     launches: &[RungLaunch],
@@ -48,10 +48,11 @@ pub(super) fn remeasure(
     Ok(())
 }
 
-/// Marks the unexplained differences of a rung whose numbers change between these runs on the GPU, or for which
-/// another metric of the same instructions changes: a share with two places hides changes of its parts.
+/// Marks the unexplained differences of a rung whose numbers change between these runs on the GPU. Also marks a
+/// difference if another metric of the same instructions changes, because a share with two places hides changes of its
+/// parts.
 ///
-/// Arbitrated wavefronts change from run to run in every kernel, so their changes are no evidence.
+/// Wavefronts that include arbitration change from run to run in every kernel, so their changes are not evidence.
 fn mark(row: &mut ComparedRung, runs: &[&Numbers]) {
     let is_steady = |metric: &&ComparedMetric| metric.rule != Rule::Arbitrated;
     let seen = |metric: &ComparedMetric| {
@@ -81,6 +82,6 @@ fn mark(row: &mut ComparedRung, runs: &[&Numbers]) {
             },
         };
         comparison.class = Class::Waits;
-        comparison.why = vec![format!("it waits for other blocks, and {why}")];
+        comparison.why = vec![format!("the kernel waits for other blocks, and {why}")];
     }
 }

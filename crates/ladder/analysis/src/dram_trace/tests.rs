@@ -1,4 +1,4 @@
-//! What the observer makes of accesses.
+//! Tests of the counts that the observer makes from accesses.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeSet;
@@ -11,7 +11,7 @@ use super::*;
 
 const SITE: Site = Site { function: 0, pc: 0 };
 
-/// An access to global memory by lanes at these addresses.
+/// Returns an access to global memory by lanes at these addresses.
 fn access(kind: AccessKind, bytes: u32, mask: u32, addresses: &[u64; 32]) -> Access<'_> {
     Access {
         space: Space::Global,
@@ -33,15 +33,15 @@ fn traffic(channels: u64, banks: u64, burst: u64, windows: u64, blocks: u64) -> 
     Traffic::new(Dram::new(channels, banks, burst).unwrap(), windows, blocks)
 }
 
-/// All accesses, which are of one kind.
+/// Returns the accesses, which must all be of one kind.
 fn only(traffic: &Traffic, kind: Kind) -> Accesses {
     let all = traffic.accesses();
-    assert_eq!(all.iter().map(|own| own.kind).collect::<Vec<_>>(), [kind]);
+    assert_eq!(all.iter().map(|event| event.kind).collect::<Vec<_>>(), [kind]);
     all[0].clone()
 }
 
 #[test]
-fn other_spaces_and_lanes_that_rest_are_no_traffic() {
+fn other_state_spaces_and_inactive_lanes_are_not_counted() {
     let mut traffic = traffic(4, 1, 4, 1, 1);
     let shared = Access { space: Space::Shared, ..access(AccessKind::Store, 4, u32::MAX, &[0; 32]) };
     traffic.access(SITE, of_block(0), &shared);
@@ -50,11 +50,11 @@ fn other_spaces_and_lanes_that_rest_are_no_traffic() {
 }
 
 #[test]
-fn windows_are_blocks_in_their_order_whatever_thread_ran_them() {
+fn windows_hold_blocks_in_order_independent_of_threads() {
     let mut first = traffic(2, 1, 8, 3, 7);
     let mut second = first.fork();
     for block in 0..7 {
-        // Each block its own burst.
+        // Each block accesses a different burst.
         let addresses = [block * 8; 32];
         let traffic = if block % 2 == 0 { &mut first } else { &mut second };
         traffic.access(SITE, of_block(block), &access(AccessKind::Reduction, 4, 1, &addresses));
@@ -67,7 +67,7 @@ fn windows_are_blocks_in_their_order_whatever_thread_ran_them() {
     assert_eq!(windows, [[2, 1], [1, 1], [1, 1]]);
 }
 
-/// The blocks of each window of 8 blocks, and whether a window without blocks is without bursts.
+/// Returns the blocks of each window for 8 blocks. Windows without blocks must have no bursts.
 fn blocks_of(windows: u64) -> Vec<(u64, u64)> {
     let mut traffic = traffic(4, 2, 32, windows, 8);
     for block in 0..8 {
@@ -79,13 +79,13 @@ fn blocks_of(windows: u64) -> Vec<(u64, u64)> {
         assert_eq!(window.busiest_channel_over_mean.is_none(), window.blocks == 0);
     }
     let windows = loads.windows.iter();
-    windows.map(|own| (own.first_block, own.blocks)).collect()
+    windows.map(|window| (window.first_block, window.blocks)).collect()
 }
 
 #[test]
 fn the_blocks_of_windows_follow_each_other() {
     assert_eq!(blocks_of(3), [(0, 3), (3, 3), (6, 2)]);
-    // A window for each block, and some with none.
+    // A window for each block, and some windows without blocks.
     let all = blocks_of(11);
     assert_eq!(all.iter().map(|(_, blocks)| blocks).sum::<u64>(), 8);
     assert!(all.iter().any(|(_, blocks)| *blocks == 0));
@@ -93,7 +93,7 @@ fn the_blocks_of_windows_follow_each_other() {
 }
 
 proptest! {
-    /// Whatever the addresses, the counts are those of the distinct bursts.
+    /// The counts are the numbers of distinct bursts for any addresses.
     #[test]
     fn every_burst_of_a_request_counts_once(
         (channels, banks, burst) in (1..90u64, 1..5u64, 1..70u64),
@@ -138,6 +138,6 @@ proptest! {
         let window = &found.windows[(block * 4 / 10) as usize];
         prop_assert_eq!(window.bursts, count);
         prop_assert_eq!((window.channels_busy, window.banks_busy), (busy(&by_channel), busy(&by_bank)));
-        prop_assert_eq!(found.windows.iter().map(|own| own.bursts).sum::<u64>(), count);
+        prop_assert_eq!(found.windows.iter().map(|window| window.bursts).sum::<u64>(), count);
     }
 }

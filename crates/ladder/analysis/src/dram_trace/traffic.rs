@@ -1,4 +1,4 @@
-//! The observer, and what it counts.
+//! The observer of accesses, and its counts.
 
 use std::array;
 
@@ -8,11 +8,11 @@ use simt::observe::{Access, AccessKind, Observer, Site, WarpId as Warp};
 
 use profile::dram::Dram;
 
-/// The kinds of accesses that are counted apart.
+/// The kinds of accesses that are counted separately.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// Loads, asynchronous copies among them.
+    /// Loads, including asynchronous copies.
     Load,
     /// Stores.
     Store,
@@ -35,25 +35,25 @@ impl Kind {
 /// The accesses of one kind.
 #[derive(Clone, Debug, Serialize)]
 pub struct Accesses {
-    /// The kind.
+    /// The kind of the accesses.
     pub kind: Kind,
-    /// Accesses of warps.
+    /// The number of accesses of warps.
     pub requests: u64,
-    /// The bursts that they touch, each counted once per request.
+    /// The number of bursts that they touch, each burst counted once per request.
     pub bursts: u64,
     /// The average number of channels per request.
     pub channels_per_request: f64,
-    /// The average number of bursts of a request in its busiest channel. These bursts are transferred one after the
-    /// other on the same bus.
+    /// The average number of bursts of a request in its busiest channel. The bus of the channel transfers these bursts
+    /// one after another.
     pub queue: f64,
-    /// The same if each request's bursts were spread evenly over all channels.
+    /// The average number if each request's bursts were spread evenly over all channels.
     pub best_queue: f64,
     /// The bursts of the busiest channel, divided by the average over all channels: 1 for an even distribution, and
     /// the number of channels if all bursts are in one.
     pub busiest_channel_over_mean: Option<f64>,
-    /// The same for banks.
+    /// The same ratio for banks.
     pub busiest_bank_over_mean: Option<f64>,
-    /// Bursts of each channel.
+    /// The number of bursts of each channel.
     pub bursts_by_channel: Vec<u64>,
     /// The bursts of each window.
     pub windows: Vec<Window>,
@@ -62,9 +62,9 @@ pub struct Accesses {
 /// The bursts that the blocks of a window touch.
 #[derive(Clone, Debug, Serialize)]
 pub struct Window {
-    /// The first of its blocks.
+    /// The first block of the window.
     pub first_block: u64,
-    /// The number of its blocks.
+    /// The number of blocks of the window.
     pub blocks: u64,
     /// The number of bursts.
     pub bursts: u64,
@@ -74,7 +74,7 @@ pub struct Window {
     pub banks_busy: u64,
     /// The same as [`Accesses::busiest_channel_over_mean`]; `None` for a window without bursts.
     pub busiest_channel_over_mean: Option<f64>,
-    /// Bursts of each channel.
+    /// The number of bursts of each channel.
     #[serde(skip)]
     pub bursts_by_channel: Vec<u64>,
 }
@@ -83,13 +83,13 @@ pub struct Window {
 #[derive(Clone, Debug, Default)]
 struct Counts {
     requests: u64,
-    /// The sum over all requests of the channels that each touches.
+    /// The sum of the numbers of channels that each request touches.
     channels: u64,
-    /// The sum over all requests of the bursts in each one's busiest channel.
+    /// The sum of the numbers of bursts in each request's busiest channel.
     queue: u64,
     /// The same sum if each request's bursts were distributed evenly.
     best_queue: u64,
-    /// The bursts of each window and bank, ordered by window first.
+    /// The number of bursts of each window and bank, ordered by window first.
     bursts: Vec<u64>,
 }
 
@@ -99,9 +99,9 @@ pub(super) struct Traffic {
     windows: u64,
     blocks: u64,
     counts: [Counts; Kind::ALL.len()],
-    /// The bursts of an access, by number.
+    /// The bursts of the current access, by number.
     bursts: Vec<u64>,
-    /// How many of them each channel has; zeros between accesses.
+    /// The number of these bursts in each channel; zeros between accesses.
     queues: Vec<u32>,
 }
 
@@ -118,7 +118,7 @@ impl Traffic {
         }
     }
 
-    /// The accesses of each kind of which there were any.
+    /// Returns the accesses of each kind that occurred.
     pub(super) fn accesses(&self) -> Vec<Accesses> {
         let all = Kind::ALL.into_iter().zip(&self.counts);
         let some = all.filter(|(_, counts)| counts.requests > 0);
@@ -130,16 +130,16 @@ impl Traffic {
         let banks_in_all = self.queues.len() * banks;
         let mut by_bank = vec![0; banks_in_all];
         let mut windows = Vec::new();
-        for (window, own) in (0..).zip(counts.bursts.chunks(banks_in_all)) {
-            add(&mut by_bank, own);
-            let bursts_by_channel = by_channel(own, banks);
+        for (window, window_bursts) in (0..).zip(counts.bursts.chunks(banks_in_all)) {
+            add(&mut by_bank, window_bursts);
+            let bursts_by_channel = by_channel(window_bursts, banks);
             let first_block = self.first_block(window);
             windows.push(Window {
                 first_block,
                 blocks: self.first_block(window + 1) - first_block,
-                bursts: own.iter().sum(),
+                bursts: window_bursts.iter().sum(),
                 channels_busy: busy(&bursts_by_channel),
-                banks_busy: busy(own),
+                banks_busy: busy(window_bursts),
                 busiest_channel_over_mean: busiest_over_mean(&bursts_by_channel),
                 bursts_by_channel,
             });
@@ -160,26 +160,26 @@ impl Traffic {
         }
     }
 
-    /// Which window a block is in.
+    /// Returns the window of a block.
     fn window(&self, block: u64) -> u64 {
         let at = u128::from(block) * u128::from(self.windows) / u128::from(self.blocks);
         (at as u64).min(self.windows - 1)
     }
 
-    /// The first block of a window.
+    /// Returns the first block of a window.
     fn first_block(&self, window: u64) -> u64 {
         let begin = u128::from(window) * u128::from(self.blocks);
         begin.div_ceil(u128::from(self.windows)) as u64
     }
 
-    /// The bursts that an access touches, each once.
+    /// Collects the bursts that an access touches, without duplicates.
     fn take_apart(&mut self, access: &Access<'_>) {
         self.bursts.clear();
         let mut left = access.mask;
         while left != 0 {
             let first = access.addresses[left.trailing_zeros() as usize];
             for burst in self.dram.bursts(first, access.bytes.into()) {
-                // Neighbouring lanes most often want the same one.
+                // Adjacent lanes usually touch the same burst.
                 if self.bursts.last() != Some(&burst) {
                     self.bursts.push(burst);
                 }
@@ -217,12 +217,12 @@ impl Observer for Traffic {
     }
 
     fn merge(&mut self, other: Self) {
-        for (own, more) in self.counts.iter_mut().zip(&other.counts) {
-            own.requests += more.requests;
-            own.channels += more.channels;
-            own.queue += more.queue;
-            own.best_queue += more.best_queue;
-            add(&mut own.bursts, &more.bursts);
+        for (window_counts, more) in self.counts.iter_mut().zip(&other.counts) {
+            window_counts.requests += more.requests;
+            window_counts.channels += more.channels;
+            window_counts.queue += more.queue;
+            window_counts.best_queue += more.best_queue;
+            add(&mut window_counts.bursts, &more.bursts);
         }
     }
 

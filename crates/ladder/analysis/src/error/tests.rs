@@ -1,20 +1,20 @@
 use super::*;
 
 #[test]
-fn without_nsight_compute_it_is_said_how_to_get_it() {
+fn a_missing_nsight_compute_is_reported_with_instructions() {
     let (tool, refused) = (toolkit::Tool::Ncu, Vec::new());
     let error = Error::NoNcu(toolkit::Unavailable { tool, refused }.into());
     assert_eq!(
         error.to_string(),
         "no ncu was found; it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute; --ncu \
-         names one, --device sim needs none"
+         names one, --device sim does not need it"
     );
 }
 
 #[test]
-fn what_another_program_said_becomes_part_of_one_line() {
+fn output_of_another_program_is_joined_into_one_line() {
     let error = Error::Form { version: "ncu 2025.3".into(), why: "no table".into(), text: "\na\n  b \n".into() };
-    assert_eq!(error.to_string(), "cannot read what ncu 2025.3 wrote: no table; note: it begins: a | b");
+    assert_eq!(error.to_string(), "cannot read the output of ncu 2025.3: no table; note: it starts with: a | b");
     let error = Error::Failed { version: "ncu".into(), status: Some(1), said: String::new() };
     assert_eq!(error.to_string(), "ncu failed with exit code 1: (nothing)");
 }

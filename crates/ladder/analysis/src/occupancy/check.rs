@@ -10,16 +10,16 @@ use engine::launch::{Code, Launch};
 use engine::options::Options;
 use engine::registry::{Entries, Ladder, Rung};
 
-/// The occupancy of one entry with one block, from the driver and from the calculator.
+/// The occupancy of one entry with one block, according to the driver and to the calculator.
 #[derive(Clone, Debug, Serialize)]
 pub struct Comparison {
     /// The rung.
     pub rung: &'static str,
-    /// Its entry.
+    /// The entry of the rung.
     pub entry: String,
-    /// Threads of a block in x, y and z.
+    /// Threads per block in x, y and z.
     pub block: [u32; 3],
-    /// Bytes of shared memory that the launch asks for.
+    /// Bytes of dynamic shared memory of the launch.
     pub dynamic_shared: u32,
     /// The calculated number of blocks per SM.
     pub calculated: u32,
@@ -28,7 +28,7 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Whether both give the same number of blocks.
+    /// Returns whether both give the same number of blocks.
     pub fn agrees(&self) -> bool {
         self.calculated == self.driver.blocks
     }
@@ -37,17 +37,17 @@ impl Comparison {
 /// The comparisons of a ladder's entries.
 #[derive(Clone, Debug, Default)]
 pub struct LadderComparison {
-    /// Each entry with each of its blocks.
+    /// The comparison of each entry with each of its blocks.
     pub comparisons: Vec<Comparison>,
     /// The reasons why entries were left out.
     pub left_out: Vec<String>,
 }
 
-/// Compares all entries of these rungs, with each block that they take.
+/// Compares all entries of these rungs, with each block that they support.
 ///
 /// # Errors
-/// [`Error::Request`] when the device has no driver, and when its architecture is not in the tables, [`Error::Engine`]
-/// when the driver fails.
+/// Returns [`Error::Request`] when the device has no driver, and when its architecture is not in the tables. Returns
+/// [`Error::Engine`] when the driver fails.
 pub fn check(
     device: &mut dyn Device,
     ladder: &'static Ladder,
@@ -55,7 +55,7 @@ pub fn check(
 ) -> Result<LadderComparison, Error> {
     let info = device.info();
     let no_driver = format!(
-        "the comparison asks a GPU's driver, and a {} has none; `ladder why --occupancy` needs none",
+        "the comparison needs a GPU's driver, and a {} has none; `ladder why --occupancy` does not need it",
         info.kind
     );
     let Some(capability) = info.compute_capability else {
@@ -72,8 +72,8 @@ pub fn check(
             let Some(driver) = device.resident(&launch)? else {
                 return Err(Error::Request(no_driver));
             };
-            // The driver does not report a kernel's barriers. With one per block they never limit the number of blocks
-            // before the blocks do.
+            // The driver does not report a kernel's barriers. A single barrier per block never limits the number of
+            // blocks before the limit of blocks does.
             let usage = Usage { registers: driver.registers, shared_bytes: driver.static_shared, ..Usage::default() };
             found.comparisons.push(Comparison {
                 rung: rung.name,
@@ -88,11 +88,11 @@ pub fn check(
     Ok(found)
 }
 
-/// A launch of each of a rung's entries with each block that it supports. These launches cannot be run: they have no
-/// arguments and a single block.
+/// Returns a launch of each of a rung's entries with each block that it supports. These launches cannot be run: they
+/// have no arguments and a single block.
 ///
 /// # Errors
-/// [`Error::Engine`] when the ladder's default problem cannot be made.
+/// Returns [`Error::Engine`] when the ladder's default problem cannot be made.
 pub fn launches(ladder: &'static Ladder, rung: &'static Rung) -> Result<Vec<Launch>, Error> {
     let shape = ladder.problem(&Options::default())?.facts().shape;
     let fixed = rung.only_block(&shape).map(|block| vec![block]);

@@ -1,9 +1,9 @@
-//! Occupancy: how many blocks of a kernel a multiprocessor holds at once, and which of its resources ends
-//! that.
+//! Occupancy: how many blocks of a kernel a multiprocessor holds at once, and the resource that limits this number.
 //!
-//! [`Limits`] are what a multiprocessor has, [`Usage`] what a kernel takes of it as `ptxas` says,
-//! [`Block`] is what a launch adds; [`of`] divides. A [`RungOccupancy`] is that for a rung, and how it changes with
-//! the block, the shared memory and the registers; [`check`] compares it with the driver's own answer.
+//! [`Limits`] are the resources of a multiprocessor, [`Usage`] is a kernel's use of them as `ptxas` reports it, and
+//! [`Block`] is what a launch adds. [`of`] computes the number of blocks. A [`RungOccupancy`] is the occupancy of a
+//! rung, and how it changes with the block, the shared memory and the registers; [`check`] compares it with the
+//! driver's answer.
 //!
 //! ```
 //! use analysis::occupancy::{self, Block, Limits};
@@ -28,24 +28,24 @@ pub use report::{EntryOccupancy, RungOccupancy, Step};
 pub use resources::{source, usage, usage_of};
 use toolkit::Usage;
 
-/// The number of blocks of a kernel that a multiprocessor holds at once ([`devices::occupancy::of`]).
+/// Returns the number of blocks of a kernel that a multiprocessor holds at once ([`devices::occupancy::of`]).
 pub fn of(limits: &Limits, usage: Usage, block: Block) -> Occupancy {
     devices::occupancy::of(limits, counted(usage), block)
 }
 
-/// What `ptxas` says of a kernel, as far as it counts for the occupancy.
+/// Returns the part of the report of `ptxas` on a kernel that affects the occupancy.
 pub fn counted(usage: Usage) -> devices::occupancy::Usage {
     let Usage { registers, shared_bytes, barriers, .. } = usage;
     devices::occupancy::Usage { registers, shared_bytes, barriers }
 }
 
-/// What a launch adds for each of its blocks.
+/// Returns what a launch adds for each of its blocks.
 fn block_of(launch: &Launch) -> Block {
-    // `Device::launch` opts in to more shared memory where it is needed.
+    // `Device::launch` opts in to more shared memory if necessary.
     geometry(launch).block_load()
 }
 
-/// The grid and the block of a launch.
+/// Returns the grid and the block of a launch.
 pub fn geometry(launch: &Launch) -> profile::Geometry {
     profile::Geometry { grid: launch.grid, block: launch.block, shared_bytes: launch.shared_bytes }
 }

@@ -17,17 +17,17 @@ use profile::Geometry;
 pub struct EntryOccupancy {
     /// The entry.
     pub entry: String,
-    /// Threads of a block in x, y and z.
+    /// Threads per block in x, y and z.
     pub block: [u32; 3],
-    /// Registers of a thread.
+    /// Registers per thread.
     pub registers: u32,
-    /// Bytes of shared memory that the entry declares for a block.
+    /// Bytes of shared memory per block that the entry declares.
     pub static_shared_bytes: u32,
-    /// Bytes of shared memory that the launch asks for in addition.
+    /// Bytes of shared memory per block that the launch adds.
     pub dynamic_shared_bytes: u32,
-    /// Bytes of registers that a thread stores to local memory because they did not fit.
+    /// Bytes that a thread stores to local memory because its registers did not fit.
     pub spill_store_bytes: u32,
-    /// Bytes of them that it loads back.
+    /// Bytes of spilled registers that a thread loads back.
     pub spill_load_bytes: u32,
     /// Named barriers.
     pub barriers: u32,
@@ -37,11 +37,11 @@ pub struct EntryOccupancy {
 }
 
 impl EntryOccupancy {
-    /// The occupancy of a launch on an architecture, `sm_90`.
+    /// Returns the occupancy of a launch on an architecture, such as `sm_90`.
     ///
     /// # Errors
-    /// [`Error`] when [`usage`] fails: without `ptxas`, or for an architecture or
-    /// entry that it does not know.
+    /// Returns [`Error`] when [`usage`] fails: without `ptxas`, or if `ptxas` does not know the architecture or the
+    /// entry.
     pub fn new(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<Self, Error> {
         let usage = usage(kernels, launch, arch)?;
         Ok(Self::with_usage(usage, launch, Limits::named(arch)?))
@@ -51,7 +51,7 @@ impl EntryOccupancy {
         Self::of(launch.entry.clone(), usage, geometry(launch), limits)
     }
 
-    /// The occupancy of an entry with what `ptxas` says of it.
+    /// Returns the occupancy of an entry with the usage that `ptxas` reports.
     pub fn of(entry: String, usage: Usage, geometry: Geometry, limits: &Limits) -> Self {
         Self {
             entry,
@@ -66,20 +66,20 @@ impl EntryOccupancy {
         }
     }
 
-    /// Bytes of shared memory of a block, static and dynamic.
+    /// Returns the bytes of shared memory per block, static and dynamic.
     pub fn shared_bytes(&self) -> u32 {
         self.static_shared_bytes + self.dynamic_shared_bytes
     }
 }
 
-/// A range of amounts of a resource for which the same number of blocks fits.
+/// A range of amounts of a resource with the same number of resident blocks.
 #[derive(Clone, Debug, Serialize)]
 pub struct Step {
-    /// The least amount.
+    /// The smallest amount.
     pub from: u32,
     /// The largest amount.
     pub up_to: u32,
-    /// The occupancy with the least amount.
+    /// The occupancy with the smallest amount.
     #[serde(flatten)]
     pub occupancy: Occupancy,
 }
@@ -91,16 +91,16 @@ pub struct RungOccupancy {
     pub ladder: &'static str,
     /// The rung, or the kernel.
     pub rung: String,
-    /// The architecture, as it was asked for.
+    /// The requested architecture.
     pub arch: String,
-    /// With the block that was asked for, or the rung's own.
+    /// The occupancy with the requested block, or the rung's default block.
     #[serde(flatten)]
-    pub own: EntryOccupancy,
-    /// With each block that the rung can be launched with.
+    pub launch: EntryOccupancy,
+    /// The occupancy with each block that the rung can be launched with.
     pub by_block: Vec<EntryOccupancy>,
-    /// With other amounts of shared memory a block, in bytes, static and dynamic together.
+    /// The occupancy with other amounts of shared memory per block, in bytes, static and dynamic together.
     pub by_shared_bytes: Vec<Step>,
-    /// With other numbers of registers a thread.
+    /// The occupancy with other numbers of registers per thread.
     pub by_registers: Vec<Step>,
     /// The driver's figures for the entry, on a GPU of this architecture.
     pub driver: Option<Resident>,
@@ -110,11 +110,11 @@ pub struct RungOccupancy {
 }
 
 impl RungOccupancy {
-    /// The occupancy of a rung's launch on `problem`, on an architecture, `sm_90`.
+    /// Returns the occupancy of a rung's launch on `problem`, on an architecture such as `sm_90`.
     ///
     /// # Errors
-    /// [`Error`] when [`usage`] fails for an entry of the rung: without `ptxas`, or
-    /// for an architecture or entry that it does not know.
+    /// Returns [`Error`] when [`usage`] fails for an entry of the rung: without `ptxas`, or if `ptxas` does not know
+    /// the architecture or the entry.
     pub fn new(
         kernels: &'static Kernels,
         ladder: &'static Ladder,
@@ -127,27 +127,29 @@ impl RungOccupancy {
         let usage = usage(kernels, launch, arch)?;
         let mut by_block = Vec::new();
         for block in ladder.blocks_of(rung, problem) {
-            // A block's resources do not depend on the grid, and so not on the number of multiprocessors.
+            // A block's resources do not depend on the grid, and so not on the number of multiprocessors either.
             match ladder.launch(rung, problem, Some(block), DeviceProperties::default()) {
                 Ok(launch) => by_block.push(EntryOccupancy::new(kernels, &launch, arch)?),
-                // No device can launch it with this block.
+                // No device can launch the rung with this block.
                 Err(engine::Error::TooMuchShared { .. }) => {}
                 Err(error) => return Err(error.into()),
             }
         }
-        let own = EntryOccupancy::with_usage(usage, launch, limits);
-        Ok(Self { ladder: ladder.name, ..Self::of(rung.name.to_owned(), own, usage, by_block, (arch, limits)) })
+        let occupancy = EntryOccupancy::with_usage(usage, launch, limits);
+        Ok(Self { ladder: ladder.name, ..Self::of(rung.name.to_owned(), occupancy, usage, by_block, (arch, limits)) })
     }
 
-    /// The occupancy of a kernel's launch, with what `ptxas` says of it and with that of other blocks.
+    /// Returns the occupancy of a kernel's launch with the usage that `ptxas` reports, next to the occupancy of other
+    /// blocks.
     pub fn of(
         name: String,
-        own: EntryOccupancy,
+        launch: EntryOccupancy,
         usage: Usage,
         by_block: Vec<EntryOccupancy>,
         (arch, limits): (&str, &'static Limits),
     ) -> Self {
-        let block = Geometry { grid: [1; 3], block: own.block, shared_bytes: own.dynamic_shared_bytes }.block_load();
+        let block =
+            Geometry { grid: [1; 3], block: launch.block, shared_bytes: launch.dynamic_shared_bytes }.block_load();
         let threads = Block { dynamic_shared: 0, ..block };
         let with_shared = |shared_bytes| {
             let usage = Usage { shared_bytes, ..usage };
@@ -158,7 +160,7 @@ impl RungOccupancy {
             ladder: "",
             rung: name,
             arch: arch.to_owned(),
-            own,
+            launch,
             by_block,
             by_shared_bytes: steps(0, limits.shared_opt_in, limits.shared_unit, with_shared),
             by_registers: steps(1, limits.registers_per_thread, 1, with_registers),
@@ -168,13 +170,13 @@ impl RungOccupancy {
     }
 }
 
-/// The occupancies with `least` to `most` of a resource that is allocated in units. Neighbouring amounts with the same
-/// number of blocks are combined.
+/// Returns the occupancies with `least` to `most` of a resource that is allocated in units. Adjacent amounts with the
+/// same number of blocks are combined.
 fn steps(least: u32, most: u32, unit: u32, with: impl Fn(u32) -> Occupancy) -> Vec<Step> {
     let mut steps: Vec<Step> = Vec::new();
     for amount in (least..=most).step_by(unit as usize) {
         let occupancy = with(amount);
-        // An amount between two multiples of the unit is rounded up to the second.
+        // An amount between two multiples of the unit is rounded up to the larger multiple.
         let from = steps.last().map_or(least, |last| last.up_to + 1);
         match steps.last_mut() {
             Some(step) if step.occupancy.blocks == occupancy.blocks => step.up_to = amount,

@@ -14,19 +14,19 @@ use engine::{Kernels, Ptx};
 /// An entry and an architecture.
 type Key = (String, String);
 
-/// The usages that are known. Threads that ask for the same one wait for the first of them.
+/// The known usages. Threads that need the same usage wait for the first of them.
 static KNOWN: Mutex<BTreeMap<Key, Arc<Mutex<Option<Usage>>>>> = Mutex::new(BTreeMap::new());
 
-/// The resource usage of a launch's entry when it is assembled for an architecture such as `sm_90`, by the `ptxas`
-/// that [`toolkit::find`] finds. Only this entry of the kernels' PTX is assembled, which takes milliseconds. The
-/// result is cached for the process.
+/// Returns the resource usage of a launch's entry, assembled for an architecture such as `sm_90` by the `ptxas` that
+/// [`toolkit::find`] finds. Only this entry of the kernels' PTX is assembled, which takes milliseconds. The result is
+/// cached for the process.
 ///
 /// # Errors
-/// [`Error::Tool`] when there is no `ptxas` or it fails, and when [`source`] fails.
+/// Returns [`Error::Tool`] when there is no `ptxas` or it fails, and the errors of [`source`].
 pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<Usage, Error> {
     let entry = &launch.entry;
     let key = (entry.clone(), arch.to_owned());
-    // A thread that panicked cannot leave either inconsistent, because each changes in one step.
+    // A thread that panics leaves both locks' data consistent, because each of them changes in one step.
     let known = Arc::clone(KNOWN.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default());
     let mut known = known.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(usage) = *known {
@@ -38,25 +38,25 @@ pub fn usage(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<U
     Ok(usage)
 }
 
-/// The resource usage of a kernel of any PTX when it is assembled for an architecture.
+/// Returns the resource usage of a kernel of any PTX, assembled for an architecture.
 ///
 /// # Errors
-/// [`Error::Tool`] when there is no `ptxas`, or it refuses the PTX.
+/// Returns [`Error::Tool`] when there is no `ptxas`, or when it refuses the PTX.
 pub fn usage_of(function: &Function, arch: &str) -> Result<Usage, Error> {
     Ok(ptxas::usage_of(function.ptx(), function.name(), function.target(), arch)?)
 }
 
-/// The PTX that a device of this architecture would run for a launch.
+/// Returns the PTX that a device of this architecture would run for a launch.
 ///
 /// # Errors
-/// [`Error::NeedsNewer`] when only other architectures have the entry, [`Error::Request`] when none has it and when the
-/// architecture is not in the tables; those of [`Ptx::read`].
+/// Returns [`Error::NeedsNewer`] when only other architectures have the entry. Returns [`Error::Request`] when no
+/// architecture has the entry, or when `arch` is not in the tables. Also returns the errors of [`Ptx::read`].
 pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<&'static Ptx, Error> {
     let capability = Limits::named(arch)?.capability;
     let entry = &launch.entry;
     let has_it = |ptx: &&'static Ptx| launch.code == Code::Kernels && ptx.has_entry(entry);
-    if let Some(own) = kernels.newest_for(Some(capability))?.filter(has_it) {
-        return Ok(own);
+    if let Some(kernels_module) = kernels.newest_for(Some(capability))?.filter(has_it) {
+        return Ok(kernels_module);
     }
     Err(match kernels.modules.iter().find(has_it) {
         Some(other) => Error::NeedsNewer {
@@ -65,6 +65,6 @@ pub fn source(kernels: &'static Kernels, launch: &Launch, arch: &str) -> Result<
             or_newer: if other.only { "" } else { " or newer" },
             arch: arch.to_owned(),
         },
-        None => Error::Request(format!("{entry} is no entry of this program's kernels")),
+        None => Error::Request(format!("{entry} is not an entry of this program's kernels")),
     })
 }

@@ -1,4 +1,4 @@
-//! What became of the pitfalls on a GPU, and what the tools of NVIDIA's compute-sanitizer find in them: the kept results.
+//! The effects of the pitfalls on a GPU, and the findings of NVIDIA's compute-sanitizer in them, as recorded results.
 
 use std::fmt;
 use std::sync::LazyLock;
@@ -10,25 +10,25 @@ use crate::results::{self, Record};
 /// The tools of compute-sanitizer.
 pub const TOOLS: [&str; 4] = ["memcheck", "initcheck", "racecheck", "synccheck"];
 
-/// What became of a launch.
+/// The outcome of a launch.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "result", rename_all = "kebab-case")]
 pub enum BugEffect {
-    /// The result is right.
+    /// The result is correct.
     Right,
     /// Some elements of the result are wrong.
     Wrong {
-        /// How many.
+        /// The number of wrong elements.
         elements: u32,
-        /// How many there are.
+        /// The number of all elements.
         of: u32,
     },
     /// The device refused or ended the launch.
     Error {
-        /// The device's words.
+        /// The device's message.
         says: String,
     },
-    /// The launch was not over in time.
+    /// The launch did not end before the time limit.
     TimeOut,
 }
 
@@ -43,13 +43,13 @@ impl fmt::Display for BugEffect {
     }
 }
 
-/// The heading of the column that says what a GPU did with the faulty kernel.
+/// The heading of the column for the outcome of the faulty kernel on a GPU.
 pub const ON_GPU: &str = "on a GPU";
 
-/// The heading of the column that says what a GPU did with the fixed version.
+/// The heading of the column for the outcome of the fixed version on a GPU.
 pub const FIXED_ON_GPU: &str = "fixed, on a GPU";
 
-/// The results of `lab pitfalls` that this program was built with.
+/// Returns the results of `lab pitfalls` that this program was built with.
 pub fn kept() -> &'static [Record] {
     static KEPT: LazyLock<Vec<Record>> = LazyLock::new(|| {
         let text = include_str!("../../../../../results/h100/pitfalls.jsonl");
@@ -58,7 +58,7 @@ pub fn kept() -> &'static [Record] {
     &KEPT
 }
 
-/// The kept results of a pitfall.
+/// Returns the recorded results of a pitfall.
 pub fn kept_of(pitfall: &str) -> Option<&'static Record> {
     kept().iter().find(|record| record.rung == pitfall)
 }

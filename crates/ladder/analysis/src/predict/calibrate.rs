@@ -1,4 +1,4 @@
-//! Fitting the model's constants to measured times.
+//! Fits the model's constants to measured times.
 
 use super::Prediction;
 use devices::Description;
@@ -7,7 +7,7 @@ use profile::model::Constants;
 /// A prediction and the measured time in microseconds.
 pub type Observation<'a> = (&'a Prediction, f64);
 
-/// The mean square of the logarithms of predicted over measured times.
+/// Returns the mean square of the logarithms of predicted over measured times.
 pub fn error(device: &Description, constants: &Constants, observations: &[Observation<'_>]) -> f64 {
     let squares = observations.iter().map(|(prediction, measured)| {
         let predicted = prediction.estimate_with(device, constants).us;
@@ -16,7 +16,7 @@ pub fn error(device: &Description, constants: &Constants, observations: &[Observ
     squares.sum::<f64>() / observations.len().max(1) as f64
 }
 
-/// A constant, given by its place in [`Constants`], and its range of meaningful values.
+/// A constant, given by its field in [`Constants`], and its range of meaningful values.
 type Knob = (fn(&mut Constants) -> &mut f64, (f64, f64));
 
 const KNOBS: [Knob; 5] = [
@@ -27,8 +27,8 @@ const KNOBS: [Knob; 5] = [
     (|constants| &mut constants.norm, (1.0, 16.0)),
 ];
 
-/// Finds the constants with the least [`error`], beginning with `start`: one constant is changed at a time, by a step
-/// that is halved when no change improves the error.
+/// Finds the constants with the smallest [`error`], starting from `start`. Changes one constant at a time, by a step
+/// that is halved when no change reduces the error.
 pub fn fit(device: &Description, start: Constants, observations: &[Observation<'_>]) -> Constants {
     let mut best = start;
     let mut least = error(device, &best, observations);

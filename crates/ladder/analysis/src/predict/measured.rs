@@ -1,4 +1,4 @@
-//! Measured times, from recorded results or from the output of `ladder run --json`.
+//! Reads measured times from recorded results or from the output of `ladder run --json`.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -18,11 +18,11 @@ pub struct MeasuredTimes {
     rows: Vec<MeasuredTime>,
 }
 
-/// A rung of the output of `ladder run --json`.
+/// A rung in the output of `ladder run --json`.
 #[derive(Clone, Debug, Deserialize)]
 struct MeasuredTime {
     rung: String,
-    /// The problem. Times without one are used for every problem.
+    /// The problem. Times without a problem are used for every problem.
     problem: Option<String>,
     time_ns: Option<f64>,
     device_name: Option<String>,
@@ -32,7 +32,7 @@ impl MeasuredTimes {
     /// Reads a file of recorded results, or one or more arrays of `ladder run --json`.
     ///
     /// # Errors
-    /// Returns [`Error::Request`] when the file cannot be read, and when it has neither form.
+    /// Returns [`Error::Request`] when the file cannot be read, and when it has neither format.
     pub fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|why| Error::file("read", path, why))?;
         let rows = match text.trim_start().starts_with('[') {
@@ -48,36 +48,38 @@ impl MeasuredTimes {
         Ok(Self { path: path.to_owned(), rows })
     }
 
-    /// The file.
+    /// Returns the path of the file.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The name of the device that was measured.
+    /// Returns the name of the device that was measured.
     pub fn device(&self) -> Option<&str> {
         self.rows.iter().find_map(|row| row.device_name.as_deref())
     }
 
-    /// The times of a ladder's rungs on a problem. A rung that several programs measured has the median of its times.
+    /// Returns the times of a ladder's rungs on a problem. If several programs measured a rung, it has the median of
+    /// the times.
     ///
     /// # Errors
-    /// Returns [`Error::Request`] when the file has no times of the ladder, or only those of other problems.
+    /// Returns [`Error::Request`] when the file has no times of the ladder, or only times of other problems.
     pub fn of(&self, ladder: &Ladder, problem: &str) -> Result<Times, Error> {
         let is_timed = |row: &&MeasuredTime| row.time_ns.is_some() && ladder.rung(&row.rung).is_ok();
-        let own: Vec<&MeasuredTime> = self.rows.iter().filter(is_timed).collect();
+        let timed: Vec<&MeasuredTime> = self.rows.iter().filter(is_timed).collect();
         let mut all: BTreeMap<String, Vec<f64>> = BTreeMap::new();
-        let is_of_problem = |row: &&&MeasuredTime| row.problem.as_deref().is_none_or(|own| own == problem);
-        for row in own.iter().filter(is_of_problem) {
+        let is_of_problem =
+            |row: &&&MeasuredTime| row.problem.as_deref().is_none_or(|row_problem| row_problem == problem);
+        for row in timed.iter().filter(is_of_problem) {
             all.entry(row.rung.clone()).or_default().extend(row.time_ns);
         }
         let medians = all.into_iter().filter_map(|(rung, times)| Some((rung, Samples::new(times)?.median() / 1e3)));
         let times: Times = medians.collect();
         let (path, name) = (self.path.display(), ladder.name);
-        match (own.first(), times.is_empty()) {
+        match (timed.first(), times.is_empty()) {
             (_, false) => Ok(times),
             (None, true) => Err(Error::Request(format!("{path} has no times of {name}"))),
             (Some(other), true) => Err(Error::Request(format!(
-                "{path} has times of {name} for {}, not for {problem}: give the options that it was run with",
+                "{path} has times of {name} for {}, not for {problem}: give the options of the run that measured them",
                 other.problem.as_deref().unwrap_or_default()
             ))),
         }
@@ -91,11 +93,11 @@ fn from_json(text: &str) -> Result<Vec<MeasuredTime>, String> {
 }
 
 fn from_records(text: &str) -> Result<Vec<MeasuredTime>, String> {
-    let row = |own: results::Record| MeasuredTime {
-        time_ns: own.value("time").and_then(results::Value::number),
-        device_name: Some(own.device_name().to_owned()),
-        rung: own.rung,
-        problem: Some(own.problem),
+    let row = |record: results::Record| MeasuredTime {
+        time_ns: record.value("time").and_then(results::Value::number),
+        device_name: Some(record.device_name().to_owned()),
+        rung: record.rung,
+        problem: Some(record.problem),
     };
     Ok(results::parse(text)?.into_iter().map(row).collect())
 }

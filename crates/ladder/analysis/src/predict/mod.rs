@@ -1,5 +1,5 @@
-//! Predicts how long a rung would take on another device. The model is analytic: it combines counters of the SIMT
-//! machine ([`sampler`]), the resource usage that `ptxas` reports ([`occupancy`]), and a device's [`Description`].
+//! Predicts how long a rung would take on another device. The model is analytic: it combines counters of the simulator
+//! ([`sampler`]), the resource usage that `ptxas` reports ([`occupancy`]), and a device's [`Description`].
 //!
 //! ```no_run
 //! use analysis::predict::{self, Description};
@@ -10,8 +10,8 @@
 //! let device = Description::open("h100")?;
 //! for selected in select(&host::CATALOG, &["reduce".to_owned()])? {
 //!     let plan = selected.plan(None, None, predict::properties(&device))?;
-//!     let own = predict::ladder(&host::KERNELS, &device, &Constants::CALIBRATED, selected.ladder, plan)?;
-//!     for rung in &own.predictions {
+//!     let predicted = predict::ladder(&host::KERNELS, &device, &Constants::CALIBRATED, selected.ladder, plan)?;
+//!     for rung in &predicted.predictions {
 //!         println!("{}: {:.1} µs, bound by {}", rung.launch, rung.estimate.us, rung.estimate.bound().0.name());
 //!     }
 //! }
@@ -47,23 +47,24 @@ use toolkit::Usage;
 pub struct Prediction {
     /// The rung.
     pub rung: &'static Rung,
-    /// How it would be launched.
+    /// The launch that the prediction is for.
     pub launch: Launch,
-    /// Its time.
+    /// The predicted time.
     pub estimate: Estimate,
-    /// The sample that it was computed from.
+    /// The sample that the time was computed from.
     pub sample: Sample,
 }
 
 impl Prediction {
-    /// The time with other constants, or for another device of the same latencies.
+    /// Returns the time with other constants, or for another device with the same latencies.
     pub fn estimate_with(&self, device: &Description, constants: &Constants) -> Estimate {
         let (blocks, resident) = (self.launch.blocks(), self.estimate.resident);
         estimate(device, constants, &self.sample, blocks, resident)
     }
 
-    /// The reason why the time is not a prediction: blocks wait for blocks that have waited for others. The model includes no
-    /// waits between blocks. One wait costs little next to a block, and a chain of waits may cost more than everything else.
+    /// Returns the reason why the time is not a prediction: blocks wait for blocks that waited for other blocks. The
+    /// model does not include waits between blocks. A single wait is short compared with a block, but a chain of waits
+    /// may dominate the time.
     pub fn refusal(&self) -> Option<Error> {
         let is_chain = self.sample.resource_use.waits > 1;
         is_chain.then(|| {
@@ -82,15 +83,15 @@ pub struct LadderPrediction {
     pub ladder: &'static Ladder,
     /// The problem in words.
     pub title: String,
-    /// Its bytes, for the effective bandwidth.
+    /// The bytes of the problem, for the effective bandwidth.
     pub bytes: u64,
     /// The predictions of the rungs that run on the device.
     pub predictions: Vec<Prediction>,
-    /// The reasons why other rungs do not.
+    /// The reasons why other rungs are left out.
     pub left_out: Vec<String>,
 }
 
-/// The properties of a device that launches depend on.
+/// Returns the properties of a device that launches depend on.
 pub fn properties(device: &Description) -> DeviceProperties {
     DeviceProperties { multiprocessors: device.multiprocessors }
 }
@@ -98,12 +99,12 @@ pub fn properties(device: &Description) -> DeviceProperties {
 /// Measured times in microseconds, by rung.
 pub type Times = BTreeMap<String, f64>;
 
-/// Predicts the rungs of a ladder's plan. Rungs that do not run on the device are left out, unless they were requested
-/// by name.
+/// Predicts the rungs of a ladder's plan. Rungs that the device does not support are left out, unless they were
+/// requested by name.
 ///
 /// # Errors
-/// [`Error`] when there is no `ptxas`, when the device does not support a rung that was requested by
-/// name, and when it supports none of the rungs; when the simulator fails.
+/// Returns [`Error`] when there is no `ptxas`, or when the simulator fails. Also returns [`Error`] when the device does
+/// not support a rung that was requested by name, or supports none of the rungs.
 pub fn ladder(
     kernels: &'static Kernels,
     device: &Description,
@@ -114,20 +115,20 @@ pub fn ladder(
     plan.fit(properties(device))?;
     let arch = &device.arch;
     plan.leave_out(|_, launch| occupancy::source(kernels, launch, arch).err())?;
-    // Each entry is a run of ptxas.
+    // Each entry needs a run of ptxas.
     let entries = plan.launches().par_iter().map(|(_, launch)| EntryOccupancy::new(kernels, launch, arch));
     let mut entries = entries.collect::<Result<Vec<_>, Error>>()?;
     let mut all = entries.iter();
     plan.leave_out(|rung, launch| {
-        let fits = all.next().is_some_and(|own| own.occupancy.blocks > 0);
+        let fits = all.next().is_some_and(|entry| entry.occupancy.blocks > 0);
         (!fits).then(|| {
             Error::Request(format!(
-                "{launch} does not fit a multiprocessor of {}: `ladder why {} --occupancy` says why",
+                "{launch} does not fit on a multiprocessor of {}: `ladder why {} --occupancy` shows the reason",
                 device.name, rung.name
             ))
         })
     })?;
-    entries.retain(|own| own.occupancy.blocks > 0);
+    entries.retain(|entry| entry.occupancy.blocks > 0);
     if entries.is_empty() {
         let reason = plan.left_out().join("; ");
         return Err(Error::Request(reason));
@@ -138,7 +139,7 @@ pub fn ladder(
     let predictions = predictions(kernels, device, constants, problem, launches, INSTRUCTIONS)?;
     let mut predictions = predictions.into_iter().collect::<Result<Vec<Prediction>, Error>>()?;
     let mut left_out = plan.left_out().to_vec();
-    predictions.retain(|own| match own.refusal() {
+    predictions.retain(|prediction| match prediction.refusal() {
         Some(why) => {
             left_out.push(why.to_string());
             false
@@ -148,12 +149,12 @@ pub fn ladder(
     Ok(LadderPrediction { ladder, title, bytes, predictions, left_out })
 }
 
-/// Predicts the times of launches of one problem, which are made for the device, from samples of up to
+/// Predicts the times of launches of one problem that were planned for the device, from samples of up to
 /// `most_instructions` warp instructions. Without `ptxas`, registers are assumed not to limit the number of blocks on a
-/// multiprocessor. [`Prediction::refusal`] says which times are not predictions.
+/// multiprocessor. [`Prediction::refusal`] marks times that are not predictions.
 ///
 /// # Errors
-/// [`Error::Engine`] when the simulator fails.
+/// Returns [`Error::Engine`] when the simulator fails.
 pub fn launches(
     kernels: &'static Kernels,
     device: &Description,
@@ -167,7 +168,7 @@ pub fn launches(
     all.into_iter().collect()
 }
 
-/// The occupancy of each launch.
+/// Returns the occupancy of each launch.
 fn entries(
     kernels: &'static Kernels,
     device: &Description,
@@ -177,11 +178,11 @@ fn entries(
     launches.par_iter().map(entry).collect()
 }
 
-/// Predicts like [`launches`], with an error for each launch that is not predicted: its sample fails, as where its blocks wait
-/// for blocks outside of the sample, or the model [refuses](Prediction::refusal) it.
+/// Predicts like [`launches`], with an error for each launch that is not predicted. A sample fails, for example, if its
+/// blocks wait for blocks outside of the sample; or the model [refuses](Prediction::refusal) the launch.
 ///
 /// # Errors
-/// When the device is unknown, and when the simulator cannot hold the problem.
+/// Returns an error when the device is unknown, and when the simulator cannot hold the problem.
 pub fn each_launch(
     kernels: &'static Kernels,
     device: &Description,
@@ -192,11 +193,14 @@ pub fn each_launch(
 ) -> Result<Vec<Result<Prediction, Error>>, Error> {
     let entries = entries(kernels, device, launches)?;
     let all = predictions(kernels, device, constants, problem, launches.iter().zip(&entries), most_instructions)?;
-    Ok(all.into_iter().map(|own| own.and_then(|own| own.refusal().map_or(Ok(own), Err))).collect())
+    Ok(all
+        .into_iter()
+        .map(|prediction| prediction.and_then(|prediction| prediction.refusal().map_or(Ok(prediction), Err)))
+        .collect())
 }
 
-/// The occupancy of a launch on a device, and whether `ptxas` has said how many registers it takes; otherwise they are
-/// assumed not to limit the number of blocks. Without kernels, nor does static shared memory.
+/// Returns the occupancy of a launch on a device, and whether `ptxas` reported the registers. If not, registers are
+/// assumed not to limit the number of blocks. Without kernels, static shared memory is not counted either.
 pub(crate) fn occupancy_of(
     kernels: Option<&'static Kernels>,
     device: &Description,

@@ -1,4 +1,4 @@
-//! The resources that a launch uses, sampled by running some of its blocks on the simulator.
+//! Samples the resources that a launch uses by running some of its blocks on the simulator.
 
 use devices::Description;
 use profile::sample::{self, Sample};
@@ -12,27 +12,28 @@ use engine::problem::Problem;
 use engine::registry::Rung;
 use engine::run::Session;
 
-/// The most warp instructions of a sample for a prediction, unless a single block takes more. They take seconds.
+/// The maximum number of warp instructions of a sample for a prediction, unless one block needs more. They take
+/// seconds.
 pub const INSTRUCTIONS: u64 = 20_000_000;
-/// The most warp instructions of a sample next to a run, which a prediction must not slow down.
+/// The maximum number of warp instructions of a sample in addition to a run, which a prediction must not slow down.
 pub const FEW_INSTRUCTIONS: u64 = 500_000;
-/// Products of matrices that take the simulator as long as an instruction of a warp.
+/// The number of matrix products that take the simulator as long as one warp instruction.
 const PRODUCTS: u64 = 2;
 /// A problem on the simulator, whose launches are sampled.
 pub struct Sampler<'a> {
     session: Session<'a, Sim>,
     device: &'a Description,
-    /// The places of its buffers in memory.
+    /// The address ranges of the problem's buffers.
     ranges: Vec<(u64, u64)>,
     most_instructions: u64,
 }
 
 impl<'a> Sampler<'a> {
-    /// Puts a problem's buffers on a machine whose operations take as long as on this device. A sample has up to
-    /// `most_instructions` warp instructions, unless a single block takes more.
+    /// Uploads a problem's buffers to the simulator. Operations have the latencies of this device. A sample has up to
+    /// `most_instructions` warp instructions, unless one block needs more.
     ///
     /// # Errors
-    /// [`Error::Engine`] when the buffers do not fit into memory.
+    /// Returns [`Error::Engine`] when the buffers do not fit into memory.
     pub fn new(
         sim: &'a mut Sim,
         problem: &'a dyn Problem,
@@ -44,10 +45,11 @@ impl<'a> Sampler<'a> {
         Ok(Self { device, ranges, session, most_instructions })
     }
 
-    /// Runs a sample of a launch's blocks, spread evenly over the grid, of which a multiprocessor holds as many as `entry` says.
+    /// Runs a sample of a launch's blocks, spread evenly over the grid. `entry` gives the number of blocks per
+    /// multiprocessor.
     ///
     /// # Errors
-    /// [`Error::Engine`] when the machine refuses the launch or its kernel fails.
+    /// Returns [`Error::Engine`] when the simulator refuses the launch or its kernel fails.
     pub fn launch(&mut self, rung: &Rung, launch: &Launch, entry: &EntryOccupancy) -> Result<Sample, Error> {
         let (device, ranges) = (self.device, &self.ranges);
         let filled = (geometry(launch), entry.occupancy.blocks.max(1));
@@ -59,7 +61,7 @@ impl<'a> Sampler<'a> {
             })
         };
         let all = launch.blocks();
-        // Of blocks that wait for one another there is no sample.
+        // Blocks that wait for one another cannot be sampled, so all of them run.
         let is_of_several = |arg: &Arg| matches!(arg, Arg::Table { count: 2.., .. });
         if rung.blocks_wait || launch.args.iter().any(is_of_several) {
             return Ok(Sample::new(observe(None)?, ranges, all));

@@ -4,10 +4,10 @@ use super::calibrate::Observation;
 use super::{LadderPrediction, Times};
 use engine::stats::Samples;
 
-/// Pairs the predictions with the measured times, for the rungs that have one.
+/// Pairs the predictions with the measured times, for the rungs that have a measured time.
 pub fn observations<'a>(ladders: &'a [LadderPrediction], times: &Times) -> Vec<Observation<'a>> {
     let all = ladders.iter().flat_map(|ladder| &ladder.predictions);
-    all.filter_map(|own| Some((own, *times.get(own.rung.name)?))).collect()
+    all.filter_map(|prediction| Some((prediction, *times.get(prediction.rung.name)?))).collect()
 }
 
 /// The accuracy of predictions against measured times.
@@ -28,17 +28,17 @@ pub struct Score {
 /// microseconds").
 pub const RESOLUTION_US: f64 = 0.5;
 
-/// Judges predictions by measured times; `None` where no rung has any.
+/// Scores predictions against measured times; `None` if no rung was measured.
 pub fn score(ladders: &[LadderPrediction], times: &Times) -> Option<Score> {
     let mut errors: Vec<(f64, &'static str)> = Vec::new();
     let mut ranks = Vec::new();
-    for own in ladders {
-        let seen = observations(std::slice::from_ref(own), times);
-        let both: Vec<(f64, f64)> = seen.iter().map(|(own, us)| (own.estimate.us, *us)).collect();
-        let error = |(own, us): &Observation<'_>| (own.estimate.us / us - 1.0).abs();
+    for ladder in ladders {
+        let seen = observations(std::slice::from_ref(ladder), times);
+        let both: Vec<(f64, f64)> = seen.iter().map(|(prediction, us)| (prediction.estimate.us, *us)).collect();
+        let error = |(prediction, us): &Observation<'_>| (prediction.estimate.us / us - 1.0).abs();
         errors.extend(seen.iter().map(|seen| (error(seen), seen.0.rung.name)));
         if !both.is_empty() {
-            ranks.push((own.ladder.name, spearman(&leveled(both))));
+            ranks.push((ladder.ladder.name, spearman(&leveled(both))));
         }
     }
     errors.sort_by(|a, b| a.0.total_cmp(&b.0));
@@ -47,8 +47,8 @@ pub fn score(ladders: &[LadderPrediction], times: &Times) -> Option<Score> {
     Some(Score { rungs: errors.len(), median: sizes.median(), worst, ranks })
 }
 
-/// Makes measured times, the second of each pair, equal where they are nearer than [`RESOLUTION_US`] to the least of
-/// those that are made equal.
+/// Makes close measured times, the second of each pair, equal. A time joins a group if it is within [`RESOLUTION_US`]
+/// of the smallest time of the group.
 fn leveled(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     pairs.sort_by(|a, b| a.1.total_cmp(&b.1));
     let mut least = f64::NEG_INFINITY;
@@ -61,8 +61,8 @@ fn leveled(mut pairs: Vec<(f64, f64)>) -> Vec<(f64, f64)> {
     pairs
 }
 
-/// Spearman's rank correlation: equal values have the mean of their ranks. `None` where either side's values
-/// are all equal.
+/// Computes Spearman's rank correlation. Equal values have the mean of their ranks. Returns `None` if all values of one
+/// side are equal.
 fn spearman(pairs: &[(f64, f64)]) -> Option<f64> {
     let ranks = |of: fn(&(f64, f64)) -> f64| -> Vec<f64> {
         let rank = |pair| {

@@ -1,4 +1,4 @@
-//! Metrics by the names that a user asks for: those that are shown, counters of the simulator, and any metric of a GPU.
+//! Finds metrics by name: listed metrics, counters of the simulator, and any metric of a GPU.
 
 use ::profile::counters::Source;
 use ::profile::metrics::{Form, METRICS, Metric};
@@ -6,15 +6,15 @@ use ::profile::metrics::{Form, METRICS, Metric};
 use crate::Error;
 use engine::names::{near, near_names};
 
-/// The reason why a GPU does not have a counter of the simulator's.
-const PTX_ONLY: &str = "a count of the PTX, which the hardware never sees";
+/// The reason why a GPU lacks a counter of the simulator.
+const PTX_ONLY: &str = "a count of PTX instructions, which the hardware does not execute";
 
-/// The metric of this name: one of [`METRICS`], a counter of the simulator, or, on a GPU, any name in the form of
-/// Nsight Compute's.
+/// Returns the metric of this name: one of [`METRICS`], a counter of the simulator, or, on a GPU, any name in the
+/// format of Nsight Compute.
 ///
 /// # Errors
-/// [`Error::Request`] with the nearest names when neither device can have it, and when it could be one of Nsight
-/// Compute's and there is no GPU.
+/// Returns [`Error::Request`] with the nearest names when neither device can have the metric. Also returns it when only
+/// Nsight Compute may have the metric and there is no GPU.
 pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     if let Some(known) = METRICS.iter().find(|metric| metric.name == name) {
         return Ok(known.clone());
@@ -23,11 +23,11 @@ pub fn find(name: &str, on_gpu: bool) -> Result<Metric, Error> {
     let counter = counters.find(|counter| counter.name == name);
     let missing = Source::missing_because;
     let (sim, gpu, meaning) = match counter {
-        Some(own) if name.starts_with("ptx_") => (Source::Same, missing(PTX_ONLY), own.text),
-        Some(own) => (Source::Same, Source::Same, own.text),
+        Some(metric) if name.starts_with("ptx_") => (Source::Same, missing(PTX_ONLY), metric.text),
+        Some(metric) => (Source::Same, Source::Same, metric.text),
         None if on_gpu && looks_like_nsights(name) => {
             let not_on_sim = missing("the simulator does not count it");
-            (not_on_sim, Source::Same, "as `ncu --query-metrics` has it")
+            (not_on_sim, Source::Same, "see `ncu --query-metrics`")
         }
         None => return Err(unknown(name)),
     };
@@ -46,21 +46,22 @@ fn unknown(name: &str) -> Error {
     let nearest = nearest(name);
     if nearest.is_empty() && looks_like_nsights(name) {
         return Error::Request(format!(
-            "the simulator does not count {name}; --device gpu asks Nsight Compute for it, if it has it"
+            "the simulator does not count {name}; --device gpu counts it with Nsight Compute, if Nsight Compute has \
+             the metric"
         ));
     }
-    let hint = near(&nearest, "`ladder why --counters --explain` names those that are shown");
+    let hint = near(&nearest, "`ladder why --counters --explain` lists the metrics that are shown");
     Error::Request(format!("no metric is named `{name}`; {hint}"))
 }
 
-/// The names of metrics that this name was most likely meant to be.
+/// Returns the names of metrics that the user most likely meant.
 fn nearest(name: &str) -> Vec<String> {
     let known = METRICS.iter().map(|metric| metric.name.as_str());
     let counters = simt::counters::METRICS.iter();
     near_names(name, known.chain(counters.map(|counter| counter.name)))
 }
 
-/// Suggestions for names that a chip does not have, to put in front of a message.
+/// Returns suggestions for names that a chip does not have, as the start of a message.
 pub(super) fn did_you_mean(metrics: &[String]) -> String {
     // A name that we know is not misspelled: the chip lacks the metric.
     let unknown = metrics.iter().map(|name| (name, nearest(name)));
@@ -72,7 +73,7 @@ pub(super) fn did_you_mean(metrics: &[String]) -> String {
     }
 }
 
-/// Whether a name has the form `unit__what.how`, as those of Nsight Compute have (Nsight Compute CLI, "Metrics
+/// Returns whether a name has the form `unit__what.how` of Nsight Compute's metrics (Nsight Compute CLI, "Metrics
 /// Structure"), or `launch__what`.
 fn looks_like_nsights(name: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_' || c == '.';

@@ -1,11 +1,11 @@
-//! Profiles: the counters of a rung from Nsight Compute on a GPU and from the simulator, under the same names, with
-//! their meaning and the resource that bounds the rung.
+//! Profiles: the counters of a rung from Nsight Compute on a GPU and from the simulator. Both use the same names. A
+//! profile also has the meaning of the counters and the resource that bounds the rung.
 //!
 //! - [`metrics`] lists the metrics, and the source of each on both devices.
-//! - [`plan`] makes the launches; [`on_sim`] counts them on the simulator; [`ncu`] counts them with Nsight Compute,
+//! - [`plan`] plans the launches; [`on_sim`] counts them on the simulator; [`ncu`] counts them with Nsight Compute,
 //!   which runs this program.
-//! - [`statements`] are statements of the texts that the ladders come from, checked against the numbers.
-//! - [`next_rung`] is the rung that applies what helps, as the [verdict](::profile::verdict) has it.
+//! - [`statements`] are claims in the texts that the ladders come from, checked against the numbers.
+//! - [`next_rung`] is the rung that applies the fix of the [verdict](::profile::verdict).
 //!
 //! A profile does not check results; `ladder run` and `ladder check` do.
 //!
@@ -51,7 +51,7 @@ use engine::selection::Selection;
 pub struct RungProfile {
     /// The rung.
     pub rung: &'static Rung,
-    /// How it was launched.
+    /// The launch of the rung.
     pub launch: Launch,
     /// Its counters.
     pub numbers: Numbers,
@@ -60,7 +60,7 @@ pub struct RungProfile {
 }
 
 impl RungProfile {
-    /// The metric's number, which this device has counted.
+    /// Returns the metric's number, as counted by this device.
     pub fn number(&self, metric: &Metric, side: Side) -> Option<f64> {
         metric.source(side).of(&metric.name, &self.numbers)
     }
@@ -81,26 +81,27 @@ pub struct Profile {
     pub left_out: Vec<String>,
 }
 
-/// Makes the problem of a selection and one launch of each rung for a device.
+/// Plans the problem of a selection and one launch of each rung for a device.
 ///
 /// # Errors
-/// [`Error::Engine`] when the options, the block or a rung that was named are not possible,
-/// [`Error::Request`] when no rung of the ladder computes the problem.
+/// Returns [`Error::Engine`] when the options, the block or a named rung are not possible, and [`Error::Request`] when
+/// no rung of the ladder computes the problem.
 pub fn plan(selection: &Selection, block: Option<[u32; 3]>, device: DeviceProperties) -> Result<Plan, Error> {
     let plan = selection.plan(block, None, device)?;
     match plan.launches().is_empty() {
         true => {
             let ladder = selection.ladder.name;
-            Err(Error::Request(format!("nothing is left to profile: no rung of {ladder} computes this")))
+            Err(Error::Request(format!("there is nothing to profile: no rung of {ladder} computes this problem")))
         }
         false => Ok(plan),
     }
 }
 
-/// Counts a launch of each rung of a plan on a device that counts. `progress` is called with each rung before it runs.
+/// Counts a launch of each rung of a plan on a device that counts. `progress` is called with each rung before its
+/// launch.
 ///
 /// # Errors
-/// [`Error::Engine`] when the problem does not fit into the device's memory, and when the device fails.
+/// Returns [`Error::Engine`] when the problem does not fit into the device's memory, and when the device fails.
 pub fn on_sim(device: &mut dyn Device, plan: &Plan, mut progress: impl FnMut(&Rung)) -> Result<Vec<Numbers>, Error> {
     device.set_counting(true);
     let restorable = plan.launches().iter().any(|(rung, _)| rung.in_place);
@@ -114,16 +115,16 @@ pub fn on_sim(device: &mut dyn Device, plan: &Plan, mut progress: impl FnMut(&Ru
     Ok(all)
 }
 
-/// The next rung of the ladder that applies this optimization: the one that the checklist pairs with this rung, or
-/// else the first of its later pairs.
+/// Returns the next rung of the ladder that applies this optimization. The checklist may pair that rung with this one;
+/// otherwise it is the first rung of the later pairs.
 pub fn next_rung(ladder: &Ladder, rung: &Rung, optimization: Optimization) -> Option<&'static str> {
     let entry = optimization.entry();
     if let Some(pair) = entry.pair(ladder.name, rung.name) {
         return Some(&pair.after);
     }
     let place = |name: &str| ladder.rungs.iter().position(|other| other.name == name);
-    let own = place(rung.name)?;
-    let is_later = |pair: &&Pair| place(&pair.after).is_some_and(|after| after > own);
+    let rung_place = place(rung.name)?;
+    let is_later = |pair: &&Pair| place(&pair.after).is_some_and(|after| after > rung_place);
     let mut pairs = entry.pairs.iter().filter(|pair| pair.ladder == ladder.name);
     pairs.find(is_later).map(|pair| pair.after.as_str())
 }

@@ -1,4 +1,4 @@
-//! Statements about these numbers in the texts that the ladders come from, and whether they hold here.
+//! Claims about these numbers in the texts that the ladders come from, and a check whether the claims hold.
 
 use std::sync::LazyLock;
 
@@ -12,17 +12,17 @@ use ::profile::metrics::{Metric, Side};
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Statement {
-    /// The ladder that it is about.
+    /// The ladder of the statement.
     pub ladder: String,
     /// The metric.
     pub metric: String,
     /// The statement, in a sentence.
     pub text: String,
-    /// The rungs that it is about.
+    /// The rungs of the statement.
     pub rungs: Vec<String>,
-    /// The relation between the rungs' numbers that it states.
+    /// The relation between the rungs' numbers.
     pub relation: Relation,
-    /// The number in the relation; 1 if it has none.
+    /// The number in the relation; the default is 1.
     #[serde(default = "one")]
     pub number: f64,
 }
@@ -31,19 +31,19 @@ fn one() -> f64 {
     1.0
 }
 
-/// The relation that a statement claims for its rungs' numbers.
+/// The relation between the numbers of a statement's rungs. `number` is the statement's number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Relation {
-    /// The first rung has less than this many times the second's number.
+    /// The first rung has less than `number` times the second rung's number.
     Below,
-    /// The first rung has this many times the second's number, give or take a tenth.
+    /// The first rung has `number` times the second rung's number, within a tenth.
     Times,
-    /// Both rungs have the same number, to half a per cent.
+    /// Both rungs have the same number, to within 0.5 %.
     Same,
-    /// The rung has about this number, give or take a tenth.
+    /// The rung has `number`, within a tenth.
     About,
-    /// Each rung has more than the one before.
+    /// Each rung has a larger number than the previous one.
     Rising,
 }
 
@@ -54,13 +54,13 @@ pub static STATEMENTS: LazyLock<Vec<Statement>> =
 /// The result of checking a statement on a device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Finding {
-    /// The statement holds; the text gives the numbers.
+    /// The statement holds. The text lists the numbers.
     Holds(String),
-    /// The statement does not hold; the text gives the numbers.
+    /// The statement does not hold. The text lists the numbers.
     DoesNot(String),
     /// Only a GPU has the metric.
     NeedsGpu,
-    /// Rungs that the statement is about were not profiled, or have no number.
+    /// Rungs of the statement were not profiled, or have no number.
     Unknown(Vec<String>),
 }
 
@@ -70,14 +70,14 @@ const ABOUT: f64 = 0.1;
 const SAME: f64 = 0.005;
 
 impl Relation {
-    /// Whether the relation holds for these numbers of the rungs and the statement's own number.
+    /// Returns whether the relation holds for these numbers of the rungs and the number of the statement.
     pub fn holds(self, numbers: &[f64], number: f64) -> bool {
         let near = |number: f64, wanted: f64, by: f64| (number - wanted).abs() <= wanted.abs() * by;
         match (self, numbers) {
-            (Self::Below, &[own, other]) => own < other * number,
-            (Self::Times, &[own, other]) => near(own, other * number, ABOUT),
+            (Self::Below, &[first, other]) => first < other * number,
+            (Self::Times, &[first, other]) => near(first, other * number, ABOUT),
             (Self::Same, &[one, other]) => near(one, other, SAME),
-            (Self::About, &[own]) => near(own, number, ABOUT),
+            (Self::About, &[only]) => near(only, number, ABOUT),
             (Self::Rising, numbers) => numbers.is_sorted_by(|a, b| a < b),
             _ => false,
         }
@@ -85,7 +85,7 @@ impl Relation {
 }
 
 impl Statement {
-    /// The statements about a metric of the ladders that were profiled.
+    /// Returns the statements about a metric of the profiled ladders.
     pub fn about<'a>(metric: &'a str, profiles: &'a [Profile]) -> impl Iterator<Item = (&'static Self, &'a Profile)> {
         let of_metric = STATEMENTS.iter().filter(move |one| one.metric == metric);
         of_metric.filter_map(|one| {
@@ -94,7 +94,7 @@ impl Statement {
         })
     }
 
-    /// Checks the statement with the profile's numbers.
+    /// Checks the statement against the profile's numbers.
     pub fn check(&self, metric: &Metric, profile: &Profile) -> Finding {
         let side = profile.side;
         if side == Side::Sim && metric.sim.missing().is_some() {

@@ -1,4 +1,4 @@
-//! The list of metrics, the statements and the choice of what to profile, on made-up numbers.
+//! Tests of the list of metrics, the statements and the choice of what to profile, with made-up numbers.
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,7 +15,7 @@ use engine::selection::{Selection, select_with};
 use host::{CATALOG, Error, ladder, ladders};
 
 #[test]
-fn metrics_are_named_once_and_need_counters_that_there_are() {
+fn metric_names_are_unique_and_their_counters_exist() {
     let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
     let counters = simt::counters::METRICS.iter();
@@ -28,7 +28,7 @@ fn metrics_are_named_once_and_need_counters_that_there_are() {
         assert!(somewhere.iter().any(|source| source.missing().is_none()));
         assert!(!metric.meaning.is_empty() && !metric.heading.is_empty());
     }
-    // What the texts measure.
+    // The metrics that the texts use.
     for seed in [
         "smsp__average_inst_executed_per_warp.ratio",
         "l1tex__t_bytes_pipe_lsu_mem_global_op_ld.sum.per_second",
@@ -50,7 +50,7 @@ fn metrics_are_named_once_and_need_counters_that_there_are() {
 }
 
 #[test]
-fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
+fn a_metric_is_a_counter_or_on_a_gpu_any_name_in_nsights_format() {
     let of_ptx = find("ptx_inst_executed.sum", false).unwrap();
     assert!(of_ptx.gpu.missing().is_some());
     let blocks = find("sm__ctas_launched.sum", false).unwrap();
@@ -63,7 +63,7 @@ fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
         let error = find(name, on_gpu).unwrap_err().to_string();
         assert!(error.contains(part), "{name}: {error}");
     };
-    refused("sm__cycles_active.avg", false, "--device gpu asks Nsight Compute");
+    refused("sm__cycles_active.avg", false, "--device gpu counts it");
     for name in ["sm__cycles_active", "__x.sum", "sm__x.sum; rm", ""] {
         refused(name, true, "no metric is named");
     }
@@ -73,7 +73,7 @@ fn a_metric_can_be_a_counter_or_on_a_gpu_anything_of_nsights_form() {
 }
 
 #[test]
-fn statements_are_about_rungs_and_metrics_that_there_are() {
+fn rungs_and_metrics_of_statements_exist() {
     for statement in STATEMENTS.iter() {
         let ladder = ladder(&statement.ladder).unwrap();
         for rung in &statement.rungs {
@@ -84,7 +84,7 @@ fn statements_are_about_rungs_and_metrics_that_there_are() {
 }
 
 #[test]
-fn a_statement_holds_or_not() {
+fn a_statement_holds_or_does_not_hold() {
     use Relation::{About, Below, Rising, Same, Times};
     let holds = |relation: Relation, numbers: &[f64], number| relation.holds(numbers, number);
     assert!(holds(Below, &[4.9, 10.0], 0.5) && !holds(Below, &[5.0, 10.0], 0.5));
@@ -94,7 +94,7 @@ fn a_statement_holds_or_not() {
     assert!(holds(Times, &[1.15, 1.0], 1.13) && !holds(Times, &[1.0, 1.0], 1.13));
 }
 
-/// A profile of the first rungs of the reduction with made-up instructions.
+/// Returns a profile of the first rungs of the reduction with made-up instruction counts.
 fn made_up(instructions: &[f64], side: Side) -> Profile {
     let selected = select_with(&CATALOG, &["reduce".to_owned()], &[]).unwrap();
     let plan = plan(&selected[0], None, DeviceProperties::default()).unwrap();
@@ -118,7 +118,7 @@ fn made_up(instructions: &[f64], side: Side) -> Profile {
 }
 
 #[test]
-fn a_statement_is_checked_where_its_rungs_are() {
+fn a_statement_is_checked_if_its_rungs_are_profiled() {
     let metric = &METRICS[0];
     let check = |instructions: &[f64], side| {
         let profiles = [made_up(instructions, side)];
@@ -135,7 +135,7 @@ fn a_statement_is_checked_where_its_rungs_are() {
 }
 
 #[test]
-fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
+fn options_apply_to_the_named_ladders_that_have_them() {
     let selected = |targets: &[&str], options: &[(&'static str, &str)]| {
         let targets: Vec<String> = targets.iter().map(|&target| target.to_owned()).collect();
         let options = options.iter().map(|&(name, text)| (name, text.to_owned()));
@@ -144,10 +144,10 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
     assert_eq!(selected(&[], &[]).unwrap().len(), ladders().len());
     let targets = ["transpose_smem", "reduce_unrolling", "matmul", "matmul_naive"];
     let mixed = selected(&targets, &[("n", "64"), ("rows", "32")]).unwrap();
-    let row = |own: &Selection| {
-        let options: Vec<&str> = own.given.iter().map(|(name, _)| *name).collect();
-        let (ladder, named, options) = (own.ladder.name, own.named.join(" "), options.join(" "));
-        format!("{ladder}, {}, {named}, {options}", own.whole)
+    let row = |selection: &Selection| {
+        let options: Vec<&str> = selection.given.iter().map(|(name, _)| *name).collect();
+        let (ladder, named, options) = (selection.ladder.name, selection.named.join(" "), options.join(" "));
+        format!("{ladder}, {}, {named}, {options}", selection.whole)
     };
     let rows = [
         "reduce, false, reduce_unrolling, n",
@@ -165,7 +165,7 @@ fn targets_are_ladders_and_rungs_and_options_go_to_those_that_have_them() {
         "--rows is an option of transpose, and not of shuffle, histogram; it has --type, --src, --delta, --mask, --width, \
          --n, --data"
     );
-    // What was named beside its ladder has to be possible too.
+    // A rung that was named in addition to its ladder must also be possible.
     let max = selected(&["reduce", "reduce_neighbored"], &[("op", "max")]).unwrap();
     assert!(matches!(
         plan(&max[0], None, DeviceProperties::default()),

@@ -43,7 +43,7 @@ fn values_are_shown_with_their_units() {
 }
 
 #[test]
-fn a_table_takes_the_place_of_its_old_rows() {
+fn a_table_replaces_its_old_rows() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("h100/run.jsonl");
     let [a, b, c] = [record("reduce", "a", 1.0), record("reduce", "b", 2.0), record("gemm", "c", 3.0)];

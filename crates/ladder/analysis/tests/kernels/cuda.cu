@@ -1,7 +1,7 @@
 // Ordinary kernels in CUDA C++, each with one launch.
 //
-// A comment `launch:` has the options of `simt run` and `ladder why`. A comment `problem:` is above a kernel that has one known
-// problem. It has the name of the bound or of the optimization that the verdict must name.
+// A comment `launch:` has the options of `simt run` and `ladder why`. A comment `problem:` is above a kernel with one known
+// problem: it names the bound or the optimization that the verdict must name.
 
 #include <cuda_fp16.h>
 
@@ -9,7 +9,7 @@
 
 __device__ inline unsigned global_id() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// A number without a pattern, below 2^20.
+// A pseudorandom number below 2^20.
 __device__ inline unsigned scattered(unsigned i) { return (i * 2654435761u) >> 12; }
 
 // ---- Streams
@@ -42,10 +42,10 @@ KERNEL half2_axpy(unsigned n, const __half2 *x, __half2 *y) {
 
 // launch: --grid 528 --block 256 --arg u32:1048576 f32[1048576]=rand:1 f32[1048576]=rand:2 f32[1]
 KERNEL dot_grid_stride(unsigned n, const float *a, const float *b, float *sum) {
-    float own = 0;
-    for (unsigned i = global_id(); i < n; i += gridDim.x * blockDim.x) own += a[i] * b[i];
-    for (int step = 16; step > 0; step /= 2) own += __shfl_xor_sync(~0u, own, step);
-    if (threadIdx.x % 32 == 0) atomicAdd(sum, own);
+    float partial = 0;
+    for (unsigned i = global_id(); i < n; i += gridDim.x * blockDim.x) partial += a[i] * b[i];
+    for (int step = 16; step > 0; step /= 2) partial += __shfl_xor_sync(~0u, partial, step);
+    if (threadIdx.x % 32 == 0) atomicAdd(sum, partial);
 }
 
 // launch: --grid 2048 --block 256 --arg u32:524288 u8[1572864]=rand:1 u8[524288]
@@ -131,7 +131,7 @@ KERNEL wide_filter(const float *from, float *to) {
     to[i] = sum;
 }
 
-// ---- Accesses that are not coalesced
+// ---- Uncoalesced accesses
 
 // problem: coalescing
 // launch: --grid 1056 --block 256 --arg f32[4325376]=rand:1 f32[270336]
@@ -188,7 +188,7 @@ KERNEL scatter_random(const float *from, float *to) {
     to[scattered(i)] = from[i];
 }
 
-// A thread for each row of a matrix of 4096 × 64.
+// One thread per row of a matrix of 4096 × 64.
 // problem: coalescing
 // launch: --grid 1056 --block 256 --arg f32[17301504]=rand:1 f32[64]=rand:2 f32[270336]
 KERNEL row_per_thread(const float *matrix, const float *vector, float *to) {
@@ -235,7 +235,7 @@ KERNEL bank_stride_4(const float *from, float *to) {
     to[i] = sum;
 }
 
-// Doubles of a column of 16: 16 lanes for each pair of banks.
+// A column of a tile with 16 doubles per row: 16 lanes access each pair of banks.
 // problem: bank conflicts
 // launch: --grid 528 --block 256 --arg f64[135168]=rand:1 f64[135168]
 KERNEL bank_doubles(const double *from, double *to) {
@@ -295,13 +295,13 @@ KERNEL bitonic_sort(const unsigned *from, unsigned *to) {
 KERNEL nbody(const float4 *bodies, float4 *forces) {
     __shared__ float4 tile[128];
     unsigned i = global_id();
-    float4 own = bodies[i], force = make_float4(0, 0, 0, 0);
+    float4 body = bodies[i], force = make_float4(0, 0, 0, 0);
     for (unsigned first = 0; first < 256; first += 128) {
         if (threadIdx.x < 128) tile[threadIdx.x] = bodies[first + threadIdx.x];
         __syncthreads();
         for (unsigned k = 0; k < 128; k++) {
             float4 other = tile[k];
-            float dx = other.x - own.x, dy = other.y - own.y, dz = other.z - own.z;
+            float dx = other.x - body.x, dy = other.y - body.y, dz = other.z - body.z;
             float inverse = rsqrtf(dx * dx + dy * dy + dz * dz + 0.01f);
             float strength = other.w * inverse * inverse * inverse;
             force.x += strength * dx, force.y += strength * dy, force.z += strength * dz;
@@ -375,7 +375,7 @@ KERNEL imbalanced_loop(const float *from, float *to) {
 // launch: --grid 32x32 --block 16x16 --arg u32[262144]
 KERNEL mandelbrot(unsigned *counts) {
     unsigned x = blockIdx.x * 16 + threadIdx.x, y = blockIdx.y * 16 + threadIdx.y;
-    // Far apart, so that neighbors differ.
+    // Neighboring threads get distant points, so their iteration counts differ.
     float cr = -2 + (x * 37 % 512) * (3.0f / 512), ci = -1.5f + (y * 53 % 512) * (3.0f / 512);
     float re = 0, im = 0;
     unsigned k = 0;
@@ -412,7 +412,7 @@ KERNEL one_block(const float *from, float *to) {
     if (threadIdx.x == 0) *to = sums[0];
 }
 
-// Each step waits for the one before it.
+// Each step waits for the previous one.
 // problem: too few blocks
 // launch: --grid 132 --block 64 --arg f32[8448]=rand:1 f32[8448]
 KERNEL dependent_chain(const float *from, float *to) {
@@ -430,7 +430,7 @@ KERNEL one_thread_blocks(const float *from, float *to) {
     to[blockIdx.x] = value;
 }
 
-// 100 sums in registers leave a multiprocessor with few warps, and each step's loads wait for memory.
+// 100 sums in registers allow only a few warps per multiprocessor, and the loads of each step wait for memory.
 // problem: occupancy
 // launch: --grid 264 --block 256 --arg f32[67584]=rand:1 f32[67584]
 KERNEL many_registers(const float *from, float *to) {
@@ -451,7 +451,7 @@ KERNEL many_registers(const float *from, float *to) {
     to[i] = sum;
 }
 
-// 48 KiB of shared memory for 64 threads, whose loads from anywhere take half of the L2's throughput.
+// 48 KiB of shared memory for 64 threads. Their scattered loads use half of the L2's throughput.
 // launch: --grid 1056 --block 64 --arg f32[67584]=rand:1 f32[67584]
 KERNEL shared_hog(const float *from, float *to) {
     __shared__ float table[12288];
@@ -464,7 +464,7 @@ KERNEL shared_hog(const float *from, float *to) {
     to[i] = value;
 }
 
-// 32 registers a thread at most, and twice as many values.
+// At most 32 registers per thread, for twice that number of values.
 // launch: --grid 132 --block 1024 --arg f32[270336]=rand:1 f32[135168]
 KERNEL __launch_bounds__(1024, 2) spilled(const float *from, float *to) {
     unsigned i = global_id();
@@ -546,7 +546,7 @@ KERNEL compact_warp(const unsigned *from, unsigned *to, unsigned *count) {
 
 // ---- Latency
 
-// All lanes of a warp walk one path, each step of which waits for the one before it.
+// All lanes of a warp follow one path. Each step waits for the previous one.
 // problem: latency
 // launch: --grid 1056 --block 256 --arg u32[65536]=rand:1 u32[270336]
 KERNEL pointer_chase(const unsigned *next, unsigned *to) {
@@ -609,15 +609,15 @@ KERNEL bits(const unsigned long long *from, unsigned *to) {
 
 // launch: --grid 528 --block 256 --arg u32:40 u32[528]
 KERNEL monte_carlo(unsigned rounds, unsigned *hits) {
-    unsigned state = global_id() * 747796405u + 2891336453u, own = 0;
+    unsigned state = global_id() * 747796405u + 2891336453u, inside = 0;
     for (unsigned k = 0; k < rounds; k++) {
         state = state * 1664525u + 1013904223u;
         float x = (state >> 8) * (1.0f / 16777216);
         state = state * 1664525u + 1013904223u;
         float y = (state >> 8) * (1.0f / 16777216);
-        own += x * x + y * y < 1;
+        inside += x * x + y * y < 1;
     }
-    unsigned all = __reduce_add_sync(~0u, own);
+    unsigned all = __reduce_add_sync(~0u, inside);
     if (threadIdx.x % 32 == 0) atomicAdd(&hits[blockIdx.x], all);
 }
 
@@ -638,7 +638,7 @@ KERNEL product_global(const float *a, const float *b, float *c) {
     c[y * 256 + x] = sum;
 }
 
-// Rows of 8 numbers, a thread for each.
+// Rows of 8 numbers, one thread per row.
 // launch: --grid 512 --block 256 --arg u32[131073]=iota f32[1048576]=rand:1 f32[1048576]=rand:2 f32[131072]
 KERNEL spmv_csr(const unsigned *rows, const float *values, const float *vector, float *to) {
     unsigned row = global_id();

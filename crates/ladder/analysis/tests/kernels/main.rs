@@ -1,8 +1,8 @@
-//! Ordinary kernels that are not a ladder's: the verdict of those with one known problem, and the counters of all next to
-//! Nsight Compute's.
+//! Ordinary kernels that do not belong to a ladder. Tests check the verdicts of kernels with one known problem, and
+//! compare the counters of all kernels with Nsight Compute's.
 //!
-//! `cuda.cu` and `rust.rs` have the kernels and the launch of each. The ignored tests write the other
-//! files of this folder: `compile` writes the PTX, and `records` writes `h100.jsonl` on a machine with a GPU.
+//! `cuda.cu` and `rust.rs` have the kernels and the launch of each. The ignored tests write the other files of this
+//! folder: `compile` writes the PTX, and `records` writes `h100.jsonl` on a machine with a GPU.
 #![allow(clippy::unwrap_used)]
 
 use std::collections::BTreeMap;
@@ -36,11 +36,11 @@ const FOLDER: &str = "KERNELS";
 const ARCH: &str = "sm_90";
 /// The sources, and the files with their PTX.
 const SOURCES: [(&str, &str); 2] = [("cuda.cu", "cuda.ptx"), ("rust.rs", "rust.ptx")];
-/// The times that a launch is measured.
+/// The number of times that a launch is measured.
 const RUNS: usize = 31;
-/// More than any cache holds.
+/// A size in bytes that exceeds every cache.
 const MORE_THAN_CACHES: usize = 256 << 20;
-/// How long a GPU is busy while a launch is enqueued.
+/// The time that a GPU is kept busy while a launch is enqueued.
 const HOLD_NS: u64 = 100_000;
 
 fn folder() -> PathBuf {
@@ -53,7 +53,7 @@ struct Case {
     kernel: String,
     ptx: PathBuf,
     options: Vec<String>,
-    /// The bound or the optimization that the verdict names, of a kernel with one known problem.
+    /// The bound or the optimization that the verdict must name, if the kernel has one known problem.
     problem: Option<String>,
 }
 
@@ -78,14 +78,14 @@ impl Case {
         let OpenLaunches { mut simulator, launches, .. } = self.open();
         let recorded = RECORDED.get(&self.kernel);
         let mut usage = Usage { shared_bytes: launches[0].function.program().shared_bytes, ..Usage::default() };
-        usage.registers = recorded.map_or(0, |own| own.registers);
+        usage.registers = recorded.map_or(0, |recorded| recorded.registers);
         let watch = Watch { usage: Some(usage), ..Watch::new(Description::open("h100").unwrap()) };
         let done = record(&mut simulator, &launches[0].launch(), watch);
         done.unwrap_or_else(|error| panic!("{}: {error}", self.kernel))
     }
 }
 
-/// The kernels of both sources, in their order.
+/// Returns the kernels of both sources, in their order.
 fn cases() -> Vec<Case> {
     let mut cases = Vec::new();
     for (source, ptx) in SOURCES {
@@ -108,14 +108,14 @@ fn cases() -> Vec<Case> {
     cases
 }
 
-/// What a line of `h100.jsonl` has of a kernel.
+/// The data of a kernel in a line of `h100.jsonl`.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Recorded {
     kernel: String,
-    /// Registers of a thread.
+    /// Registers per thread.
     registers: u32,
-    /// The median time on a GPU in microseconds, with data that no cache holds.
+    /// The median time on a GPU in microseconds, with data that are not in a cache.
     us: Option<f64>,
     /// The compared metrics that are not 0 on both sides.
     metrics: BTreeMap<String, Value>,
@@ -126,26 +126,26 @@ const RECORDED_FILE: &str = "h100.jsonl";
 static RECORDED: LazyLock<BTreeMap<String, Recorded>> = LazyLock::new(|| {
     let text = fs::read_to_string(folder().join(RECORDED_FILE)).unwrap_or_default();
     let all = text.lines().map(|line| serde_json::from_str(line).unwrap());
-    all.map(|own: Recorded| (own.kernel.clone(), own)).collect()
+    all.map(|recorded: Recorded| (recorded.kernel.clone(), recorded)).collect()
 });
 
-/// All kernels with what was recorded of their launches on the simulator.
+/// All kernels with recordings of their launches on the simulator.
 static PROFILES: LazyLock<Vec<(Case, LaunchProfile)>> = LazyLock::new(|| {
-    cases().into_iter().map(|own| (own.profile(), own)).map(|(profile, own)| (own, profile)).collect()
+    cases().into_iter().map(|case| (case.profile(), case)).map(|(profile, case)| (case, profile)).collect()
 });
 
 #[test]
 fn verdicts_name_the_known_problem() {
     let mut wrong = Vec::new();
     let mut count = 0;
-    for (case, own) in &*PROFILES {
+    for (case, profile) in &*PROFILES {
         let Some(problem) = &case.problem else { continue };
         count += 1;
-        let found = own.verdict.unwrap();
+        let found = profile.verdict.unwrap();
         let (bound, fix) = (found.bound.name(), found.helps.map(|fix| fix.to_string()).unwrap_or_default());
         if ![bound, &fix].contains(&problem.as_str()) {
             let (kernel, share) = (&case.kernel, found.share);
-            wrong.push(format!("{kernel}: {bound} {share:.2}, {fix}; not {problem}: {:?}", own.estimate));
+            wrong.push(format!("{kernel}: {bound} {share:.2}, {fix}; not {problem}: {:?}", profile.estimate));
         }
     }
     assert!(wrong.is_empty(), "{} of {count}:\n{}", wrong.len(), wrong.join("\n"));
@@ -153,9 +153,9 @@ fn verdicts_name_the_known_problem() {
 }
 
 #[test]
-fn counters_are_those_of_a_gpu_or_the_difference_is_explained() {
+fn counters_agree_with_a_gpu_or_differences_are_explained() {
     let (mut wrong, mut compared) = (Vec::new(), 0);
-    for (case, own) in &*PROFILES {
+    for (case, profile) in &*PROFILES {
         let metrics = RECORDED.get(&case.kernel).map(|recorded| &recorded.metrics).filter(|all| !all.is_empty());
         let Some(metrics) = metrics else {
             wrong.push(format!("{}: not recorded", case.kernel));
@@ -164,37 +164,38 @@ fn counters_are_those_of_a_gpu_or_the_difference_is_explained() {
         compared += 1;
         for (name, value) in metrics {
             let (metric, both) = (find(name).unwrap(), Comparison::of_value(value).unwrap());
-            let now = metric.sim.of(name, &own.numbers).map(rounded);
-            // What depends on the order of blocks may change, as long as it agrees with the GPU.
+            let now = metric.sim.of(name, &profile.numbers).map(rounded);
+            // Counters that depend on the order of blocks may change if they still agree with the GPU.
             let is_same =
                 both.sim.unwrap_or(0.0) == now.unwrap_or(0.0) || Class::of(metric.rule, now, both.ncu).is_some();
             if both.class == Class::Unexplained || !is_same {
                 let [was, now, ncu] =
-                    [both.sim, now, both.ncu].map(|own| own.map_or("none".to_owned(), |n| n.to_string()));
+                    [both.sim, now, both.ncu].map(|count| count.map_or("none".to_owned(), |n| n.to_string()));
                 wrong.push(format!("{:<20} {name:<70} {was:>12} {now:>12} {ncu:>12} {}", case.kernel, both.class));
             }
         }
     }
-    assert!(wrong.is_empty(), "kernel, metric, simulator's when recorded, now, ncu's, class:\n{}", wrong.join("\n"));
+    assert!(wrong.is_empty(), "kernel, metric, recorded sim, sim now, ncu, class:\n{}", wrong.join("\n"));
     assert!(compared >= 40, "{compared} kernels are compared");
 }
 
-/// Kernels whose predicted times are further from the measured than [`OUTSIDE`], with what the model lacks.
+/// Kernels whose predicted times differ by more than [`OUTSIDE`] from the measured times, with the limitation of the
+/// model.
 const NOT_PREDICTED: [(&str, &str); 5] = [
     ("bank_doubles", "`ptxas` loads two doubles at once, without the conflicts of single ones"),
-    ("nbody", "`ptxas` interleaves the rounds of the loop, and the model waits in each for the one before"),
-    ("product_global", "loads that hit the L1 one after the other wait longer than the model has it"),
-    ("spilled", "registers that `ptxas` spills are not in the PTX"),
+    ("nbody", "`ptxas` interleaves the rounds of the loop, but the model waits in each round for the previous one"),
+    ("product_global", "consecutive loads that hit the L1 wait longer than in the model"),
+    ("spilled", "the PTX does not show the registers that `ptxas` spills"),
     ("tile_rows", "`ptxas` loads four words at once, without the conflicts of single ones"),
 ];
-/// The relative error beyond which a kernel counts as not predicted.
+/// The relative error above which a kernel counts as not predicted.
 const OUTSIDE: f64 = 0.3;
 
 #[test]
-fn predicted_times_are_as_near_as_is_said() {
-    let errors = PROFILES.iter().map(|(case, own)| {
+fn predicted_times_have_the_documented_error() {
+    let errors = PROFILES.iter().map(|(case, profile)| {
         let us = RECORDED[&case.kernel].us.unwrap();
-        (own.estimate.us / us - 1.0, case.kernel.as_str(), own.estimate.us, us)
+        (profile.estimate.us / us - 1.0, case.kernel.as_str(), profile.estimate.us, us)
     });
     let mut errors: Vec<_> = errors.collect();
     errors.sort_by(|a, b| a.0.abs().total_cmp(&b.0.abs()));
@@ -221,7 +222,7 @@ fn predicted_times_are_as_near_as_is_said() {
     assert_eq!(said, profile::model::ACCURACY, "{table}");
 }
 
-/// NVIDIA's tools, on the PTX of the kernels.
+/// NVIDIA's tools, applied to the PTX of the kernels.
 struct Tools {
     ptxas: Found,
     nvdisasm: Found,
@@ -253,7 +254,7 @@ impl Explain for Tools {
     }
 }
 
-/// A launch on a device that has its buffers.
+/// A launch whose buffers are on a device.
 struct OnDevice {
     launch: Launch,
     buffers: Vec<BufferId>,
@@ -265,7 +266,7 @@ impl OnDevice {
     /// Copies a case's buffers to a device.
     fn new(case: &Case, device: &mut dyn Device) -> Self {
         let opened = case.open();
-        let own = opened.launches[0].launch();
+        let launch = opened.launches[0].launch();
         let (mut buffers, mut contents) = (Vec::new(), Vec::new());
         let mut argument = |arg: &simt::Arg| match arg {
             simt::Arg::Bytes(bytes) => match bytes[..] {
@@ -281,14 +282,14 @@ impl OnDevice {
                 Arg::Buffer(buffers.len() - 1)
             }
         };
-        let args = own.args.iter().map(&mut argument).collect();
-        let code = device.load(own.function.ptx().to_owned()).unwrap();
+        let args = launch.args.iter().map(&mut argument).collect();
+        let code = device.load(launch.function.ptx().to_owned()).unwrap();
         let launch = Launch {
             code,
             entry: case.kernel.clone(),
-            grid: own.grid,
-            block: own.block,
-            shared_bytes: own.shared_bytes,
+            grid: launch.grid,
+            block: launch.block,
+            shared_bytes: launch.shared_bytes,
             args,
         };
         Self { launch, buffers, bytes: contents }
@@ -299,9 +300,9 @@ impl OnDevice {
         self.buffers.iter().zip(&self.bytes).for_each(|(buffer, bytes)| device.upload(*buffer, bytes).unwrap());
     }
 
-    /// Runs it, and returns its time in nanoseconds on a device that has a clock.
+    /// Runs the launch. Returns its time in nanoseconds if the device has a clock.
     fn run(&self, device: &mut dyn Device) -> Option<f64> {
-        // SAFETY: the test on the simulator sees that the kernel accesses only these buffers.
+        // SAFETY: the test on the simulator checks that the kernel accesses only these buffers.
         let done = unsafe { device.launch(&self.launch, &self.buffers) };
         done.unwrap_or_else(|error| panic!("{}: {error}", self.launch.entry)).time_ns
     }
@@ -313,38 +314,38 @@ impl OnDevice {
 
 static KERNELS: Kernels = Kernels { modules: &[], host_compiler: "", build_folder: "", package_folder: "" };
 
-/// Opens the machine's first GPU.
+/// Opens the first GPU.
 fn gpu() -> Box<dyn Device> {
     engine::device::open(Choice::Gpu, &KERNELS).unwrap()
 }
 
-/// The median time in microseconds of a launch whose data no cache holds.
-fn time(own: &OnDevice, device: &mut dyn Device, large: BufferId) -> Option<f64> {
+/// Returns the median time in microseconds of a launch whose data are not in a cache.
+fn time(kernel: &OnDevice, device: &mut dyn Device, large: BufferId) -> Option<f64> {
     let mut times: Vec<f64> = Vec::new();
     for _ in 0..RUNS {
-        own.fill(device);
+        kernel.fill(device);
         device.read(large).unwrap();
         device.hold(HOLD_NS).unwrap();
-        times.push(own.run(device)? / 1e3);
+        times.push(kernel.run(device)? / 1e3);
     }
     times.sort_by(f64::total_cmp);
     Some(times[RUNS / 2])
 }
 
 #[test]
-#[ignore = "what `record` profiles"]
+#[ignore = "`records` profiles it"]
 fn launches() {
     let mut device = gpu();
     for case in cases() {
-        let own = OnDevice::new(&case, &mut *device);
-        own.fill(&mut *device);
-        own.run(&mut *device);
-        own.free(&mut *device);
+        let kernel = OnDevice::new(&case, &mut *device);
+        kernel.fill(&mut *device);
+        kernel.run(&mut *device);
+        kernel.free(&mut *device);
     }
 }
 
-/// Writes `h100.jsonl` to the folder that `OUT` names, and all that Nsight Compute counted next to it. Without Nsight Compute,
-/// only the registers are recorded.
+/// Writes `h100.jsonl` and all counters of Nsight Compute to the folder that `OUT` names. Without Nsight Compute, only
+/// the registers are recorded.
 #[test]
 #[ignore = "it records on a GPU"]
 fn records() {
@@ -356,12 +357,12 @@ fn records() {
         let info = device.info().clone();
         let large = device.alloc(MORE_THAN_CACHES).unwrap();
         for case in &cases {
-            let own = OnDevice::new(case, &mut *device);
-            times.push(time(&own, &mut *device, large));
-            own.free(&mut *device);
+            let kernel = OnDevice::new(case, &mut *device);
+            times.push(time(&kernel, &mut *device, large));
+            kernel.free(&mut *device);
         }
         eprintln!("{times:?}");
-        // It is closed before another process is profiled on it.
+        // This process closes the GPU before another process is profiled on it.
         drop(device);
         let ncu = Ncu { program, profiled: env::current_exe().unwrap(), device: info.name.clone(), runner: &System };
         eprintln!("{info}; {}", ncu.version());
@@ -369,8 +370,8 @@ fn records() {
         let mut wanted = agree::counters();
         wanted.optional.extend(profile::utilization::metrics());
         wanted.optional.insert("gpu__time_duration.sum".to_owned());
-        let own_args = ["launches", "--exact", "--ignored", "--test-threads=1"].map(Into::into);
-        on_gpu = ncu.profile_entries(&entries, &own_args, &wanted).unwrap();
+        let program_args = ["launches", "--exact", "--ignored", "--test-threads=1"].map(Into::into);
+        on_gpu = ncu.profile_entries(&entries, &program_args, &wanted).unwrap();
         let named: BTreeMap<_, _> = entries.iter().zip(&on_gpu).collect();
         fs::write(to.join("ncu.json"), serde_json::to_string(&named).unwrap()).unwrap();
     }
@@ -380,10 +381,10 @@ fn records() {
         let tools = Tools::of(&folder().join(ptx));
         let usages = toolkit::ptxas::usages(&tools.ptxas, &tools.ptx, ARCH).unwrap();
         for (at, case) in cases.iter().enumerate().filter(|(_, case)| case.ptx.ends_with(ptx)) {
-            let on_sim = &PROFILES.iter().find(|(own, _)| own.kernel == case.kernel).unwrap().1.numbers;
+            let on_sim = &PROFILES.iter().find(|(other, _)| other.kernel == case.kernel).unwrap().1.numbers;
             let metrics = on_gpu.get(at).map(|on_gpu| {
                 let both = agree::comparisons(&compared, (on_sim, on_gpu), &tools, &case.kernel).unwrap();
-                both.into_iter().map(|(name, own)| (name, own.value())).collect()
+                both.into_iter().map(|(name, comparison)| (name, comparison.value())).collect()
             });
             let recorded = Recorded {
                 kernel: case.kernel.clone(),
@@ -426,7 +427,7 @@ fn compile() {
     }
 }
 
-/// Whether a line of PTX is a comment of the compiler, other than one that names a Rust parameter.
+/// Returns whether a line of PTX is a comment of the compiler, but not one that names a Rust parameter.
 fn is_banner(line: &str) -> bool {
     line.starts_with("//") && !line.contains("rust:")
 }

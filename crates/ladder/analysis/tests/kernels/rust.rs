@@ -1,4 +1,4 @@
-//! Ordinary kernels in Rust, each with one launch. `cuda.cu` says what the comments above the kernels are.
+//! Ordinary kernels in Rust, each with one launch. `cuda.cu` explains the comments above the kernels.
 #![no_std]
 
 use core::mem::MaybeUninit;
@@ -25,8 +25,8 @@ pub unsafe fn axpy_slice(a: f32, x: &[f32], y: *mut f32) {
 #[allow(improper_ctypes_definitions)]
 pub unsafe fn sum_squares(x: &[f32], sum: *mut f32) {
     let step = (thread::grid_dim_x() * thread::block_dim_x()) as usize;
-    let own: f32 = x.iter().skip(id()).step_by(step).map(|x| x * x).sum();
-    let all = unsafe { warp::warp_reduce(!0, (own * 256.0) as u32, warp::WarpReductionOp::Add) };
+    let partial: f32 = x.iter().skip(id()).step_by(step).map(|x| x * x).sum();
+    let all = unsafe { warp::warp_reduce(!0, (partial * 256.0) as u32, warp::WarpReductionOp::Add) };
     if thread::thread_idx_x() % 32 == 0 {
         unsafe { atomic_fetch_add_f32_device(sum, Relaxed, all as f32) };
     }
@@ -45,8 +45,8 @@ pub unsafe fn transpose_columns(from: *const f32, to: *mut f32) {
 #[kernel]
 #[allow(improper_ctypes_definitions)]
 pub unsafe fn chunk_maximum(x: &[f32], most: *mut f32) {
-    let own = &x[16 * id()..16 * id() + 16];
-    unsafe { *most.add(id()) = own.iter().fold(0.0, |a, b| f32::max(a, *b)) };
+    let row = &x[16 * id()..16 * id() + 16];
+    unsafe { *most.add(id()) = row.iter().fold(0.0, |a, b| f32::max(a, *b)) };
 }
 
 // problem: privatization
@@ -129,13 +129,13 @@ pub unsafe fn tile_rows(from: *const u32, to: *mut u32) {
 #[kernel]
 #[allow(improper_ctypes_definitions)]
 pub unsafe fn checksums(words: &[u64], sums: *mut u64) {
-    let mut own = 14_695_981_039_346_656_037_u64;
+    let mut hash = 14_695_981_039_346_656_037_u64;
     let mut i = id();
     while i < words.len() {
-        own = (own ^ words[i]).wrapping_mul(1_099_511_628_211);
+        hash = (hash ^ words[i]).wrapping_mul(1_099_511_628_211);
         i += 512;
     }
-    unsafe { *sums.add(id()) = own };
+    unsafe { *sums.add(id()) = hash };
 }
 
 // launch: --grid 512 --block 256 --arg f64[131072]=rand:1 f64[131072]

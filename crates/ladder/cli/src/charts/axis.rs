@@ -1,6 +1,6 @@
-//! An axis with logarithms.
+//! A logarithmic axis.
 
-/// A range of positive numbers, of which each decade is as long as any other.
+/// A range of positive numbers in which all decades have the same length.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Axis {
     first: f64,
@@ -8,7 +8,8 @@ pub(crate) struct Axis {
 }
 
 impl Axis {
-    /// An axis that has all positive numbers of these, with some room on both sides; `None` when there is none.
+    /// Returns an axis that includes all positive numbers with a margin on both sides; `None` if there are no positive
+    /// numbers.
     pub(crate) fn of(numbers: impl Iterator<Item = f64>) -> Option<Self> {
         let numbers = numbers.filter(|number| number.is_finite() && *number > 0.0);
         let range = numbers.fold(None, |range: Option<(f64, f64)>, number| {
@@ -17,32 +18,32 @@ impl Axis {
         range.map(|(least, most)| Self { first: least / 1.25, last: most * 1.25 })
     }
 
-    /// Where a number is: 0 at the beginning, 1 at the end.
+    /// Returns the position of a number: 0 at the start of the axis, 1 at its end.
     pub(crate) fn at(&self, number: f64) -> f64 {
         ((number / self.first).log10() / self.decades()).clamp(0.0, 1.0)
     }
 
-    /// The number at a place.
+    /// Returns the number at a position.
     pub(crate) fn value(&self, at: f64) -> f64 {
         self.first * 10f64.powf(at * self.decades())
     }
 
-    /// Whether a number is on it.
+    /// Returns whether the axis includes a number.
     pub(crate) fn has(&self, number: f64) -> bool {
         (self.first..=self.last).contains(&number)
     }
 
-    /// The least number.
+    /// Returns the smallest number.
     pub(crate) fn first(&self) -> f64 {
         self.first
     }
 
-    /// How many decades it has.
+    /// Returns the number of decades.
     pub(crate) fn decades(&self) -> f64 {
         (self.last / self.first).log10()
     }
 
-    /// Round numbers on it: those of a decade that leave room between each other.
+    /// Returns round numbers on the axis, spaced so that their labels fit.
     pub(crate) fn ticks(&self) -> Vec<f64> {
         let of_decade: &[f64] = match self.decades() {
             few if few < 1.2 => &[1.0, 2.0, 3.0, 5.0, 7.0],

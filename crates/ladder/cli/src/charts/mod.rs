@@ -1,4 +1,4 @@
-//! Charts as SVG: axes with logarithms, numbers with prefixes, and the templates that draw them.
+//! Charts as SVG: logarithmic axes, numbers with prefixes, and the templates that draw them.
 
 mod axis;
 
@@ -8,13 +8,13 @@ use serde::Serialize;
 
 pub(crate) use axis::Axis;
 
-/// What a template of this folder draws.
+/// The data of a template in this folder.
 pub(crate) trait Drawn: Serialize {
     /// The name of the template.
     const TEMPLATE: &'static str;
 }
 
-/// A text at a place of a chart.
+/// A text at a position in a chart.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Label {
     pub at: [f64; 2],
@@ -29,10 +29,10 @@ const TEMPLATES: [(&str, &str); 4] = [
     ("file.svg", include_str!("file.svg")),
 ];
 
-/// The templates of pages and charts, to which others are added. Whatever a template is given is escaped.
+/// Returns the templates of pages and charts, to which callers can add others. All values are escaped.
 pub(crate) fn templates() -> Environment<'static> {
     let mut templates = report::page::templates();
-    // Coordinates need no more.
+    // One decimal is enough for coordinates.
     templates.add_filter("px", |value: f64| format!("{value:.1}"));
     for (name, text) in TEMPLATES {
         templates.add_template(name, text).expect("a test draws every template");
@@ -40,7 +40,7 @@ pub(crate) fn templates() -> Environment<'static> {
     templates
 }
 
-/// A chart as a file of its own.
+/// Returns a chart as a standalone file.
 pub(crate) fn file<C: Drawn>(chart: &C) -> String {
     let templates = templates();
     let template = templates.get_template("file.svg").expect("it is in the list");
@@ -48,7 +48,7 @@ pub(crate) fn file<C: Drawn>(chart: &C) -> String {
     template.render(context).expect("a test draws every template")
 }
 
-/// A number of units a second: `3.35 TB/s`, `512 G`.
+/// Formats a number of units per second: `3.35 TB/s`, `512 G`.
 pub(crate) fn per_second(value: f64, unit: &str) -> String {
     let (scaled, prefix) = prefixed(value);
     match unit {
@@ -59,14 +59,14 @@ pub(crate) fn per_second(value: f64, unit: &str) -> String {
     }
 }
 
-/// A number in three digits with the prefix of its thousands.
+/// Formats a number with three digits, and returns the prefix of its thousands.
 fn prefixed(value: f64) -> (String, &'static str) {
     let prefixes = ["", "k", "M", "G", "T", "P"];
     let thousands = (value.max(1.0).log10() / 3.0).floor().clamp(0.0, 5.0) as usize;
     (plain(value / 1000f64.powi(thousands as i32)), prefixes[thousands])
 }
 
-/// A number in three digits: `0.25`, `3.35`, `12.5`, `512`.
+/// Formats a number with three digits: `0.25`, `3.35`, `12.5`, `512`.
 pub(crate) fn plain(value: f64) -> String {
     let decimals = (2 - value.abs().max(1e-9).log10().floor() as i32).clamp(0, 6) as usize;
     let text = format!("{value:.decimals$}");

@@ -26,18 +26,18 @@ struct Arguments {
     /// Where to run
     #[arg(long, value_enum, default_value_t)]
     device: Choice,
-    /// What sim looks for besides wrong results: memory, init, race and sync with commas between them, all or none
-    /// [default: all, where the problem has up to 256 KiB of data]
+    /// Sanitizers of sim: memory, init, race and sync, separated by commas, or all, or none [default: all, if the
+    /// problem has up to 256 KiB of data]
     #[arg(long, value_name = "CHECKS")]
     sanitize: Option<Checks>,
-    /// Launch each of them N more times on sim, under random schedules: in another order of blocks, warps and diverged lanes,
-    /// with asynchronous copies that are late, and with other bytes in memory that is not initialized
+    /// Also launch each of them under N random schedules on sim. A schedule changes the order of blocks, warps and
+    /// diverged lanes, delays asynchronous copies, and changes the values of uninitialized memory
     #[arg(long, value_name = "N", default_value_t = 0, hide_default_value = true)]
     schedules: u32,
-    /// In which order sim runs blocks, warps and diverged lanes: fixed, round-robin or random:SEED
+    /// The order in which sim runs blocks, warps and diverged lanes: fixed, round-robin or random:SEED
     #[arg(long, value_name = "ORDER", default_value_t)]
     schedule: Schedule,
-    /// Show a table of all sizes, and every wrong result instead of each rung's first
+    /// Show a table of all sizes, and every wrong result, not only the first of each rung
     #[arg(long, conflicts_with = "json")]
     all: bool,
     #[command(flatten)]
@@ -50,7 +50,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     let CommandArgs { targets, own: args } = CommandArgs::<Arguments>::read(env, matches)?;
     let selected = targets.select(env.catalog)?;
     let most_bytes = if args.sanitize.is_some() { u64::MAX } else { USUAL_BYTES };
-    let plans = selected.iter().map(|own| Plan::new(own, &targets.blocks, args.schedules, most_bytes));
+    let plans = selected.iter().map(|selection| Plan::new(selection, &targets.blocks, args.schedules, most_bytes));
     let plans: Vec<Plan<'_>> = plans.collect::<Result<_, _>>()?;
 
     let mut device = (env.open)(args.device)?;
@@ -85,7 +85,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return failed.map_or(Ok(0), Err);
     }
     launcher.finish();
-    // The results before an error are worth showing.
+    // Show the results that precede an error.
     if failed.is_none() || !sweeps.is_empty() && !args.format.json {
         let mut document = show::document(&sweeps, args.all);
         document.note(format!("on {info}"));
@@ -98,17 +98,17 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     }
 }
 
-/// The most bytes of a problem whose kernels sim checks when nobody has asked for it: enough for every edge of every rung, while
+/// The maximum size of a problem that the sanitizers check by default: enough for all edge cases of every rung, while
 /// the largest problems would take minutes.
 const USUAL_BYTES: u64 = 256 << 10;
 
-/// Lets a device check kernels: for what was asked for, or else for `usual` if it can.
+/// Turns on the requested sanitizers, or else those in `usual` if the device has sanitizers.
 ///
 /// # Errors
-/// [`Error::Request`] when checks were asked for that the device does not have.
+/// Returns [`Error::Request`] when the device does not have the requested sanitizers.
 pub(crate) fn sanitize(device: &mut dyn Device, asked: Option<Checks>, usual: Checks) -> Result<(), Error> {
     if device.info().kind != "sim" && asked.is_some_and(|checks| !checks.is_empty()) {
-        let why = "--sanitize: only sim checks what kernels do; add --device sim, or use compute-sanitizer on a GPU";
+        let why = "--sanitize: only sim has these sanitizers; add --device sim, or use compute-sanitizer on a GPU";
         return Err(Error::Request(why.to_owned()));
     }
     device.set_checks(asked.unwrap_or(usual));

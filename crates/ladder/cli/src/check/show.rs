@@ -1,4 +1,4 @@
-//! What is shown of checks.
+//! The output of checks.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -18,18 +18,19 @@ use crate::output::{self, Cell, Column, Document, Importance, Table};
 pub(super) struct Sweep {
     pub(super) ladder: &'static str,
     pub(super) checks: Vec<Check>,
-    /// The kernels that the device does not support, with the reason. They were not asked for by name and are left
-    /// out.
+    /// The kernels that the device does not support, each with the reason. They were not requested by name, so they are
+    /// left out.
     pub(super) left_out: BTreeSet<String>,
-    /// The rungs that problems refused: the first reason of each, and how many other problems refused it.
+    /// The rungs that some problems refused, each with the first reason and the number of other problems that refused
+    /// the rung.
     pub(super) refused: BTreeMap<&'static str, (String, usize)>,
-    /// How many random schedules each launch was run under besides.
+    /// The number of random schedules that each launch also ran under.
     pub(super) schedules: u32,
-    /// Why it ended before its end, if it did.
+    /// The reason why the sweep stopped early, if it did.
     pub(super) ended: Option<&'static str>,
 }
 
-/// A launch, and whether its result was right: the record of it in JSON.
+/// A launch and whether its result was correct, which is also its JSON record.
 #[derive(Serialize)]
 pub(super) struct Check {
     pub(super) ladder: &'static str,
@@ -39,32 +40,32 @@ pub(super) struct Check {
     pub(super) entry: String,
     pub(super) grid: [u32; 3],
     pub(super) block: [u32; 3],
-    /// Whether the result was right. A right one may have been luck: see the findings.
+    /// Whether the result was correct. A correct result may be luck: see the findings.
     pub(super) correct: bool,
-    /// The schedule under which it was wrong, or the only one under which it was launched, if it is not the usual one.
+    /// The schedule of the wrong result, or the only schedule of the launch, unless it is the default schedule.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) schedule: Option<String>,
-    /// What the checks of the simulated device have found; of a launch that failed on a GPU, when it was run again there.
+    /// The findings of the device `sim`. For a launch that failed on a GPU, the findings of a second run on `sim`.
     pub(super) findings: Vec<Finding>,
-    /// What else there is to say of the checks.
+    /// Notes on the sanitizers.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub(super) notes: Vec<String>,
     /// The size that the table shows: [`Problem::column`].
     #[serde(skip)]
     pub(super) column: String,
-    /// What was wrong, and where.
+    /// The error in the result, and its location.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(super) wrong: Option<String>,
-    /// The rung and the options of the problem, where the launch failed.
+    /// The rung and the options of the problem, if the launch failed.
     #[serde(skip)]
     pub(super) failed: Option<(&'static Rung, Options)>,
 }
 
-/// The record in JSON of a sweep that ended before its end.
+/// The JSON record of a sweep that stopped early.
 #[derive(Serialize)]
 struct Incomplete {
     ladder: &'static str,
-    /// Why it ended.
+    /// The reason why the sweep stopped.
     incomplete: &'static str,
 }
 
@@ -79,7 +80,8 @@ impl Sweep {
         self.ended.is_none() && self.checks.iter().all(Check::is_good)
     }
 
-    /// Notes a rung that is left out at one of the problems. Blocks that a rung was not compiled for are nothing to tell.
+    /// Records a rung that is left out for one of the problems. Blocks that a rung was not compiled for are not
+    /// recorded.
     pub(super) fn leave_out(&mut self, error: engine::Error) {
         if let engine::Error::Refused { rung, .. } = error {
             let known = self.refused.entry(rung);
@@ -87,7 +89,7 @@ impl Sweep {
         }
     }
 
-    /// Asks the simulator about launches that failed on a GPU, about one of each rung.
+    /// Runs launches that failed on a GPU again on the simulator, one launch of each rung, to explain the failures.
     pub(super) fn explain_failures(&mut self, ladder: &'static Ladder, device: DeviceProperties, env: &Env<'_>) {
         let mut explained = BTreeSet::new();
         for check in &mut self.checks {
@@ -99,7 +101,7 @@ impl Sweep {
         }
     }
 
-    /// A row for each size of the problem.
+    /// Returns a table with a row for each size of the problem.
     fn table(&self) -> Table {
         let mut table = Table::new([
             Column::text("size").unbroken(),
@@ -129,8 +131,8 @@ impl Sweep {
     }
 }
 
-/// A summary of the checks, and what was wrong or left out. With `all`, a table for each ladder and every wrong result
-/// instead of each rung's first.
+/// Returns a summary of the checks, and the results that were wrong or left out. With `all`, adds a table for each
+/// ladder and lists every wrong result, not only the first of each rung.
 pub(super) fn document(sweeps: &[Sweep], all: bool) -> Document {
     let checks = || sweeps.iter().flat_map(|sweep| &sweep.checks);
     let mut document = Document::default();
@@ -151,7 +153,7 @@ pub(super) fn document(sweeps: &[Sweep], all: bool) -> Document {
     }
     for (rung, count) in wrong.iter().filter(|(_, count)| **count > 1 && !all) {
         let more = plural(*count as u64 - 1, "more check");
-        document.note(format!("wrong: {rung} in {more}; --all shows all"));
+        document.note(format!("wrong: {rung} in {more}; --all shows all of them"));
     }
     let notes = checks().flat_map(|check| check.notes.iter().map(|note| format!("{}: {note}", check.rung)));
     notes.collect::<BTreeSet<_>>().into_iter().for_each(|note| document.note(note));
@@ -159,20 +161,20 @@ pub(super) fn document(sweeps: &[Sweep], all: bool) -> Document {
     let left_out = sweeps.iter().flat_map(|sweep| &sweep.left_out).collect::<BTreeSet<_>>();
     left_out.into_iter().for_each(|why| document.note(output::left_out(why)));
     for (why, others) in sweeps.iter().flat_map(|sweep| sweep.refused.values()) {
-        let others = if *others > 0 { format!("; so with {others} other problems") } else { String::new() };
+        let others = if *others > 0 { format!("; the same for {others} other problems") } else { String::new() };
         document.note(output::left_out(format!("{why}{others}")));
     }
     for sweep in sweeps {
         sweep.checks.iter().for_each(|check| document.record(check));
         if let Some(why) = sweep.ended {
-            document.note(format!("not all was checked: {why}"));
+            document.note(format!("some checks did not run: {why}"));
             document.record(&Incomplete { ladder: sweep.ladder, incomplete: why });
         }
     }
     document
 }
 
-/// `625 checks of 9 rungs of transpose: all right`.
+/// Returns a summary: `625 checks of 9 rungs of transpose: all right`.
 fn summary(sweeps: &[Sweep]) -> String {
     let checks: Vec<&Check> = sweeps.iter().flat_map(|sweep| &sweep.checks).collect();
     let rungs = checks.iter().map(|check| check.rung).collect::<BTreeSet<_>>().len();
@@ -199,7 +201,7 @@ fn summary(sweeps: &[Sweep]) -> String {
     format!("{} {noun} of {rungs}{ladder}{schedules}: {result}{so_far}", grouped(count))
 }
 
-/// A count with commas: `52,871`.
+/// Formats a count with commas: `52,871`.
 fn grouped(count: usize) -> String {
     match count / 1000 {
         0 => count.to_string(),
@@ -207,23 +209,24 @@ fn grouped(count: usize) -> String {
     }
 }
 
-/// The blocks of checks, each once.
+/// Returns the blocks of the checks, without duplicates.
 fn blocks(checks: &[&Check]) -> String {
     let blocks: BTreeSet<[u32; 3]> = checks.iter().map(|check| check.block).collect();
     blocks.into_iter().map(dims).collect::<Vec<_>>().join(", ")
 }
 
-/// The result of the checks of one size: right, or the rungs that were wrong or had findings, with their blocks.
+/// Returns the result of the checks of one size: right, or the rungs that were wrong or had findings, with their
+/// blocks.
 fn result(checks: &[&Check]) -> Cell {
     let rungs = |is_meant: fn(&Check) -> bool| {
         let mut rungs: Vec<(&str, Vec<&Check>)> = Vec::new();
         for check in checks.iter().filter(|check| is_meant(check)) {
             match rungs.iter_mut().find(|(rung, _)| *rung == check.rung) {
-                Some((_, own)) => own.push(check),
+                Some((_, checks)) => checks.push(check),
                 None => rungs.push((check.rung, vec![check])),
             }
         }
-        let named = rungs.iter().map(|(rung, own)| format!("{rung} ({})", blocks(own)));
+        let named = rungs.iter().map(|(rung, checks)| format!("{rung} ({})", blocks(checks)));
         named.collect::<Vec<_>>().join(", ")
     };
     match (rungs(|check| !check.correct), rungs(|check| !check.is_good())) {

@@ -1,4 +1,4 @@
-//! Running the checks of a ladder: rungs × problems × blocks.
+//! Runs the checks of a ladder: rungs × problems × blocks.
 
 use engine::device::{Checks, DeviceInfo, Schedule};
 use engine::launch::Launch;
@@ -18,11 +18,11 @@ use crate::launcher::Launcher;
 pub(super) struct Plan<'a> {
     pub(super) selected: &'a Selection,
     blocks: &'a [[u32; 3]],
-    /// The problems that were given; `None` stands for the ladder's own sweep.
+    /// The problems that were given; `None` stands for the default sweep of the ladder.
     problems: Option<Vec<Options>>,
-    /// How many random schedules each launch is run under besides.
+    /// The number of random schedules that each launch also runs under.
     schedules: u32,
-    /// The most bytes of data of a problem for which the device's checks are on.
+    /// The maximum bytes of data of a problem for which the sanitizers are on.
     most_bytes: u64,
 }
 
@@ -35,7 +35,7 @@ impl<'a> Plan<'a> {
     ) -> Result<Self, Error> {
         let problems = selected.combinations()?;
         let plan = Self { selected, blocks, problems, schedules, most_bytes };
-        // A block that no rung supports is refused before the sweep, by trying it on the default problem.
+        // A block that no rung supports is refused before the sweep, by planning it for the default problem.
         let some = [Options::default()];
         for options in plan.problems.as_deref().unwrap_or(&some) {
             plan.launches(&*selected.ladder.problem(options)?, DeviceProperties::default())?;
@@ -43,10 +43,10 @@ impl<'a> Plan<'a> {
         Ok(plan)
     }
 
-    /// The launches for a problem on a device. In the ladder's own sweep, rungs that do not compute the problem and blocks that a
-    /// rung was not compiled for are left out. When the user gave the problem, both are errors; a missing block is an
-    /// error only for rungs that were named, or if no launch is left.
-    /// Rungs that the problem refuses are left out like blocks, and told.
+    /// Returns the launches for a problem on a device. The default sweep of the ladder leaves out rungs that do not
+    /// compute the problem, and blocks that a rung was not compiled for. If the user gave the problem, a rung that
+    /// does not compute it is an error. A missing block is then an error only for named rungs, or if no launch is left.
+    /// Rungs that the problem refuses are left out like blocks, but the sweep records them.
     fn launches(
         &self,
         problem: &dyn Problem,
@@ -70,14 +70,14 @@ impl<'a> Plan<'a> {
         Ok((launches, left_out))
     }
 
-    /// The problems to check, by the effort that the device is worth.
+    /// Returns the problems to check. The simulator checks fewer of them.
     fn problems(&self, is_sim: bool) -> Vec<Options> {
         let effort = if is_sim { Effort::Quick } else { Effort::Full };
         self.problems.clone().unwrap_or_else(|| (self.selected.ladder.sweep)(effort))
     }
 
-    /// Checks one problem after the other, so that only one is in memory. A problem whose data are small is checked for `usual`. Ends
-    /// with what it has when the launcher does.
+    /// Checks one problem after another, so that only one problem is in memory. The sanitizers in `usual` check small
+    /// problems. When the launcher stops, the sweep returns the results up to that point.
     pub(super) fn sweep(
         &self,
         launcher: &mut Launcher<'_>,
@@ -142,7 +142,7 @@ impl<'a> Plan<'a> {
         Ok(sweep)
     }
 
-    /// Launches once, and then under the random schedules.
+    /// Launches a rung once, and then under each random schedule.
     fn attempt(
         &self,
         session: &mut Session<'_>,
@@ -154,7 +154,9 @@ impl<'a> Plan<'a> {
             return Ok(Step::unsupported(&error));
         }
         let mut step = session.attempt(rung, launch)?;
-        step.schedule = Some(session.schedule()).filter(|own| *own != Schedule::Fixed).map(|own| own.to_string());
+        step.schedule = Some(session.schedule())
+            .filter(|schedule| *schedule != Schedule::Fixed)
+            .map(|schedule| schedule.to_string());
         let mut seeds = 1..=u64::from(self.schedules);
         while step.verdict.is_right()
             && let Some(seed) = seeds.next()
@@ -162,7 +164,7 @@ impl<'a> Plan<'a> {
             let random = Schedule::Random(seed);
             if let Verdict::Wrong(why) = session.check_under(random, rung, launch)? {
                 let again = again(rung, launch, options);
-                let hint = format!("`{again} --schedule {random}` does it again");
+                let hint = format!("`{again} --schedule {random}` reproduces the error");
                 step.verdict = Verdict::Wrong(format!("under the schedule {random}: {why}; {hint}"));
                 step.schedule = Some(random.to_string());
             }
@@ -171,7 +173,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// The command that checks this launch alone.
+/// Returns the command that checks only this launch.
 fn again(rung: &Rung, launch: &Launch, options: &Options) -> String {
     let (options, block) = (options.command_line(), dims(launch.block));
     let options = if options.is_empty() { options } else { format!(" {options}") };

@@ -1,17 +1,17 @@
-//! Code as HTML: the colours of a terminal, Rust, and what changed between two texts.
+//! Formats code as HTML: text with terminal colors, Rust, and the differences between two texts.
 
 use serde::Serialize;
 use similar::{ChangeTag, TextDiff};
 
 use crate::output::escaped;
 
-/// Equal lines that are shown around a change.
+/// The number of equal lines that are shown around a change.
 const CONTEXT: usize = 2;
-/// The most lines that are shown of a machine's code: unrolled loops have thousands.
+/// The maximum number of lines of machine code, because unrolled loops have thousands.
 const LINES: usize = 1000;
 
-/// The first lines of a text with the escape sequences of a terminal as HTML: each colour is a class, from `t1`, red, to
-/// `t5`, and `t0` is what is dimmed. Registers have none, because they are half of a text. `command` shows the rest.
+/// Converts the first lines of a text with terminal escape sequences to HTML. Each color is a class, from `t1`, red, to
+/// `t5`; dimmed text is `t0`. Registers have no class, because they are half of the text. `command` shows the rest.
 pub(super) fn from_terminal(text: &str, command: &str) -> String {
     let end = text.match_indices('\n').nth(LINES - 1).map_or(text.len(), |(at, _)| at + 1);
     let (text, rest) = text.split_at(end);
@@ -47,7 +47,7 @@ const KEYWORDS: [&str; 28] = [
     "while",
 ];
 
-/// Rust as HTML: keywords, strings and comments have a class.
+/// Converts Rust to HTML, with classes for keywords, strings and comments.
 pub(super) fn from_rust(text: &str) -> String {
     let mut html = String::new();
     for line in text.split_inclusive('\n') {
@@ -69,7 +69,7 @@ pub(super) fn from_rust(text: &str) -> String {
     html
 }
 
-/// Where a line's comment begins.
+/// Returns the start of a line's comment.
 fn comment(line: &str) -> usize {
     let is_outside = |at: &usize| line[..*at].matches('"').count().is_multiple_of(2);
     line.match_indices("//").map(|(at, _)| at).find(is_outside).unwrap_or(line.len())
@@ -80,12 +80,12 @@ fn words(code: &str, html: &mut String) {
     let mut rest = code;
     while let Some(first) = rest.chars().next() {
         let end = rest.find(|c| is_word(c) != is_word(first)).unwrap_or(rest.len());
-        let (part, behind) = rest.split_at(end);
+        let (part, remainder) = rest.split_at(end);
         *html += &match KEYWORDS.contains(&part) {
             true => format!("<span class=\"t5\">{part}</span>"),
             false => escaped(part),
         };
-        rest = behind;
+        rest = remainder;
     }
 }
 
@@ -98,8 +98,8 @@ pub struct Changed {
     pub text: String,
 }
 
-/// Returns what changed from one text to another, with a few equal lines around each change. Returns no lines for equal
-/// texts.
+/// Returns the changes from one text to another, with a few equal lines around each change. Returns no lines if the
+/// texts are equal.
 pub fn difference(old: &str, new: &str) -> Vec<Changed> {
     let diff = TextDiff::from_lines(old, new);
     let mut lines = Vec::new();
@@ -124,7 +124,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn code_is_coloured_and_escaped() {
+    fn code_is_colored_and_escaped() {
         assert_eq!(
             from_terminal("a<\u{1b}[1m\u{1b}[34mmov\u{1b}[0m \u{1b}[36m%r1\u{1b}[0m\u{1b}[2m// b\u{1b}[0m", ""),
             "a&lt;<span class=\"t4\">mov</span> %r1<span class=\"t0\">// b</span>"
@@ -140,7 +140,7 @@ mod tests {
 
     #[test]
     fn a_difference_has_the_lines_around_it() {
-        let signs = |old, new| difference(old, new).iter().map(|own| own.sign).collect::<String>();
+        let signs = |old, new| difference(old, new).iter().map(|line| line.sign).collect::<String>();
         assert_eq!(signs("a\nb\nc\nd\n", "a\nb\nc\ne\n"), "  -+");
         assert_eq!(signs("a\n1\n2\n3\n4\n5\n6\nb\n", "x\n1\n2\n3\n4\n5\n6\ny\n"), "-+  …  -+");
         assert_eq!(signs("a\n", "a\n"), "");

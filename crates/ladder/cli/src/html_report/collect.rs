@@ -1,4 +1,4 @@
-//! What a report has of each ladder and rung.
+//! Collects the data of a report for each ladder and rung.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -37,18 +37,19 @@ use report::sources::SourceFiles;
 use report::svg;
 use report::words::how_near;
 
-/// The most instructions of warps that are counted of a ladder: the simulator takes some ten seconds for them.
+/// The maximum number of warp instructions that are counted for a ladder. The simulator needs about ten seconds for
+/// them.
 const INSTRUCTIONS: f64 = 3e8;
-/// The most figures of a kind that are shown of a rung.
+/// The maximum number of figures of a kind that are shown for a rung.
 const MOST: usize = 4;
-/// The most bytes of them together.
+/// The maximum total size of these figures in bytes.
 const BYTES: usize = 100 << 10;
 
-/// A report: its data, and what else its page shows.
+/// A report: its data, and the other contents of its page.
 #[derive(Debug, Serialize)]
 pub(super) struct ReportPage {
     pub data: Data,
-    /// One for each ladder of the data.
+    /// One entry for each ladder of the data.
     pub ladders: Vec<LadderShown>,
 }
 
@@ -56,31 +57,31 @@ pub(super) struct ReportPage {
 pub(super) struct LadderShown {
     chart: Option<LadderChart>,
     roofline: Option<Chart>,
-    /// The least time of the rungs over that of the first, and the rung.
+    /// A sentence about the fastest rung and its speedup over the first rung.
     best: Option<String>,
-    /// One for each rung of the data.
+    /// One entry for each rung of the data.
     rungs: Vec<RungShown>,
 }
 
 #[derive(Debug, Serialize)]
 struct RungShown {
     time: String,
-    /// The rung before, for what changed.
+    /// The previous rung, for the changes.
     before: Option<String>,
-    /// How much faster it is than that.
+    /// The speedup over the previous rung.
     faster: Option<String>,
     counters: Vec<CounterShown>,
     /// The source as HTML.
     source: Option<String>,
     changed: Vec<Changed>,
-    /// Whether the rung before has the same file.
+    /// Whether the previous rung is in the same file.
     is_same_file: bool,
     figures: Vec<Figures>,
-    /// What the figures are of, or why there are none.
+    /// The launch that the figures show, or the reason why there are no figures.
     figures_of: String,
     /// The PTX as HTML.
     ptx: Option<String>,
-    /// The SASS as HTML, or why there is none.
+    /// The SASS as HTML; `no_sass` has the reason if it is missing.
     sass: Option<String>,
     no_sass: String,
 }
@@ -90,7 +91,7 @@ struct CounterShown {
     #[serde(flatten)]
     counter: Counter,
     before: String,
-    /// `×0.25`; empty where it is the same.
+    /// The change, such as `×0.25`; empty if there is no change.
     change: String,
 }
 
@@ -99,13 +100,13 @@ struct CounterShown {
 struct Figures {
     what: &'static str,
     about: &'static str,
-    /// Empty where the first of them is too large.
+    /// The drawing; empty if the first figure is too large.
     svg: String,
-    /// How many more there are.
+    /// The number of figures that are not shown.
     more: usize,
 }
 
-/// Collects a report of these ladders. What is wrong about results goes to `wrong`.
+/// Collects a report of these ladders. Errors in results are added to `wrong`.
 pub(super) fn report(
     env: &Env<'_>,
     selected: &[Selection],
@@ -122,10 +123,10 @@ pub(super) fn report(
         wrong.extend(timed.wrong.iter().cloned());
         let description = &timing.description;
         let kernels = env.catalog.kernels;
-        // There is a launch, and all of a device are in one module.
+        // The plan has a launch, and all kernels for a device are in one module.
         let module = occupancy::source(kernels, &timed.predictions[0].launch, &description.arch)?;
         let texts = Texts::of(kernels, module)?;
-        let own = LadderCollector {
+        let collector = LadderCollector {
             selection,
             block,
             timed: &timed,
@@ -134,7 +135,7 @@ pub(super) fn report(
             texts,
             roots: kernels.source_folders(),
         };
-        let (of_data, of_page) = own.collect(&mut sim)?;
+        let (of_data, of_page) = collector.collect(&mut sim)?;
         data.push(of_data);
         shown.push(of_page);
         bar.inc(1);
@@ -145,7 +146,7 @@ pub(super) fn report(
     Ok(ReportPage { data, ladders: shown })
 }
 
-/// What is known of a ladder.
+/// The sources of the data of one ladder.
 struct LadderCollector<'a> {
     selection: &'a Selection,
     block: Option<[u32; 3]>,
@@ -204,15 +205,15 @@ impl LadderCollector<'_> {
         Ok((data, page))
     }
 
-    /// Whether times mean something: a ladder that is shown as pictures is not timed.
+    /// Returns whether times are meaningful. Ladders that are shown as pictures are not timed.
     fn is_timed(&self) -> bool {
         !self.selection.ladder.shown.pictures
     }
 
-    /// The plan of a smaller problem for the counters, where the whole one would take the simulator too long.
+    /// Returns the plan of a smaller problem for the counters if counting the whole problem would take too long.
     fn counted_plan(&self) -> Result<Option<Plan>, Error> {
         let predictions = self.timed.predictions.iter();
-        let instructions: f64 = predictions.map(|own| own.sample.instructions()).sum();
+        let instructions: f64 = predictions.map(|prediction| prediction.sample.instructions()).sum();
         if instructions <= INSTRUCTIONS || has_sizes(self.selection) {
             return Ok(None);
         }
@@ -225,7 +226,7 @@ impl LadderCollector<'_> {
         Ok(Some(plan))
     }
 
-    /// The data of a rung, which was counted on a problem that moves so many bytes.
+    /// Returns the data of a rung that was counted on a problem of `bytes` bytes.
     fn rung(&self, prediction: &Prediction, numbers: &Numbers, bytes: u64, files: &mut SourceFiles) -> RungData {
         let Prediction { rung, launch, estimate, .. } = prediction;
         let found = verdict(&Utilization::from_model(self.description, estimate, numbers, geometry(launch), bytes));
@@ -268,12 +269,12 @@ impl LadderCollector<'_> {
             Ok(sass) => (Some(from_terminal(&sass, &format!("ladder ptx {} --sass", data.name))), String::new()),
             Err(why) => (None, why.to_string()),
         };
-        let path_before = before.map(|own| &own.path);
-        let sources = before.and_then(|own| own.source.as_deref()).zip(data.source.as_deref());
-        let faster = before.and_then(|own| Some(own.time_ns? / data.time_ns?));
+        let path_before = before.map(|rung| &rung.path);
+        let sources = before.and_then(|rung| rung.source.as_deref()).zip(data.source.as_deref());
+        let faster = before.and_then(|rung| Some(rung.time_ns? / data.time_ns?));
         RungShown {
             time: data.time_ns.map_or(String::new(), duration),
-            before: before.map(|own| own.name.clone()),
+            before: before.map(|rung| rung.name.clone()),
             faster: faster.map(|factor| format!("{factor:.2}×")),
             counters: counters(data, before),
             source: data.source.as_deref().map(from_rust),
@@ -287,7 +288,7 @@ impl LadderCollector<'_> {
         }
     }
 
-    /// The figures of each rung, on a problem small enough to draw, and what they are of.
+    /// Returns the figures of each rung on a problem small enough to draw, and the launch that the figures show.
     fn figures(&self, sim: &mut Sim, files: &mut SourceFiles) -> Vec<(Vec<Figures>, String)> {
         let mut small = self.selection.clone();
         let drawn =
@@ -301,7 +302,7 @@ impl LadderCollector<'_> {
         each.collect()
     }
 
-    /// The figures of the first warp of a rung.
+    /// Returns the figures of the first warp of a rung.
     fn of_rung(
         &self,
         sim: &mut Sim,
@@ -309,8 +310,8 @@ impl LadderCollector<'_> {
         rung: &Rung,
         files: &mut SourceFiles,
     ) -> Result<(Vec<Figures>, String), analysis::Error> {
-        let Some((_, launch)) = plan.launches().iter().find(|(own, _)| own.name == rung.name) else {
-            return Ok((Vec::new(), "it has no launch on a problem that is small enough to draw".to_owned()));
+        let Some((_, launch)) = plan.launches().iter().find(|(launched, _)| launched.name == rung.name) else {
+            return Ok((Vec::new(), "the rung has no launch on a problem that is small enough to draw".to_owned()));
         };
         let watch = Watch::new(self.description.clone());
         let (recorded, _) = record(sim, plan.problem(), rung, launch, watch, Some(self.kernels))?;
@@ -322,7 +323,7 @@ impl LadderCollector<'_> {
                 continue;
             }
             let sourced = figures.into_iter().take(MOST).map(|mut figure| {
-                // The PTX has a place of its own.
+                // The page shows the PTX separately.
                 let lines = figure.listing.iter_mut().flat_map(|listing| &mut listing.lines);
                 lines.for_each(|line| line.ptx.clear());
                 Sourced::new(figure, files)
@@ -341,10 +342,10 @@ impl LadderCollector<'_> {
     }
 }
 
-/// The counters beside those of the rung before.
+/// Returns the counters, each with its value in the previous rung.
 fn counters(data: &RungData, before: Option<&RungData>) -> Vec<CounterShown> {
     let of = |counter: &Counter| {
-        let old = before.and_then(|own| own.counters.iter().find(|other| other.name == counter.name));
+        let old = before.and_then(|rung| rung.counters.iter().find(|other| other.name == counter.name));
         let factor = old.and_then(|old| old.number).zip(counter.number);
         CounterShown {
             counter: counter.clone(),
@@ -358,7 +359,7 @@ fn counters(data: &RungData, before: Option<&RungData>) -> Vec<CounterShown> {
     data.counters.iter().map(of).collect()
 }
 
-/// The time that the memory takes for a problem's bytes, or the multiprocessors for its operations.
+/// Returns the time that the memory needs for a problem's bytes, or the multiprocessors for its operations.
 fn floor_ns(device: &Description, problem: &dyn Problem) -> f64 {
     let Facts { bytes, flops, .. } = problem.facts();
     let memory = bytes as f64 / device.memory.gb_per_s;
@@ -367,10 +368,10 @@ fn floor_ns(device: &Description, problem: &dyn Problem) -> f64 {
     memory.max(arithmetic)
 }
 
-/// `reduce_shfl is 12.3× as fast as reduce_gmem`.
+/// Describes the fastest rung: `reduce_shfl is 12.3× as fast as reduce_gmem`.
 fn best(ladder: &LadderData) -> Option<String> {
-    let solutions = || ladder.rungs.iter().filter(|own| !own.is_bound);
-    let timed = || solutions().filter_map(|own| Some((own, own.time_ns?)));
+    let solutions = || ladder.rungs.iter().filter(|rung| !rung.is_bound);
+    let timed = || solutions().filter_map(|rung| Some((rung, rung.time_ns?)));
     let (first, slowest) = timed().next()?;
     let (best, least) = timed().min_by(|a, b| a.1.total_cmp(&b.1))?;
     let mut text = match best.name == first.name {

@@ -1,4 +1,4 @@
-//! Two reports together.
+//! Compares two reports.
 
 use serde::Serialize;
 
@@ -7,12 +7,12 @@ use super::data::{Data, LadderData, RungData};
 use super::ladder_chart::LadderChart;
 use crate::output::{NOTHING, duration};
 
-/// Two reports, for the page.
+/// The comparison of two reports, for the page.
 #[derive(Debug, Serialize)]
 pub(super) struct Comparison {
     old: Side,
     new: Side,
-    /// What keeps them from being compared wholly.
+    /// The reasons why a part of the reports is not compared.
     warnings: Vec<String>,
     ladders: Vec<Ladder>,
 }
@@ -36,13 +36,13 @@ struct Ladder {
 #[derive(Debug, Serialize)]
 struct Rung {
     name: String,
-    /// `both`, `old` or `new`: which reports have it.
+    /// The reports that contain the rung: `both`, `old` or `new`.
     is_in: &'static str,
     old_time: String,
     new_time: String,
-    /// The new time over the old one.
+    /// The new time divided by the old time.
     factor: Option<String>,
-    /// `faster`, `slower`, or empty where it is within a hundredth.
+    /// `faster` or `slower`; empty if the times differ by less than 1 %.
     way: &'static str,
     old_bound: String,
     new_bound: String,
@@ -57,18 +57,18 @@ struct CounterChange {
     new: String,
 }
 
-/// Times that differ by less than this share of them are alike.
+/// The relative difference below which two times count as equal.
 const ALIKE: f64 = 0.01;
 
-/// Compares two reports, which were read from files of these names.
+/// Compares two reports that were read from files of these names.
 pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Data) -> Comparison {
     let mut warnings = Vec::new();
     if (old.origin.is_measured, &old.origin.device) != (new.origin.is_measured, &new.origin.device) {
-        warnings.push(format!("times are of two kinds: {}; {}", old.origin.words, new.origin.words));
+        warnings.push(format!("the times have different sources: {}; {}", old.origin.words, new.origin.words));
     }
     let mut ladders = Vec::new();
     for ladder in &new.ladders {
-        match old.ladders.iter().find(|own| own.name == ladder.name) {
+        match old.ladders.iter().find(|old_ladder| old_ladder.name == ladder.name) {
             None => warnings.push(format!("{} is only in {new_file}", ladder.name)),
             Some(before) if before.problem != ladder.problem => warnings.push(format!(
                 "{} is not compared: its problems are {} and {}",
@@ -77,8 +77,10 @@ pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Da
             Some(before) => ladders.push(compared(before, ladder)),
         }
     }
-    let is_gone = |own: &&LadderData| new.ladders.iter().all(|other| other.name != own.name);
-    warnings.extend(old.ladders.iter().filter(is_gone).map(|own| format!("{} is only in {old_file}", own.name)));
+    let is_gone = |old_ladder: &&LadderData| new.ladders.iter().all(|other| other.name != old_ladder.name);
+    warnings.extend(
+        old.ladders.iter().filter(is_gone).map(|old_ladder| format!("{} is only in {old_file}", old_ladder.name)),
+    );
     let side = |file, data: &Data| Side {
         file,
         made: data.made.clone(),
@@ -89,10 +91,11 @@ pub(super) fn comparison([old_file, new_file]: [String; 2], old: &Data, new: &Da
 }
 
 fn compared(old: &LadderData, new: &LadderData) -> Ladder {
-    let in_old = |name: &str| old.rungs.iter().find(|own| own.name == name);
-    let in_new = |name: &str| new.rungs.iter().find(|own| own.name == name);
-    let rungs = new.rungs.iter().map(|own| rung(in_old(&own.name), Some(own)));
-    let gone = old.rungs.iter().filter(|own| in_new(&own.name).is_none()).map(|own| rung(Some(own), None));
+    let in_old = |name: &str| old.rungs.iter().find(|rung| rung.name == name);
+    let in_new = |name: &str| new.rungs.iter().find(|rung| rung.name == name);
+    let rungs = new.rungs.iter().map(|new_rung| rung(in_old(&new_rung.name), Some(new_rung)));
+    let gone =
+        old.rungs.iter().filter(|old_rung| in_new(&old_rung.name).is_none()).map(|old_rung| rung(Some(old_rung), None));
     Ladder {
         name: new.name.clone(),
         problem: new.problem.clone(),
@@ -102,19 +105,19 @@ fn compared(old: &LadderData, new: &LadderData) -> Ladder {
 }
 
 fn rung(old: Option<&RungData>, new: Option<&RungData>) -> Rung {
-    let time = |side: Option<&RungData>| side.and_then(|own| own.time_ns);
+    let time = |side: Option<&RungData>| side.and_then(|rung| rung.time_ns);
     let text = |time: Option<f64>| time.map_or(NOTHING.to_owned(), duration);
     let bound = |side: Option<&RungData>| {
-        let bound = side.and_then(|own| own.bound.as_ref());
-        bound.map_or(NOTHING.to_owned(), |own| format!("{}, {}", own.by, own.how_near))
+        let bound = side.and_then(|rung| rung.bound.as_ref());
+        bound.map_or(NOTHING.to_owned(), |bound| format!("{}, {}", bound.by, bound.how_near))
     };
     let factor = time(old).zip(time(new)).map(|(old, new)| new / old);
     let (mut counters, mut changed) = (Vec::new(), Vec::new());
     if let (Some(old), Some(new)) = (old, new) {
-        for own in &new.counters {
-            let before = old.counters.iter().find(|other| other.name == own.name);
-            if let Some(before) = before.filter(|before| before.text != own.text) {
-                let (heading, old, new) = (own.heading.clone(), before.text.clone(), own.text.clone());
+        for counter in &new.counters {
+            let before = old.counters.iter().find(|other| other.name == counter.name);
+            if let Some(before) = before.filter(|before| before.text != counter.text) {
+                let (heading, old, new) = (counter.heading.clone(), before.text.clone(), counter.text.clone());
                 counters.push(CounterChange { heading, old, new });
             }
         }
@@ -123,7 +126,7 @@ fn rung(old: Option<&RungData>, new: Option<&RungData>) -> Rung {
         }
     }
     Rung {
-        name: new.or(old).map_or(String::new(), |own| own.name.clone()),
+        name: new.or(old).map_or(String::new(), |rung| rung.name.clone()),
         is_in: match (old, new) {
             (Some(_), Some(_)) => "both",
             (Some(_), None) => "old",

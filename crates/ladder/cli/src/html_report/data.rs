@@ -1,4 +1,4 @@
-//! What a report says, as data: it stands in the page as JSON, and is read from there to compare two reports.
+//! The contents of a report as data. The page holds them as JSON, which is read again to compare two reports.
 
 use std::path::Path;
 
@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 use crate::error::Error;
 use crate::timing::Origin;
 
-/// The number of this form of the data. A report of another one is not compared.
+/// The version of the data's format. Reports of other versions cannot be compared.
 const FORMAT: u32 = 1;
-/// What stands before and behind the data in a page.
+/// The text before and after the data in a page.
 const BEGIN: &str = r#"<script type="application/json" id="ladder-report">"#;
 const END: &str = "</script>";
 
@@ -17,10 +17,10 @@ const END: &str = "</script>";
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Data {
     pub format: u32,
-    /// The day.
+    /// The date of the report.
     pub made: String,
     pub toolchain: String,
-    /// Where the times come from.
+    /// The source of the times.
     pub origin: Origin,
     pub ladders: Vec<LadderData>,
 }
@@ -31,15 +31,15 @@ pub(super) struct LadderData {
     pub summary: String,
     /// The problem in words.
     pub problem: String,
-    /// The least bytes that a launch moves.
-    /// The problem of the counters, which is smaller where the whole one takes too long to count.
+    /// The minimum bytes that a launch moves.
+    /// The problem of the counters. It is smaller if counting the whole problem takes too long.
     pub counted: String,
     pub bytes: u64,
     pub flops: Option<u64>,
-    /// The time that the device's memory, or its arithmetic, takes at the least.
+    /// The minimum time that the device's memory or arithmetic needs for the problem.
     pub floor_ns: Option<f64>,
     pub rungs: Vec<RungData>,
-    /// What else there is to say: rungs that are left out, wrong results.
+    /// Notes, such as rungs that are left out and wrong results.
     pub notes: Vec<String>,
 }
 
@@ -47,12 +47,12 @@ pub(super) struct LadderData {
 pub(super) struct RungData {
     pub name: String,
     pub lesson: String,
-    /// Whether it moves the bytes without doing the work.
+    /// Whether the rung moves the bytes without doing the work.
     pub is_bound: bool,
     pub launch: String,
     /// The file with the kernel.
     pub path: String,
-    /// Its text; `None` where this machine does not have it.
+    /// The text of the file; `None` if the file is not on this machine.
     pub source: Option<String>,
     pub time_ns: Option<f64>,
     pub bound: Option<Bound>,
@@ -75,7 +75,7 @@ pub(super) struct Counter {
     pub heading: String,
     pub meaning: String,
     pub number: Option<f64>,
-    /// The number as it is shown.
+    /// The number as text.
     pub text: String,
 }
 
@@ -84,22 +84,23 @@ impl Data {
         Self { format: FORMAT, made, toolchain, origin, ladders }
     }
 
-    /// The data as an element of a page.
+    /// Returns the data as an HTML element.
     pub(super) fn element(&self) -> String {
         let json = serde_json::to_string(self).expect("strings, numbers and lists serialize");
-        // In HTML, `<` could end the script or begin a comment. In JSON it only stands in strings.
+        // In HTML, `<` could end the script or start a comment. In JSON, `<` occurs only in strings.
         format!("{BEGIN}{}{END}", json.replace('<', "\\u003c"))
     }
 
     /// Reads the data of a report.
     ///
     /// # Errors
-    /// [`Error::Request`] when the file cannot be read, is no report, or one of another version.
+    /// Returns [`Error::Request`] when the file cannot be read, is not a report, or has another format version.
     pub(super) fn read(path: &Path) -> Result<Self, Error> {
         let text = std::fs::read_to_string(path).map_err(|why| analysis::Error::file("read", path, why))?;
-        let wrong = |why: String| Error::Request(format!("{} is no report to compare: {why}", path.display()));
+        let wrong =
+            |why: String| Error::Request(format!("cannot compare {}, which is not a report: {why}", path.display()));
         let found = text.split_once(BEGIN).and_then(|(_, rest)| rest.split_once(END));
-        let (json, _) = found.ok_or_else(|| wrong("it lacks the data that `ladder report` writes".to_owned()))?;
+        let (json, _) = found.ok_or_else(|| wrong("the data that `ladder report` writes are missing".to_owned()))?;
         #[derive(Deserialize)]
         struct Format {
             format: u32,
@@ -108,7 +109,7 @@ impl Data {
         if format.format != FORMAT {
             let other = format.format;
             return Err(wrong(format!(
-                "its data have form {other} and not {FORMAT}; write it anew with `ladder report`"
+                "its data have format {other} and not {FORMAT}; write the report again with `ladder report`"
             )));
         }
         serde_json::from_str(json).map_err(|why| wrong(why.to_string()))
@@ -120,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn data_are_read_back_from_the_page_and_nothing_else_is() {
+    fn only_the_data_of_a_page_are_read_back() {
         let origin = Origin { is_measured: false, words: "</script><!--".to_owned(), device: "x".to_owned() };
         let data = Data::new("today".to_owned(), "rustc".to_owned(), origin, Vec::new());
         let folder = std::env::temp_dir().join(format!("ladder-report-{}", std::process::id()));
@@ -128,18 +129,18 @@ mod tests {
         let path = folder.join("report.html");
         let read = |text: &str| {
             std::fs::write(&path, text).expect("a file");
-            Data::read(&path).map(|own| own.origin.words).map_err(|error| error.to_string())
+            Data::read(&path).map(|data| data.origin.words).map_err(|error| error.to_string())
         };
         assert_eq!(data.element().matches("</script>").count(), 1);
         assert_eq!(read(&format!("<p>{}</p>", data.element())), Ok("</script><!--".to_owned()));
         for (text, why) in [
-            ("<p>", "it lacks the data"),
-            (&*data.element().replace("\"format\":1", "\"format\":7"), "form 7 and not 1"),
+            ("<p>", "writes are missing"),
+            (&*data.element().replace("\"format\":1", "\"format\":7"), "format 7 and not 1"),
             (&*data.element().replace("\"made\"", "made"), "key must be"),
         ] {
-            let error = read(text).expect_err("it is no report");
+            let error = read(text).expect_err("the text is not a report");
             assert!(error.contains(why), "{error}");
         }
-        std::fs::remove_dir_all(&folder).expect("it is ours");
+        std::fs::remove_dir_all(&folder).expect("the test made the folder");
     }
 }

@@ -1,4 +1,4 @@
-//! A ladder as a chart: the time of each rung, from what the device's limits would allow.
+//! Draws a ladder as a chart: the time of each rung, compared with the device's limits.
 
 use serde::Serialize;
 
@@ -6,14 +6,14 @@ use super::data::{LadderData, RungData};
 use crate::charts::{Axis, Drawn, Label, file, per_second};
 use crate::output::duration;
 
-/// Where the columns of words begin and end: the plot's left edge and width, and the ends of the columns of numbers.
+/// The layout: the plot's left edge and width, and the right edges of the columns of numbers.
 const LEFT: f64 = 250.0;
 const WIDTH: f64 = 380.0;
 const COLUMNS: [f64; 3] = [722.0, 816.0, 880.0];
 const TOP: f64 = 34.0;
 const ROW: f64 = 24.0;
 
-/// What `charts/ladder_chart.svg` draws.
+/// The data of `charts/ladder_chart.svg`.
 #[derive(Debug, Serialize)]
 pub(super) struct LadderChart {
     title: String,
@@ -34,7 +34,7 @@ struct Bar {
     y: f64,
     from: f64,
     to: f64,
-    /// Where it was in an older report.
+    /// The position in an older report.
     old: Option<f64>,
     cells: Vec<Label>,
 }
@@ -46,21 +46,21 @@ impl Drawn for LadderChart {
 /// A time that a chart marks with a line: the memory's floor, or the time of a library.
 #[derive(Clone, Debug)]
 pub struct Mark {
-    /// Its name: `floor`, `cuBLAS`.
+    /// The label: `floor`, `cuBLAS`.
     pub name: String,
     /// The time in nanoseconds.
     pub time: f64,
 }
 
-/// The width of the chart of [`climb`] in pixels. On a page of 360 pixels, type of 11 pixels is still larger than nine.
+/// The width of the chart of [`climb`] in pixels. On a page of 360 pixels, 11-pixel type is still larger than 9 pixels.
 const NARROW: f64 = 420.0;
-/// The width of one letter of a rung's name in that chart.
+/// The width of a letter of a rung's name in that chart.
 const LETTER: f64 = 7.0;
-/// The least distance between two labels of its axis.
+/// The minimum distance between two labels of the axis.
 const TICK: f64 = 46.0;
 
-/// Returns an SVG file with the time of each rung, by name and in nanoseconds, as a distance from the mark or from the
-/// left edge. It is narrow enough for a page on a phone. Returns `None` if there is no time.
+/// Returns an SVG file that shows the time of each rung as a distance from the mark or from the left edge. `times` has
+/// the names and the times in nanoseconds. The chart fits on a phone. Returns `None` if `times` is empty.
 pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<String> {
     let axis = Axis::of(times.iter().map(|(_, time)| *time).chain(mark.map(|mark| mark.time)))?;
     let longest = times.iter().map(|(name, _)| name.chars().count()).max()?;
@@ -110,10 +110,11 @@ pub fn climb(title: &str, times: &[(&str, f64)], mark: Option<&Mark>) -> Option<
 }
 
 impl LadderChart {
-    /// The chart of a ladder, with the times of an older report of it where there is one; `None` where nothing is timed.
+    /// Returns the chart of a ladder, with the times of an older report if it has the ladder; `None` if no rung is
+    /// timed.
     pub(super) fn new(ladder: &LadderData, old: Option<&LadderData>) -> Option<Self> {
-        let timed: Vec<(&RungData, f64)> = ladder.rungs.iter().filter_map(|own| Some((own, own.time_ns?))).collect();
-        let before = |rung: &RungData| old?.rungs.iter().find(|own| own.name == rung.name)?.time_ns;
+        let timed: Vec<(&RungData, f64)> = ladder.rungs.iter().filter_map(|rung| Some((rung, rung.time_ns?))).collect();
+        let before = |rung: &RungData| old?.rungs.iter().find(|old_rung| old_rung.name == rung.name)?.time_ns;
         let times = timed.iter().flat_map(|(rung, time)| [Some(*time), before(rung)]).flatten();
         let axis = Axis::of(times.chain(ladder.floor_ns))?;
         let at = |time: f64| LEFT + axis.at(time) * WIDTH;
@@ -161,12 +162,12 @@ impl LadderChart {
                 .map(|(text, x)| Label { at: [x, 0.0], text: text.to_owned() })
                 .collect(),
             floor,
-            axis: "time of a launch, with logarithms".to_owned(),
+            axis: "time of a launch, logarithmic".to_owned(),
         })
     }
 }
 
-/// A round time: `20 µs`.
+/// Formats a round time: `20 µs`.
 fn short(nanoseconds: f64) -> String {
     match nanoseconds {
         few if few < 1e3 => format!("{few:.0} ns"),

@@ -1,7 +1,7 @@
-//! `ladder report`: ladders as one HTML file that needs nothing else, and two such files compared.
+//! `ladder report`: writes ladders as one self-contained HTML file, or compares two such files.
 //!
-//! [`collect`] makes the [data](data::Data) of a report and what else its page shows, [`compare`] takes two of them
-//! together, and the templates beside this file, with the charts', make pages of both.
+//! [`collect`] makes the [data](data::Data) of a report and the other contents of its page. [`compare`] compares two
+//! reports. The templates in this folder and the charts' templates make the pages.
 
 mod code;
 mod collect;
@@ -31,13 +31,13 @@ pub(crate) const REPORT: Command = Command {
     execute: |matches, env, to| execute(&CommandArgs::<Arguments>::read(env, matches)?, env, to),
 };
 
-/// The arguments of `ladder report` alone.
+/// The arguments of `ladder report` that other commands do not have.
 #[derive(Args, Debug)]
 struct Arguments {
-    /// The file to write; an older report there is replaced, and no other file
+    /// The file to write; an existing file is replaced only if it is a report
     #[arg(short, long, value_name = "FILE")]
     output: PathBuf,
-    /// Compare two reports that were written before
+    /// Compare two existing reports
     #[arg(long, num_args = 2, value_names = ["OLD", "NEW"], conflicts_with_all = ["names", "device", "on", "times"])]
     compare: Option<Vec<PathBuf>>,
     #[command(flatten)]
@@ -45,11 +45,11 @@ struct Arguments {
 }
 
 fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, own } = args;
-    let path = &own.output;
+    let CommandArgs { targets, own: args } = args;
+    let path = &args.output;
     check_output(path)?;
     let mut wrong = Vec::new();
-    let (html, what) = if let Some(pair) = &own.compare {
+    let (html, what) = if let Some(pair) = &args.compare {
         let [old, new] = [Data::read(&pair[0])?, Data::read(&pair[1])?];
         let names = [&pair[0], &pair[1]].map(|path| path.display().to_string());
         (
@@ -58,9 +58,9 @@ fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) ->
         )
     } else {
         let selected = targets.select(env.catalog)?;
-        let mut timing = Timing::open(&own.timing, env)?;
+        let mut timing = Timing::open(&args.timing, env)?;
         let report = collect::report(env, &selected, targets.block(), &mut timing, &mut wrong)?;
-        let names: Vec<&str> = selected.iter().map(|own| own.ladder.name).collect();
+        let names: Vec<&str> = selected.iter().map(|selection| selection.ladder.name).collect();
         (page::report(&report), format!("{}, times {}", names.join(", "), report.data.origin.words))
     };
     replace(path, &html).map_err(|why| analysis::Error::file("write", path, why))?;
@@ -69,16 +69,16 @@ fn execute(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output<'_>) ->
     Ok(if wrong.is_empty() { 0 } else { WRONG })
 }
 
-/// Makes sure that a page can be written, before the work for it is done: not over a file that is not ours.
+/// Checks that the page can be written before the work starts. A file that is not a report is not overwritten.
 fn check_output(path: &Path) -> Result<(), Error> {
     let refused = |why: &str| Error::Request(format!("cannot write {}: {why}", path.display()));
     if path.is_dir() {
-        return Err(refused("it is a folder; name a file, as report.html"));
+        return Err(refused("it is a folder; name a file, for example report.html"));
     }
     if path.exists() {
         let text = std::fs::read(path).map_err(|why| analysis::Error::file("read", path, why))?;
         if !String::from_utf8_lossy(&text).contains(GENERATOR) {
-            return Err(refused("it is there and is no report; name another file, or remove it"));
+            return Err(refused("the file exists and is not a report; name another file, or remove it"));
         }
     }
     check_new(path).map_err(|why| analysis::Error::file("write", path, why))?;

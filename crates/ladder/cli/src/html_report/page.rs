@@ -1,4 +1,4 @@
-//! The pages, from templates.
+//! Makes the pages from templates.
 
 use minijinja::value::Serde;
 use minijinja::{Value, context};
@@ -15,13 +15,13 @@ const TEMPLATES: [(&str, &str); 3] = [
     ("comparison.html", include_str!("comparison.html")),
 ];
 
-/// The page of a report.
+/// Returns the page of a report.
 pub(super) fn report(report: &ReportPage) -> String {
     let (element, report) = (report.data.element(), Value::from(Serde(report)));
     rendered("report.html", context! { generator => GENERATOR, element, report })
 }
 
-/// The page of two reports together.
+/// Returns the page that compares two reports.
 pub(super) fn comparison(comparison: &Comparison) -> String {
     rendered("comparison.html", context! { generator => GENERATOR, comparison => Value::from(Serde(comparison)) })
 }

@@ -1,11 +1,11 @@
-//! Single keys from a terminal.
+//! Reads single keys from a terminal.
 
 use std::time::Duration;
 
 #[cfg(unix)]
 pub(super) use unix::Keys;
 
-/// The longest time that [`Keys::read`] waits for a key.
+/// The maximum time that [`Keys::read`] waits for a key.
 pub(super) const INTERVAL: Duration = Duration::from_millis(100);
 
 #[cfg(unix)]
@@ -18,12 +18,13 @@ mod unix {
 
     use super::INTERVAL;
 
-    /// The terminal in a mode where each key is read at once and not shown. Dropping it restores the former mode, also after
-    /// a panic. Checks run in the former mode, where a second Ctrl-C ends the process at once.
+    /// The terminal in a mode where each key is read at once and not echoed. Dropping this value restores the previous
+    /// mode, even after a panic. Exercises are checked in the previous mode, where a second Ctrl-C ends the process at
+    /// once.
     pub(in crate::learn) struct Keys(Termios);
 
     impl Keys {
-        /// Whether standard input has keys.
+        /// Returns whether standard input is a terminal with keys.
         pub(in crate::learn) fn exist() -> bool {
             std::io::stdin().is_terminal()
         }
@@ -31,12 +32,12 @@ mod unix {
         /// Changes the terminal's mode.
         ///
         /// # Errors
-        /// When the terminal refuses the mode.
+        /// Returns an error when the terminal refuses the mode.
         pub(in crate::learn) fn open() -> Result<Self, Error> {
             let before = tcgetattr(stdin())?;
             let mut mode = before.clone();
             mode.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO | LocalModes::ISIG);
-            // A read returns with a key, or without one after tenths of a second.
+            // A read returns as soon as a key is pressed, or after some tenths of a second without one.
             mode.special_codes[SpecialCodeIndex::VMIN] = 0;
             mode.special_codes[SpecialCodeIndex::VTIME] = (INTERVAL.as_millis() / 100) as u8;
             tcsetattr(stdin(), OptionalActions::Now, &mode)?;
@@ -57,7 +58,7 @@ mod unix {
     }
 }
 
-/// Other systems have no keys here.
+/// Keys are not supported on other systems.
 #[cfg(not(unix))]
 pub(super) enum Keys {}
 

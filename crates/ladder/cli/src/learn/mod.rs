@@ -1,4 +1,4 @@
-//! `ladder learn`: exercises whose answers are checked on the simulator: kernels with blanks, and kernels with a bug.
+//! `ladder learn`: exercises that the simulator checks. They are kernels with blanks and kernels with a bug.
 
 mod keys;
 mod show;
@@ -17,24 +17,24 @@ use crate::output::{Document, Format};
 
 pub(crate) const LEARN: Command = Command {
     name: "learn",
-    about: "Exercises that are checked on the simulator: fill in blanks, find and fix bugs",
+    about: "Solve exercises that the simulator checks: fill in blanks, find and fix bugs",
     arguments: |command, _| Arguments::augment_args(command).after_help(AFTER_HELP).disable_help_subcommand(true),
     execute: |matches, env, to| execute(&Arguments::from_arg_matches(matches)?, env, to),
 };
 
 const AFTER_HELP: &str = "\
 The first time you name an exercise, the program copies its file to exercises/mine. Edit the copy: the program never overwrites \
-it, and git ignores the folder. Compiling an answer needs cargo and the device compiler of this repository.";
+it, and git ignores the folder. Compiling your code needs cargo and the device compiler of this repository.";
 
 #[derive(Args, Debug)]
 struct Arguments {
     /// The exercise to check, or the topic whose exercises to list [default: list the topics]
     #[arg(value_name = "EXERCISE|TOPIC")]
     name: Option<String>,
-    /// Check the exercise whenever you save it; without a name, the next unsolved one
+    /// Check the exercise whenever you save it; without a name, watch the next unsolved one
     #[arg(long, conflicts_with_all = ["list", "all", "json"])]
     watch: bool,
-    /// List the topics, as without a name
+    /// List the topics, the same as without a name
     #[arg(long, conflicts_with = "name")]
     list: bool,
     /// List every exercise with its task
@@ -49,7 +49,7 @@ struct Arguments {
     action: Option<Action>,
 }
 
-/// The other actions on an exercise; without a name, on the next unsolved one.
+/// The other actions on an exercise. Without a name, they act on the next unsolved exercise.
 #[derive(Subcommand, Debug)]
 enum Action {
     /// Show one more hint each time
@@ -57,12 +57,12 @@ enum Action {
         /// The exercise [default: the next unsolved one]
         name: Option<String>,
     },
-    /// Compile your file and show its PTX, with the Rust lines of the instructions
+    /// Compile your file and show its PTX, with the Rust line of each instruction
     Ptx {
         /// The exercise [default: the next unsolved one]
         name: Option<String>,
     },
-    /// Restore the original file; your file is kept under another name
+    /// Restore the original file and keep your file under another name
     Reset {
         /// The exercise
         name: String,
@@ -145,12 +145,12 @@ fn execute(args: &Arguments, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, E
     }
 }
 
-/// The exercise of this name.
+/// Returns the exercise of this name.
 fn named<'c>(name: &str, course: &'c Course, catalog: &Catalog) -> Result<&'c Exercise, Error> {
     course.exercise(name).ok_or_else(|| match catalog.pitfalls.iter().find(|bug| bug.name == name) {
         Some(bug) => {
             let source = bug.source;
-            Error::Request(format!("the bug `{name}` is in the host's code, so it is not an exercise; read {source}"))
+            Error::Request(format!("the bug `{name}` is in host code, so it is not an exercise; read {source}"))
         }
         None => {
             let known: Vec<&str> = course.exercises().map(|exercise| exercise.name).collect();
@@ -159,7 +159,7 @@ fn named<'c>(name: &str, course: &'c Course, catalog: &Catalog) -> Result<&'c Ex
     })
 }
 
-/// The exercise of this name, or the next unsolved one.
+/// Returns the exercise of this name, or the next unsolved one.
 fn named_or_next<'c>(
     name: Option<&str>,
     progress: &Progress,
@@ -174,12 +174,13 @@ fn named_or_next<'c>(
     }
 }
 
-/// The folder of this repository.
+/// Returns the folder of this repository.
 fn repository<'a>(env: &Env<'a>) -> &'a Path {
     Path::new(env.catalog.kernels.package_folder).parent().unwrap_or(Path::new(""))
 }
 
-/// Checks a learner's answer and records the result; returns the verdict as a document, and whether the exercise is solved.
+/// Checks a learner's answer and records the result. Returns the verdict as a document, and whether the exercise is
+/// solved.
 fn checked(
     exercise: &Exercise,
     progress: &mut Progress,

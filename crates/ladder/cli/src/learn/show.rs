@@ -1,4 +1,4 @@
-//! Exercises, verdicts and hints as documents.
+//! Shows exercises, verdicts and hints as documents.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use simt_check::diagnostic::Diagnostic;
 use crate::error::Error;
 use crate::output::{Cell, Column, Document, NOTHING, Table, unfilled};
 
-/// An exercise for programs.
+/// The JSON record of an exercise.
 #[derive(Serialize)]
 struct ExerciseRecord<'e> {
     name: &'static str,
@@ -23,7 +23,7 @@ struct ExerciseRecord<'e> {
     title: &'e str,
 }
 
-/// A verdict for programs.
+/// The JSON record of a verdict.
 #[derive(Serialize)]
 struct Checked<'v> {
     name: &'static str,
@@ -36,19 +36,19 @@ struct Checked<'v> {
     trouble: Option<String>,
 }
 
-/// The most findings of a launch that are shown.
+/// The maximum number of findings that are shown for a launch.
 const FINDINGS: usize = 3;
 
-/// The columns of a full progress bar.
+/// The width of a full progress bar in columns.
 const BAR: usize = 24;
 
-/// A path, relative to the current folder if it is below that folder.
+/// Returns a path, relative to the current folder if that folder contains the path.
 pub(super) fn path(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here).unwrap_or(path).display().to_string()
 }
 
-/// The topics with the learner's progress.
+/// Lists the topics with the learner's progress.
 pub(super) fn list(progress: &Progress, course: &Course) -> Document {
     let columns = [Column::name("topic"), Column::number("solved"), Column::text("about"), Column::name("next")];
     let mut table = Table::new(columns);
@@ -66,7 +66,7 @@ pub(super) fn list(progress: &Progress, course: &Course) -> Document {
     document
 }
 
-/// The exercises of these topics, each with its task.
+/// Lists the exercises of these topics, each with its task.
 pub(super) fn exercises(topics: &[Topic], progress: &Progress) -> Document {
     let mut document = Document::default();
     for topic in topics {
@@ -88,7 +88,7 @@ pub(super) fn exercises(topics: &[Topic], progress: &Progress) -> Document {
     document
 }
 
-/// The number of these exercises that are solved.
+/// Returns how many of these exercises are solved.
 fn solved<'e>(progress: &Progress, exercises: impl IntoIterator<Item = &'e Exercise>) -> usize {
     exercises.into_iter().filter(|exercise| progress.state(exercise) == State::Solved).count()
 }
@@ -116,7 +116,7 @@ fn add_next<'e>(document: &mut Document, progress: &Progress, exercises: impl In
     }
 }
 
-/// The result of a check.
+/// Returns the result of a check as a document.
 pub(super) fn verdict(
     exercise: &Exercise,
     verdict: &AnswerVerdict,
@@ -127,7 +127,7 @@ pub(super) fn verdict(
     let file = path(&progress.file(exercise));
     let mut document = Document::default();
     let all = course.exercises().count();
-    let number = 1 + course.exercises().take_while(|own| own.name != exercise.name).count();
+    let number = 1 + course.exercises().take_while(|other| other.name != exercise.name).count();
     document.heading(exercise.name, format!("exercise {number} of {all}, {}: {file}", exercise.topic));
     if is_new {
         document.paragraph(format!("\n{}\n", unfilled(&exercise.task())));
@@ -175,19 +175,19 @@ fn list_of(sizes: &[usize]) -> String {
     sizes.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ")
 }
 
-/// What a GPU did with the faulty kernel of a bug, in a sentence.
+/// Describes what a GPU did with the faulty kernel of a bug, in a sentence.
 fn on_gpu(record: &Record) -> Option<String> {
     let result = record.value(ON_GPU)?.to_string();
     let effect = match (&*result, result.strip_prefix("wrong: "), result.strip_prefix("error: ")) {
-        ("right", ..) => "returned the correct result, which does not make it correct".to_owned(),
-        (_, Some(elements), _) => format!("returned {elements} elements wrong"),
+        ("right", ..) => "returned the correct result, but the kernel is still incorrect".to_owned(),
+        (_, Some(elements), _) => format!("returned {elements} wrong elements"),
         (.., Some(error)) => format!("failed: {error}"),
         (other, ..) => format!("was not stopped by the GPU: it {other}"),
     };
     Some(format!("on an {}, the faulty kernel {effect}", record.device_name()))
 }
 
-/// The error as one text.
+/// Returns the error as one text.
 pub(super) fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
     match trouble {
         AnswerError::Compiler(messages) => messages.replace(&file.display().to_string(), &path(file)),
@@ -196,17 +196,17 @@ pub(super) fn trouble_in_words(trouble: &AnswerError, file: &Path) -> String {
             let lines = [wrong_launch(launched)].into_iter().chain(launched.problems());
             lines.chain([launched.advice().to_owned()]).collect::<Vec<_>>().join("\n")
         }
-        AnswerError::Goal => "The result is correct. A goal is not reached yet.".to_owned(),
+        AnswerError::Goal => "The result is correct, but a goal is not met yet.".to_owned(),
     }
 }
 
-/// Adds the error.
+/// Adds the error to the document.
 fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
     let AnswerError::Launch(launched) = trouble else {
         return document.paragraph(trouble_in_words(trouble, file));
     };
     document.paragraph(wrong_launch(launched));
-    // First the wrong result, and then the finding that explains it.
+    // Show the wrong result first, and then the finding that explains it.
     if let Some(wrong) = &launched.wrong {
         document.paragraph(wrong.to_string());
     }
@@ -225,13 +225,13 @@ fn add_trouble(document: &mut Document, trouble: &AnswerError, file: &Path) {
     document.paragraph(launched.advice());
 }
 
-/// `wrong for n = 33, 1 block of 128 threads:`.
+/// Returns a heading for a wrong result: `wrong for n = 33, 1 block of 128 threads:`.
 fn wrong_launch(launched: &Launched) -> String {
     let size = launched.size.map_or(String::new(), |size| format!(" n = {size},"));
     format!("wrong for{size} {}:", launched.geometry)
 }
 
-/// The hints up to the next one.
+/// Shows the hints up to the next one.
 pub(super) fn hint(exercise: &Exercise, progress: &mut Progress) -> Result<Document, Error> {
     let hints = exercise.hints();
     let shown = progress.next_hint(exercise, hints.len())? + 1;

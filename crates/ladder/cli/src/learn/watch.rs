@@ -1,4 +1,4 @@
-//! Checking an answer whenever its file is saved, with keys on a terminal.
+//! Checks an answer whenever its file is saved, and reads keys from a terminal.
 
 use std::fs;
 use std::path::Path;
@@ -17,18 +17,19 @@ use crate::output::Format;
 /// The keys, shown after each check.
 const KEYS: &str = "h: hint  l: list  n: next exercise  r: run again  q: quit";
 
-/// The byte of Ctrl-C, which is a key like others while the program waits for keys.
+/// The byte of Ctrl-C. While the program waits for keys, Ctrl-C is an ordinary key.
 const CTRL_C: u8 = 3;
 
-/// Why waiting for the learner ended.
+/// The event that ended the wait for the learner.
 enum Event {
     Saved,
     Key(u8),
     Interrupted,
 }
 
-/// Checks an exercise whenever it is saved. Without a name, starts with the next unsolved exercise. On a terminal, keys ask
-/// for a hint or the next exercise; otherwise a solved exercise is followed by the next one if no name was given.
+/// Checks an exercise whenever it is saved. Without a name, starts with the next unsolved exercise. On a terminal, keys
+/// show a hint or move to the next exercise. Without a terminal and a name, a solved exercise is followed by the next
+/// one.
 pub(super) fn watch(
     name: Option<&str>,
     progress: &mut Progress,
@@ -47,11 +48,11 @@ pub(super) fn watch(
         let start = Instant::now();
         let (document, is_solved) = checked(exercise, progress, course, env)?;
         let seconds = start.elapsed().as_secs_f64();
-        // The check itself may have created the file.
+        // The check may have created the file.
         let seen = seen.or_else(|| saved(&file));
         Format::default().write(&document, env.style(), to.out)?;
         writeln!(to.out, "{}", show::bar(progress, course.exercises()))?;
-        // The terminal changes its mode before the keys are shown, so that it never shows a key that is pressed then.
+        // Change the terminal's mode before the keys are shown, so that keys that are pressed meanwhile are not echoed.
         let keys = has_keys.then(Keys::open).transpose()?;
         let shown = if has_keys { KEYS } else { "Ctrl-C: quit" };
         writeln!(to.out, "checked in {seconds:.1} s; save the file to check it again\n{shown}\n")?;
@@ -82,10 +83,10 @@ pub(super) fn watch(
     Ok(0)
 }
 
-/// The next unsolved exercise after this one, which comes last.
+/// Returns the next unsolved exercise after this one. The search wraps around and ends with this exercise.
 fn following<'c>(exercise: &Exercise, progress: &Progress, course: &'c Course) -> Option<&'c Exercise> {
-    let later = course.exercises().skip_while(|own| own.name != exercise.name).skip(1);
-    later.chain(course.exercises()).find(|own| progress.state(own) != State::Solved)
+    let later = course.exercises().skip_while(|other| other.name != exercise.name).skip(1);
+    later.chain(course.exercises()).find(|candidate| progress.state(candidate) != State::Solved)
 }
 
 /// Waits until the file is saved, a key is pressed, or the process is interrupted.
@@ -97,7 +98,7 @@ fn wait(file: &Path, seen: Option<(SystemTime, u64)>, keys: Option<&Keys>) -> Ev
         if saved(file).is_some_and(|now| Some(now) != seen) {
             return Event::Saved;
         }
-        // The file is polled: notifications differ between file systems.
+        // Poll the file, because file-system notifications differ between systems.
         match keys {
             Some(keys) => {
                 if let Some(key) = keys.read() {
@@ -109,7 +110,7 @@ fn wait(file: &Path, seen: Option<(SystemTime, u64)>, keys: Option<&Keys>) -> Ev
     }
 }
 
-/// The time of the last save of a file, and its size; `None` while an editor replaces the file.
+/// Returns the time of the last save of a file, and its size; `None` while an editor replaces the file.
 fn saved(file: &Path) -> Option<(SystemTime, u64)> {
     let data = fs::metadata(file).ok()?;
     Some((data.modified().ok()?, data.len()))

@@ -15,7 +15,7 @@ pub struct Document {
     blocks: Vec<Block>,
     /// The elements of the JSON array, as JSON texts.
     records: Vec<String>,
-    /// The JSON output when it is not an array.
+    /// The JSON output if it is not an array.
     value: Option<String>,
     /// The circumstances in which the tables' results were measured.
     context: Option<Context>,
@@ -26,7 +26,7 @@ pub struct Document {
 pub struct Context {
     /// The device: its name first, then its properties and driver.
     pub device: String,
-    /// How they were measured; empty if the command says all.
+    /// How the device was measured; empty if the command determines it.
     pub conditions: String,
     /// The date and the compilers.
     pub provenance: Provenance,
@@ -53,23 +53,23 @@ enum Block {
     Diagnostics(Vec<Diagnostic>),
 }
 
-/// The least width of the facts' labels, so that the facts of several documents are aligned.
+/// The minimum width of the facts' labels, so that the facts of several documents are aligned.
 const FACTS: usize = 18;
 
 impl Document {
-    /// Adds `title: rest`, with the title in bold; without the colon if `rest` is empty.
+    /// Adds `title: rest`, with the title in bold. If `rest` is empty, the colon is left out.
     pub fn heading(&mut self, title: impl Into<String>, rest: impl Into<String>) {
         let (title, rest, is_apart) = (title.into(), rest.into(), false);
         self.blocks.push(Block::Heading { title, rest, is_apart });
     }
 
-    /// Adds a heading like [`Document::heading`], with a blank line before it.
+    /// Adds a heading like [`Document::heading`], after a blank line.
     pub fn section(&mut self, title: impl Into<String>, rest: impl Into<String>) {
         let (title, rest, is_apart) = (title.into(), rest.into(), true);
         self.blocks.push(Block::Heading { title, rest, is_apart });
     }
 
-    /// Adds a paragraph. Its line breaks are kept as text.
+    /// Adds a paragraph. Text output keeps its line breaks.
     pub fn paragraph(&mut self, text: impl Into<String>) {
         self.blocks.push(Block::Paragraph(text.into()));
     }
@@ -89,7 +89,7 @@ impl Document {
         self.context = Some(context);
     }
 
-    /// Returns the records of the document: those of its tables that have results, and those that no table shows.
+    /// Returns the records of the document: from tables with results, and records that no table shows.
     pub fn results(&self) -> Vec<Record> {
         let records = self.blocks.iter().map(|block| match (block, &self.context) {
             (Block::Table(table), Some(context)) => table.records(context),
@@ -99,19 +99,18 @@ impl Document {
         records.flatten().collect()
     }
 
-    /// Adds facts about something, one per line: a label and a value. A fact without a label continues the one before
-    /// it.
+    /// Adds facts, one per line: a label and a value. A fact without a label continues the previous fact.
     pub fn facts<W: Into<String>>(&mut self, facts: impl IntoIterator<Item = (W, String)>) {
         let facts = facts.into_iter().map(|(what, value)| (what.into(), value));
         self.blocks.push(Block::Facts(facts.collect()));
     }
 
-    /// Adds notes below a table: as text one per line, in Markdown one sentence.
+    /// Adds notes below a table: one per line as text, or one sentence in Markdown.
     pub fn caption(&mut self, lines: Vec<String>) {
         self.blocks.push(Block::Caption(lines));
     }
 
-    /// Adds a remark: a line, or in Markdown an item of a list.
+    /// Adds a remark: a line of text, or a list item in Markdown.
     pub fn note(&mut self, line: impl Into<String>) {
         match self.blocks.last_mut() {
             Some(Block::Notes(notes)) => notes.push(line.into()),
@@ -119,13 +118,13 @@ impl Document {
         }
     }
 
-    /// Adds text that a function draws, with color for a terminal, in the width of this style.
+    /// Adds text that a function draws in the width of this style, with color for a terminal.
     pub fn picture(&mut self, style: OutputStyle, drawn: impl Fn(OutputStyle) -> String) {
         let [plain, terminal] = [false, true].map(|terminal| drawn(OutputStyle { terminal, ..style }));
         self.blocks.push(Block::Picture { plain, terminal });
     }
 
-    /// Adds diagnostics, with empty lines around them; programs get what they are made of as records.
+    /// Adds diagnostics, with empty lines around them. Programs get the diagnostics' data as records.
     pub fn diagnostics(&mut self, diagnostics: Vec<Diagnostic>) {
         if !diagnostics.is_empty() {
             self.blocks.push(Block::Diagnostics(diagnostics));
@@ -137,7 +136,7 @@ impl Document {
         self.records.push(to_json(record));
     }
 
-    /// Makes this value the JSON output, instead of an array.
+    /// Makes this value the JSON output in place of an array.
     pub fn value(&mut self, value: &impl Serialize) {
         self.value = Some(to_json(value));
     }
@@ -149,12 +148,12 @@ impl Document {
         self.value = other.value.or(self.value.take());
     }
 
-    /// Whether tables of the document have columns that are left out in this style.
+    /// Returns whether tables of the document have columns that are left out in this style.
     pub(super) fn is_cut(&self, style: OutputStyle) -> bool {
         self.blocks.iter().any(|block| matches!(block, Block::Table(table) if table.is_cut(style)))
     }
 
-    /// Writes the document as text. Prose is broken between words.
+    /// Writes the document as text. Lines of prose are broken between words.
     pub fn text(&self, style: OutputStyle) -> String {
         let lines = |text: &str| wrapped(text, style.width).join("\n") + "\n";
         let mut text = String::new();

@@ -1,6 +1,6 @@
-//! The output of a command, as data: a [`Document`] of headings, tables, facts and notes for people, and of records
-//! for programs. It is written as text, Markdown, JSON or records of results; commands build it and do not know
-//! these forms.
+//! The output of a command, as data: a [`Document`] of headings, tables, facts and notes for people, and of records for
+//! programs. A document can be written as text, Markdown, JSON or records of results. Commands build documents and do
+//! not know these forms.
 
 mod document;
 mod printer;
@@ -15,7 +15,7 @@ pub(crate) use style::unfilled;
 pub use style::{Form, NOTHING, OutputStyle, WIDTH, number};
 pub use table::{Cell, Column, Importance, Table};
 
-/// The note that something is left out, and why.
+/// Returns a note with the reason why a rung is left out.
 pub fn left_out(why: impl std::fmt::Display) -> String {
     format!("note: left out: {why}")
 }

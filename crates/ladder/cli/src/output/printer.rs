@@ -7,10 +7,10 @@ use clap::Args;
 use super::document::Document;
 use super::style::{Form, OutputStyle};
 
-/// What is written below tables that have further columns.
+/// The hint below tables that have more columns.
 const MORE_COLUMNS: &str = "more columns: --wide, --json\n";
 
-/// In which form a command prints what it found.
+/// The format of a command's output.
 #[derive(Args, Clone, Copy, Debug, Default)]
 pub struct Format {
     /// Print JSON
@@ -19,10 +19,10 @@ pub struct Format {
 }
 
 impl Format {
-    /// Writes a document in this form.
+    /// Writes a document in this format.
     ///
     /// # Errors
-    /// When `out` cannot be written.
+    /// Returns an error when `out` cannot be written.
     pub fn write(self, document: &Document, style: OutputStyle, out: &mut dyn Write) -> std::io::Result<()> {
         let mut printer = Printer::new(self, style, out);
         printer.show(document)?;
@@ -30,27 +30,27 @@ impl Format {
     }
 }
 
-/// Writes documents one after the other, each when it is complete; as JSON, all together at the end.
+/// Writes documents one after another, each as soon as it is complete. JSON is written as a whole at the end.
 pub struct Printer<'a> {
     format: Format,
     style: OutputStyle,
     out: &'a mut dyn Write,
     /// The records that will be written as JSON.
     records: Document,
-    /// Whether tables had columns that were left out.
+    /// Whether columns of a table were left out.
     is_cut: bool,
 }
 
 impl<'a> Printer<'a> {
-    /// A printer that writes to `out`.
+    /// Returns a printer that writes to `out`.
     pub fn new(format: Format, style: OutputStyle, out: &'a mut dyn Write) -> Self {
         Self { format, style, out, records: Document::default(), is_cut: false }
     }
 
-    /// Writes a document or, for JSON, keeps its records.
+    /// Writes a document. For JSON, keeps the document's records.
     ///
     /// # Errors
-    /// When the output cannot be written.
+    /// Returns an error when the output cannot be written.
     pub fn show(&mut self, document: &Document) -> std::io::Result<()> {
         if self.format.json {
             self.records.append(document.clone());
@@ -71,10 +71,10 @@ impl<'a> Printer<'a> {
         self.out.flush()
     }
 
-    /// Writes the records or, below text, how to see the columns that were left out.
+    /// Writes the records. Text is followed by a hint about the columns that were left out.
     ///
     /// # Errors
-    /// When the output cannot be written.
+    /// Returns an error when the output cannot be written.
     pub fn finish(self) -> std::io::Result<()> {
         match (self.format.json, self.is_cut) {
             (true, _) => self.out.write_all(self.records.json().as_bytes()),

@@ -3,33 +3,33 @@
 use anstyle::Style;
 use serde::{Deserialize, Serialize};
 
-/// The cell of a missing value.
+/// The text of a cell without a value.
 pub const NOTHING: &str = "–";
 
 /// The width of text that is not written to a terminal.
 pub const WIDTH: usize = 100;
 
-/// The form in which documents are written, where JSON is not requested.
+/// The form in which documents are written, unless JSON is requested.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Form {
     /// Text for people.
     Text,
     /// Markdown, for the book.
     Markdown,
-    /// The records of results, for `lab record`: lines of JSON.
+    /// Records of results, for `lab record`: JSON lines.
     Records,
 }
 
-/// Who reads the text.
+/// The settings of text output.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OutputStyle {
-    /// A person at a terminal: there is color. Otherwise the text is plain.
+    /// Whether a person reads the text at a terminal. Only then is it colored.
     pub terminal: bool,
     /// The form of documents.
     pub form: Form,
-    /// The most columns of a line.
+    /// The maximum number of columns of a line.
     pub width: usize,
-    /// Whether tables have all of their columns, however wide.
+    /// Whether tables show all of their columns, however wide.
     pub wide: bool,
 }
 
@@ -40,7 +40,7 @@ impl Default for OutputStyle {
 }
 
 impl OutputStyle {
-    /// `text` in bold on a terminal.
+    /// Returns `text`, in bold on a terminal.
     pub fn bold(self, text: &str) -> String {
         let bold = match self.terminal {
             true => Style::new().bold(),
@@ -50,7 +50,7 @@ impl OutputStyle {
     }
 }
 
-/// Text whose paragraphs are lines of any length. Lines of lists and code stay lines.
+/// Joins the lines of each paragraph. Lines of lists and code are kept.
 pub(crate) fn unfilled(text: &str) -> String {
     let mut unfilled = String::new();
     let mut is_in_paragraph = false;
@@ -65,7 +65,7 @@ pub(crate) fn unfilled(text: &str) -> String {
     unfilled
 }
 
-/// A number: a count as it is, an average or a share with two decimals.
+/// Formats a number: a count without decimals, an average or a share with two.
 pub fn number(value: f64) -> String {
     match value.fract() {
         0.0 => format!("{value:.0}"),

@@ -1,4 +1,4 @@
-//! Tables of headed columns, as text or Markdown.
+//! Tables with column headings, as text or Markdown.
 
 use analysis::results::{Record, Unit, Value};
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING};
@@ -10,25 +10,25 @@ use super::document::Context;
 use super::style::{NOTHING as MISSING, OutputStyle};
 use super::wrapped;
 
-/// A line below the headings, and no others.
+/// The table style: a line below the headings, and no other lines.
 const STYLE: TableStyle = NOTHING.header_separator(LineStyle::none().fill('─'));
 
-/// The blanks between two columns.
+/// The number of blanks between two columns.
 const GAP: u16 = 2;
 
-/// Text columns are not narrower than this, unless their text is shorter.
+/// The minimum width of text columns, unless their text is shorter.
 const NARROWEST: usize = 24;
 
-/// A table: headed columns and rows of cells. A row may have fewer cells than there are columns.
+/// A table: columns with headings, and rows of cells. A row may have fewer cells than there are columns.
 #[derive(Clone, Debug, Default)]
 pub struct Table {
     columns: Vec<Column>,
     rows: Vec<Vec<Cell>>,
-    /// What the table has results of, if `lab record` keeps its rows.
+    /// The subject of the table's results, if `lab record` keeps its rows.
     results_of: Option<Subject>,
 }
 
-/// What a table has results of.
+/// The subject of a table's results.
 #[derive(Clone, Debug)]
 struct Subject {
     ladder: String,
@@ -37,7 +37,7 @@ struct Subject {
     conditions: String,
 }
 
-/// A column, by its heading.
+/// A column, identified by its heading.
 #[derive(Clone, Debug)]
 pub struct Column {
     heading: String,
@@ -46,15 +46,15 @@ pub struct Column {
     importance: Importance,
 }
 
-/// Which columns of a table are left out first where the table is too wide. The order is that of importance, from high
-/// to low. Of equally important columns, the last is left out first.
+/// The importance of a column, from high to low. If a table is too wide, the least important columns are left out
+/// first. Of columns with the same importance, the last one is left out first.
 #[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
 #[serde(rename_all = "lowercase")]
 pub enum Importance {
     /// Always shown.
     #[default]
     High,
-    /// Left out where the table does not fit.
+    /// Left out if the table does not fit.
     Medium,
     /// Left out before all columns of medium importance.
     Low,
@@ -75,29 +75,29 @@ impl Column {
         Self { heading: heading.into(), content, is_unbroken, importance: Importance::High }
     }
 
-    /// A column of words.
+    /// Returns a column of words.
     pub fn text(heading: impl Into<String>) -> Self {
         Self::new(heading, Content::Text)
     }
 
-    /// A column of numbers, which are aligned to the right.
+    /// Returns a column of numbers, which are aligned to the right.
     pub fn number(heading: impl Into<String>) -> Self {
         Self::new(heading, Content::Number)
     }
 
-    /// A column of names from the code, such as rungs: set as code in Markdown.
+    /// Returns a column of names from the code, such as rungs. Markdown formats them as code.
     pub fn name(heading: impl Into<String>) -> Self {
         Self::new(heading, Content::Name)
     }
 
-    /// The same column, with cells that are never broken into lines.
+    /// Returns the column with cells that are never broken into lines.
     #[must_use]
     pub fn unbroken(mut self) -> Self {
         self.is_unbroken = true;
         self
     }
 
-    /// The same column, with this importance.
+    /// Returns the column with this importance.
     #[must_use]
     pub fn of(mut self, importance: Importance) -> Self {
         self.importance = importance;
@@ -105,7 +105,7 @@ impl Column {
     }
 }
 
-/// A cell: its text, which may have several lines, its color, and its value, if that is not the text.
+/// A cell: its text, which may have several lines, its color, and its value if the value is not the text.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
     text: String,
@@ -114,27 +114,27 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// A green cell: a right result, or the row that applies.
+    /// Returns a green cell: a correct result, or the row that applies.
     pub fn good(text: impl Into<String>) -> Self {
         Self { color: Some(Color::Green), ..Self::from(text) }
     }
 
-    /// A red cell: a wrong result.
+    /// Returns a red cell: a wrong result.
     pub fn bad(text: impl Into<String>) -> Self {
         Self { color: Some(Color::Red), ..Self::from(text) }
     }
 
-    /// A cell with this value.
+    /// Returns a cell with this value.
     pub fn of(value: Value) -> Self {
         Self { value: Some(value.clone()), ..Self::from(value.to_string()) }
     }
 
-    /// A number with a unit; an empty cell, drawn as a dash, if there is no number.
+    /// Returns a number with a unit, or an empty cell, drawn as a dash, if there is no number.
     pub fn measured(number: Option<f64>, unit: Unit) -> Self {
         number.map_or(Self::from(MISSING), |number| Self::of(Value::new(number, unit)))
     }
 
-    /// The value for a record, where names are set as code; `None` if there is none.
+    /// Returns the value for a record, in which names are formatted as code; `None` if the cell is empty.
     fn recorded(&self, column: &Column) -> Option<Value> {
         match &self.value {
             Some(value) => Some(value.clone()),
@@ -152,19 +152,19 @@ impl<T: Into<String>> From<T> for Cell {
 }
 
 impl Table {
-    /// A table of these columns, without rows.
+    /// Returns a table of these columns, without rows.
     pub fn new(columns: impl IntoIterator<Item = Column>) -> Self {
         Self { columns: columns.into_iter().collect(), ..Self::default() }
     }
 
-    /// The same table, whose rows are results of this ladder's rungs on this problem.
+    /// Returns the table with rows that are results of this ladder's rungs on this problem.
     #[must_use]
     pub fn with_results_of(mut self, ladder: impl Into<String>, problem: impl Into<String>) -> Self {
         self.results_of = Some(Subject { ladder: ladder.into(), problem: problem.into(), conditions: String::new() });
         self
     }
 
-    /// The same table, whose results were measured under these conditions in addition to the document's.
+    /// Returns the table with results that were measured under these conditions in addition to the document's.
     #[must_use]
     pub fn with_conditions(mut self, conditions: impl Into<String>) -> Self {
         if let Some(subject) = &mut self.results_of {
@@ -173,12 +173,13 @@ impl Table {
         self
     }
 
-    /// Returns the records of the table's rows; none if the rows are not results.
+    /// Returns the records of the table's rows; empty if the rows are not results.
     pub fn records(&self, context: &Context) -> Vec<Record> {
         let (Some(subject), Some((name, columns))) = (&self.results_of, self.columns.split_first()) else {
             return Vec::new();
         };
-        let conditions = [&*context.conditions, &*subject.conditions].into_iter().filter(|own| !own.is_empty());
+        let conditions =
+            [&*context.conditions, &*subject.conditions].into_iter().filter(|conditions| !conditions.is_empty());
         let conditions = conditions.collect::<Vec<_>>().join("; ");
         let record = |row: &Vec<Cell>| {
             let values = columns.iter().zip(row.iter().skip(1));
@@ -198,7 +199,7 @@ impl Table {
         self.rows.iter().map(record).collect()
     }
 
-    /// Returns the table of the rows that these records have.
+    /// Returns a table with a row for each of these records.
     pub fn of_records(records: &[Record]) -> Self {
         let Some(first) = records.first() else { return Self::default() };
         let all = records.iter().flat_map(|record| record.values.keys());
@@ -213,7 +214,7 @@ impl Table {
         let mut table = Self::new([Column::name(&first.kind)].into_iter().chain(headings.iter().map(column)));
         for record in records {
             let cell =
-                |heading: &&String| record.value(heading).map_or(Cell::from(MISSING), |own| Cell::of(own.clone()));
+                |heading: &&String| record.value(heading).map_or(Cell::from(MISSING), |value| Cell::of(value.clone()));
             table.row([Cell::from(&*record.rung)].into_iter().chain(headings.iter().map(cell)));
         }
         table
@@ -224,28 +225,28 @@ impl Table {
         self.rows.push(cells.into_iter().map(Into::into).collect());
     }
 
-    /// Whether the table has no rows.
+    /// Returns whether the table has no rows.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The width of the table with all of its columns, when no cell is broken into lines.
+    /// Returns the width of the table with all of its columns if no cell is broken into lines.
     pub fn width(&self) -> usize {
         let columns = 0..self.columns.len();
         with_gaps(columns.map(|index| self.full_width(index)))
     }
 
-    /// The width of a column, when no cell is broken into lines.
+    /// Returns the width of a column if no cell is broken into lines.
     fn full_width(&self, index: usize) -> usize {
         self.lines(index).map(display_width).max().unwrap_or(0)
     }
 
-    /// Whether the column with the heading of this one is shown in this style.
+    /// Returns whether the column with the same heading as `column` is shown in this style.
     pub fn shows(&self, column: &Column, style: OutputStyle) -> bool {
         self.shown(style).iter().any(|&index| self.columns[index].heading == column.heading)
     }
 
-    /// Whether columns are left out in this style.
+    /// Returns whether columns are left out in this style.
     pub(super) fn is_cut(&self, style: OutputStyle) -> bool {
         self.shown(style).len() < self.columns.len()
     }
@@ -260,7 +261,7 @@ impl Table {
         };
         let mut widths: Vec<usize> = shown.iter().map(|&index| self.full_width(index)).collect();
         let least: Vec<usize> = shown.iter().map(|&index| self.least_width(index)).collect();
-        // The widest column that can be narrower gives up a character at a time.
+        // Repeatedly make the widest column that can shrink one character narrower.
         while !style.wide && with_gaps(widths.iter().copied()) > style.width {
             let narrower = (0..shown.len()).rev().filter(|&place| widths[place] > least[place]);
             let Some(widest) = narrower.max_by_key(|&place| widths[place]) else { break };
@@ -288,7 +289,7 @@ impl Table {
         format!("{}\n", table.trim_fmt())
     }
 
-    /// The columns that fit, by their indices.
+    /// Returns the indices of the columns that fit.
     fn shown(&self, style: OutputStyle) -> Vec<usize> {
         let mut shown: Vec<usize> = (0..self.columns.len()).collect();
         if style.wide {
@@ -306,12 +307,12 @@ impl Table {
         shown
     }
 
-    /// The width that a column needs. Headings and text are broken between words.
+    /// Returns the minimum width of a column. Headings and text are broken between words.
     fn least_width(&self, index: usize) -> usize {
         let column = &self.columns[index];
         let word = |line: &str| line.split(' ').map(display_width).max().unwrap_or(0);
         let words = column.heading.lines().map(word).max().unwrap_or(0);
-        // A heading has two lines at most.
+        // A heading has at most two lines.
         let heading = (words..display_width(&column.heading)).find(|&width| wrapped(&column.heading, width).len() <= 2);
         let heading = heading.unwrap_or(words);
         let cells = self.cells(index).map(|line| match column.is_unbroken {
@@ -321,12 +322,12 @@ impl Table {
         cells.max().unwrap_or(0).max(heading)
     }
 
-    /// The lines of a column's heading and cells.
+    /// Returns the lines of a column's heading and cells.
     fn lines(&self, index: usize) -> impl Iterator<Item = &str> {
         self.columns[index].heading.lines().chain(self.cells(index))
     }
 
-    /// The lines of a column's cells.
+    /// Returns the lines of a column's cells.
     fn cells(&self, index: usize) -> impl Iterator<Item = &str> {
         self.rows.iter().filter_map(move |row| row.get(index)).flat_map(|cell| cell.text.lines())
     }
@@ -335,7 +336,7 @@ impl Table {
         let mut table = comfy_table::Table::new();
         table.load_style(ASCII_MARKDOWN).force_no_tty();
         let one_line = |text: &str| text.replace('|', r"\|").replace('\n', " ");
-        table.set_header(self.columns.iter().map(|own| one_line(&own.heading)));
+        table.set_header(self.columns.iter().map(|column| one_line(&column.heading)));
         for row in &self.rows {
             let cells = row.iter().zip(&self.columns).map(|(cell, column)| {
                 let text = one_line(&cell.text);
@@ -357,7 +358,7 @@ impl Table {
     }
 }
 
-/// The width of columns with the gaps between them.
+/// Returns the total width of columns and the gaps between them.
 fn with_gaps(widths: impl Iterator<Item = usize>) -> usize {
     let gap = usize::from(GAP);
     widths.map(|width| width + gap).sum::<usize>().saturating_sub(gap)

@@ -1,5 +1,5 @@
-//! Two kernels as a unified diff, with registers, labels and names of variables told apart by what they do and not by
-//! how the compiler numbered them.
+//! Compares two kernels as a unified diff. Registers, labels and variables are matched by their use, not by the names
+//! that the compiler gave them.
 
 mod line;
 
@@ -12,7 +12,7 @@ use super::style::{BAD, DIM, GOOD, paint};
 use line::{Line, Names};
 use ptx::ast::Function;
 
-/// Equal lines shown around a difference.
+/// The number of equal lines that are shown around a difference.
 const CONTEXT: usize = 3;
 
 pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) -> String {
@@ -34,16 +34,16 @@ pub(super) fn text(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) ->
             out += "\n";
         }
     }
-    let count = |tag| diff.iter_all_changes().filter(|own| own.tag() == tag).count();
+    let count = |tag| diff.iter_all_changes().filter(|change| change.tag() == tag).count();
     let [same, removed, added] = [ChangeTag::Equal, ChangeTag::Delete, ChangeTag::Insert].map(count);
     let _ = match removed + added {
-        0 => writeln!(out, "the same {same} lines, but for the names of registers, labels and variables"),
+        0 => writeln!(out, "the same {same} lines, except for the names of registers, labels and variables"),
         _ => writeln!(out, "{same} equal lines, {removed} only in {}, {added} only in {}", a.name, b.name,),
     };
     out
 }
 
-/// The lines of both. They are aligned by their shapes, and aligned lines get the same names.
+/// Returns the lines of both functions. Lines are aligned by their shapes, and aligned lines get the same names.
 fn alike(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) -> (Vec<String>, Vec<String>) {
     let (left, right) = (line::lines(listing, a), line::lines(listing, b));
     let shapes = |lines: &[Line<'_>]| lines.iter().map(Line::shape).collect::<Vec<_>>();
@@ -51,8 +51,8 @@ fn alike(listing: &Listing<'_>, a: &Function<'_>, b: &Function<'_>) -> (Vec<Stri
 
     let mut names = Names::default();
     left.iter().for_each(|line| names.number_left(line));
-    // What aligned lines have in common comes first: a name that only one side has must not take a number
-    // that a later aligned line would give to another.
+    // Aligned lines are numbered first: a name that only one side has must not take a number that a later aligned line
+    // needs.
     for step in steps.iter().filter(|step| step.tag() == DiffTag::Equal) {
         let pairs = left[step.old_range()].iter().zip(&right[step.new_range()]);
         pairs.for_each(|(left, right)| names.align(left, right));

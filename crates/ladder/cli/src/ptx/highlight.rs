@@ -1,4 +1,4 @@
-//! Colours for PTX and SASS.
+//! Colors for PTX and SASS.
 
 use ptx::{PieceKind, pieces};
 
@@ -7,7 +7,7 @@ use super::style::{DIM, DIRECTIVE, LABEL, NUMBER, OPCODE, REGISTER, paint};
 pub(super) fn ptx(line: &str) -> String {
     let mut out = String::new();
     let pieces = pieces(line);
-    // The first name of a statement is its opcode, or a label if `:` follows; later ones are operands.
+    // The first name of a statement is its opcode, or a label if `:` follows; later names are operands.
     let mut first = true;
     let mut code = pieces.iter().filter(|piece| piece.kind != PieceKind::Blank);
     let is_label = code.nth(1).is_some_and(|piece| piece.text == ":");
@@ -29,7 +29,7 @@ pub(super) fn ptx(line: &str) -> String {
     out
 }
 
-/// A line of SASS, coloured: `@!P0 IADD3 R9, R2, R9, RZ`.
+/// Colors a line of SASS: `@!P0 IADD3 R9, R2, R9, RZ`.
 pub(super) fn sass(line: &str) -> String {
     let body = line.trim_start();
     let indent = &line[..line.len() - body.len()];

@@ -9,11 +9,11 @@ use toolkit::Usage;
 
 use crate::output::{Column, Document, Importance, NOTHING, Table};
 
-/// The line of one kernel, as `--json` prints it.
+/// The JSON record of one kernel.
 #[derive(Serialize)]
 pub(super) struct KernelRecord {
     name: String,
-    /// The architecture it was assembled for; `None` if it was not assembled.
+    /// The architecture that the kernel was assembled for; `None` if it was not assembled.
     arch: Option<String>,
     instructions: usize,
     /// The report of `ptxas`; the fields are null if it failed.
@@ -21,7 +21,7 @@ pub(super) struct KernelRecord {
     usage: Option<Usage>,
 }
 
-/// A row for each of these kernels, by name. Numbers in names are compared by value, so that `_64` comes before `_1024`.
+/// Returns a row for each kernel, sorted by name. Numbers in names are compared by value, so `_64` precedes `_1024`.
 pub(super) fn rows<'m, 'a: 'm>(
     kernels: impl Iterator<Item = &'m Function<'a>>,
     assembled: Option<(&str, BTreeMap<String, Usage>)>,
@@ -41,7 +41,7 @@ pub(super) fn rows<'m, 'a: 'm>(
     rows
 }
 
-/// A name in pieces that compare as people count: text, then the number after it.
+/// Splits a name into pieces that sort in natural order: text, then the number after it.
 fn by_value(name: &str) -> Vec<(String, Option<u64>)> {
     name.split_inclusive(|c: char| c.is_ascii_digit())
         .collect::<Vec<_>>()
@@ -54,7 +54,7 @@ fn by_value(name: &str) -> Vec<(String, Option<u64>)> {
         .collect()
 }
 
-/// The rows as a table, with a record of each.
+/// Returns the rows as a table, with a record for each row.
 pub(super) fn document(rows: &[KernelRecord]) -> Document {
     let mut table = Table::new([
         Column::name("kernel"),
@@ -81,7 +81,7 @@ pub(super) fn document(rows: &[KernelRecord]) -> Document {
     document
 }
 
-/// A row for each ladder: the number of its kernels, and the fewest and the most instructions of one.
+/// Returns a row for each ladder: the number of its kernels, and the smallest and largest number of instructions.
 pub(super) fn ladders(module: &Module<'_>, catalog: &Catalog) -> Document {
     let mut kernels: BTreeMap<&str, usize> =
         entries(module).map(|entry| (entry.name, entry.instructions().count())).collect();
@@ -104,7 +104,7 @@ pub(super) fn ladders(module: &Module<'_>, catalog: &Catalog) -> Document {
     document
 }
 
-/// The kernels of a module.
+/// Returns the kernels of a module.
 pub(super) fn entries<'m, 'a>(module: &'m Module<'a>) -> impl Iterator<Item = &'m Function<'a>> {
     module.functions.iter().filter(|function| function.entry && function.body.is_some())
 }

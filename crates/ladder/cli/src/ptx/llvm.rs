@@ -1,14 +1,14 @@
-//! One kernel's LLVM IR.
+//! Finds one kernel's LLVM IR.
 
 use std::path::Path;
 
 use super::read;
 use crate::error::Error;
 
-/// The `define` of a function in one of a folder's modules.
+/// Returns the `define` of a function in one of a folder's modules.
 ///
 /// # Errors
-/// When the folder or a module cannot be read, and when none has the function.
+/// Returns an error when the folder or a module cannot be read, and when no module has the function.
 pub(super) fn function_in(folder: &Path, name: &str) -> Result<String, Error> {
     let unreadable = |error| Error::Source(format!("cannot read {}: {error}", folder.display()));
     for entry in std::fs::read_dir(folder).map_err(unreadable)? {
@@ -20,8 +20,8 @@ pub(super) fn function_in(folder: &Path, name: &str) -> Result<String, Error> {
     Err(Error::no_function("the kernels' LLVM IR", name))
 }
 
-/// The `define` of a function in a module's text, to its closing brace, without the `!dbg` that follows
-/// instructions; `None` when the module does not have it.
+/// Returns the `define` of a function in a module's text, up to its closing brace, without the `!dbg` after
+/// instructions. Returns `None` when the module does not have the function.
 fn function(ir: &str, name: &str) -> Option<String> {
     let plain = format!("@{name}(");
     let quoted = format!("@\"{name}\"(");
@@ -42,7 +42,7 @@ fn function(ir: &str, name: &str) -> Option<String> {
     None
 }
 
-/// The line without its `, !dbg !12`; a `define` has it without the comma.
+/// Returns the line without its `, !dbg !12`; a `define` has it without the comma.
 fn without_debug(line: &str) -> String {
     match line.split_once(" !dbg !") {
         Some((before, after)) => {

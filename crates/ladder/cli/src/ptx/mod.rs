@@ -1,4 +1,4 @@
-//! `ladder ptx`: the kernels' PTX, SASS and LLVM IR, and what is in them.
+//! `ladder ptx`: shows the kernels' PTX, SASS, LLVM IR and instruction counts.
 
 mod diff;
 mod highlight;
@@ -31,7 +31,7 @@ use ptx::{ParseError, Source};
 
 pub(crate) const PTX: Command = Command {
     name: "ptx",
-    about: "Show the kernels' PTX, the Rust it comes from, their machine code, and what instructions they have; \
+    about: "Show the kernels' PTX, the Rust it comes from, their machine code and their instruction counts; \
             without a name, list the ladders",
     arguments: |command, _| Ptx::augment_args(command),
     execute: |matches, env, to| ptx(&Ptx::from_arg_matches(matches)?, env, to.out, to.err),
@@ -40,14 +40,14 @@ pub(crate) const PTX: Command = Command {
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("form").args(["sass", "stats", "llvm", "diff", "json"])))]
 struct Ptx {
-    /// Kernels: a rung stands for its default entry; an entry's name, or a part of it that no other has. A ladder
-    /// stands for the entries of its rungs, which are listed where no form is requested
+    /// Kernels. A rung selects its default entry. An entry is selected by its name or a unique part of it. A ladder
+    /// selects the entries of its rungs; without a form, they are listed
     #[arg(value_name = "LADDER|RUNG|ENTRY")]
     names: Vec<String>,
     /// Show the Rust lines that instructions come from
     #[arg(long, requires = "names", conflicts_with_all = ["stats", "llvm", "diff", "json"])]
     rust: bool,
-    /// Show SASS, the GPU's own instructions
+    /// Show SASS, the GPU's machine instructions
     #[arg(long, requires = "names")]
     sass: bool,
     /// Count instructions by class, and memory operations by space and width
@@ -62,11 +62,11 @@ struct Ptx {
     /// Keep .loc directives, comments and unused labels
     #[arg(long, requires = "names", conflicts_with_all = ["form"])]
     verbatim: bool,
-    /// The architecture, such as sm_75: of the PTX, one that the kernels are compiled for; for SASS and registers, any
-    /// from there on [default: the newest that they are compiled for]
+    /// The architecture, such as sm_75. For PTX, the kernels must be compiled for it; for SASS and registers, it may be
+    /// newer [default: the newest one that the kernels are compiled for]
     #[arg(long, value_parser = Arch::parse)]
     arch: Option<Arch>,
-    /// Look at this PTX file, not at the kernels of this program
+    /// Read this PTX file instead of the kernels of this program
     #[arg(long, value_name = "PTX")]
     file: Option<PathBuf>,
     /// Show the PTX of all rungs of a ladder; without a name, list all kernels
@@ -78,26 +78,26 @@ struct Ptx {
 }
 
 impl Ptx {
-    /// Whether a ladder is named, and no form that shows all of its kernels is requested.
+    /// Returns whether a ladder is named, and no requested form shows all of its kernels.
     fn is_list_of_ladders(&self, catalog: &Catalog) -> bool {
         let is_text = self.all || self.rust || self.sass || self.stats || self.llvm || self.verbatim;
         !is_text && catalog.ladders.iter().any(|ladder| self.names.iter().any(|name| name == ladder.name))
     }
 }
 
-/// An architecture as it was asked for.
+/// An architecture, as the user wrote it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Arch {
-    /// As `ptxas` takes it: `sm_90`, `sm_90a`.
+    /// The name that `ptxas` accepts: `sm_90`, `sm_90a`.
     name: String,
     capability: (u32, u32),
 }
 
 impl Arch {
-    /// The oldest that NVIDIA's tools still assemble for. PTX for those before runs on it.
+    /// The oldest architecture that NVIDIA's tools still assemble for. It also runs PTX for older architectures.
     const TURING: (u32, u32) = (7, 5);
 
-    /// `sm_90`, `sm_90a` or `compute_90`.
+    /// Parses `sm_90`, `sm_90a` or `compute_90`.
     fn parse(text: &str) -> Result<Self, String> {
         let arch = || {
             let number = text.strip_prefix("sm_").or(text.strip_prefix("compute_"))?;
@@ -106,7 +106,7 @@ impl Arch {
             let capability = (value / 10, value % 10);
             Some(Self { name: format!("sm_{number}"), capability })
         };
-        arch().ok_or_else(|| "an architecture is written sm_90 or compute_90".to_owned())
+        arch().ok_or_else(|| "write an architecture as sm_90 or compute_90".to_owned())
     }
 
     fn of((major, minor): (u32, u32)) -> Self {
@@ -125,31 +125,31 @@ impl<'a> Listing<'a> {
         Ok(Self { source: Source::new(text), tree: ptx::parse(text)? })
     }
 
-    /// The line of a place, from 1.
+    /// Returns the line of a position, counted from 1.
     fn line(&self, at: At) -> u32 {
         self.source.line_column(at).0
     }
 }
 
-/// The text that is looked at: a program's kernels, or a file.
+/// The text to show: a program's kernels, or a file.
 struct Subject {
     text: Cow<'static, str>,
-    /// The program's module that has the text; `None` for a file.
+    /// The program's module that contains the text; `None` for a file.
     module: Option<&'static engine::Ptx>,
-    /// The LLVM IR that the text was made from.
+    /// The LLVM IR that the text was compiled from.
     llvm: Option<PathBuf>,
-    /// The architecture to assemble for; `None` for what a file was made for.
+    /// The architecture to assemble for; `None` for the architecture that the file names.
     arch: Option<String>,
-    /// Where relative paths of source files may start; the first is the one that paths are shown relative to.
+    /// The folders that relative paths of source files may start from. Paths are shown relative to the first one.
     roots: Vec<PathBuf>,
 }
 
 fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> Result<u8, Error> {
     let subject = Subject::new(args, env.catalog)?;
     let file = args.file.as_deref().unwrap_or(Path::new("the kernels"));
-    let not_ptx = |error| Error::Source(format!("{} is no PTX: {error}", file.display()));
+    let not_ptx = |error| Error::Source(format!("{} is not PTX: {error}", file.display()));
     let listing = Listing::new(&subject.text).map_err(not_ptx)?;
-    // A file has kernels of its own.
+    // The catalog does not describe the kernels of a file.
     let catalog = args.file.is_none().then_some(env.catalog);
     let mut text = String::new();
     if let Some(pair) = &args.diff {
@@ -164,11 +164,11 @@ fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> R
     } else if let (true, Some(module)) = (args.is_list_of_ladders(env.catalog), subject.module) {
         let functions = select::select(&listing.tree, catalog, &args.names)?;
         let usages = |assembler: &Found, arch: &str| {
-            let each = functions.iter().map(|own| ptxas::usages(assembler, &module.part(own.name), arch));
+            let each = functions.iter().map(|function| ptxas::usages(assembler, &module.part(function.name), arch));
             Ok(each.collect::<Result<Vec<_>, _>>()?.into_iter().flatten().collect())
         };
         let mut listed = list(&subject, &listing, functions.iter().copied(), usages, err);
-        listed.note("`ladder ptx RUNG` shows one, --all shows all of these");
+        listed.note("`ladder ptx RUNG` shows one kernel, --all shows all of these");
         text += &listed.text(env.style());
     } else {
         let functions = select::select(&listing.tree, catalog, &args.names)?;
@@ -188,7 +188,7 @@ fn ptx(args: &Ptx, env: &Env<'_>, out: &mut dyn Write, err: &mut dyn Write) -> R
 
 impl Subject {
     fn new(args: &Ptx, catalog: &Catalog) -> Result<Self, Error> {
-        // `ptxas` assembles for any architecture from the PTX's on.
+        // `ptxas` assembles for the PTX's architecture and any newer one.
         let is_list = (args.names.is_empty() && args.diff.is_none()) || args.is_list_of_ladders(catalog);
         let is_assembled = args.sass || is_list;
         match &args.file {
@@ -201,13 +201,13 @@ impl Subject {
         let capability = requested.map(|arch| arch.capability);
         let module = kernels
             .newest_for(capability)?
-            .filter(|own| is_assembled || capability.is_none_or(|requested| requested == own.capability))
+            .filter(|module| is_assembled || capability.is_none_or(|requested| requested == module.capability))
             .ok_or_else(|| {
-                let compiled: Vec<String> = kernels.modules.iter().map(|own| own.arch("sm")).collect();
+                let compiled: Vec<String> = kernels.modules.iter().map(|module| module.arch("sm")).collect();
                 let (last, others) = compiled.split_last().map_or(("", &[][..]), |(last, others)| (&**last, others));
                 Error::Request(format!(
-                    "there are no kernels for {}: they are compiled for {} and {last}; --sass assembles them for any from \
-                     there on",
+                    "there are no kernels for {}: they are compiled for {} and {last}; --sass assembles them for these \
+                     and newer architectures",
                     requested.map_or("", |arch| &arch.name),
                     others.join(", ")
                 ))
@@ -232,17 +232,17 @@ impl Subject {
         })
     }
 
-    /// The architecture to assemble for.
+    /// Returns the architecture to assemble for.
     fn arch(&self, listing: &Listing<'_>) -> String {
         self.arch.clone().unwrap_or_else(|| {
             let target = listing.tree.target.first();
-            let own = target.and_then(|target| Arch::parse(target).ok());
-            own.filter(|own| own.capability >= Arch::TURING).map_or(Arch::of(Arch::TURING).name, |own| own.name)
+            let arch = target.and_then(|target| Arch::parse(target).ok());
+            arch.filter(|arch| arch.capability >= Arch::TURING).map_or(Arch::of(Arch::TURING).name, |arch| arch.name)
         })
     }
 }
 
-/// One function in the form that was asked for.
+/// Shows one function in the requested form.
 fn show(
     subject: &Subject,
     listing: &Listing<'_>,
@@ -266,7 +266,7 @@ fn show(
         return Ok(stats::text(function));
     }
     if args.llvm {
-        // Without --file, there is a path: clap refuses both together.
+        // clap refuses --llvm with --file, so there is a folder.
         let folder = subject.llvm.as_deref().unwrap_or(Path::new(""));
         return llvm::function_in(folder, name);
     }
@@ -274,17 +274,17 @@ fn show(
     Ok(print::function(listing, function, verbatim, interleave))
 }
 
-/// The kernels of a PTX text, with the Rust lines that instructions come from; in color for a terminal.
+/// Returns the kernels of a PTX text with the Rust lines that instructions come from, in color for a terminal.
 pub(crate) fn with_rust(text: &str, env: &Env<'_>) -> Result<String, Error> {
     let listing = Listing::new(text).map_err(|error| Error::Source(format!("the text is not PTX: {error}")))?;
-    let kernels = listing.tree.functions.iter().filter(|own| own.entry);
+    let kernels = listing.tree.functions.iter().filter(|function| function.entry);
     let roots = env.catalog.kernels.source_folders();
     let rust = || Some(Interleave::new(&roots));
-    let text = kernels.map(|own| print::function(&listing, own, false, rust())).collect::<Vec<_>>().join("\n");
+    let text = kernels.map(|kernel| print::function(&listing, kernel, false, rust())).collect::<Vec<_>>().join("\n");
     Ok(if env.terminal { text } else { anstream::adapter::strip_str(&text).to_string() })
 }
 
-/// The texts of a module's entries, with the colours of a terminal.
+/// The texts of a module's entries, with terminal colors.
 pub(crate) struct Texts {
     module: &'static engine::Ptx,
     roots: Vec<PathBuf>,
@@ -296,19 +296,20 @@ pub(crate) struct Texts {
 impl Texts {
     pub(crate) fn of(kernels: &'static Kernels, module: &'static engine::Ptx) -> Result<Self, Error> {
         let listing = Listing::new(module.text());
-        let listing = listing.map_err(|error| Error::Source(format!("the kernels are no PTX: {error}")))?;
+        let listing = listing.map_err(|error| Error::Source(format!("the kernels are not PTX: {error}")))?;
         let tools = toolkit::find(Tool::Ptxas).and_then(|ptxas| Ok([ptxas, toolkit::find(Tool::Nvdisasm)?]));
         Ok(Self { module, roots: kernels.source_folders(), listing, tools })
     }
 
-    /// An entry's PTX, with the Rust lines that instructions come from; `None` where the module does not have it.
+    /// Returns an entry's PTX, with the Rust lines that instructions come from; `None` if the module does not have the
+    /// entry.
     pub(crate) fn ptx(&self, entry: &str) -> Option<String> {
         let mut functions = self.listing.tree.functions.iter();
-        let function = functions.find(|own| own.entry && own.name == entry)?;
+        let function = functions.find(|function| function.entry && function.name == entry)?;
         Some(print::function(&self.listing, function, false, Some(Interleave::new(&self.roots))))
     }
 
-    /// An entry's machine code for an architecture.
+    /// Returns an entry's machine code for an architecture.
     pub(crate) fn sass(&self, entry: &str, arch: &str) -> Result<String, Error> {
         let [assembler, disassembler] = self.tools.as_ref().map_err(|error| error.clone())?;
         let arch = self.module.assembled_for(arch);
@@ -322,7 +323,7 @@ fn read(path: &Path) -> Result<String, Error> {
     std::fs::read_to_string(path).map_err(failed)
 }
 
-/// The list of these kernels, with the registers where `ptxas` is installed. `usages` runs it for an architecture.
+/// Lists these kernels, with their registers if `ptxas` is installed. `usages` runs `ptxas` for an architecture.
 fn list<'m, 'a: 'm>(
     subject: &Subject,
     listing: &Listing<'a>,

@@ -1,4 +1,4 @@
-//! One kernel's PTX, with or without the Rust it comes from.
+//! Prints one kernel's PTX, with or without the Rust it comes from.
 
 use std::collections::BTreeSet;
 
@@ -9,9 +9,9 @@ use super::Listing;
 use super::highlight;
 use super::source::Interleave;
 
-/// A function's PTX: every line as the compiler wrote it if it is to be `verbatim`, else without `.loc` directives,
-/// comments, and labels that only debug information uses. With `interleave`, each run of instructions stands under the
-/// source lines it comes from.
+/// Returns a function's PTX. If `verbatim`, every line is as the compiler wrote it; otherwise `.loc` directives,
+/// comments, and labels that only debug information uses are removed. `interleave` adds the source lines above each run
+/// of instructions that comes from them.
 pub(super) fn function(
     listing: &Listing<'_>,
     function: &Function<'_>,
@@ -48,11 +48,11 @@ pub(super) fn function(
     out
 }
 
-/// Lines that say nothing about what runs: `.loc`, and labels that no instruction names.
+/// Returns the lines that do not affect execution: `.loc`, and labels that no instruction names.
 fn noise(listing: &Listing<'_>, function: &Function<'_>) -> BTreeSet<u32> {
     let used = function.used_labels();
     // A label may share its line with an instruction; then the line stays.
-    let instructions = function.instructions().map(|own| listing.line(own.at));
+    let instructions = function.instructions().map(|instruction| listing.line(instruction.at));
     let instructions: BTreeSet<u32> = instructions.collect();
     let is_noise = |statement: &Statement<'_>| match statement {
         Statement::Loc(loc) => Some(listing.line(loc.at)),
@@ -64,7 +64,7 @@ fn noise(listing: &Listing<'_>, function: &Function<'_>) -> BTreeSet<u32> {
     function.statements().filter_map(is_noise).collect()
 }
 
-/// The line up to its comment.
+/// Returns the line up to its comment.
 fn without_comment(line: &str) -> &str {
     let pieces = pieces(line);
     let code = pieces.iter().take_while(|piece| piece.kind != PieceKind::Comment);

@@ -1,13 +1,13 @@
-//! One kernel's SASS, out of `nvdisasm`'s text.
+//! Extracts one kernel's SASS from the text of `nvdisasm`.
 
 use super::highlight;
 use super::source::Interleave;
 use crate::error::Error;
 
-/// A function's instructions and the labels that they branch to, without addresses and encodings.
+/// Returns a function's instructions and the labels that they branch to, without addresses and encodings.
 ///
-/// `disassembly` is what `nvdisasm -c` prints, or with `-gi` what has source lines in it; these are shown if
-/// there is an `interleave`.
+/// `disassembly` is the output of `nvdisasm -c`, or of `nvdisasm -gi`, which includes source lines. `interleave` shows
+/// the source lines.
 pub(super) fn function(disassembly: &str, name: &str, mut interleave: Option<Interleave>) -> Result<String, Error> {
     let header = format!(".text.{name}:");
     let section = disassembly.lines().skip_while(|line| line.trim() != header).skip(1);
@@ -18,7 +18,7 @@ pub(super) fn function(disassembly: &str, name: &str, mut interleave: Option<Int
     let mut out = String::new();
     // Frames since the last instruction: the innermost first, as nvdisasm prints them.
     let mut frames = Vec::new();
-    // NOPs fill the end up; they are kept only if something follows them.
+    // NOPs pad the end of a function. They are kept only if another instruction follows.
     let mut padding = String::new();
     for line in &body {
         if let Some(frame) = source_line(line) {
@@ -49,7 +49,7 @@ pub(super) fn function(disassembly: &str, name: &str, mut interleave: Option<Int
     Ok(out)
 }
 
-/// `        /*0070*/               @P0 EXIT ;` without what is around `@P0 EXIT`.
+/// Extracts the instruction `@P0 EXIT` from `        /*0070*/               @P0 EXIT ;`.
 fn instruction(line: &str) -> Option<String> {
     let (address, rest) = line.trim_start().strip_prefix("/*")?.split_once("*/")?;
     let is_address = !address.is_empty() && address.chars().all(|digit| digit.is_ascii_hexdigit());
@@ -62,8 +62,8 @@ fn label(line: &str) -> Option<&str> {
     line.strip_suffix(':').filter(|label| label.starts_with(".L") || label.starts_with('$'))
 }
 
-/// `//## File "a.rs", line 9 inlined at "b.rs", line 47`: the first of the two. The call site follows on a
-/// line of its own.
+/// Returns the first location of `//## File "a.rs", line 9 inlined at "b.rs", line 47`. The call site follows on a
+/// separate line.
 fn source_line(line: &str) -> Option<(String, u32)> {
     let rest = line.trim_start().strip_prefix("//## File \"")?;
     let (path, rest) = rest.split_once("\", line ")?;

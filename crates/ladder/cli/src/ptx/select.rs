@@ -1,4 +1,4 @@
-//! From what was typed to functions.
+//! Finds the functions that the user named.
 
 use engine::Catalog;
 use engine::names::{near, near_names};
@@ -9,8 +9,9 @@ use ptx::ast::{Function, Module};
 
 use crate::error::Error;
 
-/// The functions that names stand for: a function's own name, a rung for its default entry, a ladder for those of its
-/// rungs that the module has, or else a part of one function's name.
+/// Returns the functions that names select. A name can be a function's name or a part of exactly one function's name.
+/// The name of a rung selects its default entry, and the name of a ladder selects the entries of its rungs in the
+/// module.
 pub(super) fn select<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
@@ -20,7 +21,7 @@ pub(super) fn select<'m, 'a>(
     Ok(named.collect::<Result<Vec<_>, Error>>()?.concat())
 }
 
-/// The one function that a name stands for.
+/// Returns the only function that a name selects.
 pub(super) fn select_one<'m, 'a>(
     module: &'m Module<'a>,
     catalog: Option<&Catalog>,
@@ -28,7 +29,7 @@ pub(super) fn select_one<'m, 'a>(
 ) -> Result<&'m Function<'a>, Error> {
     match named(module, catalog, name)?[..] {
         [function] => Ok(function),
-        ref several => Err(Error::several_kernels(name, several.iter().map(|own| own.name))),
+        ref several => Err(Error::several_kernels(name, several.iter().map(|kernel| kernel.name))),
     }
 }
 
@@ -37,8 +38,8 @@ fn named<'m, 'a>(
     catalog: Option<&Catalog>,
     name: &str,
 ) -> Result<Vec<&'m Function<'a>>, Error> {
-    let functions = || module.functions.iter().filter(|own| own.body.is_some());
-    let function = |name: &str| functions().find(|own| own.name == name);
+    let functions = || module.functions.iter().filter(|function| function.body.is_some());
+    let function = |name: &str| functions().find(|function| function.name == name);
     if let Some(function) = function(name) {
         return Ok(vec![function]);
     }
@@ -53,7 +54,7 @@ fn named<'m, 'a>(
                     None if selection.whole => {}
                     None => {
                         return Err(Error::Request(format!(
-                            "{entry} is not among these kernels: it needs a newer architecture; leave --arch out"
+                            "{entry} is not among these kernels because it needs a newer architecture; leave out --arch"
                         )));
                     }
                 }
@@ -61,24 +62,24 @@ fn named<'m, 'a>(
         }
         return Ok(found);
     }
-    let found: Vec<_> = functions().filter(|own| own.name.contains(name)).collect();
+    let found: Vec<_> = functions().filter(|function| function.name.contains(name)).collect();
     match found[..] {
         [_] => Ok(found),
         [] => {
             let others = catalog.into_iter().flat_map(Catalog::names);
             let others = others.map(|name| -> &'a str { name });
-            let known = functions().map(|own| own.name).chain(others);
+            let known = functions().map(|function| function.name).chain(others);
             let nearest = near_names(&name.to_lowercase(), known);
             Err(Error::Request(format!(
                 "no kernel's name contains `{name}`; {}",
                 near(&nearest, "`ladder ptx` lists the kernels")
             )))
         }
-        _ => Err(Error::several_kernels(name, found.iter().map(|own| own.name))),
+        _ => Err(Error::several_kernels(name, found.iter().map(|function| function.name))),
     }
 }
 
-/// The entry that a rung has for its ladder's default problem; the first of a rung that does not compute that one.
+/// Returns the entry of a rung for its ladder's default problem, or the first entry if the rung does not compute it.
 fn default_entry(ladder: &Ladder, rung: &Rung) -> Result<String, Error> {
     let problem = ladder.problem(&Options::default())?;
     let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default());

@@ -1,4 +1,4 @@
-//! Statistics of a kernel's instructions: by class, and for memory operations by space and width.
+//! Counts a kernel's instructions by class, and its memory operations by space and width.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use simt_isa::Class;
 
 use super::style::table;
 
-/// Classes of instructions, in the order they are shown.
+/// The classes of instructions, in the order of the table.
 const CLASSES: [&str; 13] = [
     "memory",
     "atomic",
@@ -24,7 +24,7 @@ const CLASSES: [&str; 13] = [
     "other",
 ];
 
-/// The class of an instruction: that of the table of opcodes, and what is of interest beside it.
+/// Returns the class of an instruction: the one in the table of opcodes, with a few finer distinctions.
 fn class(instruction: &Instruction<'_>) -> &'static str {
     match (instruction.operation(), simt_isa::class(instruction.opcode)) {
         ("atom" | "red" | "sured", _) => "atomic",
@@ -46,7 +46,7 @@ fn class(instruction: &Instruction<'_>) -> &'static str {
     }
 }
 
-/// The two tables.
+/// Returns both tables.
 pub(super) fn text(function: &Function<'_>) -> String {
     let total = function.instructions().count();
     let mut classes: BTreeMap<&str, BTreeMap<&str, usize>> = BTreeMap::new();
@@ -69,7 +69,7 @@ pub(super) fn text(function: &Function<'_>) -> String {
     out += &table(header, 1..3, CLASSES.into_iter().filter_map(row));
     let accesses = accesses(function);
     if !accesses.is_empty() {
-        let header = ["memory", "space", "access", "bytes a thread", "count"];
+        let header = ["memory", "space", "access", "bytes per thread", "count"];
         let row = |((operation, space, shape), count): (Access, usize)| {
             let (access, bytes) = match shape {
                 None => (String::new(), String::new()),
@@ -89,7 +89,7 @@ pub(super) fn text(function: &Function<'_>) -> String {
     out
 }
 
-/// `add ×3, mad`: the most frequent first.
+/// Lists operations by decreasing frequency: `add ×3, mad`.
 fn by_count(operations: &BTreeMap<&str, usize>) -> String {
     let mut sorted: Vec<_> = operations.iter().collect();
     sorted.sort_by(|a, b| b.1.cmp(a.1).then(a.0.cmp(b.0)));
@@ -100,7 +100,7 @@ fn by_count(operations: &BTreeMap<&str, usize>) -> String {
     each.collect::<Vec<_>>().join(", ")
 }
 
-/// The properties by which memory instructions are grouped: the operation with its qualifiers, the state space, and the
+/// The properties that memory instructions are grouped by: the operation with its qualifiers, the state space, and the
 /// number of elements with the bits of each.
 type Access = (String, &'static str, Option<(u32, u32)>);
 
@@ -110,10 +110,10 @@ const QUALIFIERS: [&str; 16] = [
     "xor", "inc", "dec",
 ];
 
-/// The memory instructions and their numbers.
+/// Counts the memory instructions.
 fn accesses(function: &Function<'_>) -> BTreeMap<Access, usize> {
     let mut accesses = BTreeMap::new();
-    // A kernel's parameters lie in constant memory; reading them is not what this table is about.
+    // The table does not include kernel parameters, which are in constant memory.
     let relevant =
         |instruction: &&Instruction<'_>| instruction.is_memory() && instruction.space() != Some(Space::Param);
     for instruction in function.instructions().filter(relevant) {

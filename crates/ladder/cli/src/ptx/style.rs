@@ -1,5 +1,4 @@
-//! Colours and tables. All text is styled when it is made, and the styles are removed when the output is not a
-//! terminal.
+//! Colors and tables. All text is styled when it is made. If the output is not a terminal, the styles are removed.
 
 use std::fmt::Display;
 use std::io::Write;
@@ -12,28 +11,28 @@ pub(super) const REGISTER: Style = AnsiColor::Cyan.on_default();
 pub(super) const DIRECTIVE: Style = AnsiColor::Magenta.on_default();
 pub(super) const LABEL: Style = AnsiColor::Yellow.on_default();
 pub(super) const NUMBER: Style = AnsiColor::Green.on_default();
-/// Comments, and whatever is beside the point.
+/// The style of comments and less important text.
 pub(super) const DIM: Style = Style::new().dimmed();
-/// Source lines.
+/// The style of source lines.
 pub(super) const SOURCE: Style = AnsiColor::Green.on_default().bold();
-/// The style of something right or added.
+/// The style of correct or added text.
 pub(super) const GOOD: Style = AnsiColor::Green.on_default();
-/// The style of something wrong or removed.
+/// The style of wrong or removed text.
 pub(super) const BAD: Style = AnsiColor::Red.on_default();
 
-/// The text in a style.
+/// Returns the text in a style.
 pub(super) fn paint(style: Style, text: impl Display) -> String {
     format!("{style}{text}{style:#}")
 }
 
-/// A status line: a word in bold, and what it is about.
+/// Writes a status line: a word in bold, and its subject.
 pub(super) fn status(err: &mut dyn Write, word: &str, about: &str) {
     let word = paint(AnsiColor::Green.on_default().bold(), format_args!("{word:>12}"));
-    // Nobody is left to tell.
+    // There is no way to report an error of the output for errors.
     let _ = writeln!(err, "{word} {about}");
 }
 
-/// A table as text, the columns in `numbers` aligned to the right, without the blanks that cells leave at line ends.
+/// Formats a table as text, with the columns in `numbers` aligned to the right and without trailing blanks.
 pub(super) fn table<const N: usize>(
     header: [&str; N],
     numbers: std::ops::Range<usize>,

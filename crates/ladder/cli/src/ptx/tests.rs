@@ -1,4 +1,4 @@
-//! What `ladder ptx` shows of a small PTX file, as snapshots. Needs no compiler and no tool of NVIDIA's.
+//! Snapshots of the output of `ladder ptx` for a small PTX file. They need neither a compiler nor NVIDIA's tools.
 
 #![allow(clippy::unwrap_used)]
 
@@ -25,11 +25,11 @@ fn listing() -> Listing<'static> {
     Listing::new(PTX).unwrap()
 }
 
-/// The index of a function in the fixture.
+/// Returns the index of a function in the fixture.
 fn function(name: &str) -> usize {
     let listing = listing();
     let mut functions = listing.tree.functions.iter();
-    functions.position(|own| own.name == name).unwrap()
+    functions.position(|function| function.name == name).unwrap()
 }
 
 fn plain(text: &str) -> String {
@@ -54,7 +54,7 @@ fn the_list() {
 }
 
 #[test]
-fn one_kernel_verbatim_is_the_file_s_own_text() {
+fn one_kernel_verbatim_equals_the_text_of_the_file() {
     let text = plain(&printed("sum_64", true, false));
     assert!(PTX.contains(&text), "{text}");
     assert!(text.contains(".loc\t1 14 0 ") && text.contains("$L__tmp0:"), "{text}");
@@ -70,7 +70,7 @@ fn one_kernel_with_its_rust() {
     assert_snapshot!(plain(&printed("sum_64", false, true)));
 }
 
-/// Reads a text and shows all that is in it: any text gives a module or an error with a line of that text, never a
+/// Parses a text and prints everything in it. Any text must give a module or an error with a line of that text, never a
 /// panic.
 fn read_and_show(text: &str) {
     let listing = match Listing::new(text) {
@@ -91,7 +91,7 @@ fn read_and_show(text: &str) {
     let _ = list::document(&list::rows(list::entries(&listing.tree), None));
 }
 
-/// Pieces that PTX is made of.
+/// Generates a fragment of PTX.
 fn piece() -> impl Strategy<Value = &'static str> {
     let words: Vec<_> =
         pieces(PTX).into_iter().filter(|piece| piece.kind != PieceKind::Blank).map(|piece| piece.text).collect();

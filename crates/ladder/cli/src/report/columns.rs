@@ -12,7 +12,7 @@ use serde::Deserialize;
 use super::Predictions;
 use crate::output::{self, Cell, Importance, NOTHING};
 
-/// A column: its heading, and how the text of each row is made.
+/// A column: its heading, and the rule for the text of each row.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct ColumnText {
@@ -52,13 +52,13 @@ struct Columns {
 static COLUMNS: LazyLock<Columns> = LazyLock::new(|| embedded("columns.toml", include_str!("columns.toml")));
 
 impl ColumnText {
-    /// The text of a column.
+    /// Returns the text of a column.
     pub(super) fn of(column: Column) -> &'static Self {
-        let found = COLUMNS.column.iter().find(|own| own.column == column);
-        found.expect("the table has every column, as a test sees")
+        let found = COLUMNS.column.iter().find(|text| text.column == column);
+        found.expect("a test checks that the table has every column")
     }
 
-    /// The heading, as a table has it.
+    /// Returns the heading as a column of a table.
     pub(super) fn heading(&self) -> output::Column {
         let column = match self.text {
             true => output::Column::text(&self.heading),
@@ -67,13 +67,13 @@ impl ColumnText {
         column.of(self.importance)
     }
 
-    /// The cell of the report's outcome at `index`, with predicted times where nothing was measured.
+    /// Returns the cell of the report's outcome at `index`, with a predicted time if none was measured.
     pub(super) fn cell(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> Cell {
         self.value(report, predictions, index).map_or(Cell::from(NOTHING), Cell::of)
     }
 
     fn value(&self, report: &Report, predictions: Option<&Predictions>, index: usize) -> Option<Value> {
-        let own = report.outcomes.get(index)?;
+        let outcome = report.outcomes.get(index)?;
         let duration = |ns: f64| Value::new(ns, results::Unit::Nanoseconds);
         let times = |factor: f64| Value::new(factor, results::Unit::Times);
         let share = |part: f64| Value::new(part * 100.0, results::Unit::Percent);
@@ -84,20 +84,20 @@ impl ColumnText {
             (Column::OverFirst, Some(predictions)) => times(predictions.speedup(first?, index)?),
             (Column::OfCopy, Some(predictions)) => share(predictions.speedup(first?, index)?),
             (Column::OverBefore, Some(predictions)) => times(predictions.speedup(index.checked_sub(1)?, index)?),
-            (Column::Time, _) => duration(own.median_ns()?),
-            (Column::OverFirst, _) => times(report.speedup_vs_first(own)?),
-            (Column::OfCopy, _) => share(report.speedup_vs_first(own)?),
+            (Column::Time, _) => duration(outcome.median_ns()?),
+            (Column::OverFirst, _) => times(report.speedup_vs_first(outcome)?),
+            (Column::OfCopy, _) => share(report.speedup_vs_first(outcome)?),
             (Column::OverBefore, _) => times(report.speedup_vs_before(index)?),
-            (Column::Bandwidth, _) => Value::new(report.bytes_per_s(own)? / 1e9, results::Unit::GigabytesPerSecond),
-            (Column::OfPeak, _) => share(report.bytes_per_s(own)? / report.device.peak_bytes_per_s?),
-            (Column::Flops, _) => Value::new(report.flops_per_s(own)? / 1e9, results::Unit::GigaflopsPerSecond),
-            (Column::Published, _) => Value::Text(published(report, own)),
-            (Column::PublishedCount, _) => Value::of_text(own.rung.published_count),
-            _ => Value::of_text(&self.counted(own)?),
+            (Column::Bandwidth, _) => Value::new(report.bytes_per_s(outcome)? / 1e9, results::Unit::GigabytesPerSecond),
+            (Column::OfPeak, _) => share(report.bytes_per_s(outcome)? / report.device.peak_bytes_per_s?),
+            (Column::Flops, _) => Value::new(report.flops_per_s(outcome)? / 1e9, results::Unit::GigaflopsPerSecond),
+            (Column::Published, _) => Value::Text(published(report, outcome)),
+            (Column::PublishedCount, _) => Value::of_text(outcome.rung.published_count),
+            _ => Value::of_text(&self.counted(outcome)?),
         })
     }
 
-    /// The numbers of a column of counters: `a / b`, and `None` if all are missing.
+    /// Returns the numbers of a column of counters: `a / b`, or `None` if all are missing.
     fn counted(&self, outcome: &RungResult) -> Option<String> {
         let number = |expression: &Expression| {
             let number = expression.of(&|name| outcome.counter(name))?;
@@ -110,7 +110,7 @@ impl ColumnText {
         if numbers.iter().all(Option::is_none) {
             return None;
         }
-        let numbers = numbers.into_iter().map(|own| own.unwrap_or(NOTHING.to_owned()));
+        let numbers = numbers.into_iter().map(|number| number.unwrap_or(NOTHING.to_owned()));
         let unit = match self.unit {
             Unit::Percent => " %",
             Unit::None | Unit::Bytes => "",
@@ -119,8 +119,8 @@ impl ColumnText {
     }
 }
 
-/// The published speedup and the rung that it compares with. For another rung than the first, our speedup over that rung
-/// follows.
+/// Returns the published speedup and the rung that it compares with. If that rung is not the first one, our speedup
+/// over that rung follows.
 fn published(report: &Report, outcome: &RungResult) -> String {
     let Some(speedup) = outcome.rung.published else {
         return String::new();

@@ -17,8 +17,8 @@ use crate::output::{self, Cell, Column, Context, Document, Form, Importance, Out
 use columns::ColumnText;
 pub use predictions::Predictions;
 
-/// The report of a run: a row for each rung or a picture of its launch, followed by the caption and the wrong results.
-/// In JSON one object per rung. The caption explains the columns that the table shows in this style.
+/// Returns the report of a run: a row for each rung or a picture of its launch, then the caption and the wrong results.
+/// In JSON, each rung is an object. The caption explains the columns that the table shows in this style.
 pub fn document(
     report: &Report,
     predictions: Option<&Predictions>,
@@ -36,8 +36,8 @@ pub fn document(
     // Markdown has all columns.
     let style = OutputStyle { wide: style.wide || style.form == Form::Markdown, ..style };
     let legends = counters.iter().map(|&column| ColumnText::of(column));
-    let legends = legends.filter(|own| !own.legend.is_empty() && table.shows(&own.heading(), style));
-    let legends: Vec<&str> = legends.map(|own| &*own.legend).collect();
+    let legends = legends.filter(|column| !column.legend.is_empty() && table.shows(&column.heading(), style));
+    let legends: Vec<&str> = legends.map(|column| &*column.legend).collect();
     match report.ladder.shown.pictures {
         true => picture::add(&mut document, report),
         false => document.table(table),
@@ -45,7 +45,10 @@ pub fn document(
     document.caption(caption(report, predictions, &legends, provenance));
     document.measured(context(report, provenance));
     report.left_out.iter().for_each(|why| document.note(output::left_out(why)));
-    predictions.into_iter().flat_map(|own| &own.notes).for_each(|note| document.note(format!("note: {note}")));
+    predictions
+        .into_iter()
+        .flat_map(|predictions| &predictions.notes)
+        .for_each(|note| document.note(format!("note: {note}")));
     for outcome in &report.outcomes {
         if let Verdict::Wrong(why) = &outcome.verdict {
             document.note(format!("wrong: {}: {why}", outcome.launch));
@@ -63,21 +66,22 @@ pub fn document(
     document
 }
 
-/// The number of counters next to predicted times: the first of a ladder's columns. JSON has all.
+/// The number of counters next to predicted times: the first ones of a ladder's columns. JSON has all counters.
 const SHOWN_COUNTERS: usize = 2;
 
-/// Why not all rungs of a report have run.
+/// Returns the reason why some rungs of a report did not run.
 fn incomplete() -> &'static str {
     match is_interrupted() {
         true => "interrupted",
-        false => "the device runs nothing more in this process",
+        false => "the device is no longer usable in this process",
     }
 }
 
-/// The table of the rungs, with these columns of counters. Predictions take the place of the launch, which is in JSON.
+/// Returns the table of the rungs, with these columns of counters. Predictions replace the launch, which JSON still
+/// has.
 fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine::Column]) -> Table {
     let timed = report.ladder.shown.timed;
-    let speedup = timed.iter().find(|own| matches!(own, OverFirst | OfCopy | OverBefore)).copied();
+    let speedup = timed.iter().find(|speedup| matches!(speedup, OverFirst | OfCopy | OverBefore)).copied();
     let predicted: Vec<_> = predictions.into_iter().flat_map(|_| [Some(Time), speedup]).flatten().collect();
     let timed = if report.runs.is_some() { timed } else { &[] };
     let columns = predicted.iter().chain(counters).chain(timed);
@@ -103,7 +107,7 @@ fn table(report: &Report, predictions: Option<&Predictions>, counters: &[engine:
     table
 }
 
-/// The lines below a table: the device, the problem, the date and the compilers, and what else a reader needs to know.
+/// Returns the lines below a table: the device, the problem, the date, the compilers, and notes for the reader.
 fn caption(
     report: &Report,
     predictions: Option<&Predictions>,
@@ -125,42 +129,44 @@ fn caption(
     lines
 }
 
-/// How the times were measured.
+/// Describes how the times were measured.
 fn timing(report: &Report) -> String {
     match report.runs {
         Some(1) => "1 timed run, device events".to_owned(),
         Some(runs) => format!("median of {runs} runs after {WARM_UP} to warm up, device events"),
-        None if report.counted() => "one launch of each, counted and not timed".to_owned(),
+        None if report.counted() => "one launch of each rung, counted and not timed".to_owned(),
         None => "not timed".to_owned(),
     }
 }
 
-/// The remark that the data are in the L2 cache, if they are. Times of a ladder that is measured in operations per second
-/// do not depend on it.
+/// Returns a remark if the data fit in the L2 cache. The times of a ladder that is measured in operations per second do
+/// not depend on the cache.
 fn data_in_cache(report: &Report) -> Option<String> {
     let l2 = report.device.l2_bytes.filter(|&l2| report.bytes < l2)?;
     (report.runs.is_some() && report.flops.is_none()).then(|| regime(report.bytes, report.sets, l2))
 }
 
-/// The circumstances of the results.
+/// Returns the circumstances of the results.
 fn context(report: &Report, provenance: &Provenance) -> Context {
     let conditions = [Some(timing(report)), data_in_cache(report)].into_iter().flatten();
     let conditions = conditions.collect::<Vec<_>>().join("; ");
     Context { device: report.device.to_string(), conditions, provenance: provenance.clone() }
 }
 
-/// Whether the data of a launch are in the L2 cache when it begins.
+/// Describes whether the data of a launch are in the L2 cache when the launch starts.
 pub fn regime(bytes: u64, sets: usize, l2: u64) -> String {
     let (data, cache) = (size::bytes(bytes), size::bytes(l2));
     let all = bytes.saturating_mul(sets as u64);
     if bytes > l2 {
-        format!("the data ({data}) are larger than the L2 cache ({cache}): these are the memory's numbers")
+        format!("the data ({data}) are larger than the L2 cache ({cache}): the numbers are those of the memory")
     } else if all >= 2 * l2 {
         format!(
-            "the data ({data}) fit into the L2 cache ({cache}), but launches take {sets} sets of them in turn: \
-             these are the memory's numbers"
+            "the data ({data}) fit in the L2 cache ({cache}), but launches alternate between {sets} sets of them: the \
+             numbers are those of the memory"
         )
     } else {
-        format!("the data ({data}) fit into the L2 cache ({cache}): these are the cache's numbers, not the memory's")
+        format!(
+            "the data ({data}) fit in the L2 cache ({cache}): the numbers are those of the cache, not of the memory"
+        )
     }
 }

@@ -1,4 +1,4 @@
-//! Pictures of launches: the values before, the values after, and what changed in colour.
+//! Pictures of launches: the values before and after, with the changed values in color.
 
 use anstyle::{AnsiColor, Style};
 use engine::problem::Picture;
@@ -22,11 +22,12 @@ pub(super) fn add(document: &mut Document, report: &Report) {
     }
     document.picture(OutputStyle::default(), |style| match style.terminal {
         true => String::new(),
-        false => "values in brackets are what they were\n".to_owned(),
+        false => "values in brackets are unchanged\n".to_owned(),
     });
 }
 
-/// The two rows, each value under its lane's old one. Without colour, what did not change is in brackets.
+/// Returns two rows, with each new value below the old value of its lane. Without color, unchanged values are in
+/// brackets.
 fn rows(picture: &Picture, style: OutputStyle) -> String {
     let Picture { before, after, .. } = picture;
     let all = before.iter().chain(after);

@@ -1,4 +1,4 @@
-//! The times that the model predicts for the rungs that the simulator has counted.
+//! The times that the model predicts for the rungs that the simulator counted.
 
 use std::collections::BTreeMap;
 
@@ -20,21 +20,21 @@ pub struct Predictions {
 }
 
 impl Predictions {
-    /// Predicts the times of the rungs with right results from small samples of their blocks.
+    /// Predicts the times of the rungs with correct results from small samples of their blocks.
     pub fn new(report: &Report, kernels: &'static Kernels, device: &Description) -> Self {
         let mut notes = Vec::new();
-        let right = report.outcomes.iter().filter(|own| own.verdict.is_right());
-        let (waiting, sampled): (Vec<_>, Vec<_>) = right.partition(|own| own.rung.blocks_wait);
+        let right = report.outcomes.iter().filter(|outcome| outcome.verdict.is_right());
+        let (waiting, sampled): (Vec<_>, Vec<_>) = right.partition(|outcome| outcome.rung.blocks_wait);
         let mut predictions = Vec::new();
         let mut failed: BTreeMap<String, Vec<&str>> = BTreeMap::new();
-        let launches: Vec<_> = sampled.iter().map(|own| (own.rung, own.launch.clone())).collect();
+        let launches: Vec<_> = sampled.iter().map(|outcome| (outcome.rung, outcome.launch.clone())).collect();
         let predicted = report.ladder.problem(&report.options).map_err(analysis::Error::from).and_then(|problem| {
             predict::each_launch(kernels, device, &Constants::CALIBRATED, &*problem, &launches, FEW_INSTRUCTIONS)
         });
         match predicted {
             Ok(each) => {
-                for ((rung, _), own) in launches.iter().zip(each) {
-                    match own {
+                for ((rung, _), prediction) in launches.iter().zip(each) {
+                    match prediction {
                         Ok(prediction) => predictions.push(prediction),
                         Err(error) => failed.entry(error.to_string()).or_default().push(rung.name),
                     }
@@ -43,27 +43,27 @@ impl Predictions {
             Err(error) => notes.push(format!("times are not predicted: {error}")),
         }
         notes.extend(failed.iter().map(|(error, rungs)| format!("not predicted: {}: {error}", rungs.join(", "))));
-        if let Some(own) = sampled.first()
-            && let Err(error) = occupancy::usage(kernels, &own.launch, &device.arch)
+        if let Some(outcome) = sampled.first()
+            && let Err(error) = occupancy::usage(kernels, &outcome.launch, &device.arch)
         {
             notes.push(format!("times are predicted as if registers did not limit occupancy: {error}"));
         }
         if let [first, ..] = waiting[..] {
-            let rungs: Vec<&str> = waiting.iter().map(|own| own.rung.name).collect();
+            let rungs: Vec<&str> = waiting.iter().map(|outcome| outcome.rung.name).collect();
             let rungs = rungs.join(", ");
-            notes.push(format!("not predicted from a sample of blocks, because blocks wait for others: {rungs}"));
+            notes.push(format!("not predicted from a sample of blocks, because their blocks wait for others: {rungs}"));
             notes.push(format!("`ladder why {}` takes longer and predicts it", first.rung.name));
         }
-        let times = report.outcomes.iter().map(|own| {
-            let prediction = predictions.iter().find(|other| other.rung.name == own.rung.name)?;
+        let times = report.outcomes.iter().map(|outcome| {
+            let prediction = predictions.iter().find(|other| other.rung.name == outcome.rung.name)?;
             Some(prediction.estimate.us * 1e3)
         });
         Self { device: device.name.clone(), times_ns: times.collect(), notes }
     }
 
-    /// The predicted speedup of the outcome at `index` over the one at `base`.
+    /// Returns the predicted speedup of the outcome at `index` over the one at `base`.
     pub(super) fn speedup(&self, base: usize, index: usize) -> Option<f64> {
-        let [base, own] = [base, index].map(|index| self.times_ns.get(index).copied().flatten());
-        Some(base? / own?)
+        let [base, time] = [base, index].map(|index| self.times_ns.get(index).copied().flatten());
+        Some(base? / time?)
     }
 }

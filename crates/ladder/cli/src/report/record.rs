@@ -1,4 +1,4 @@
-//! A run for programs: one object a rung.
+//! The JSON output of a run: one object per rung.
 
 use std::collections::BTreeMap;
 
@@ -47,7 +47,7 @@ struct RungRecord<'a> {
     notes: &'a [String],
 }
 
-/// The last record of a run that ended before its end.
+/// The last record of a run that stopped early.
 #[derive(Serialize)]
 struct Incomplete<'a> {
     ladder: &'a str,
@@ -62,7 +62,7 @@ enum Counter {
     Ratio(Option<f64>),
 }
 
-/// The counters by name, where there are any.
+/// Returns the counters by name, if the device counts.
 fn counters(outcome: &RungResult) -> Option<BTreeMap<&'static str, Counter>> {
     let named = outcome.counters.iter().map(|metric| match metric.value {
         Value::Count(count) => (metric.name, Counter::Count(count)),
@@ -74,18 +74,20 @@ fn counters(outcome: &RungResult) -> Option<BTreeMap<&'static str, Counter>> {
 
 /// Adds one object for each rung that ran.
 ///
-/// The ladder's options are fields of their own names: `n`, `rows`, `type`. `shared_bytes` is the dynamic shared
-/// memory of the launch, `time_ns` the median in nanoseconds and `gb_per_s` the effective bandwidth in 10^9 bytes a
-/// second; they are `null` where nothing was timed, and so is `speedup_vs_first` where the ladder's first rung did not
-/// run. `predicted_ns` is the time that the model predicts for the device `predicted_for`, in a run that is counted.
-/// On a device that counts there is `counters` too, an object with each of its
-/// [`Metric`](engine::device::Metric)s; a ratio is `null` where it has nothing to divide by. `gflop_per_s` is there
-/// where the ladder is measured by it, `picture` with the values before and after where there is something to see, `findings`
-/// where kernels were checked, `notes` where there is more to say of the checks, and `wrong` with the reason where `correct` is false.
-/// The last object of a run that ended early has `incomplete`, the reason, and the rungs that were `not_run`.
+/// Each option of the ladder is a field: `n`, `rows`, `type`. `shared_bytes` is the dynamic shared memory of the
+/// launch, `time_ns` the median in nanoseconds and `gb_per_s` the effective bandwidth in 10^9 bytes per second.
+/// `time_ns` and `gb_per_s` are `null` if nothing was timed. `speedup_vs_first` is also `null` if the ladder's first
+/// rung did not run. In a run that is counted, `predicted_ns` is the time that the model predicts for the device
+/// `predicted_for`. On a device that counts, `counters` is an object with each of its
+/// [`Metric`](engine::device::Metric)s; a ratio with the divisor zero is `null`.
+///
+/// Other fields are present only in some runs: `gflop_per_s` if the ladder is measured by it; `picture` with the values
+/// before and after if the ladder has a picture; `findings` if kernels were checked; `notes` on the checks; and `wrong`
+/// with the reason if `correct` is false. If a run stopped early, its last object has the reason in `incomplete`, and
+/// the remaining rungs in `not_run`.
 pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<&Predictions>) {
     for (index, outcome) in report.outcomes.iter().enumerate() {
-        let predicted_ns = predictions.and_then(|own| own.times_ns[index]);
+        let predicted_ns = predictions.and_then(|predictions| predictions.times_ns[index]);
         document.record(&RungRecord {
             ladder: report.ladder.name,
             rung: outcome.rung.name,
@@ -107,7 +109,7 @@ pub(super) fn add(document: &mut Document, report: &Report, predictions: Option<
             gflop_per_s: report.flops_per_s(outcome).map(|flops| flops / 1e9),
             speedup_vs_first: report.speedup_vs_first(outcome),
             predicted_ns,
-            predicted_for: predictions.filter(|_| predicted_ns.is_some()).map(|own| &*own.device),
+            predicted_for: predictions.filter(|_| predicted_ns.is_some()).map(|predictions| &*predictions.device),
             picture: outcome.picture.as_ref(),
             counters: counters(outcome),
             findings: (!report.checks.is_empty() || outcome.has_failed).then_some(&outcome.findings),

@@ -1,4 +1,4 @@
-//! `ladder why --checklist`: the optimizations, and the rungs that show them, measured.
+//! `ladder why --checklist`: the optimizations, with measurements of the rungs that show them.
 
 use crate::command::{Env, Output, progress_bar};
 use crate::error::Error;
@@ -11,7 +11,7 @@ use serde_json::json;
 pub(super) fn show(format: Format, all: bool, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
     let pairs = entries().iter().map(|entry| entry.pairs.len()).sum();
     let bar = progress_bar(pairs, env.terminal);
-    // The counters are the simulator's, whatever else there is.
+    // The checklist always uses the simulator's counters, even if there is a GPU.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
     let measured = measure(env.catalog, &mut sim, |pair| {
         bar.set_message(pair.after.as_str());
@@ -22,13 +22,13 @@ pub(super) fn show(format: Format, all: bool, env: &Env<'_>, to: &mut Output<'_>
     Ok(0)
 }
 
-/// Each optimization: its gain, how it is done, and the pair of rungs that shows it, or with `all` every pair. For
-/// programs there is a record for each optimization, in the checklist's order: its gain (`null` for none), how it is
-/// done, and its pairs of rungs.
+/// Lists each optimization: its gain, how to apply it, and the pair of rungs that shows it, or all pairs with `all`.
+/// JSON has a record for each optimization, in the order of the checklist: the gain (`null` if there is none), how to
+/// apply the optimization, and its pairs of rungs.
 fn document(measured: &[MeasuredPair], all: bool) -> Document {
     let mut document = Document::default();
     for entry in entries() {
-        let pairs: Vec<_> = measured.iter().filter(|own| own.optimization == entry.optimization).collect();
+        let pairs: Vec<_> = measured.iter().filter(|gain| gain.optimization == entry.optimization).collect();
         let gains = [("for the cores", &entry.compute), ("for the memory", &entry.memory)];
         let gains = gains.into_iter().filter(|(_, gain)| !gain.is_empty());
         document.section(entry.optimization.to_string(), if all { "" } else { &entry.compute });
@@ -36,10 +36,10 @@ fn document(measured: &[MeasuredPair], all: bool) -> Document {
             document.facts(gains.map(|(place, gain)| (format!("  {place}"), gain.clone())));
         }
         document.paragraph(entry.strategies.iter().map(|way| format!("  - {way}")).collect::<Vec<_>>().join("\n"));
-        for own in pairs.iter().take(if all { usize::MAX } else { 1 }) {
-            let size = if all { format!(", {}", own.size) } else { String::new() };
-            let gains = own.gains.iter().map(gain).collect::<Vec<_>>().join("; ");
-            document.paragraph(format!("  {} → {}{size}: {gains}", own.pair.before, own.pair.after));
+        for pair in pairs.iter().take(if all { usize::MAX } else { 1 }) {
+            let size = if all { format!(", {}", pair.size) } else { String::new() };
+            let gains = pair.gains.iter().map(gain).collect::<Vec<_>>().join("; ");
+            document.paragraph(format!("  {} → {}{size}: {gains}", pair.pair.before, pair.pair.after));
         }
         let or_null = |text: &'static str| (!text.is_empty()).then_some(text);
         document.record(&json!({
@@ -57,11 +57,11 @@ fn document(measured: &[MeasuredPair], all: bool) -> Document {
     document
 }
 
-/// `sectors a load 16.50 → 4 (0.24×)`.
-fn gain(own: &MeasuredGain) -> String {
-    let factor = match own.before {
+/// Formats a gain: `sectors a load 16.50 → 4 (0.24×)`.
+fn gain(gain: &MeasuredGain) -> String {
+    let factor = match gain.before {
         0.0 => String::new(),
-        before => format!(" ({:.2}×)", own.after / before),
+        before => format!(" ({:.2}×)", gain.after / before),
     };
-    format!("{} {} → {}{factor}", own.what, number(own.before), number(own.after))
+    format!("{} {} → {}{factor}", gain.what, number(gain.before), number(gain.after))
 }

@@ -1,4 +1,4 @@
-//! `ladder why --counters`: tables of counters with their legend and explanations.
+//! `ladder why --counters`: tables of counters, with a legend and explanations.
 
 use super::Arguments;
 use super::measure::Measurement;
@@ -12,12 +12,12 @@ use profile::metrics::Side;
 use profile::metrics::{self, Group, Metric};
 use report::words::percent;
 
-/// The choices for showing profiles.
+/// The settings for showing profiles.
 #[derive(Clone, Copy, Debug)]
 struct View<'a> {
-    /// The metrics, in their order.
+    /// The metrics, in the order of the output.
     metrics: &'a [Metric],
-    /// Whether they were requested by name.
+    /// Whether the user requested the metrics by name.
     is_requested: bool,
     /// The device that counted.
     side: Side,
@@ -31,13 +31,13 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let own = &args.own;
+    let arguments = &args.own;
     let (mut measurement, metrics) = Measurement::open(args, env, |side| requested(names, side))?;
     let view =
         View { metrics: &metrics, is_requested: !names.is_empty(), side: measurement.side(), style: env.style() };
-    let mut printer = Printer::new(own.view.format, env.style(), to.out);
+    let mut printer = Printer::new(arguments.view.format, env.style(), to.out);
     let mut profiles = Vec::new();
-    // A ladder can take a minute: each is shown when it is done.
+    // A ladder can take a minute, so each profile is shown as soon as it is complete.
     measurement.each(|measurement, measured| {
         let mut document = view.profile(&measured.profile);
         let records = measured.records(&metrics, measurement.model());
@@ -47,18 +47,18 @@ pub(super) fn show(
         profiles.push(measured.profile);
         Ok(())
     })?;
-    let mut below = Document::default();
-    view.legend(&profiles, &mut below);
-    if own.explain {
-        view.explain(&profiles, &mut below);
+    let mut legend_document = Document::default();
+    view.legend(&profiles, &mut legend_document);
+    if arguments.explain {
+        view.explain(&profiles, &mut legend_document);
     }
-    measurement.provenance(&mut below);
-    printer.show(&below)?;
+    measurement.provenance(&mut legend_document);
+    printer.show(&legend_document)?;
     printer.finish()?;
     Ok(0)
 }
 
-/// The metrics of these names, each once, or the usual ones if no name is given.
+/// Returns the metrics of these names, without duplicates, or the default ones if no name is given.
 pub(super) fn requested(names: &[String], side: Side) -> Result<Vec<Metric>, Error> {
     if names.is_empty() {
         return Ok(metrics::defaults());
@@ -73,7 +73,7 @@ pub(super) fn requested(names: &[String], side: Side) -> Result<Vec<Metric>, Err
 }
 
 impl<'a> View<'a> {
-    /// The tables of a ladder's counters, and what was left out.
+    /// Returns the tables of a ladder's counters, and a note about each rung that was left out.
     fn profile(&self, profile: &Profile) -> Document {
         let mut document = Document::default();
         document.heading(profile.ladder.name, &profile.title);
@@ -87,13 +87,13 @@ impl<'a> View<'a> {
         document
     }
 
-    /// Whether a metric has a column: always where it was requested by name, and otherwise if the device has it.
+    /// Returns whether a metric has a column: if it was requested by name, or if the device has it.
     fn is_shown(&self, metric: &Metric) -> bool {
         self.is_requested || metric.source(self.side).missing().is_none()
     }
 
-    /// The tables of a ladder's counters. Of one rung, each counter has a row. Otherwise each counter has a column.
-    /// Requested counters are never left out: they are in as many tables as it takes.
+    /// Returns the tables of a ladder's counters. For one rung, each counter has a row; for several rungs, each counter
+    /// has a column. Requested counters are never left out; they are split over several tables if necessary.
     fn tables(&self, profile: &Profile) -> Vec<Table> {
         let shown = self.metrics.iter().filter(|metric| self.is_shown(metric));
         let mut shown: Vec<&Metric> = shown.collect();
@@ -127,7 +127,7 @@ impl<'a> View<'a> {
             };
             output::Column::number(self.heading(metric)).of(importance)
         });
-        // The verdict is kept with the counters; on a terminal, `ladder why` shows it.
+        // Records include the verdict; on a terminal, `ladder why` shows it.
         let is_kept = self.style.form == Form::Records;
         let verdict = ["bound by", "near"].into_iter().filter(|_| is_kept).map(output::Column::text);
         let mut table = Table::new([output::Column::name("rung")].into_iter().chain(numbers).chain(verdict));
@@ -151,7 +151,7 @@ impl<'a> View<'a> {
         cell(metric, row.number(metric, self.side))
     }
 
-    /// The meaning of the columns, below all tables.
+    /// Adds a legend for the columns below all tables.
     fn legend(&self, profiles: &[Profile], document: &mut Document) {
         let side = self.side;
         let mut elsewhere = "";
@@ -176,10 +176,10 @@ impl<'a> View<'a> {
         if side == Side::Sim && !hidden.is_empty() {
             document.note(format!("needs a GPU: {}", hidden.join(", ")));
         }
-        document.note("--explain says what each column means");
+        document.note("--explain describes each column");
     }
 
-    /// Each metric: its name, its meaning, where its numbers come from, and what the texts say about it.
+    /// Explains each metric: its name, its meaning, the source of its numbers, and statements about it in the texts.
     fn explain(&self, profiles: &[Profile], document: &mut Document) {
         for metric in self.metrics {
             document.section(format!("{} ({})", metric.heading, metric.name), "");
@@ -205,7 +205,7 @@ impl<'a> View<'a> {
     }
 }
 
-/// The counters of one launch, a row for each.
+/// Returns a table with a row for each counter of one launch.
 pub(super) fn of_one<'m>(
     metrics: impl Iterator<Item = &'m Metric>,
     side: Side,
@@ -233,6 +233,6 @@ fn in_words(found: &Finding) -> String {
         Finding::Holds(numbers) => format!("holds ({numbers})"),
         Finding::DoesNot(numbers) => format!("does not hold ({numbers})"),
         Finding::NeedsGpu => "needs a GPU".to_owned(),
-        Finding::Unknown(rungs) => format!("not known: no number of {}", rungs.join(", ")),
+        Finding::Unknown(rungs) => format!("unknown: there is no number for {}", rungs.join(", ")),
     }
 }

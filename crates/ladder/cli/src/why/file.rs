@@ -1,5 +1,5 @@
-//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of the launches of a file's kernels, or of one of Ladder's
-//! kernels.
+//! `ladder why FILE.ptx` and `ladder why KERNEL --grid …`: the views of launches of a file's kernels, or of a built-in
+//! kernel of Ladder.
 
 use std::path::{Path, PathBuf};
 
@@ -34,10 +34,12 @@ struct Arguments {
     launch: LaunchArguments,
     #[command(flatten)]
     view: View,
-    /// The device to explain the launches for: one of `ladder devices`, or a file as crates/simt/devices/known has them
+    /// The device to explain the launches for: one of `ladder devices`, or a file in the format of
+    /// crates/simt/devices/known
     #[arg(long, value_name = "DEVICE", default_value = MODEL)]
     on: String,
-    /// Also write the PTX, its sources that are here, the launch and its arguments to a file that the playground opens
+    /// Also write the PTX, the source files that are available, the launch and its arguments to a file for the
+    /// playground
     #[arg(long, value_name = "FILE", conflicts_with_all = ["launch", "cluster", "cooperative", "symbol"])]
     playground: Option<PathBuf>,
     #[command(flatten, next_help_heading = super::FIGURES)]
@@ -48,7 +50,7 @@ pub(super) fn arguments(command: clap::Command) -> clap::Command {
     Arguments::augment_args(command).after_help(SPECS)
 }
 
-/// Whether the arguments are those of a file.
+/// Returns whether the arguments describe launches of a file.
 pub(super) fn is_given(matches: &ArgMatches) -> bool {
     matches.try_contains_id("file").unwrap_or(false)
 }
@@ -65,23 +67,23 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     };
     let file = launch.file();
     let mut files = SourceFiles::new(&roots(file));
-    if let (Some(path), [own]) = (playground, &launches[..]) {
+    if let (Some(path), [launch]) = (playground, &launches[..]) {
         let specs = matches.get_raw("arg").into_iter().flatten();
         let specs = specs.map(|spec| spec.to_string_lossy().into_owned()).collect();
-        super::playground::write(&path, own, specs, &mut files)?;
+        super::playground::write(&path, launch, specs, &mut files)?;
     }
     let (mut profiles, mut failure) = (Vec::new(), None);
-    for own in &launches {
+    for opened in &launches {
         let watch = Watch {
             block: figure.block_index.unwrap_or(0),
             warp: figure.warp.unwrap_or(0),
-            usage: usage_of(&own.function, &device.arch).ok().map(analysis::occupancy::counted),
+            usage: usage_of(&opened.function, &device.arch).ok().map(analysis::occupancy::counted),
             ..Watch::new(device.clone())
         };
-        let done = profile::record(&mut simulator, &own.launch(), watch);
+        let done = profile::record(&mut simulator, &opened.launch(), watch);
         to.err.write_all(&simulator.take_printed())?;
         match done {
-            // The launches before it are shown.
+            // Launches that completed before the failure are still shown.
             Err(profile::Error::Launch(error)) => {
                 failure = Some(launch.failed(error));
                 break;
@@ -94,22 +96,22 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
         View { roofline: true, .. } if profiles.is_empty() => {}
         View { roofline: true, .. } => printer.show(&roofs_of(&profiles, &device, &view, env)?)?,
         _ => {
-            for (own, opened) in profiles.iter().zip(&launches) {
+            for (profile, opened) in profiles.iter().zip(&launches) {
                 let mut document = match &view {
                     View { figures: Some(chosen), .. } => figures::drawn(
                         chosen,
                         (&view, &figure),
-                        &own.recording,
-                        (&title(own), &mut files),
+                        &profile.recording,
+                        (&title(profile), &mut files),
                         env.style(),
                     )?,
                     View { occupancy: true, .. } => {
-                        occupancy::of_launch(&opened.function, own.geometry, &device.arch, env.style())?
+                        occupancy::of_launch(&opened.function, profile.geometry, &device.arch, env.style())?
                     }
-                    View { counters: Some(names), .. } => counted(own, names)?,
-                    _ => explained(own, &device, &mut files, env),
+                    View { counters: Some(names), .. } => counted(profile, names)?,
+                    _ => explained(profile, &device, &mut files, env),
                 };
-                document.record(&LaunchRecord::new(own));
+                document.record(&LaunchRecord::new(profile));
                 printer.show(&document)?;
             }
         }
@@ -118,7 +120,7 @@ pub(super) fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) 
     Ok(failure.map_or(0, |failure| failure.report(to.err)))
 }
 
-/// The kernel of Ladder's that has this name, unless there is such a file.
+/// Returns the built-in kernel of this name, unless a file has the name.
 fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
     let ptx = env.catalog.kernels.newest_for(None)?;
     let named = name.to_str().filter(|_| !name.exists());
@@ -127,50 +129,53 @@ fn built_in(name: &Path, env: &Env<'_>) -> Result<Option<Module>, Error> {
     module.map(Some).map_err(|error| Error::Request(format!("`{entry}`: {error}")))
 }
 
-/// Where the paths of a file's source lines may start: here, or beside the file.
+/// Returns the folders that the paths of a file's source lines may be relative to: the current one, and the file's
+/// folder.
 fn roots(file: &Path) -> Vec<PathBuf> {
-    let beside = file.parent().unwrap_or(Path::new("")).to_owned();
-    std::env::current_dir().into_iter().chain([beside]).collect()
+    let folder = file.parent().unwrap_or(Path::new("")).to_owned();
+    std::env::current_dir().into_iter().chain([folder]).collect()
 }
 
-/// `saxpy<<<4, 256>>>`
-fn title(own: &LaunchProfile) -> String {
-    let profile::Geometry { grid, block, shared_bytes } = own.geometry;
-    let (code, entry, args) = (Default::default(), own.kernel.clone(), Vec::new());
+/// Returns the launch as CUDA writes it: `saxpy<<<4, 256>>>`.
+fn title(profile: &LaunchProfile) -> String {
+    let profile::Geometry { grid, block, shared_bytes } = profile.geometry;
+    let (code, entry, args) = (Default::default(), profile.kernel.clone(), Vec::new());
     Launch { code, entry, grid, block, shared_bytes, args }.to_string()
 }
 
-/// What bounds a launch, the counters and the figure that show it, and what helps.
-fn explained(own: &LaunchProfile, device: &Description, files: &mut SourceFiles, env: &Env<'_>) -> Document {
+/// Explains a launch: what bounds it, the counters and the figure that show the bound, and the fix.
+fn explained(profile: &LaunchProfile, device: &Description, files: &mut SourceFiles, env: &Env<'_>) -> Document {
     let mut document = Document::default();
-    document.heading(title(own), "");
-    let Some(found) = &own.verdict else {
+    document.heading(title(profile), "");
+    let Some(found) = &profile.verdict else {
         document.paragraph("there is no counter that shows what bounds this launch");
         return document;
     };
-    let origin = format!("predicted for {}, not measured{}\npredictions: {ACCURACY}", device.name, assumption(own));
-    verdict::explain(&mut document, found, &origin, Side::Sim, |metric| own.number(metric));
-    figures::add_worst(&mut document, found.bound.figure(), &own.recording, (&title(own), files), env.style());
+    let origin = format!("predicted for {}, not measured{}\npredictions: {ACCURACY}", device.name, assumption(profile));
+    verdict::explain(&mut document, found, &origin, Side::Sim, |metric| profile.number(metric));
+    figures::add_worst(&mut document, found.bound.figure(), &profile.recording, (&title(profile), files), env.style());
     verdict::add_fix(&mut document, found);
     if let Some(pair) = found.helps.and_then(|fix| fix.entry().pairs.first()) {
-        document.section("a rung that does it", format!("{}, where {} does not", pair.after, pair.before));
+        document.section("a rung that does so", format!("{}, where {} does not", pair.after, pair.before));
         document.note(format!("  ladder why {} shows how", pair.after));
     }
     document
 }
 
-fn counted(own: &LaunchProfile, names: &[String]) -> Result<Document, Error> {
+fn counted(profile: &LaunchProfile, names: &[String]) -> Result<Document, Error> {
     let mut document = Document::default();
-    document.heading(title(own), "");
+    document.heading(title(profile), "");
     let metrics = counters::requested(names, Side::Sim)?;
     let shown = metrics.iter().filter(|metric| !names.is_empty() || metric.sim.missing().is_none());
-    document.table(counters::of_one(shown, Side::Sim, |metric| own.number(metric)));
+    document.table(counters::of_one(shown, Side::Sim, |metric| profile.number(metric)));
     Ok(document)
 }
 
 fn roofs_of(profiles: &[LaunchProfile], device: &Description, view: &View, env: &Env<'_>) -> Result<Document, Error> {
-    let points: Vec<Measured<'_>> =
-        profiles.iter().map(|own| Measured::predicted(&own.kernel, &own.estimate, &own.sample)).collect();
+    let points: Vec<Measured<'_>> = profiles
+        .iter()
+        .map(|profile| Measured::predicted(&profile.kernel, &profile.estimate, &profile.sample))
+        .collect();
     let found = roofline(device, None, &points);
     let about = format!("predicted for {}, not measured", device.name);
     if let Some(path) = &view.svg {

@@ -1,4 +1,4 @@
-//! The measurement behind verdicts and counters: a launch of each rung, counted by the simulator or by Nsight Compute.
+//! The measurement that verdicts and counters use: the simulator or Nsight Compute counts a launch of each rung.
 
 use std::collections::BTreeMap;
 
@@ -27,7 +27,7 @@ use profile::utilization;
 use profile::verdict::{BoundVerdict, Utilization, verdict};
 use serde::Serialize;
 
-/// Selected rungs, and what counts their launches.
+/// Selected rungs, and the device that counts their launches.
 pub(super) struct Measurement<'a> {
     env: &'a Env<'a>,
     block: Option<[u32; 3]>,
@@ -40,7 +40,7 @@ pub(super) struct Measurement<'a> {
     is_of_named_device: bool,
 }
 
-/// What counts launches.
+/// A device that counts launches.
 enum CountingDevice<'a> {
     /// The simulator, and the device that the model predicts times for.
     Sim(Box<dyn Device>, Box<Description>),
@@ -48,30 +48,31 @@ enum CountingDevice<'a> {
     Gpu(Ncu<'a>),
 }
 
-/// A ladder's profile, and the predictions that its verdicts rest on where no GPU was measured.
+/// A ladder's profile, and the predictions that its verdicts are based on if no GPU was measured.
 pub(super) struct Measured {
     pub profile: Profile,
-    /// By the rung's name.
+    /// The predictions by the name of the rung.
     pub predictions: BTreeMap<&'static str, Prediction>,
-    /// For each rung that is not predicted because its blocks wait in a chain: the verdict if no block waited.
+    /// The hypothetical verdict without waiting, for each rung that is not predicted because its blocks wait in a
+    /// chain.
     pub without_waits: BTreeMap<&'static str, BoundVerdict>,
 }
 
 impl<'a> Measurement<'a> {
-    /// Opens the device that counts, and returns the metrics with it, which depend on whether it is a GPU.
+    /// Opens the device that counts, and returns the metrics for it. The metrics depend on whether the device is a GPU.
     ///
     /// # Errors
-    /// When the request is not possible, or the device cannot be opened.
+    /// Returns an error when the request is not possible, or when the device cannot be opened.
     pub(super) fn open(
         args: &'a CommandArgs<Arguments>,
         env: &'a Env<'a>,
         metrics: impl Fn(Side) -> Result<Vec<Metric>, Error>,
     ) -> Result<(Self, Vec<Metric>), Error> {
-        let (own, block) = (&args.own, args.targets.block());
+        let (arguments, block) = (&args.own, args.targets.block());
         let selected = args.targets.select(env.catalog)?;
-        let named = own.timing.on.as_deref();
+        let named = arguments.timing.on.as_deref();
         let model = Description::open(named.unwrap_or(MODEL)).map_err(analysis::Error::from)?;
-        let choice = timing::choice(named, own.timing.device)?;
+        let choice = timing::choice(named, arguments.timing.device)?;
         let properties = named.map_or(DeviceProperties::default(), |_| predict::properties(&model));
         let plans = selected.iter().map(|one| plan(one, block, properties));
         let mut plans: Vec<Plan> = plans.collect::<Result<_, _>>()?;
@@ -80,7 +81,7 @@ impl<'a> Measurement<'a> {
                 timing::leave_out_unsupported(plan, one.ladder, env, &model)?;
             }
         }
-        // A name that no device knows is refused before a device is opened.
+        // An unknown name is refused before a device is opened.
         metrics(if choice == Choice::Sim { Side::Sim } else { Side::Gpu })?;
         let device = timing::open(env, choice, properties)?;
         let info = device.info().clone();
@@ -92,11 +93,11 @@ impl<'a> Measurement<'a> {
                 for plan in &mut plans {
                     plan.leave_out_unsupported(&*device)?;
                 }
-                // The GPU is closed here, before another process is profiled on it.
-                CountingDevice::Gpu(env.ncu(ncu::find(own.ncu.as_deref())?, &info)?)
+                // This process closes the GPU before another process is profiled on it.
+                CountingDevice::Gpu(env.ncu(ncu::find(arguments.ncu.as_deref())?, &info)?)
             }
         };
-        let needed = metrics.iter().flat_map(|own| own.gpu.needs(&own.name));
+        let needed = metrics.iter().flat_map(|metric| metric.gpu.needs(&metric.name));
         let wanted = MetricSet { needed: needed.collect(), optional: utilization::metrics() };
         let steps: usize = plans.iter().map(|plan| plan.launches().len()).sum();
         let bar = progress_bar(steps, env.terminal);
@@ -104,17 +105,17 @@ impl<'a> Measurement<'a> {
         Ok((Self { env, block, selected, plans, counter, info, wanted, bar, is_of_named_device }, metrics))
     }
 
-    /// Whether one rung is selected.
+    /// Returns whether exactly one rung is selected.
     pub(super) fn is_one_rung(&self) -> bool {
         matches!(&self.plans[..], [plan] if plan.launches().len() == 1)
     }
 
-    /// Whether the verdicts are for a device that was named.
+    /// Returns whether the verdicts are for a device that the user named.
     pub(super) fn is_of_named_device(&self) -> bool {
         self.is_of_named_device
     }
 
-    /// The device that counts.
+    /// Returns the side that counts: the simulator or a GPU.
     pub(super) fn side(&self) -> Side {
         match self.counter {
             CountingDevice::Sim(..) => Side::Sim,
@@ -122,7 +123,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Where the numbers of verdicts come from, in words.
+    /// Describes the source of the verdicts' numbers.
     pub(super) fn origin(&self) -> String {
         match &self.counter {
             CountingDevice::Sim(_, model) => format!("predicted for {}, not measured", model.name),
@@ -130,7 +131,7 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// The device that the model predicts times for.
+    /// Returns the device that the model predicts times for.
     pub(super) fn model(&self) -> Option<&Description> {
         match &self.counter {
             CountingDevice::Sim(_, model) => Some(model),
@@ -138,10 +139,10 @@ impl<'a> Measurement<'a> {
         }
     }
 
-    /// Measures each ladder, and passes it on as soon as it is done.
+    /// Measures each ladder, and passes each one to `show` as soon as it is measured.
     ///
     /// # Errors
-    /// When the device, the simulator or Nsight Compute fails, and the errors of `show`.
+    /// Returns an error when the device, the simulator or Nsight Compute fails, and the errors of `show`.
     pub(super) fn each(&mut self, mut show: impl FnMut(&Self, Measured) -> Result<(), Error>) -> Result<(), Error> {
         for index in 0..self.plans.len() {
             let measured = self.measure(index)?;
@@ -172,16 +173,16 @@ impl<'a> Measurement<'a> {
                 let predictions =
                     predict::launches(kernels, model, &Constants::CALIBRATED, problem, launches, INSTRUCTIONS)?;
                 let both = predictions.iter().zip(&counted);
-                let utilizations = both.map(|(own, numbers)| {
-                    let refusal = own.refusal();
+                let utilizations = both.map(|(prediction, numbers)| {
+                    let refusal = prediction.refusal();
                     left_out.extend(refusal.as_ref().map(ToString::to_string));
-                    let geometry = geometry(&own.launch);
-                    let of_model = Utilization::from_model(model, &own.estimate, numbers, geometry, bytes);
+                    let geometry = geometry(&prediction.launch);
+                    let of_model = Utilization::from_model(model, &prediction.estimate, numbers, geometry, bytes);
                     if refusal.is_none() {
                         return Some(of_model);
                     }
                     let found = verdict(&Utilization { predicted_ns: None, ..of_model });
-                    without_waits.extend(found.map(|found| (own.rung.name, found)));
+                    without_waits.extend(found.map(|found| (prediction.rung.name, found)));
                     None
                 });
                 let utilizations = utilizations.collect();
@@ -199,7 +200,7 @@ impl<'a> Measurement<'a> {
         let rows = launches.iter().zip(counted).zip(&utilizations).map(|(((rung, launch), numbers), utilization)| {
             RungProfile { rung, launch: launch.clone(), numbers, verdict: utilization.as_ref().and_then(verdict) }
         });
-        predictions.retain(|own| own.refusal().is_none());
+        predictions.retain(|prediction| prediction.refusal().is_none());
         Ok(Measured {
             profile: Profile {
                 ladder: selection.ladder,
@@ -208,27 +209,27 @@ impl<'a> Measurement<'a> {
                 rows: rows.collect(),
                 left_out,
             },
-            predictions: predictions.into_iter().map(|own| (own.rung.name, own)).collect(),
+            predictions: predictions.into_iter().map(|prediction| (prediction.rung.name, prediction)).collect(),
             without_waits,
         })
     }
 
-    /// The device that counts, and when.
+    /// Returns the device that counts, and the date.
     pub(super) fn context(&self) -> Context {
         let provenance = (self.env.provenance)(&self.info);
         Context { device: self.info.to_string(), conditions: String::new(), provenance }
     }
 
-    /// Adds where and when the counters were counted.
+    /// Adds the device that counted, the date and the compilers.
     pub(super) fn provenance(&self, document: &mut Document) {
         let Context { device, provenance: Provenance { date, toolchain }, .. } = self.context();
         document.note(format!("on {device}; {date}; {toolchain}"));
     }
 }
 
-/// A rung for programs: `metrics` has the number of each metric on `sim` and on `gpu`, in Nsight Compute's base unit:
-/// bytes, bytes a second, nanoseconds, per cent. A number is `null` on the device that did not count, and where the device
-/// does not have the metric or has nothing to divide by.
+/// The JSON record of a rung. `metrics` has the value of each metric on `sim` and on `gpu`, in Nsight Compute's base
+/// unit: bytes, bytes per second, nanoseconds, percent. A value is `null` on the device that did not count, and where
+/// the device lacks the metric or the divisor is zero.
 #[derive(Serialize)]
 pub(super) struct CounterRecord<'a> {
     ladder: &'a str,
@@ -251,7 +252,7 @@ struct SimAndGpu {
 #[derive(Serialize)]
 struct VerdictRecord {
     bound_by: &'static str,
-    /// How near the rung is to that bound, from 0 to 1.
+    /// How close the rung is to that bound, from 0 to 1.
     share: f64,
     fix: Option<Optimization>,
     next_rung: Option<&'static str>,
@@ -262,12 +263,12 @@ struct PredictionRecord<'a> {
     device: &'a str,
     resident_blocks: u32,
     predicted_ns: f64,
-    /// The time that each resource alone would take.
+    /// The time that each resource would take alone.
     alone_ns: BTreeMap<&'static str, f64>,
 }
 
 impl Measured {
-    /// A record of each rung, with these metrics.
+    /// Returns a record with these metrics for each rung.
     pub(super) fn records<'a>(
         &'a self,
         metrics: &'a [Metric],
@@ -282,7 +283,7 @@ impl Measured {
             metrics: metrics
                 .iter()
                 .map(|metric| {
-                    let number = |own| row.number(metric, side).filter(|_| own == side);
+                    let number = |value_side| row.number(metric, side).filter(|_| value_side == side);
                     (metric.name.as_str(), SimAndGpu { sim: number(Side::Sim), gpu: number(Side::Gpu) })
                 })
                 .collect(),
@@ -292,11 +293,11 @@ impl Measured {
                 fix: found.helps,
                 next_rung: found.helps.and_then(|fix| next_rung(ladder, row.rung, fix)),
             }),
-            prediction: model.zip(self.predictions.get(row.rung.name)).map(|(device, own)| PredictionRecord {
+            prediction: model.zip(self.predictions.get(row.rung.name)).map(|(device, prediction)| PredictionRecord {
                 device: &device.name,
-                resident_blocks: own.estimate.resident,
-                predicted_ns: own.estimate.us * 1e3,
-                alone_ns: own.estimate.alone.iter().map(|(own, us)| (own.name(), us * 1e3)).collect(),
+                resident_blocks: prediction.estimate.resident,
+                predicted_ns: prediction.estimate.us * 1e3,
+                alone_ns: prediction.estimate.alone.iter().map(|(resource, us)| (resource.name(), us * 1e3)).collect(),
             }),
         })
     }

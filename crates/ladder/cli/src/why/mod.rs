@@ -1,7 +1,7 @@
-//! `ladder why`: what bounds a rung, how the counters show it, and what to do about it.
+//! `ladder why`: what bounds a rung, how the counters show the bound, and the fix.
 //!
-//! The verdict is the default. Each other view answers one further question with its own module: all [`counters`], the
-//! [`occupancy`], the [`roofline`], the [`figures`], [`dram`], and the [`checklist`] of optimizations.
+//! The verdict is the default. A separate module implements each other view: all [`counters`], the [`occupancy`], the
+//! [`roofline`], the [`figures`], [`dram`], and the [`checklist`] of optimizations.
 
 mod checklist;
 mod counters;
@@ -26,7 +26,8 @@ use crate::timing::TimingArguments;
 
 pub(crate) const WHY: Command = Command {
     name: "why",
-    about: "Say what bounds a rung, or a kernel of a PTX file: the verdict, the counters and the figure that show it, the fix",
+    about: "Explain what bounds a rung or a kernel of a PTX file: the verdict, the counters and the figure that show it, \
+            and the fix",
     arguments: |command, scope| match scope.names_ptx() {
         true => file::arguments(command),
         false => CommandArgs::<Arguments>::arguments(command, scope)
@@ -41,17 +42,17 @@ pub(crate) const WHY: Command = Command {
 const FIGURES: &str = "With --figures";
 const DRAM: &str = "With --dram";
 
-/// The arguments of `ladder why RUNG` alone.
+/// The arguments of `ladder why RUNG` that `ladder why FILE.ptx` does not have.
 #[derive(Args, Debug)]
 #[command(group(ArgGroup::new("view").args(["counters", "occupancy", "roofline", "figures", "dram", "checklist"])))]
 struct Arguments {
     #[command(flatten)]
     view: View,
-    /// Count how evenly a rung's accesses spread over the channels and banks of DRAM. Without a rung, draw the figures
-    /// of DRAM, or one of them
+    /// Count how evenly a rung's accesses spread over the channels and banks of DRAM. Without a rung, draw all figures
+    /// of DRAM, or the named one
     #[arg(long, value_name = "FIGURE", value_enum, num_args = 0..=1, require_equals = true)]
     dram: Option<Option<dram::Figure>>,
-    /// List seven optimizations, with rungs that show each
+    /// List seven optimizations, each with rungs that show it
     #[arg(long)]
     checklist: bool,
     /// With --checklist, show every pair of rungs
@@ -59,13 +60,13 @@ struct Arguments {
     all: bool,
     #[command(flatten)]
     timing: TimingArguments,
-    /// With --counters, say what each means, and whether the texts' statements about it hold here
+    /// With --counters, explain each counter, and check the texts' statements about it
     #[arg(long, requires = "counters", conflicts_with = "json")]
     explain: bool,
-    /// Nsight Compute's program [default: the one in PATH or where it installs itself]
+    /// Nsight Compute's program [default: the one in PATH or in its usual install folder]
     #[arg(long, value_name = "PATH")]
     ncu: Option<PathBuf>,
-    /// With --occupancy, the architecture to assemble for [default: the device's where there is a GPU, else sm_90]
+    /// With --occupancy, the architecture to assemble for [default: the GPU's, or sm_90 without a GPU]
     #[arg(long, value_name = "sm_XX", requires = "occupancy", conflicts_with = "on")]
     arch: Option<String>,
     #[command(flatten, next_help_heading = FIGURES)]
@@ -74,20 +75,21 @@ struct Arguments {
     memory: dram::DramArguments,
 }
 
-/// What is shown of launches, wherever they come from.
+/// The views of launches, which are the same for rungs and for files.
 #[derive(Args, Debug)]
 struct View {
-    /// Show the counters of each launch: the usual ones, or these. The names are Nsight Compute's; on a GPU any of its
-    /// metrics can be named
+    /// Show the counters of each launch: the default ones, or the named ones. The names are Nsight Compute's; on a GPU,
+    /// any of its metrics can be named
     #[arg(long, value_name = "NAME,…", num_args = 0.., require_equals = true, value_delimiter = ',')]
     counters: Option<Vec<String>>,
-    /// Show how many blocks a multiprocessor holds at once, and what limits that
+    /// Show how many blocks a multiprocessor holds at once, and the resource that limits this number
     #[arg(long)]
     occupancy: bool,
     /// Draw the launches under a device's roofs, with measured or predicted times
     #[arg(long)]
     roofline: bool,
-    /// Draw what a warp of one launch does: the first figures, or all of these kinds. A file of --svg and JSON have all
+    /// Draw what a warp of one launch does: the first figures, or all figures of the named kinds. --svg and --json
+    /// include all
     #[arg(long, value_name = "FIGURE,…", value_parser = figures::drawings(), num_args = 0.., require_equals = true,
         value_delimiter = ',')]
     figures: Option<Vec<String>>,
@@ -99,12 +101,10 @@ struct View {
 }
 
 impl View {
-    /// Makes sure that an SVG file has something to show.
+    /// Returns an error if `--svg` is given but nothing can be drawn.
     fn check(&self) -> Result<(), Error> {
         match self.svg.is_some() && self.figures.is_none() && !self.roofline {
-            true => {
-                Err(Error::Request("--svg writes a file of --figures or of --roofline; add one of them".to_owned()))
-            }
+            true => Err(Error::Request("--svg writes a file for --figures or --roofline; add one of them".to_owned())),
             false => Ok(()),
         }
     }
@@ -115,23 +115,23 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         return file::execute(matches, env, to);
     }
     let args = CommandArgs::<Arguments>::read(env, matches)?;
-    let own = &args.own;
-    own.view.check()?;
-    if own.memory.memory.is_given() && own.view.figures.is_none() && own.dram.is_none() {
-        let why = "--channels, --banks and --burst describe the memory of --dram and of --figures; add one of them";
+    let arguments = &args.own;
+    arguments.view.check()?;
+    if arguments.memory.memory.is_given() && arguments.view.figures.is_none() && arguments.dram.is_none() {
+        let why = "--channels, --banks and --burst describe the memory for --dram and --figures; add one of them";
         return Err(Error::Request(why.to_owned()));
     }
-    if own.checklist && !args.targets.is_empty() {
-        return Err(Error::Request("the checklist is about all ladders: leave out the names".to_owned()));
+    if arguments.checklist && !args.targets.is_empty() {
+        return Err(Error::Request("the checklist covers all ladders: leave out the names".to_owned()));
     }
-    if own.checklist {
-        return checklist::show(own.view.format, own.all, env, to);
+    if arguments.checklist {
+        return checklist::show(arguments.view.format, arguments.all, env, to);
     }
-    if let Some(figure) = own.dram {
+    if let Some(figure) = arguments.dram {
         return dram::show(figure, &args, env, to);
     }
     args.targets.require_names(env.catalog)?;
-    match &own.view {
+    match &arguments.view {
         View { figures: Some(chosen), .. } => figures::show(chosen, &args, env, to),
         View { occupancy: true, .. } => occupancy::show(&args, env, to),
         View { roofline: true, .. } => roofline::show(&args, env, to),

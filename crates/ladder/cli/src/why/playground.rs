@@ -1,4 +1,4 @@
-//! `ladder why FILE.ptx --playground FILE`: a launch and its sources in a file that the playground opens.
+//! `ladder why FILE.ptx --playground FILE`: writes a launch and its sources to a file that the playground opens.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,13 +12,13 @@ use simt_cli::OpenLaunch;
 use crate::error::Error;
 use report::sources::SourceFiles;
 
-/// A launch, as the page reads it.
+/// A launch in the format that the playground's page reads.
 #[derive(Serialize)]
 struct Project<'a> {
     ptx: &'a str,
-    /// The texts of the source files that are on this machine, by their paths in the PTX.
+    /// The texts of the source files that exist on this machine, by their paths in the PTX.
     sources: BTreeMap<String, String>,
-    /// The kernel's name as the PTX has it.
+    /// The name of the kernel in the PTX.
     kernel: &'a str,
     grid: [u32; 3],
     block: [u32; 3],
@@ -27,7 +27,7 @@ struct Project<'a> {
     arguments: Vec<String>,
 }
 
-/// Writes a launch with these arguments.
+/// Writes a launch with these arguments to the file.
 pub(super) fn write(
     path: &Path,
     opened: &OpenLaunch,
@@ -36,10 +36,11 @@ pub(super) fn write(
 ) -> Result<(), Error> {
     let function = &opened.function;
     let functions = (0..).zip(&function.program().functions);
-    let sites: Vec<Site> =
-        functions.flat_map(|(function, own)| (0..own.code.len() as u32).map(move |pc| Site { function, pc })).collect();
+    let sites: Vec<Site> = functions
+        .flat_map(|(function, function_code)| (0..function_code.code.len() as u32).map(move |pc| Site { function, pc }))
+        .collect();
     let mut sources = BTreeMap::new();
-    for (file, _) in Position::of_all(function, &sites).into_iter().filter_map(|own| own.source) {
+    for (file, _) in Position::of_all(function, &sites).into_iter().filter_map(|position| position.source) {
         if let Some(lines) = files.lines(&file) {
             sources.entry(file).or_insert_with(|| lines.join("\n"));
         }

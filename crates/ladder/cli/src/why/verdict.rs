@@ -1,4 +1,4 @@
-//! The verdict of `ladder why`: of one rung as text with a figure, of several as a table.
+//! The verdict of `ladder why`: for one rung, text with a figure; for several rungs, a table.
 
 use super::measure::{Measured, Measurement};
 use super::{Arguments, counters, figures};
@@ -26,18 +26,18 @@ pub(super) fn show(args: &CommandArgs<Arguments>, env: &Env<'_>, to: &mut Output
         measured.records(&metrics, measurement.model()).for_each(|record| document.record(&record));
         Ok(printer.show(&document)?)
     })?;
-    let mut below = Document::default();
-    below.note(match is_one {
+    let mut notes = Document::default();
+    notes.note(match is_one {
         true => "more: --counters, --occupancy, --figures, --dram; --on DEVICE predicts another device",
         false => "more: `ladder why RUNG`, --counters, --occupancy, --roofline; --on DEVICE predicts another device",
     });
-    measurement.provenance(&mut below);
-    printer.show(&below)?;
+    measurement.provenance(&mut notes);
+    printer.show(&notes)?;
     printer.finish()?;
     Ok(0)
 }
 
-/// A row for each rung of a ladder.
+/// Returns a table with a row for each rung of a ladder.
 fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
     let profile = &measured.profile;
     let mut document = Document::default();
@@ -76,11 +76,11 @@ fn table(measured: &Measured, measurement: &Measurement<'_>) -> Document {
     for why in &profile.left_out {
         document.note(output::left_out(why));
     }
-    document.note("near: the share of the bound that is used, or the share of the time that it costs");
+    document.note("near: the used share of the bound, or the share of the time that the bound costs");
     document
 }
 
-/// The verdict of a rung, the counters and the figure that show it, the fix, and the next rung.
+/// Returns the verdict of a rung, the counters and the figure that show it, the fix, and the next rung.
 fn one(
     row: &RungProfile,
     measured: &Measured,
@@ -93,19 +93,19 @@ fn one(
     document.heading(row.launch.to_string(), &profile.title);
     let number = |metric: &Metric| row.number(metric, profile.side);
     let Some(found) = row.verdict else {
-        let own = profile.left_out.iter().find(|why| why.starts_with(&format!("{} ", rung.name)));
-        let why = own.map_or("the device has no counter that shows what bounds this rung", String::as_str);
+        let reason = profile.left_out.iter().find(|why| why.starts_with(&format!("{} ", rung.name)));
+        let why = reason.map_or("the device has no counter that shows what bounds this rung", String::as_str);
         document.paragraph(why);
         if let Some(found) = measured.without_waits.get(rung.name) {
             document.paragraph("if no block waited, the launch would be");
             explain(&mut document, found, &measurement.origin(), profile.side, number);
-            document.note("--figures=exchange draws the words by which blocks wait, for a small problem");
+            document.note("--figures=exchange draws the words through which blocks wait, for a small problem");
         }
         return Ok(document);
     };
     explain(&mut document, &found, &measurement.origin(), profile.side, number);
 
-    let place = measurement.selected.iter().position(|own| own.ladder.name == profile.ladder.name);
+    let place = measurement.selected.iter().position(|selection| selection.ladder.name == profile.ladder.name);
     let selection = place.map(|place| measurement.selected[place].clone());
     if let Some(selection) = selection {
         figures::add_worst_of_rung(&mut document, found.bound.figure(), selection, args, env);
@@ -113,8 +113,8 @@ fn one(
 
     add_fix(&mut document, &found);
     let (label, next) = match found.helps.and_then(|fix| next_rung(profile.ladder, rung, fix)) {
-        Some(name) => ("next rung", profile.ladder.rungs.iter().find(|own| own.name == name)),
-        None => ("the ladder goes on with", following(profile.ladder, rung)),
+        Some(name) => ("next rung", profile.ladder.rungs.iter().find(|rung| rung.name == name)),
+        None => ("the ladder continues with", following(profile.ladder, rung)),
     };
     if let Some(next) = next {
         document.section(label, next.name);
@@ -123,7 +123,7 @@ fn one(
     Ok(document)
 }
 
-/// Adds what bounds a launch, its predicted time, and the counters that show it.
+/// Adds the bound of a launch, its predicted time, and the counters that show the bound.
 pub(super) fn explain(
     document: &mut Document,
     found: &BoundVerdict,
@@ -150,8 +150,8 @@ pub(super) fn add_fix(document: &mut Document, found: &BoundVerdict) {
     document.section("fix", fix(found) + &ways.collect::<String>());
 }
 
-/// The rung after this one.
+/// Returns the rung after this one.
 fn following(ladder: &Ladder, rung: &Rung) -> Option<&'static Rung> {
-    let place = ladder.rungs.iter().position(|own| own.name == rung.name)?;
+    let place = ladder.rungs.iter().position(|listed| listed.name == rung.name)?;
     ladder.rungs.get(place + 1)
 }

@@ -32,7 +32,7 @@ fn every_ladder_has_a_case_and_every_case_a_ladder() {
 }
 
 #[test]
-fn what_is_given_makes_one_case() {
+fn given_options_and_blocks_make_one_case() {
     let given = [("n", "4k".to_owned()), ("op", "max".to_owned())];
     let cases = chosen(&["reduce"], &given, None).unwrap();
     assert_eq!((cases.len(), cases[0].block), (1, None));
@@ -45,7 +45,7 @@ fn what_is_given_makes_one_case() {
 }
 
 #[test]
-fn what_is_not_there_is_refused() {
+fn unknown_names_and_options_are_refused() {
     let error = chosen(&["redcue"], &[], None).unwrap_err().to_string();
     assert!(error.contains("did you mean `reduce`?"), "{error}");
     let given = [("rows", "3".to_owned())];

@@ -6,7 +6,7 @@ use super::*;
 use crate::agree::metrics::find;
 
 #[test]
-fn numbers_by_themselves() {
+fn classes_of_numbers_without_changes() {
     let class = |rule, sim, gpu| Class::of(rule, Some(sim), Some(gpu));
     use Rule::{Arbitrated, Counts, Information, Requests, TwoPlaces};
     for (rule, sim, gpu, expected) in [
@@ -24,7 +24,7 @@ fn numbers_by_themselves() {
         (Arbitrated, 1000.0, 1060.0, Some(Class::Arbitration)),
         (Arbitrated, 1000.0, 1061.0, None),
         (Arbitrated, 1000.0, 1009.0, Some(Class::Within)),
-        // Arbitration takes passes and gives none.
+        // Arbitration only adds passes.
         (Arbitrated, 1000.0, 960.0, None),
         (Counts, 1000.0, 1060.0, None),
         (Information, 1.0, 2.0, Some(Class::Information)),
@@ -37,7 +37,7 @@ fn numbers_by_themselves() {
 }
 
 #[test]
-fn changes_explain_what_they_touch_and_in_their_direction() {
+fn changes_explain_differences_in_their_direction() {
     let change = |kind, effect| Change { kind, effect, ptx: 64, sass: 40 };
     let loads = find("l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum").unwrap();
     let sectors = find("l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum").unwrap();

@@ -26,7 +26,7 @@ fn records_and_json_have_the_same_times() {
         assert_eq!(times.device(), Some("NVIDIA H200"));
         assert_eq!(times.of(reduce, "n = 1024 (2^10)").unwrap(), Times::from([("reduce_gmem".to_owned(), 92.5)]));
         let error = |ladder, problem| times.of(host::ladder(ladder).unwrap(), problem).unwrap_err().to_string();
-        assert!(error("reduce", "n = 4").ends_with("give the options that it was run with"));
+        assert!(error("reduce", "n = 4").ends_with("give the options of the run that measured them"));
         assert!(error("gemm", "n = 4").ends_with("has no times of gemm"));
     }
     let without = read(r#"[{"rung": "reduce_gmem", "time_ns": 92500.0}]"#).unwrap();

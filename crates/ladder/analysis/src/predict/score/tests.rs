@@ -1,11 +1,11 @@
 use super::{leveled, spearman};
 
 #[test]
-fn what_the_clock_cannot_tell_apart_is_alike() {
+fn times_within_the_clock_resolution_are_equal() {
     let pairs = vec![(1.0, 52.6), (2.0, 45.6), (3.0, 52.2), (4.0, 53.0), (5.0, 3.4)];
     let expected = [(5.0, 3.4), (2.0, 45.6), (3.0, 52.2), (1.0, 52.2), (4.0, 53.0)];
     assert_eq!(leveled(pairs), expected);
-    // An empty kernel, seven times.
+    // Measured times of an empty kernel.
     let alike = leveled(vec![(1.0, 3.456), (2.0, 3.648), (3.0, 3.424)]);
     assert_eq!(spearman(&alike), None);
 }

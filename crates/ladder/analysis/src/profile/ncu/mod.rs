@@ -1,8 +1,8 @@
-//! Nsight Compute, run on this very program: it profiles one launch of each rung, and its metrics are read back as
-//! CSV.
+//! Runs Nsight Compute on this program: it profiles one launch of each rung and writes the metrics as CSV, which this
+//! module reads.
 //!
-//! The card's settings are not changed: `--clock-control none` leaves its clocks as they are, and when the driver does
-//! not allow the user to read counters, this is only reported.
+//! The card's settings are not changed. `--clock-control none` leaves its clocks unchanged. If the driver does not
+//! allow the user to read counters, this is only reported.
 
 mod table;
 #[cfg(test)]
@@ -28,20 +28,20 @@ use toolkit::Tool;
 /// The exit code and the output of a program.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ProgramOutput {
-    /// Its exit code; `None` when a signal ended it.
+    /// The exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
-    /// Its standard output.
+    /// The standard output.
     pub out: String,
-    /// Its standard error.
+    /// The standard error.
     pub err: String,
 }
 
-/// Runs a program and waits for its end. [`System`] starts a process; tests replay recorded output.
+/// Runs a program and waits until it exits. [`System`] starts a process; tests replay recorded output.
 pub trait Runner {
-    /// Runs it.
+    /// Runs the program.
     ///
     /// # Errors
-    /// The system's error when it cannot be started.
+    /// Returns the system's error when the program cannot be started.
     fn run(&self, program: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput>;
 }
 
@@ -60,20 +60,20 @@ impl Runner for System {
 
 /// Nsight Compute and the program that it profiles.
 pub struct Ncu<'a> {
-    /// `ncu`.
+    /// The path of `ncu`.
     pub program: PathBuf,
-    /// The program that is profiled, which is this one.
+    /// The path of the program to profile, which is this one.
     pub profiled: PathBuf,
     /// The GPU's name, for errors.
     pub device: String,
-    /// Starts it.
+    /// Starts `ncu`.
     pub runner: &'a dyn Runner,
 }
 
-/// The path of `ncu`: the file that was named, or else the one that [`toolkit::find`] finds.
+/// Returns the path of `ncu`: the named file, or else the file that [`toolkit::find`] finds.
 ///
 /// # Errors
-/// [`Error::Request`] when the named file does not exist, [`Error::NoNcu`] when none is found.
+/// Returns [`Error::Request`] when the named file does not exist, and [`Error::NoNcu`] when no `ncu` is found.
 pub fn find(named: Option<&Path>) -> Result<PathBuf, Error> {
     match named {
         Some(named) if named.is_file() => Ok(named.to_owned()),
@@ -92,7 +92,7 @@ fn start_error(program: &Path, why: impl Display) -> Error {
 pub struct MetricSet {
     /// The metrics that the chip must have.
     pub needed: BTreeSet<String>,
-    /// The metrics that are left out when the chip does not have them.
+    /// The metrics that are left out if the chip does not have them.
     pub optional: BTreeSet<String>,
 }
 
@@ -100,8 +100,8 @@ impl Ncu<'_> {
     /// Profiles each of these launches of a ladder once, and returns their numbers in the same order.
     ///
     /// # Errors
-    /// [`Error`] when `ncu` cannot be started, may not read the counters, does not know a required metric, or
-    /// fails, and when its table cannot be read or lacks a launch.
+    /// Returns [`Error`] when `ncu` cannot be started, may not read the counters, does not know a required metric, or
+    /// fails. Also returns [`Error`] when its table cannot be read or lacks a launch.
     pub fn profile(
         &self,
         selection: &Selection,
@@ -109,19 +109,19 @@ impl Ncu<'_> {
         block: Option<[u32; 3]>,
         wanted: &MetricSet,
     ) -> Result<Vec<Numbers>, Error> {
-        let entries: Vec<&str> = launches.iter().map(|(_, own)| own.entry.as_str()).collect();
-        self.profile_entries(&entries, &own_args(selection, launches, block), wanted)
+        let entries: Vec<&str> = launches.iter().map(|(_, launch)| launch.entry.as_str()).collect();
+        self.profile_entries(&entries, &program_args(selection, launches, block), wanted)
     }
 
-    /// Profiles the profiled program with these arguments, in which it launches each of these entries once, and returns their
+    /// Profiles the program with these arguments. The program must launch each of these entries once. Returns their
     /// numbers in the same order.
     ///
     /// # Errors
-    /// As [`Ncu::profile`].
+    /// Returns the errors of [`Ncu::profile`].
     pub fn profile_entries(
         &self,
         entries: &[&str],
-        own_args: &[OsString],
+        program_args: &[OsString],
         wanted: &MetricSet,
     ) -> Result<Vec<Numbers>, Error> {
         if entries.is_empty() {
@@ -129,7 +129,7 @@ impl Ncu<'_> {
         }
         let mut metrics: BTreeSet<&String> = wanted.needed.union(&wanted.optional).collect();
         let output = loop {
-            let output = self.run(&args(entries, &metrics, &self.profiled, own_args))?;
+            let output = self.run(&args(entries, &metrics, &self.profiled, program_args))?;
             // The loop ends because each attempt has fewer metrics.
             let unknown = unknown_metrics(&output, &metrics);
             let is_needed = |name: &&&String| wanted.needed.contains(**name);
@@ -144,22 +144,22 @@ impl Ncu<'_> {
             return Err(Error::Failed { version: self.version(), status: output.code, said: said(&output) });
         }
         let form = |why| Error::Form { version: self.version(), why, text: format!("{}\n{}", output.out, output.err) };
-        let is_wanted = |name: &str| metrics.iter().any(|metric| *metric == name);
-        let profiled = read(&output.out, is_wanted).map_err(form)?;
+        let is_requested = |name: &str| metrics.iter().any(|metric| *metric == name);
+        let profiled = read(&output.out, is_requested).map_err(form)?;
         let numbers = |entry: &str| {
-            let of_entry: Vec<_> = profiled.iter().filter(|own| own.kernel == entry).collect();
-            let [own] = of_entry[..] else {
+            let of_entry: Vec<_> = profiled.iter().filter(|launch| launch.kernel == entry).collect();
+            let [launch] = of_entry[..] else {
                 let count = of_entry.len();
                 return Err(form(format!("its table has {count} launches of {entry}, not one")));
             };
-            let is_absent = |name: &&String| !own.numbers.contains_key(*name) && !own.without.contains(name);
+            let is_absent = |name: &&String| !launch.numbers.contains_key(*name) && !launch.without.contains(name);
             self.refuse_absent(wanted.needed.iter().filter(is_absent))?;
-            Ok(own.numbers.clone())
+            Ok(launch.numbers.clone())
         };
         entries.iter().copied().map(numbers).collect()
     }
 
-    /// Fails with the metrics that the chip must have and does not have, if there are any.
+    /// Returns an error if the chip does not have metrics that it must have.
     fn refuse_absent(&self, absent: impl Iterator<Item = impl ToString>) -> Result<(), Error> {
         let metrics: Vec<String> = absent.map(|name| name.to_string()).collect();
         match metrics.is_empty() {
@@ -177,7 +177,7 @@ impl Ncu<'_> {
         }
     }
 
-    /// Its name and version, as far as it reports one.
+    /// Returns the name of `ncu` and the version that it reports, if any.
     pub fn version(&self) -> String {
         let output = self.runner.run(&self.program, &["--version".into()]);
         let output = output.unwrap_or_default().out;
@@ -190,8 +190,9 @@ impl Ncu<'_> {
     }
 }
 
-/// The arguments of `ncu`: to collect these metrics of launches of these entries, while `profiled` runs with `own_args`.
-fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, own_args: &[OsString]) -> Vec<OsString> {
+/// Returns the arguments of `ncu`: collect these metrics of launches of these entries while `profiled` runs with
+/// `program_args`.
+fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, program_args: &[OsString]) -> Vec<OsString> {
     let metrics: Vec<&str> = metrics.iter().map(|name| name.as_str()).collect();
     let fixed = "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name";
     let mut args: Vec<OsString> = fixed.split(' ').map(OsString::from).collect();
@@ -199,24 +200,24 @@ fn args(entries: &[&str], metrics: &BTreeSet<&String>, profiled: &Path, own_args
     args.push("--metrics".into());
     args.push(metrics.join(",").into());
     args.push(profiled.into());
-    args.extend_from_slice(own_args);
+    args.extend_from_slice(program_args);
     args
 }
 
-/// The arguments with which this program launches each of the rungs once: a check of the ladder without times, so that
-/// the kernels for timing are not launched.
-fn own_args(selection: &Selection, launches: &[(&'static Rung, Launch)], block: Option<[u32; 3]>) -> Vec<OsString> {
+/// Returns the arguments with which this program launches each rung once: the ladder is checked but not timed, so that
+/// no launches for timing are profiled.
+fn program_args(selection: &Selection, launches: &[(&'static Rung, Launch)], block: Option<[u32; 3]>) -> Vec<OsString> {
     let mut args: Vec<OsString> = vec!["run".into()];
     args.extend(launches.iter().map(|(rung, _)| rung.name.into()));
     let options = selection.given.iter();
     args.extend(options.map(|(name, value)| format!("--{name}={value}").into()));
     args.extend(block.map(|block| format!("--block={}", dims(block)).into()));
-    // Nsight Compute may look at one process only.
+    // Nsight Compute may profile only one process.
     args.extend(["--no-time", "--one-process", "--device", "gpu"].map(OsString::from));
     args
 }
 
-/// The lines with the error messages of `ncu` and of the program that it ran; all lines when there are none.
+/// Returns the lines with the error messages of `ncu` and of the program that it ran, or all lines if there are none.
 fn said(output: &ProgramOutput) -> String {
     let both = format!("{}\n{}", output.err, output.out);
     let begins = ["==ERROR==", "error", "wrong"];
@@ -228,8 +229,8 @@ fn said(output: &ProgramOutput) -> String {
     }
 }
 
-/// The metrics that `ncu` reports as not found. It names them in regular expressions, some with all possible suffixes
-/// of the name.
+/// Returns the metrics that `ncu` reports as not found. It names them in regular expressions, some of them with all
+/// possible suffixes of the name.
 fn unknown_metrics<'a>(output: &ProgramOutput, metrics: &BTreeSet<&'a String>) -> BTreeSet<&'a String> {
     let both = format!("{}\n{}", output.out, output.err).replace('\\', "");
     let lines = both.lines().filter(|line| line.contains("Failed to find metric"));

@@ -1,40 +1,40 @@
 //! Parses the output of `ncu --csv --page raw`.
 //!
-//! Before the table, the output has lines of `ncu`, which begin with `==`, and the lines of the profiled program. The
-//! table has a row for each launch, below a header and a row of units. Numbers have commas between thousands. In
-//! addition to the requested metrics, the table has columns that `ncu` collects unasked, such as the launch's geometry
-//! and some hundred attributes of the device. Many of their values are words; these columns are skipped.
+//! Before the table, the output has lines of `ncu`, which start with `==`, and the lines of the profiled program. The
+//! table has a row for each launch, below a header and a row of units. Numbers have commas between thousands. The table
+//! also has columns that `ncu` always collects, such as the launch's geometry and some hundred attributes of the
+//! device. Many of their values are words; these columns are skipped.
 
 use csv::StringRecord;
 
 use crate::profile::Numbers;
 
-/// A launch that was profiled.
+/// A profiled launch.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProfiledLaunch {
-    /// The kernel's name.
+    /// The name of the kernel.
     pub kernel: String,
-    /// Its metrics that have a value.
+    /// The metrics that have a value.
     pub numbers: Numbers,
-    /// Its metrics that have no value in this launch, such as a quotient of zeros.
+    /// The metrics that have no value in this launch, such as 0 divided by 0.
     pub without: Vec<String>,
 }
 
-/// The column with the number of a launch. The header is recognized by it, because it comes first.
+/// The column with the number of a launch. It comes first, so it identifies the header.
 const ID: &str = "ID";
 const KERNEL: &str = "Kernel Name";
 
-/// Parses the launches in the output of `ncu` in their order, with those of their metrics that are wanted.
+/// Parses the launches in the output of `ncu`, in order, with the metrics that `is_requested` selects.
 ///
 /// # Errors
-/// When the text does not have the format described above. The message says what is wrong.
-pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<ProfiledLaunch>, String> {
+/// Returns a message when the text does not have the format described above.
+pub fn read(text: &str, is_requested: impl Fn(&str) -> bool) -> Result<Vec<ProfiledLaunch>, String> {
     let table = find(text).ok_or("there is no table in it")?;
     let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(table.as_bytes());
     let records: Result<Vec<StringRecord>, _> = reader.records().collect();
     let records = records.map_err(|error| format!("its table is not CSV ({error})"))?;
     let (header, rows) = records.split_first().ok_or("its table is empty")?;
-    let kernel = header.iter().position(|own| own == KERNEL);
+    let kernel = header.iter().position(|heading| heading == KERNEL);
     let kernel = kernel.ok_or_else(|| format!("its table has no column \"{KERNEL}\""))?;
     let is_metric = |name: &str| name.contains("__");
     if !header.iter().any(is_metric) {
@@ -45,7 +45,7 @@ pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled
         return Err("there is no row of units below its table's header".to_owned());
     }
     let metrics = header.iter().enumerate();
-    let metrics = metrics.filter(|(_, name)| is_metric(name) && is_wanted(name));
+    let metrics = metrics.filter(|(_, name)| is_metric(name) && is_requested(name));
     let launch = |row: &StringRecord| {
         let mut launch = ProfiledLaunch::new(row.get(kernel).unwrap_or(""));
         for (column, name) in metrics.clone() {
@@ -57,7 +57,7 @@ pub fn read(text: &str, is_wanted: impl Fn(&str) -> bool) -> Result<Vec<Profiled
     rows.iter().map(launch).collect()
 }
 
-/// The lines of the table, from its header to the last of its rows.
+/// Returns the lines of the table, from its header to its last row.
 fn find(text: &str) -> Option<String> {
     let is_header = |line: &str| {
         let plain = line.trim_start().replace('"', "");
@@ -71,7 +71,7 @@ fn find(text: &str) -> Option<String> {
 
 impl ProfiledLaunch {
     fn new(kernel: &str) -> Self {
-        // Some versions of ncu write the parameters, which are removed.
+        // Some versions of ncu add the parameters, which are removed here.
         let name = kernel.split('(').next().unwrap_or(kernel);
         Self { kernel: name.trim().to_owned(), numbers: Numbers::default(), without: Vec::new() }
     }
@@ -82,22 +82,22 @@ impl ProfiledLaunch {
         match plain {
             // The chip does not have the metric.
             "n/a" | "" => return Ok(()),
-            // A quotient with divisor 0: `inf` waves of a kernel for which ncu computes an occupancy of 0.
+            // A quotient with the divisor 0: `inf` waves of a kernel for which ncu computes an occupancy of 0.
             "nan" | "-nan" | "inf" | "-inf" => {
                 self.without.push(name.to_owned());
                 return Ok(());
             }
             _ => {}
         }
-        let number = number(plain).ok_or_else(|| format!("`{value}` of {name} is no number"))?;
-        let scale = scale(unit).ok_or_else(|| format!("the unit `{unit}` of {name} is none"))?;
+        let number = number(plain).ok_or_else(|| format!("`{value}` of {name} is not a number"))?;
+        let scale = scale(unit).ok_or_else(|| format!("the unit `{unit}` of {name} is unknown"))?;
         self.numbers.insert(name.to_owned(), number * scale);
         Ok(())
     }
 }
 
-/// Parses a number, with or without commas between thousands. Commas at other places come from another locale and are
-/// ambiguous, so they are rejected.
+/// Parses a number, with or without commas between thousands. Commas in other positions come from another locale and
+/// are ambiguous, so they are rejected.
 fn number(text: &str) -> Option<f64> {
     let whole = text.split('.').next().unwrap_or(text);
     let mut groups = whole.split(',').skip(1);
@@ -108,8 +108,8 @@ fn number(text: &str) -> Option<f64> {
     number.is_finite().then_some(number)
 }
 
-/// The factor from a unit to the base unit of its kind: bytes, bytes per second or nanoseconds. We ask for
-/// `--print-units base`, but versions differ in their base units. The factor of any other unit is 1.
+/// Returns the factor from a unit to the base unit of its kind: bytes, bytes per second or nanoseconds. The arguments
+/// include `--print-units base`, but versions differ in their base units. The factor of any other unit is 1.
 fn scale(unit: &str) -> Option<f64> {
     let lower = unit.to_ascii_lowercase();
     let (unit, per) = lower.split_once('/').unwrap_or((&lower, ""));

@@ -1,4 +1,4 @@
-//! Recorded output of `ncu`. The table's numbers are those of an H100 (driver 580, n = 2^20, blocks of 512).
+//! Tests with recorded output of `ncu`. The table's numbers come from an H100 (driver 580, n = 2^20, blocks of 512).
 
 #![allow(clippy::unwrap_used)]
 
@@ -15,21 +15,21 @@ const LOADS: &str = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
 const INSTRUCTIONS: &str = "smsp__average_inst_executed_per_warp.ratio";
 const SHARED: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 
-/// What answers for `ncu`, each time something else, and what it was asked.
+/// A runner with a recorded answer for each call. It keeps the arguments of each call.
 #[derive(Default)]
 struct Recorded {
     answers: RefCell<Vec<ProgramOutput>>,
-    asked: RefCell<Vec<Vec<String>>>,
+    requests: RefCell<Vec<Vec<String>>>,
 }
 
 impl Recorded {
     fn new(answers: impl IntoIterator<Item = (i32, String, &'static str)>) -> Self {
         let mut answers: Vec<_> = answers.into_iter().map(ended).collect();
         answers.reverse();
-        Self { answers: RefCell::new(answers), asked: RefCell::default() }
+        Self { answers: RefCell::new(answers), requests: RefCell::default() }
     }
 
-    /// A table, whatever is asked.
+    /// Returns a runner that answers every call with a table.
     fn table(table: impl Into<String>) -> Self {
         Self::new([(0, table.into(), "")])
     }
@@ -49,7 +49,7 @@ impl Runner for Recorded {
                 "NVIDIA (R) Nsight Compute Command Line Profiler\nVersion 2025.3.1.0 (build 1) (public-release)\n";
             return Ok(ended((0, out.to_owned(), "")));
         }
-        self.asked.borrow_mut().push(args);
+        self.requests.borrow_mut().push(args);
         let answer = self.answers.borrow_mut().pop();
         answer.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))
     }
@@ -59,7 +59,7 @@ fn set(names: &[&str]) -> BTreeSet<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// Profiles the first three rungs of the reduction with blocks of 512, as the recording has them.
+/// Profiles the first three rungs of the reduction with blocks of 512, as in the recording.
 fn profile(runner: &Recorded, metrics: &[&str], optional: &[&str]) -> Result<Vec<Numbers>, Error> {
     let targets = ["reduce_neighbored", "reduce_neighbored_less", "reduce_interleaved"];
     let targets = targets.map(str::to_owned);
@@ -83,14 +83,14 @@ fn a_table_has_the_numbers_of_each_launch() {
 }
 
 #[test]
-fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
+fn this_program_runs_one_launch_per_rung_and_the_card_is_unchanged() {
     let runner = Recorded::table(RAW);
     let numbers = profile(&runner, &[LOADS], &[INSTRUCTIONS]).unwrap();
     let loads: Vec<_> = numbers.iter().map(|one| one.get(LOADS)).collect();
     assert_eq!(loads, [Some(&391_168.0), Some(&83_968.0), Some(&83_968.0)]);
-    let asked = runner.asked.borrow();
+    let requests = runner.requests.borrow();
     assert_eq!(
-        asked[0].join(" "),
+        requests[0].join(" "),
         format!(
             "--clock-control none --csv --page raw --print-units base --kernel-name-base function --kernel-name \
              regex:^(reduce_neighbored|reduce_neighbored_less|reduce_interleaved)$ --metrics {LOADS},{INSTRUCTIONS} \
@@ -101,27 +101,27 @@ fn this_program_is_run_with_one_launch_a_rung_and_the_card_left_alone() {
 }
 
 #[test]
-fn a_metric_of_the_verdict_that_the_chip_lacks_is_left_out_and_one_that_was_asked_for_is_named() {
+fn a_missing_verdict_metric_is_left_out_and_a_missing_requested_metric_is_an_error() {
     let unknown = |name| format!("==ERROR== Failed to find metric regex:^{name}\n");
     let runner = Recorded::new([(1, unknown(r"lts__throughput\.avg$"), ""), (0, RAW.to_owned(), "")]);
     let optional = ["lts__throughput.avg", INSTRUCTIONS];
     assert_eq!(profile(&runner, &[LOADS], &optional).unwrap().len(), 3);
-    let asked = runner.asked.borrow();
-    assert!(asked[0].contains(&format!("{LOADS},lts__throughput.avg,{INSTRUCTIONS}")));
-    assert!(asked[1].contains(&format!("{LOADS},{INSTRUCTIONS}")));
+    let requests = runner.requests.borrow();
+    assert!(requests[0].contains(&format!("{LOADS},lts__throughput.avg,{INSTRUCTIONS}")));
+    assert!(requests[1].contains(&format!("{LOADS},{INSTRUCTIONS}")));
 
     for said in [r"sm__no_such_thing\.sum$", r"sm__no_such_thing\.(sum|avg)$"] {
         let runner = Recorded::new([(1, unknown(said), "")]);
         let error = profile(&runner, &[LOADS, "sm__no_such_thing.sum"], &[]).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "Test GPU has no metric sm__no_such_thing.sum; `ncu --query-metrics` lists what it has"
+            "Test GPU has no metric sm__no_such_thing.sum; `ncu --query-metrics` lists its metrics"
         );
     }
 }
 
 #[test]
-fn a_metric_that_was_misspelt_has_its_nearest_named() {
+fn a_misspelled_metric_gets_a_suggestion() {
     let misspelt = "l1tex__t_requests_pipe_lsu_mem_global_op_l.sum";
     let said = format!("==ERROR== Failed to find metric regex:^{misspelt}\n");
     let error = profile(&Recorded::new([(1, said, "")]), &[misspelt], &[]).unwrap_err();
@@ -130,10 +130,10 @@ fn a_metric_that_was_misspelt_has_its_nearest_named() {
 }
 
 #[test]
-fn a_value_that_is_none_is_never_zero() {
+fn a_missing_value_is_not_zero() {
     let with = |value: &str| Recorded::table(RAW.replace("\"391,168\"", value));
     let error = profile(&with("\"n/a\""), &[LOADS], &[]).unwrap_err();
-    assert_eq!(error.to_string(), format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists what it has"));
+    assert_eq!(error.to_string(), format!("Test GPU has no metric {LOADS}; `ncu --query-metrics` lists its metrics"));
     let numbers = profile(&with("\"n/a\""), &[INSTRUCTIONS], &[LOADS]).unwrap();
     assert_eq!(numbers[0].get(LOADS), None);
     assert_eq!(numbers[1].get(LOADS), Some(&83_968.0));
@@ -141,13 +141,13 @@ fn a_value_that_is_none_is_never_zero() {
         let numbers = profile(&with(quotient), &[LOADS], &[]).unwrap();
         assert_eq!(numbers[0].get(LOADS), None);
     }
-    // A metric that is no column at all.
+    // A metric that has no column.
     let error = profile(&Recorded::table(RAW), &["sm__x.sum"], &[]);
     assert!(matches!(error, Err(Error::NotOnChip { .. })), "{error:?}");
 }
 
 #[test]
-fn what_refuses_or_fails_says_what_to_do() {
+fn errors_say_what_to_do() {
     let refused = "==ERROR== ERR_NVGPUCTRPERM - The user does not have permission to access NVIDIA GPU Performance \
                    Counters on the target device 0.";
     for (answer, parts) in [
@@ -164,7 +164,7 @@ fn what_refuses_or_fails_says_what_to_do() {
         (
             (0, "==WARNING== No kernels were profiled.\n".to_owned(), ""),
             &[
-                "cannot read what ncu 2025.3.1.0 (build 1) (public-release) wrote: there is no table in it; note: it begins: \
+                "cannot read the output of ncu 2025.3.1.0 (build 1) (public-release): there is no table in it; note: it starts with: \
                  ==WARNING== No kernels were profiled.",
             ],
         ),
@@ -182,7 +182,7 @@ fn what_refuses_or_fails_says_what_to_do() {
 }
 
 #[test]
-fn a_form_that_is_not_known_is_shown() {
+fn output_in_an_unknown_format_is_shown() {
     let mut lines = RAW.lines();
     let header = lines.position(|line| line.starts_with("\"ID\"")).unwrap();
     let cut = |from: usize, to: usize| {
@@ -192,7 +192,7 @@ fn a_form_that_is_not_known_is_shown() {
     for (text, why) in [
         (cut(header + 1, header + 2), "there is no row of units below"),
         (cut(header + 1, RAW.lines().count()), "no row below the header"),
-        (RAW.replace("391,168", "many"), "`many` of l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum is no number"),
+        (RAW.replace("391,168", "many"), "`many` of l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum is not a number"),
         (RAW.replace("__", "::"), "no column of a metric"),
         (RAW.replace("\"inst/warp\"", "\"€\""), "the unit `€` of"),
         (RAW.replace("\"reduce_neighbored\",\"1\"", "\"other\",\"1\""), "0 launches of reduce_neighbored, not one"),
@@ -206,19 +206,19 @@ fn a_form_that_is_not_known_is_shown() {
         assert!(matches!(error, Error::Form { .. }), "{error:?}");
         let text = error.to_string();
         assert!(text.contains(why), "{why}: {text}");
-        assert!(text.contains("it begins: ==WARNING== Note: "), "{text}");
+        assert!(text.contains("it starts with: ==WARNING== Note: "), "{text}");
     }
 }
 
 #[test]
-fn words_are_passed_over_where_nobody_asked_for_them() {
+fn words_in_columns_that_were_not_requested_are_skipped() {
     const MODE: &str = "device__attribute_confidential_computing_mode";
     let runner = || Recorded::table(RAW);
     let numbers = profile(&runner(), &[LOADS, "launch__block_size"], &[]).unwrap();
     assert_eq!(numbers[0].get("launch__block_size"), Some(&512.0));
     assert_eq!(numbers[0].get(INSTRUCTIONS), None);
     let error = profile(&runner(), &[MODE], &[]).unwrap_err().to_string();
-    let why = format!("`No-CC` of {MODE} is no number");
+    let why = format!("`No-CC` of {MODE} is not a number");
     assert!(error.contains(&why), "{error}");
 }
 
@@ -253,7 +253,7 @@ fn units_become_base_units() {
 }
 
 #[test]
-fn a_report_of_launches_is_read_as_a_table_of_ncu() {
+fn a_report_of_launches_is_read_like_a_table_of_ncu() {
     let ptx = include_str!("../../../../../simt/profile/tests/strided.ptx");
     let strided = simt::Module::from_ptx(ptx).unwrap().function("strided").unwrap();
     let mut simulator = simt::Simulator::new(simt::Config::default()).unwrap();
@@ -268,7 +268,7 @@ fn a_report_of_launches_is_read_as_a_table_of_ncu() {
     report.finish().unwrap().unwrap();
     let launches = read(&std::fs::read_to_string(&path).unwrap(), |_| true).unwrap();
     std::fs::remove_file(&path).unwrap();
-    let loads: Vec<_> = launches.iter().map(|own| (&*own.kernel, own.numbers[LOADS])).collect();
+    let loads: Vec<_> = launches.iter().map(|launch| (&*launch.kernel, launch.numbers[LOADS])).collect();
     assert_eq!(loads, [("strided", 32.0), ("strided", 16.0)]);
     assert!(launches[0].numbers["gpu__time_duration.sum"] > 0.0);
 }

@@ -1,4 +1,4 @@
-//! The verdicts and what they come from, on made-up numbers.
+//! Tests of verdicts and the numbers that they are based on, with made-up numbers.
 
 use crate::occupancy::geometry;
 use crate::predict::Description;
@@ -13,7 +13,7 @@ use engine::DeviceProperties;
 use engine::selection::select_with;
 use host::{CATALOG, ladder};
 
-/// Utilizations, each what differs from another one, with the resource that bounds and the optimization that helps.
+/// Rows of utilizations: the changes to another row, then the resource that bounds and the optimization that helps.
 macro_rules! rows {
     ($($base:ident, $($field:ident $share:literal),+ => $bound:ident $($helps:ident)?;)+) => {[$((
         Utilization { $($field: Some($share),)+ ..$base },
@@ -22,7 +22,7 @@ macro_rules! rows {
 }
 
 #[test]
-fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
+fn the_bound_is_the_resource_nearest_to_its_limit_or_else_latency() {
     let near =
         Utilization { dram: Some(0.7), l2: Some(0.3), issue: Some(0.65), used: Some(1.0), ..Utilization::default() };
     let found = |shares: &Utilization| {
@@ -34,7 +34,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
     let far = Utilization { dram: Some(0.3), l2: Some(0.2), ..Utilization::default() };
     let rows = rows! {
         near, used 0.25 => Dram Coalescing;
-        // What comes from DRAM passes the L2 as well.
+        // Data from DRAM also pass through the L2.
         near, l2 0.73 => Dram;
         far, l2 0.45, moved 9.0 => Latency Coarsening;
         near, l2 0.9, used 0.1 => L2 Coalescing;
@@ -82,7 +82,7 @@ fn the_resource_nearest_to_its_limit_bounds_or_else_latency() {
 }
 
 #[test]
-fn the_next_rung_is_the_checklists_or_the_next_of_its_pairs() {
+fn the_next_rung_comes_from_the_checklists_pairs() {
     let reduce = ladder("reduce").unwrap();
     let next = |rung, optimization| next_rung(reduce, reduce.rung(rung).unwrap(), optimization);
     use Optimization::{Coarsening, Divergence, Privatization};
@@ -132,7 +132,7 @@ fn shares_of_the_model_and_of_ncu() {
     assert_eq!((shares.l2, shares.dram), (Some(0.95), Some(0.4)));
     assert_eq!((shares.issue, shares.fma, shares.tensor), (Some(0.0), Some(0.0), Some(0.5)));
     assert_eq!(shares.barrier, Some(0.2));
-    // Two blocks of 16 warps, of 64.
+    // Two blocks of 16 warps each, out of 64 warps.
     assert_eq!(shares.warps_active, Some(0.5));
     for (share, expected) in [(shares.used, 8.0 / 36.0), (shares.moved, 4.5)] {
         assert!((share.unwrap() - expected).abs() < 1e-9, "{shares:?}");
@@ -141,7 +141,7 @@ fn shares_of_the_model_and_of_ncu() {
     let found = verdict(&shares).unwrap();
     assert_eq!(found.bound, Resource::L2);
     assert_eq!(found.helps, Some(Optimization::Coalescing));
-    // Nothing is near its limit: it is the latency.
+    // No resource is near its limit, so the bound is latency.
     assert_eq!(verdict(&of(50.0)).unwrap().bound, Resource::Latency);
 
     let ncu: Numbers = [
@@ -189,7 +189,7 @@ fn every_field_is_computed_from_counters_that_are_collected() {
         all.warps_possible,
     ];
     assert_eq!(shares, [Some(0.01); 10]);
-    // A chip that lacks the counter of atomics.
+    // The chip lacks the counter of atomics.
     names.retain(|name| !name.contains("op_atom"));
     let lacking = Utilization::from_ncu(&ones(&names), 64);
     assert_eq!([lacking.conflicts, lacking.shared_atomics], [Some(1.0), None]);

@@ -1,4 +1,4 @@
-//! A statement as parts: text, and names that the compiler made up.
+//! Splits a statement into text and names that the compiler generated.
 
 use std::collections::{HashMap, HashSet};
 
@@ -7,7 +7,7 @@ use ptx::{PieceKind, pieces};
 
 use crate::ptx::Listing;
 
-/// A made-up name: what kind of thing it names, and the name. Two of the same kind are alike in shape.
+/// A generated name: its kind, and the name. Names of the same kind have the same shape.
 type Name<'a> = (&'a str, &'a str);
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -20,7 +20,7 @@ enum Part<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Line<'a>(Vec<Part<'a>>);
 
-/// A function's labels that something branches to, and its instructions.
+/// Returns a function's instructions, and the labels that its branches name.
 pub(super) fn lines<'a>(listing: &Listing<'a>, function: &Function<'a>) -> Vec<Line<'a>> {
     let reader = Reader::new(listing, function);
     let used = function.used_labels();
@@ -36,9 +36,9 @@ pub(super) fn lines<'a>(listing: &Listing<'a>, function: &Function<'a>) -> Vec<L
 
 struct Reader<'a> {
     text: &'a str,
-    /// Names that mean something in this function, and what kind of thing each names.
+    /// The generated names of this function, with the kind of each.
     known: HashMap<&'a str, &'a str>,
-    /// Parameters by name: a parameter is the same in both functions if its position is.
+    /// The index of each parameter. Parameters of two functions match if their indices are equal.
     parameters: HashMap<&'a str, usize>,
 }
 
@@ -46,7 +46,7 @@ impl<'a> Reader<'a> {
     fn new(listing: &Listing<'a>, function: &Function<'a>) -> Self {
         let variables = listing.tree.variables.iter();
         let variables = variables.map(|variable| (variable.name, variable.space.name()));
-        let own = function.statements().filter_map(|statement| match statement {
+        let declared = function.statements().filter_map(|statement| match statement {
             Statement::Variable(variable) => Some((variable.name, variable.space.name())),
             Statement::Label { name, .. } => Some((*name, "L")),
             _ => None,
@@ -54,7 +54,7 @@ impl<'a> Reader<'a> {
         let parameters = function.params.iter().map(|parameter| parameter.name);
         Self {
             text: listing.source.text(),
-            known: variables.chain(own).collect(),
+            known: variables.chain(declared).collect(),
             parameters: parameters.zip(0..).collect(),
         }
     }
@@ -70,7 +70,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// `@%p1 st.global.b32 [%rd1], %r1;` with one blank behind the guard, the opcode and each comma.
+    /// Formats `@%p1 st.global.b32 [%rd1], %r1;` with one blank after the guard, the opcode and each comma.
     fn instruction(&self, instruction: &Instruction<'a>) -> Line<'a> {
         let text = |text: &str| Part::Text(text.to_owned());
         let mut parts = Vec::new();
@@ -79,8 +79,8 @@ impl<'a> Reader<'a> {
             parts.extend([text(sign), self.word(guard.register), text(" ")]);
         }
         parts.push(text(instruction.opcode));
-        let behind = instruction.at as usize + instruction.opcode.len();
-        let operands = self.text.get(behind..instruction.span.end as usize);
+        let opcode_end = instruction.at as usize + instruction.opcode.len();
+        let operands = self.text.get(opcode_end..instruction.span.end as usize);
         let mut blank = true;
         for piece in pieces(operands.unwrap_or_default()) {
             if matches!(piece.kind, PieceKind::Blank | PieceKind::Comment) {
@@ -99,7 +99,7 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// `%rd` of the virtual register `%rd12`; nothing for a special register such as `%tid.x` or `%clock64`.
+/// Returns `%rd` for the virtual register `%rd12`, and `None` for a special register such as `%tid.x` or `%clock64`.
 fn register_class(word: &str) -> Option<&str> {
     let class = word.trim_end_matches(|digit: char| digit.is_ascii_digit());
     let letters = class.strip_prefix('%')?;
@@ -116,7 +116,7 @@ impl<'a> Line<'a> {
         })
     }
 
-    /// The line with every made-up name replaced by its kind.
+    /// Returns the line with every generated name replaced by its kind.
     pub(super) fn shape(&self) -> String {
         self.with(|(class, _)| (*class).to_owned())
     }
@@ -130,24 +130,24 @@ impl<'a> Line<'a> {
     }
 }
 
-/// Numbers for made-up names, so that what is the same in both functions has the same one.
+/// The numbers of generated names. Names that match in both functions have the same number.
 #[derive(Debug, Default)]
 pub(super) struct Names<'a> {
     left: HashMap<Name<'a>, usize>,
     right: HashMap<Name<'a>, usize>,
-    /// Numbers on the left that a name on the right has.
+    /// The numbers of left names that a right name also has.
     taken: HashSet<(&'a str, usize)>,
     /// The highest number of each kind.
     last: HashMap<&'a str, usize>,
 }
 
 impl<'a> Names<'a> {
-    /// Numbers a left line's names in the order they appear.
+    /// Numbers the names of a left line in the order of their appearance.
     pub(super) fn number_left(&mut self, line: &Line<'a>) {
         number(&mut self.left, &mut self.last, line);
     }
 
-    /// Gives the right line's names the numbers of the left line's, where neither has a partner yet.
+    /// Gives the names of the right line the numbers of the left line's names, unless either name is already matched.
     pub(super) fn align(&mut self, left: &Line<'a>, right: &Line<'a>) {
         for (left, right) in left.names().zip(right.names()) {
             if let Some(number) = self.left.get(left)
@@ -159,7 +159,7 @@ impl<'a> Names<'a> {
         }
     }
 
-    /// Numbers the names that only the right has, after all of the left's.
+    /// Numbers the names that only the right function has, after all names of the left function.
     pub(super) fn number_right(&mut self, line: &Line<'a>) {
         number(&mut self.right, &mut self.last, line);
     }
@@ -173,7 +173,7 @@ impl<'a> Names<'a> {
     }
 }
 
-/// Gives the names of a line that have no number the next one of their kind.
+/// Gives each unnumbered name of a line the next number of its kind.
 fn number<'a>(numbers: &mut HashMap<Name<'a>, usize>, last: &mut HashMap<&'a str, usize>, line: &Line<'a>) {
     for name in line.names() {
         numbers.entry(*name).or_insert_with(|| {

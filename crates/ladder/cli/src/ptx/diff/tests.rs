@@ -12,7 +12,7 @@ fn compare(a: &str, b: &str) -> String {
 }
 
 #[test]
-fn names_make_no_difference() {
+fn different_names_are_not_a_difference() {
     let shown = compare(
         "$L__tmp0:\nld.param.b64 %rd1, [a_p];\n$L1:\nadd.s64 %rd2, %rd1, 4;\nbra.uni $L1;\nret;\n",
         "ld.param.b64 %rd7, [b_p];\n$X9:\nadd.s64 %rd3, %rd7, 4;\nbra.uni $X9;\n$L__tmp8:\nret;\n",
@@ -20,12 +20,12 @@ fn names_make_no_difference() {
     insta::assert_snapshot!(shown, @r"
     --- a
     +++ b
-    the same 5 lines, but for the names of registers, labels and variables
+    the same 5 lines, except for the names of registers, labels and variables
     ");
 }
 
 #[test]
-fn an_operand_that_is_another_register_is_a_difference() {
+fn a_different_register_operand_is_a_difference() {
     let shown = compare(
         "mov.b32 %r1, 1;\nmov.b32 %r2, 2;\nadd.s32 %r3, %r1, %r2;\nret;\n",
         "mov.b32 %r5, 1;\nmov.b32 %r6, 2;\nadd.s32 %r7, %r5, %r5;\nret;\n",
@@ -44,7 +44,7 @@ fn an_operand_that_is_another_register_is_a_difference() {
 }
 
 #[test]
-fn an_instruction_more_does_not_rename_the_rest() {
+fn an_additional_instruction_does_not_rename_the_others() {
     let shown = compare(
         "mov.b32 %r1, 1;\nadd.s32 %r2, %r1, 4;\nst.shared.b32 [%r2], %r1;\nret;\n",
         "mov.u32 %r1, %tid.x;\nmov.b32 %r2, 1;\nadd.s32 %r3, %r2, 4;\nst.shared.b32 [%r3], %r2;\nret;\n",

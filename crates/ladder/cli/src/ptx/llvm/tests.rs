@@ -15,7 +15,7 @@ fn one_define_without_debug_information() {
 }
 
 #[test]
-fn a_function_that_is_not_there() {
+fn a_missing_function_is_an_error() {
     assert_eq!(function(IR, "su"), None);
     let folder = tempfile::tempdir().expect("a folder");
     std::fs::write(folder.path().join("0.ll"), IR).expect("written");

@@ -14,6 +14,6 @@ fn instructions_and_the_labels_in_use() {
 }
 
 #[test]
-fn a_function_that_is_not_there() {
+fn a_missing_function_is_an_error() {
     assert_eq!(function(TEXT, "su", None).expect_err("only sum").to_string(), "nvdisasm's output has no function `su`");
 }

@@ -1,4 +1,4 @@
-//! The chapter's figures as pictures and tables, with their results in words.
+//! The chapter's figures as pictures and tables, with a sentence for each result.
 
 use std::collections::BTreeSet;
 use std::fmt::Display;
@@ -8,12 +8,12 @@ use crate::output::{Column, Document, Importance, OutputStyle, Table};
 use engine::size::plural;
 use profile::dram::{Bus, DramAddress, Load, Map, Matrix, Moment, Tiles};
 
-/// Elements that are named one by one.
+/// The maximum number of elements that are listed one by one.
 const NAMED: u64 = 4;
-/// Blocks of a product whose loads are drawn.
+/// The number of blocks of a product whose loads are drawn.
 const BLOCKS: usize = 4;
 
-/// The elements in their channels and banks: a line of a cell is a burst.
+/// Draws the elements in their channels and banks. Each line of a cell is a burst.
 pub(super) fn map(map: &Map) -> Document {
     let dram = &map.dram;
     let channels = (0..dram.channels).map(|channel| Column::text(format!("channel {channel}")));
@@ -27,19 +27,18 @@ pub(super) fn map(map: &Map) -> Document {
     let in_a_burst = dram.burst / map.element;
     let (banks, count) = (dram.channels * dram.banks, map.elements.len());
     document.paragraph(format!(
-        "{count} elements of {} in bursts of {}, {in_a_burst} to a burst: burst after burst goes to the next channel, \
+        "{count} elements of {} in bursts of {}, {in_a_burst} to a burst: consecutive bursts go to consecutive channels, \
          and after the last channel to the next bank",
         plural(map.element, "byte"),
         plural(dram.burst, "byte"),
     ));
     let round = banks * in_a_burst;
-    document.paragraph(format!(
-        "{round} elements go once around the {banks} banks; M[{round}] is in channel 0, bank 0 again"
-    ));
+    document
+        .paragraph(format!("{round} elements fill the {banks} banks once; M[{round}] is in channel 0, bank 0 again"));
     document
 }
 
-/// The loads of the first matrix by the first blocks, and a summary of all blocks' loads in each phase.
+/// Shows the loads of the first matrix by the first blocks, and summarizes all blocks' loads in each phase.
 pub(super) fn tiles(tiles: &Tiles) -> Document {
     let mut document = Document::default();
     let (blocks, all) = (tiles.blocks().take(BLOCKS), tiles.blocks().count());
@@ -70,35 +69,35 @@ pub(super) fn tiles(tiles: &Tiles) -> Document {
         Column::text("banks busy"),
         Column::number("busiest channel"),
     ]);
-    for own in &tiles.phases {
-        let most = own.bursts_by_channel.iter().max();
+    for phase in &tiles.phases {
+        let most = phase.bursts_by_channel.iter().max();
         table.row([
-            own.phase.to_string(),
-            format!("{:?}", own.matrix),
-            own.accesses.to_string(),
-            own.bursts.to_string(),
-            format!("{} of {channels}: {}", own.channels.len(), join(&own.channels, ", ", u64::to_string)),
-            format!("{} of {}", own.banks.len(), channels * banks),
+            phase.phase.to_string(),
+            format!("{:?}", phase.matrix),
+            phase.accesses.to_string(),
+            phase.bursts.to_string(),
+            format!("{} of {channels}: {}", phase.channels.len(), join(&phase.channels, ", ", u64::to_string)),
+            format!("{} of {}", phase.banks.len(), channels * banks),
             plural(most.copied().unwrap_or(0), "burst"),
         ]);
     }
     document.table(table);
     for matrix in [Matrix::M, Matrix::N] {
-        let phases = || tiles.phases.iter().filter(|own| own.matrix == matrix);
-        let busy = range(phases().map(|own| own.channels.len()));
-        let ever: BTreeSet<u64> = phases().flat_map(|own| own.channels.clone()).collect();
+        let phases = || tiles.phases.iter().filter(|phase| phase.matrix == matrix);
+        let busy = range(phases().map(|phase| phase.channels.len()));
+        let ever: BTreeSet<u64> = phases().flat_map(|phase| phase.channels.clone()).collect();
         let ever = ever.len();
         document
             .paragraph(format!("{matrix:?}: {busy} of {channels} channels busy in a phase, {ever} over all phases"));
     }
     document.paragraph(
-        "accesses are the rows of the blocks' tiles; bursts are counted once for all blocks that load them, as a cache \
-         would have it",
+        "an access is a row of a block's tile; a burst that several blocks load is counted once, as if a cache served \
+         the other blocks",
     );
     document
 }
 
-/// The activity of the banks over time, the bus utilisation that results, and that of other numbers of banks.
+/// Shows the activity of the banks over time and the resulting bus utilization, also for other numbers of banks.
 pub(super) fn bus(bus: &Bus) -> Document {
     let mut document = Document::default();
     document.paragraph(format!(
@@ -119,7 +118,7 @@ pub(super) fn bus(bus: &Bus) -> Document {
     }
     document.table(table);
     document.paragraph(format!(
-        "latency to transfer {}:1, {} a channel: the bus is busy {:.1} % of the time and moves {:.2} of {} GB/s",
+        "latency to transfer time {}:1, {} per channel: the bus is busy {:.1} % of the time and moves {:.2} of {} GB/s",
         bus.ratio,
         plural(bus.own.banks, "bank"),
         bus.own.utilisation * 100.0,
@@ -127,17 +126,17 @@ pub(super) fn bus(bus: &Bus) -> Document {
         bus.peak_gb_per_s
     ));
     document.paragraph(format!(
-        "to be busy all the time it takes {}: R + 1; more make it less likely that two accesses want the same bank",
+        "a bus that is always busy needs {}: R + 1; with more banks, fewer accesses conflict on the same bank",
         plural(bus.banks_to_saturate, "bank")
     ));
     for demand in &bus.channels_for {
         document
-            .paragraph(format!("{} GB/s take {} such channels, all of them busy", demand.gb_per_s, demand.channels));
+            .paragraph(format!("{} GB/s need {} such channels, all of them busy", demand.gb_per_s, demand.channels));
     }
     document
 }
 
-/// A line for each bank, and the bus below them.
+/// Draws a line for each bank, and a line for the bus below the banks.
 fn timeline(bus: &Bus) -> String {
     let width = format!("bank {}", bus.own.banks - 1).len();
     let mut text = String::new();
@@ -159,13 +158,13 @@ fn timeline(bus: &Bus) -> String {
     });
     let shared: String = shared.collect();
     let waits = match bus.own.banks > bus.banks_to_saturate {
-        true => ", · it waits for the bus",
+        true => ", · the bank waits for the bus",
         false => "",
     };
-    text + &format!("{:width$} {shared}\n░ a bank looks for its burst, █ the burst is on the bus{waits}\n", "bus")
+    text + &format!("{:width$} {shared}\n░ latency of a bank's access, █ the burst is on the bus{waits}\n", "bus")
 }
 
-/// A block's loads, three lines each: the elements by row and column, by index, and where they are.
+/// Draws a block's loads, three lines each: the elements by row and column, by index, and by channel and bank.
 fn loads(loads: Vec<Load>) -> String {
     join(loads, "\n", |load: Load| {
         let elements = each(load.columns, |column| format!("M{},{column}", load.row));
@@ -175,12 +174,12 @@ fn loads(loads: Vec<Load>) -> String {
     })
 }
 
-/// `M[0] M[1]`, `M[0] … M[7]`.
+/// Names a range of elements: `M[0] M[1]`, `M[0] … M[7]`.
 fn named(elements: Range<u64>) -> String {
     each(elements, |element| format!("M[{element}]"))
 }
 
-/// The texts of a few numbers, or of the first and the last one.
+/// Formats a few numbers one by one, or only the first and the last of many.
 fn each(numbers: Range<u64>, text: impl Fn(u64) -> String) -> String {
     match numbers.end - numbers.start <= NAMED {
         true => join(numbers, " ", text),
@@ -193,7 +192,7 @@ fn join<T>(all: impl IntoIterator<Item = T>, separator: &str, text: impl Fn(T) -
     texts.join(separator)
 }
 
-/// `3`, or `2 to 4` if the numbers differ.
+/// Formats the range of some numbers: `3`, or `2 to 4` if the numbers differ.
 pub(super) fn range<T: Ord + Display + Default>(numbers: impl Iterator<Item = T> + Clone) -> String {
     match (numbers.clone().min(), numbers.max()) {
         (Some(least), Some(most)) if least < most => format!("{least} to {most}"),

@@ -23,14 +23,14 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let (own, mut code) = (&args.own.memory, 0);
+    let (arguments, mut code) = (&args.own.memory, 0);
     let document = match figure {
         Some(_) if !args.targets.is_empty() => {
-            let why = "a figure of --dram is not about a rung: leave out the figure, or the rung";
+            let why = "a figure of --dram does not belong to a rung: leave out the figure or the rung";
             return Err(Error::Request(why.to_owned()));
         }
         _ if args.targets.is_empty() && !(args.targets.given.is_empty() && args.targets.blocks.is_empty()) => {
-            let why = "the options of a ladder and --block are for a rung's accesses: name the rung";
+            let why = "--block and the options of a ladder apply only to the accesses of a rung: name the rung";
             return Err(Error::Request(why.to_owned()));
         }
         _ if !args.targets.is_empty() => {
@@ -39,14 +39,14 @@ pub(super) fn show(
             trace::document(&trace, env.style())
         }
         Some(figure) => {
-            let (_, data, mut document) = parts(figure, own)?;
+            let (_, data, mut document) = parts(figure, arguments)?;
             document.value(&data);
             document
         }
         None => {
             let (mut all, mut values) = (Document::default(), BTreeMap::new());
             for figure in Figure::value_variants() {
-                let (what, data, document) = parts(*figure, own)?;
+                let (what, data, document) = parts(*figure, arguments)?;
                 let name = figure.to_possible_value().map_or(String::new(), |value| value.get_name().to_owned());
                 all.section(format!("ladder why --dram={name}"), what);
                 all.append(document);
@@ -60,24 +60,24 @@ pub(super) fn show(
     Ok(code)
 }
 
-/// A figure: what it shows, its data, and how they are drawn.
-fn parts(figure: Figure, own: &DramArguments) -> Result<(&'static str, Value, Document), analysis::Error> {
-    let element = own.element.unwrap_or(4);
+/// Returns a figure: its title, its data, and its drawing.
+fn parts(figure: Figure, arguments: &DramArguments) -> Result<(&'static str, Value, Document), analysis::Error> {
+    let element = arguments.element.unwrap_or(4);
     let (what, data, document) = match figure {
         Figure::Map => {
-            let map = Map::new(own.memory.or(Dram::FIGURE)?, element, own.elements.unwrap_or(16))?;
+            let map = Map::new(arguments.memory.or(Dram::FIGURE)?, element, arguments.elements.unwrap_or(16))?;
             ("an array's elements in channels and banks", to_value(&map), figures::map(&map))
         }
         Figure::Tiles => {
-            let (side, tile) = (own.side.unwrap_or(4), own.tile.unwrap_or(2));
-            let tiles = Tiles::new(own.memory.or(Dram::FIGURE)?, element, side, tile)?;
-            let what = "what the blocks of a tiled product load, phase by phase";
+            let (side, tile) = (arguments.side.unwrap_or(4), arguments.tile.unwrap_or(2));
+            let tiles = Tiles::new(arguments.memory.or(Dram::FIGURE)?, element, side, tile)?;
+            let what = "the loads of the blocks of a tiled product, phase by phase";
             (what, to_value(&tiles), figures::tiles(&tiles))
         }
         Figure::Bus => {
-            let demand = if own.demand.is_empty() { &[32.0, 256.0] } else { &own.demand[..] };
-            let (ratio, banks) = (own.ratio.unwrap_or(20), own.memory.banks.unwrap_or(1));
-            let bus = Bus::new(ratio, banks, own.bits.unwrap_or(64), own.clock.unwrap_or(1.0), demand)?;
+            let demand = if arguments.demand.is_empty() { &[32.0, 256.0] } else { &arguments.demand[..] };
+            let (ratio, banks) = (arguments.ratio.unwrap_or(20), arguments.memory.banks.unwrap_or(1));
+            let bus = Bus::new(ratio, banks, arguments.bits.unwrap_or(64), arguments.clock.unwrap_or(1.0), demand)?;
             ("how many banks keep a channel busy", to_value(&bus), figures::bus(&bus))
         }
     };
@@ -87,12 +87,12 @@ fn parts(figure: Figure, own: &DramArguments) -> Result<(&'static str, Value, Do
 
 /// Runs the selected rung on its problem.
 fn traced(args: &CommandArgs<super::Arguments>, env: &Env<'_>) -> Result<Trace, Error> {
-    let CommandArgs { targets, own } = args;
-    let memory = own.memory.memory.or(Dram::H100)?;
+    let CommandArgs { targets, own: args } = args;
+    let memory = args.memory.memory.or(Dram::H100)?;
     let (ladder, plan) = targets.only_launch(targets.select(env.catalog)?)?;
     let (rung, launch) = &plan.launches()[0];
-    // Of all devices only the simulator reports each access.
+    // Only the simulator reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
-    let (problem, windows) = (plan.problem(), own.memory.windows.unwrap_or(16));
+    let (problem, windows) = (plan.problem(), args.memory.windows.unwrap_or(16));
     Ok(run_traced(&mut sim, ladder, rung, problem, launch, memory, windows)?)
 }

@@ -1,4 +1,4 @@
-//! A trace as a table, and as a picture of each kind of access: channels across, windows down.
+//! A trace as a table, and a picture for each kind of access: channels as columns, windows as rows.
 
 use super::figures::range;
 use crate::output::{Column, Document, Importance, OutputStyle, Table};
@@ -21,12 +21,12 @@ pub(super) fn document(trace: &Trace, style: OutputStyle) -> Document {
         Column::text("accesses"),
         Column::number("requests"),
         Column::number("bursts"),
-        Column::number("a request"),
-        Column::number("channels of it"),
+        Column::number("bursts per request"),
+        Column::number("channels per request"),
         Column::number("queue (best)"),
         Column::number("busiest channel"),
         Column::number("busiest bank").of(Importance::Medium),
-        Column::number("busy in a window"),
+        Column::number("busy per window"),
     ]);
     for traced in &trace.accesses {
         table.row(row(traced, channels));
@@ -57,12 +57,13 @@ pub(super) fn document(trace: &Trace, style: OutputStyle) -> Document {
 }
 
 const LEGEND: &str = "\
-a request: the bursts of one warp's access; queue: those that it wants of one channel, which go over its bus one after the other; at best as many as if \
-they were spread over all channels
-busiest: what the busiest one has, over the average; 1.00 is an even spread
-░ ▒ ▓ █ quarters of what the busiest channel of the window has, · nothing
-all that warps ask for, as if there were no cache. This is the model of bursts dealt out to channels in turn: GPUs hash \
-addresses, which spreads strides like these";
+a request: the bursts of one warp's access
+queue: the bursts of a request on its busiest channel, which transfers them one after another; best: the queue if the \
+bursts were spread over all channels
+busiest: the load of the busiest channel or bank, divided by the mean; 1.00 is an even spread
+░ ▒ ▓ █ quarters of the load of the window's busiest channel, · nothing
+Counts include all requests of warps, as if there were no cache. The model assigns bursts to channels round-robin. \
+GPUs hash addresses, which spreads strides like these";
 
 fn name(kind: Kind) -> &'static str {
     match kind {
@@ -73,10 +74,10 @@ fn name(kind: Kind) -> &'static str {
 }
 
 fn row(traced: &Accesses, channels: u64) -> [String; 9] {
-    // A window in which nothing happens keeps nothing waiting.
-    let busy = traced.windows.iter().map(|own| own.channels_busy);
+    // A window without accesses does not count toward the range of busy channels.
+    let busy = traced.windows.iter().map(|window| window.channels_busy);
     let busy = range(busy.filter(|&busy| busy > 0));
-    let over_mean = |uneven: Option<f64>| uneven.map_or(String::new(), |own| format!("{own:.2}"));
+    let over_mean = |uneven: Option<f64>| uneven.map_or(String::new(), |ratio| format!("{ratio:.2}"));
     [
         name(traced.kind).to_owned(),
         traced.requests.to_string(),
@@ -90,7 +91,7 @@ fn row(traced: &Accesses, channels: u64) -> [String; 9] {
     ]
 }
 
-/// The number of blocks in a window.
+/// Describes the number of blocks in a window.
 fn blocks(blocks: u64, windows: u64) -> String {
     let (least, most) = (blocks / windows, blocks.div_ceil(windows));
     match least == most {
@@ -99,7 +100,7 @@ fn blocks(blocks: u64, windows: u64) -> String {
     }
 }
 
-/// A line for each window, a character for `together` neighboring channels: the shade of the busiest.
+/// Draws a line for each window, with one character for `together` neighboring channels: the shade of the busiest.
 fn picture(windows: &[Window], together: usize) -> String {
     let width = (windows.len() - 1).to_string().len();
     let line = |(number, window): (usize, &Window)| {
@@ -113,7 +114,7 @@ fn picture(windows: &[Window], together: usize) -> String {
 }
 
 fn shade(count: u64, most: u64) -> char {
-    // From just above nothing to all of it, in four steps.
+    // Shades range from just above nothing to the maximum, in four steps.
     match (count * 4).div_ceil(most.max(1)) {
         0 => '·',
         1 => '░',

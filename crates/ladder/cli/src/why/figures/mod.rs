@@ -1,4 +1,4 @@
-//! `ladder why --figures`: drawings of what a rung does, in the terminal and as SVG.
+//! `ladder why --figures`: drawings of what a rung does, for the terminal and as SVG.
 
 mod text;
 
@@ -26,30 +26,30 @@ use report::svg;
 /// The device whose latencies the timeline models.
 const MODEL: &str = "h100";
 
-/// The arguments about figures alone.
+/// The arguments that apply only to figures.
 #[derive(Args, Debug)]
 pub(super) struct FigureArguments {
-    /// The block of the warp, by its number in the grid [default: 0]
+    /// The number of the warp's block in the grid [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_size, allow_hyphen_values = true, requires = "figures")]
     pub(super) block_index: Option<u64>,
-    /// The warp, by its number in its block [default: 0]
+    /// The number of the warp in its block [default: 0]
     #[arg(long, value_name = "N", value_parser = parse_size, allow_hyphen_values = true, requires = "figures")]
     pub(super) warp: Option<u64>,
-    /// With the source lines, show the PTX that was made of each
+    /// Below each source line, show the PTX that the compiler made from it
     #[arg(long, requires = "figures")]
     ptx: bool,
 }
 
-/// The name that stands for all drawings.
+/// The name that selects all drawings.
 const ALL: &str = "all";
 
-/// The most lines of text of the figures that are shown if no figure is named.
+/// The maximum number of lines of figures that are shown if no figure is named.
 const LINES_SHOWN: usize = 55;
 
-/// The parser of a drawing's name, or [`ALL`].
+/// Returns the parser for the name of a drawing or [`ALL`].
 pub(super) fn drawings() -> PossibleValuesParser {
     let names = DRAWINGS.iter().map(|drawing| PossibleValue::new(drawing.name).help(drawing.about));
-    PossibleValuesParser::new(names.chain([PossibleValue::new(ALL).help("All of them")]))
+    PossibleValuesParser::new(names.chain([PossibleValue::new(ALL).help("All figures")]))
 }
 
 pub(super) fn show(
@@ -58,27 +58,33 @@ pub(super) fn show(
     env: &Env<'_>,
     to: &mut Output<'_>,
 ) -> Result<u8, Error> {
-    let CommandArgs { targets, own } = args;
+    let CommandArgs { targets, own: arguments } = args;
     let mut selections = targets.select(env.catalog)?;
     selections.iter_mut().try_for_each(small_enough)?;
-    let (block, warp) = (own.figure.block_index.unwrap_or(0), own.figure.warp.unwrap_or(0));
+    let (block, warp) = (arguments.figure.block_index.unwrap_or(0), arguments.figure.warp.unwrap_or(0));
     let Recorded { recording, launch, size, verdict } = recorded(args, selections, (block, warp), env)?;
     let mut lines = SourceFiles::new(&env.catalog.kernels.source_folders());
-    let mut document =
-        drawn(chosen, (&own.view, &own.figure), &recording, (&format!("{launch}, {size}"), &mut lines), env.style())?;
+    let mut document = drawn(
+        chosen,
+        (&arguments.view, &arguments.figure),
+        &recording,
+        (&format!("{launch}, {size}"), &mut lines),
+        env.style(),
+    )?;
     let mut code = 0;
     if let Verdict::Wrong(why) = &verdict {
         document.note(format!("wrong: {launch}: {why}"));
         code = WRONG;
     }
-    own.view.format.write(&document, env.style(), to.out)?;
+    arguments.view.format.write(&document, env.style(), to.out)?;
     Ok(code)
 }
 
-/// The figures of these kinds of a launch, which are also written to the file of `--svg`.
+/// Draws the figures of these kinds of a launch, and writes them to the file of `--svg`.
 ///
 /// # Errors
-/// [`Error::Request`] when there is none, with what there is; [`Error::Analysis`] when the file cannot be written.
+/// Returns [`Error::Request`] with the available kinds when there is no such figure, and [`Error::Analysis`] when the
+/// file cannot be written.
 pub(super) fn drawn(
     chosen: &[String],
     (view, figure): (&super::View, &FigureArguments),
@@ -95,9 +101,9 @@ pub(super) fn drawn(
     }
     if figures.is_empty() {
         let has = |drawing: &&Drawing| !(drawing.draw)(recording).is_empty();
-        let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|own| own.name).collect();
+        let others: Vec<&str> = DRAWINGS.iter().filter(has).map(|drawing| drawing.name).collect();
         let what = if is_all { "anything".to_owned() } else { chosen.join(" or ") };
-        let has = if others.is_empty() { "nothing; try another one".to_owned() } else { others.join(", ") };
+        let has = if others.is_empty() { "no figures; try another warp".to_owned() } else { others.join(", ") };
         return Err(Error::Request(format!(
             "warp {warp} of block {block} of {launch} has no {what} to draw; it has {has}{}",
             recording.left_out().map_or(String::new(), |why| format!("; {why}"))
@@ -119,13 +125,13 @@ pub(super) fn drawn(
         let kinds = left_out.chunk_by(|a, b| a.figure.what == b.figure.what);
         let kinds: Vec<String> = kinds.map(|kind| format!("{} {}", kind.len(), kind[0].figure.what)).collect();
         document.section("more figures", kinds.join(", "));
-        document.note("--figures=NAME draws those of a kind, --figures=all draws every figure");
+        document.note("--figures=NAME draws all figures of one kind, --figures=all draws every figure");
     }
     recording.left_out().into_iter().for_each(|why| document.note(why));
     Ok(document)
 }
 
-/// A launch that was recorded.
+/// A recorded launch.
 struct Recorded {
     recording: Recording,
     launch: Launch,
@@ -133,23 +139,23 @@ struct Recorded {
     verdict: Verdict,
 }
 
-/// Runs the one rung that is selected, and records a warp of a block.
+/// Runs the only selected rung, and records a warp of a block.
 fn recorded(
     args: &CommandArgs<super::Arguments>,
     selections: Vec<Selection>,
     at: (u64, u64),
     env: &Env<'_>,
 ) -> Result<Recorded, Error> {
-    let CommandArgs { targets, own } = args;
+    let CommandArgs { targets, own: arguments } = args;
     let (_, plan) = targets.only_launch(selections)?;
     let (rung, launch) = &plan.launches()[0];
-    // Of all devices only the simulator reports each access.
+    // Only the simulator reports each access.
     let mut sim = Sim::open(env.catalog.kernels, 0)?;
-    let on = own.timing.on.as_deref().unwrap_or(MODEL);
+    let on = arguments.timing.on.as_deref().unwrap_or(MODEL);
     let watch = Watch {
         block: at.0,
         warp: at.1,
-        dram: own.memory.memory.or(Dram::FIGURE).map_err(analysis::Error::from)?,
+        dram: arguments.memory.memory.or(Dram::FIGURE).map_err(analysis::Error::from)?,
         ..Watch::new(Description::open(on).map_err(analysis::Error::from)?)
     };
     let kernels = Some(env.catalog.kernels);
@@ -157,7 +163,8 @@ fn recorded(
     Ok(Recorded { recording: profile.recording, launch: launch.clone(), size: plan.problem().labels().size, verdict })
 }
 
-/// Adds the [worst](add_worst) figure of this kind, on a problem that is small enough to draw; a note says why there is none.
+/// Adds the [worst](add_worst) figure of this kind, on a problem that is small enough to draw, or a note why there is
+/// none.
 pub(super) fn add_worst_of_rung(
     document: &mut Document,
     kind: &str,
@@ -185,14 +192,15 @@ pub(super) fn add_worst(
     style: OutputStyle,
 ) {
     let Some(mut sourced) = worst(recording, kind, lines) else {
-        document.section("figure", "none: a warp does nothing that is drawn");
+        document.section("figure", "none: the warp does nothing that this figure draws");
         return;
     };
-    sourced.figure.notes.push(format!("drawn of warp 0 of block 0 of {launch}"));
+    sourced.figure.notes.push(format!("the figure shows warp 0 of block 0 of {launch}"));
     add(document, &sourced, style);
 }
 
-/// Adds the figures, or only the first of them that fit [`LINES_SHOWN`], but at least one. Returns those that are left out.
+/// Adds the figures, or the first of them that fit into [`LINES_SHOWN`], but at least one. Returns the remaining
+/// figures.
 fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, style: OutputStyle) -> &'f [Sourced] {
     let mut lines = 0;
     for (index, figure) in figures.iter().enumerate() {
@@ -207,23 +215,23 @@ fn add_all<'f>(document: &mut Document, figures: &'f [Sourced], is_cut: bool, st
     &[]
 }
 
-/// Adds a figure, with pictures as wide as this style.
+/// Adds a figure, with pictures as wide as this style allows.
 fn add(document: &mut Document, sourced: &Sourced, style: OutputStyle) {
-    let own = &sourced.figure;
-    // A source line says more, and does not change with other kernels of the module.
-    let is_placed = sourced.line.is_empty() && own.ptx_line > 0;
-    let place = if is_placed { format!("PTX line {}", own.ptx_line) } else { String::new() };
-    document.section(format!("{}: {}", own.what, own.title), place);
+    let figure = &sourced.figure;
+    // A source line is more useful, and does not change with other kernels of the module.
+    let is_placed = sourced.line.is_empty() && figure.ptx_line > 0;
+    let place = if is_placed { format!("PTX line {}", figure.ptx_line) } else { String::new() };
+    document.section(format!("{}: {}", figure.what, figure.title), place);
     if !sourced.line.is_empty() {
         document.paragraph(&sourced.line);
     }
-    for grid in &own.grids {
+    for grid in &figure.grids {
         document.paragraph(&grid.caption);
         document.picture(style, |style| text::grid(grid, style));
     }
-    if let Some(listing) = &own.listing {
+    if let Some(listing) = &figure.listing {
         document.picture(style, |style| text::listing(listing, style));
     }
-    document.paragraph(counts(own));
-    own.notes.iter().for_each(|note| document.note(note));
+    document.paragraph(counts(figure));
+    figure.notes.iter().for_each(|note| document.note(note));
 }

@@ -1,4 +1,4 @@
-//! Grids and listings as text.
+//! Draws grids and listings as text.
 
 use std::fmt::Write as _;
 
@@ -7,8 +7,8 @@ use profile::figures::{Arrow, Cell, Grid, Line, Listing, Shade};
 
 use crate::output::OutputStyle;
 
-/// A grid in so many columns of characters. Where that is not enough, it is cut into parts of fewer columns, one below the
-/// other, without those that are empty.
+/// Draws a grid. If it is too wide, it is split into parts with fewer columns, one below another; empty parts are left
+/// out.
 pub(super) fn grid(grid: &Grid, style: OutputStyle) -> String {
     let width = |text: &String| text.chars().count();
     let rows = grid.rows.iter();
@@ -28,11 +28,11 @@ pub(super) fn grid(grid: &Grid, style: OutputStyle) -> String {
         if cells.all(|cell| cell.shade == Shade::Empty) {
             continue;
         }
-        let mut row = |name: &str, own: &dyn Fn(usize) -> (String, Style)| {
+        let mut row = |name: &str, content: &dyn Fn(usize) -> (String, Style)| {
             let mut line = format!("{name:>label$}");
             for column in part.clone() {
                 line += if column == part.start || column % together == 0 { " │" } else { "" };
-                let (text, style) = own(column);
+                let (text, style) = content(column);
                 let _ = write!(line, " {style}{text:>cell$}{style:#}");
             }
             text += &format!("{}\n", line.trim_end());
@@ -41,26 +41,27 @@ pub(super) fn grid(grid: &Grid, style: OutputStyle) -> String {
         if part.clone().any(|column| !grid.columns[column].is_empty()) {
             row("", &|column| (grid.columns[column].clone(), quiet));
         }
-        for (number, own) in grid.rows.iter().enumerate() {
+        for (number, grid_row) in grid.rows.iter().enumerate() {
             let arrives = |column: usize| arrows(grid, number, column);
             let most = part.clone().map(|column| arrives(column).len()).max().unwrap_or(0).min(ARROWS);
-            for arrow in 0..most {
-                let source = |column: usize| arrives(column).get(arrow).map_or("", |own| from(grid, own)).to_owned();
-                row(if arrow == 0 { "from" } else { "and" }, &|column| (source(column), quiet));
+            for index in 0..most {
+                let source =
+                    |column: usize| arrives(column).get(index).map_or("", |arrow| from(grid, arrow)).to_owned();
+                row(if index == 0 { "from" } else { "and" }, &|column| (source(column), quiet));
             }
             let look = |cell: &Cell| if style.terminal { look(cell.shade) } else { Style::new() };
-            row(&own.label, &|column| {
-                own.cells.get(column).map_or_else(Default::default, |cell| (cell.text.clone(), look(cell)))
+            row(&grid_row.label, &|column| {
+                grid_row.cells.get(column).map_or_else(Default::default, |cell| (cell.text.clone(), look(cell)))
             });
         }
     }
     text
 }
 
-/// The most arrows to a cell that are told.
+/// The maximum number of arrows that are shown for a cell.
 const ARROWS: usize = 3;
 
-/// The arrows to a cell. Of several, those that only stay in their column are not told.
+/// Returns the arrows to a cell. If any of them comes from another column, arrows from the same column are left out.
 fn arrows(grid: &Grid, row: usize, column: usize) -> Vec<&Arrow> {
     let to_it = grid.arrows.iter().filter(|arrow| arrow.row + 1 == row && arrow.to == column);
     let all: Vec<&Arrow> = to_it.collect();
@@ -68,19 +69,19 @@ fn arrows(grid: &Grid, row: usize, column: usize) -> Vec<&Arrow> {
     if moves.is_empty() { all } else { moves }
 }
 
-/// Where an arrow begins: the heading of the column, or what stands there.
+/// Returns the start of an arrow: the heading of its column, or else the text of its cell.
 fn from<'a>(grid: &'a Grid, arrow: &Arrow) -> &'a str {
     let heading = grid.columns.get(arrow.from).map_or("", String::as_str);
     let cell = grid.rows.get(arrow.row).and_then(|row| row.cells.get(arrow.from));
     if heading.is_empty() { cell.map_or("", |cell| &cell.text) } else { heading }
 }
 
-/// Lines with their numbers, below the name of each file. Where there is no room beside the numbers, a line has its own below
-/// it.
+/// Draws lines with their counts, below the name of each file. In a narrow style, the counts go on a separate line
+/// below.
 pub(super) fn listing(listing: &Listing, style: OutputStyle) -> String {
     let digits = |column: usize, name: &str| {
         let lines = listing.lines.iter().flat_map(|line| {
-            line.ptx.iter().map(|own| &own.counts).chain([&line.counts]).filter_map(|counts| counts.get(column))
+            line.ptx.iter().map(|line| &line.counts).chain([&line.counts]).filter_map(|counts| counts.get(column))
         });
         lines.map(|count| count.to_string().len()).max().unwrap_or(0).max(name.len())
     };
@@ -125,14 +126,14 @@ pub(super) fn listing(listing: &Listing, style: OutputStyle) -> String {
             show(&[], path.to_owned(), quiet);
         }
         show(counts, format!("{number:>5} {line}"), Style::new());
-        for own in ptx {
-            show(&own.counts, format!("      {:>5} {}", own.line, own.text), quiet);
+        for instruction in ptx {
+            show(&instruction.counts, format!("      {:>5} {}", instruction.line, instruction.text), quiet);
         }
     }
     text
 }
 
-/// How a cell looks on a terminal; turns after the first are in colours of their own.
+/// Returns the style of a cell on a terminal. Each wavefront after the first has a different color.
 fn look(shade: Shade) -> Style {
     let on = |color: AnsiColor| Style::new().fg_color(Some(AnsiColor::Black.into())).bg_color(Some(color.into()));
     match shade {

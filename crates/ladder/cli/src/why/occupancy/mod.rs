@@ -1,4 +1,5 @@
-//! `ladder why --occupancy`: the number of a rung's blocks that a multiprocessor holds, and the resource that limits it.
+//! `ladder why --occupancy`: how many of a rung's blocks a multiprocessor holds, and the resource that limits the
+//! number.
 
 mod text;
 
@@ -12,24 +13,30 @@ use engine::device::Choice;
 use profile::Geometry;
 use simt::Function;
 
-/// The architecture if no device is given and there is no GPU.
+/// The default architecture if there is no GPU.
 const ARCH: &str = "sm_90";
 
-/// The occupancy of a launch of any kernel, and how it changes with the block, the shared memory and the registers.
+/// Shows the occupancy of a launch of any kernel, and how it changes with the block, the shared memory and the
+/// registers.
 ///
 /// # Errors
-/// When there is no `ptxas`, or it does not know the device's architecture.
-pub(super) fn of_launch(own: &Function, geometry: Geometry, arch: &str, style: OutputStyle) -> Result<Document, Error> {
+/// Returns an error when there is no `ptxas`, or when `ptxas` does not know the device's architecture.
+pub(super) fn of_launch(
+    function: &Function,
+    geometry: Geometry,
+    arch: &str,
+    style: OutputStyle,
+) -> Result<Document, Error> {
     let limits = Limits::named(arch).map_err(analysis::Error::from)?;
-    let usage = usage_of(own, arch)?;
-    let entry = |geometry| EntryOccupancy::of(own.name().to_owned(), usage, geometry, limits);
+    let usage = usage_of(function, arch)?;
+    let entry = |geometry| EntryOccupancy::of(function.name().to_owned(), usage, geometry, limits);
     let others = BLOCKS.map(|threads| entry(Geometry { block: [threads, 1, 1], ..geometry }));
-    let name = simt::demangled(own.name());
+    let name = simt::demangled(function.name());
     let report = RungOccupancy::of(name, entry(geometry), usage, others.to_vec(), (arch, limits));
     Ok(text::details(&report, style))
 }
 
-/// The blocks that a kernel of a file is compared with.
+/// The blocks that the launch of a file's kernel is compared with.
 const BLOCKS: [u32; 6] = [32, 64, 128, 256, 512, 1024];
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
@@ -39,21 +46,21 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         (None, Some(on)) => Some(Description::open(on).map_err(analysis::Error::from)?.arch),
         (arch, _) => arch.clone(),
     };
-    // A GPU is not needed for another architecture than its own.
+    // Another architecture does not need the GPU.
     let mut device = match (&named, args.timing.device) {
         (Some(_), Choice::Auto | Choice::Sim) => None,
         (None, choice) | (Some(_), choice @ Choice::Gpu) => Some((env.open)(choice)?),
     };
-    let capability = device.as_ref().and_then(|own| own.info().compute_capability);
-    let own_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
-    let arch = named.or_else(own_arch).unwrap_or(ARCH.to_owned());
+    let capability = device.as_ref().and_then(|device| device.info().compute_capability);
+    let device_arch = || capability.map(|(major, minor)| format!("sm_{major}{minor}"));
+    let arch = named.or_else(device_arch).unwrap_or(ARCH.to_owned());
     let limits = Limits::named(&arch).map_err(analysis::Error::from)?;
 
     let (kernels, style) = (env.catalog.kernels, env.style());
     let is_one = matches!(&selected[..], [one] if one.rungs().len() == 1);
     let (mut document, mut left_out, mut is_empty) = (Document::default(), Vec::new(), true);
-    for own in &selected {
-        let mut plan = own.plan(targets.block(), None, DeviceProperties::default())?;
+    for selection in &selected {
+        let mut plan = selection.plan(targets.block(), None, DeviceProperties::default())?;
         plan.leave_out(|_, launch| source(kernels, launch, &arch).err())?;
         left_out.extend_from_slice(plan.left_out());
         let bar = progress_bar(plan.launches().len(), env.terminal);
@@ -66,8 +73,8 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
                 continue;
             }
             let problem = plan.problem();
-            let mut report = RungOccupancy::new(kernels, own.ladder, rung, problem, launch, &arch)?;
-            // The driver answers for its own architecture only.
+            let mut report = RungOccupancy::new(kernels, selection.ladder, rung, problem, launch, &arch)?;
+            // The driver knows the occupancy only for the architecture of its GPU.
             if let Some(device) = &mut device
                 && capability == Some(limits.capability)
             {
@@ -79,7 +86,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         bar.finish_and_clear();
         is_empty &= plan.launches().is_empty();
         if !rungs.is_empty() {
-            document.heading(format!("{} on {arch}", own.ladder.name), "");
+            document.heading(format!("{} on {arch}", selection.ladder.name), "");
             document.table(text::summary(&rungs, style));
         }
     }
@@ -87,7 +94,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         return Err(Error::Request(left_out.join("; ")));
     }
     for why in left_out {
-        // JSON has no place for it.
+        // The JSON array cannot hold this text.
         match args.view.format.json {
             true => writeln!(to.err, "{}", output::left_out(why))?,
             false => document.note(output::left_out(why)),

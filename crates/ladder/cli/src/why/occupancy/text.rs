@@ -1,41 +1,41 @@
-//! Occupancies as tables and sentences.
+//! Shows occupancies as tables and sentences.
 
 use crate::output::{Cell, Column, Document, Importance, OutputStyle, Table};
 use analysis::occupancy::{EntryOccupancy, Limiter, Limits, Occupancy, RungOccupancy, Step};
 use engine::size::{self, dims};
 
-/// Cells of a full bar.
+/// The number of cells of a full bar.
 const BAR: usize = 12;
 
 /// Shows one rung: its resources, the number of blocks that fit, and how this number changes.
 pub(super) fn details(report: &RungOccupancy, style: OutputStyle) -> Document {
-    let own = &report.own;
+    let launch = &report.launch;
     let mut document = Document::default();
     document.heading(
         format!("{} on {}", report.rung, report.arch),
-        format!("{}, blocks of {}", own.entry, dims(own.block)),
+        format!("{}, blocks of {}", launch.entry, dims(launch.block)),
     );
     document.facts(facts(report));
 
     document.section("By block", "");
     let mut by_block = table([Column::text("block")], true);
     for entry in &report.by_block {
-        let is_here = entry.block == own.block;
+        let is_here = entry.block == launch.block;
         by_block.row(marked(row(entry, style), is_here, style));
     }
     document.table(by_block);
 
-    let shared = own.shared_bytes();
-    document.section(format!("By shared memory a block ({} here)", bytes(shared)), "");
+    let shared = launch.shared_bytes();
+    document.section(format!("By shared memory per block ({} here)", bytes(shared)), "");
     document.table(by_steps(&report.by_shared_bytes, shared, style, bytes));
-    let registers = own.registers;
-    document.section(format!("By registers a thread ({registers} here)"), "");
+    let registers = launch.registers;
+    document.section(format!("By registers per thread ({registers} here)"), "");
     let count = |registers: u32| registers.to_string();
     document.table(by_steps(&report.by_registers, registers, style, count));
     document
 }
 
-/// Several rungs, a line each.
+/// Returns a table with a row for each of several rungs.
 pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> Table {
     let mut table = table([Column::name("rung"), Column::text("block").unbroken()], true);
     for (name, entry) in rungs {
@@ -45,8 +45,8 @@ pub(super) fn summary(rungs: &[(&str, EntryOccupancy)], style: OutputStyle) -> T
     table
 }
 
-/// A table that begins with these columns, has those of an entry's resources if it is `of_entries`, and ends with
-/// those of [`ends`].
+/// Returns a table that starts with these columns and ends with those of [`ends`]. With `of_entries`, the columns of an
+/// entry's resources are between them.
 fn table(first: impl IntoIterator<Item = Column>, of_entries: bool) -> Table {
     let resources = ["regs", "shared"].into_iter().filter(|_| of_entries);
     let ends = [
@@ -79,8 +79,8 @@ fn ends(occupancy: &Occupancy, style: OutputStyle) -> [String; 4] {
     ]
 }
 
-/// The steps worth a line: the one that is the case, the first and the last, and of the others each that is lower by a
-/// fifth than the one before it.
+/// Returns a table of the interesting steps: the first, the current and the last one, and each step with at most 4/5 of
+/// the blocks of the previous row.
 fn by_steps(steps: &[Step], here: u32, style: OutputStyle, amount: impl Fn(u32) -> String) -> Table {
     let mut table = table([Column::number("up to")], false);
     let mut before = None;
@@ -98,7 +98,7 @@ fn by_steps(steps: &[Step], here: u32, style: OutputStyle, amount: impl Fn(u32) 
     table
 }
 
-/// A row, marked where it is what is the case.
+/// Returns the cells of a row, which is marked if it is the current one.
 fn marked(mut cells: Vec<String>, is_here: bool, style: OutputStyle) -> Vec<Cell> {
     let mark = match (is_here, style.terminal) {
         (false, _) => " ",
@@ -114,50 +114,50 @@ fn marked(mut cells: Vec<String>, is_here: bool, style: OutputStyle) -> Vec<Cell
 }
 
 fn facts(report: &RungOccupancy) -> Vec<(&'static str, String)> {
-    let (limits, own) = (&report.limits, &report.own);
-    let occupancy = &own.occupancy;
+    let (limits, launch) = (&report.limits, &report.launch);
+    let occupancy = &launch.occupancy;
     let reserved = match limits.shared_reserved {
         0 => String::new(),
         reserved => format!(" with the driver's {}", bytes(reserved)),
     };
-    let spills = match (own.spill_store_bytes, own.spill_load_bytes) {
+    let spills = match (launch.spill_store_bytes, launch.spill_load_bytes) {
         (0, 0) => "none".to_owned(),
-        (stores, loads) => format!("{stores} bytes a thread stored, {loads} loaded back"),
+        (stores, loads) => format!("{stores} bytes stored and {loads} loaded per thread"),
     };
     let registers = format!(
-        "{} of {}; a block is given {}",
-        own.registers, limits.registers_per_thread, occupancy.registers_per_block
+        "{} of {}; {} allocated per block",
+        launch.registers, limits.registers_per_thread, occupancy.registers_per_block
     );
     let shared = format!(
-        "{} static, {} dynamic; a block is given {}{reserved}",
-        bytes(own.static_shared_bytes),
-        bytes(own.dynamic_shared_bytes),
+        "{} static, {} dynamic; {} allocated per block{reserved}",
+        bytes(launch.static_shared_bytes),
+        bytes(launch.dynamic_shared_bytes),
         bytes(occupancy.shared_per_block)
     );
     let mut facts = vec![
-        ("registers a thread", registers),
-        ("shared memory a block", shared),
+        ("registers per thread", registers),
+        ("shared memory per block", shared),
         ("spills", spills),
-        ("blocks an SM", format!("{} of {}", occupancy.blocks, limits.blocks)),
-        ("warps an SM", format!("{} of {}", occupancy.warps, limits.warps)),
+        ("blocks per SM", format!("{} of {}", occupancy.blocks, limits.blocks)),
+        ("warps per SM", format!("{} of {}", occupancy.warps, limits.warps)),
         ("occupancy", percent(occupancy.fraction)),
     ];
     let heads = ["limited by"].into_iter().chain(std::iter::repeat(""));
     let limiters = occupancy.limited_by.iter();
-    facts.extend(heads.zip(limiters.map(|limiter| reason(limits, own, *limiter))));
+    facts.extend(heads.zip(limiters.map(|limiter| reason(limits, launch, *limiter))));
     if let Some(driver) = report.driver {
         let same = match driver.blocks == occupancy.blocks {
             true => "",
             false => "NOT ",
         };
         let says = format!(
-            "{} blocks an SM, {same}as calculated; {} registers, {} static, {} bytes of local memory",
+            "{} blocks per SM, {same}as calculated; {} registers, {} static, {} bytes of local memory",
             driver.blocks,
             driver.registers,
             bytes(driver.static_shared),
             driver.local_bytes
         );
-        facts.push(("the driver says", says));
+        facts.push(("driver", says));
     }
     facts
 }
@@ -172,38 +172,39 @@ fn name(limiter: Limiter) -> &'static str {
     }
 }
 
-/// Why there are not more blocks, where this resource ends.
-fn reason(limits: &Limits, own: &EntryOccupancy, limiter: Limiter) -> String {
-    let occupancy = &own.occupancy;
-    let warps = own.block.iter().product::<u32>().div_ceil(32);
-    // If not one block fits, and otherwise.
+/// Explains why this resource does not allow more blocks.
+fn reason(limits: &Limits, launch: &EntryOccupancy, limiter: Limiter) -> String {
+    let occupancy = &launch.occupancy;
+    let warps = launch.block.iter().product::<u32>().div_ceil(32);
+    // The reason if no block fits, and the reason if some blocks fit.
     let (none, some) = match limiter {
         Limiter::Warps => (
             format!("a block has at most {} threads", limits.threads_per_block),
             format!("a block has {warps} of the {} that an SM holds", limits.warps),
         ),
-        Limiter::Blocks => ("an SM has none".to_owned(), format!("an SM holds {}, however small", limits.blocks)),
+        Limiter::Blocks => ("an SM holds none".to_owned(), format!("an SM holds {} blocks of any size", limits.blocks)),
         Limiter::Registers => (
-            format!("a thread has at most {} and a block {}", limits.registers_per_thread, limits.registers_per_block),
-            format!("a block takes {} of the SM's {}", occupancy.registers_per_block, limits.registers),
+            format!("at most {} per thread and {} per block", limits.registers_per_thread, limits.registers_per_block),
+            format!("a block needs {} of the SM's {}", occupancy.registers_per_block, limits.registers),
         ),
         Limiter::SharedMemory => (
             format!("a block has at most {}", bytes(limits.shared_opt_in)),
-            format!("a block takes {} of the SM's {}", bytes(occupancy.shared_per_block), bytes(limits.shared)),
+            format!("a block needs {} of the SM's {}", bytes(occupancy.shared_per_block), bytes(limits.shared)),
         ),
-        Limiter::Barriers => {
-            ("a block has more than an SM".to_owned(), format!("an SM has {}", limits.barriers.unwrap_or_default()))
-        }
+        Limiter::Barriers => (
+            "a block needs more barriers than an SM has".to_owned(),
+            format!("an SM has {}", limits.barriers.unwrap_or_default()),
+        ),
     };
     match occupancy.blocks {
-        0 => format!("{}: not one block fits; {none}", name(limiter)),
+        0 => format!("{}: no block fits; {none}", name(limiter)),
         _ => format!("{}: {some}", name(limiter)),
     }
 }
 
-/// A bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.
+/// Draws a bar for a share from 0 to 1: blocks in eighths of a cell on a terminal, ASCII elsewhere.
 fn bar(share: f64, style: OutputStyle) -> String {
-    // A value that is not a number is rounded to 0.
+    // The conversion rounds NaN to 0.
     let cells = share.clamp(0.0, 1.0) * BAR as f64;
     if !style.terminal {
         let full = cells.round() as usize;
@@ -219,7 +220,7 @@ fn bytes(amount: u32) -> String {
     size::bytes(amount.into())
 }
 
-/// A share in percent, with a tenth where there is one: `37.5 %`.
+/// Formats a share as a percentage, with a decimal only if needed: `37.5 %`.
 fn percent(share: f64) -> String {
     let tenths = (share * 1000.0).round() / 10.0;
     format!("{tenths} %")

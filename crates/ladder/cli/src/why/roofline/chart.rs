@@ -1,4 +1,4 @@
-//! A roofline as a chart in pixels.
+//! Draws a roofline as a chart in pixels.
 
 use serde::Serialize;
 
@@ -8,18 +8,18 @@ use crate::charts::{self, Axis, Drawn, Label};
 use crate::output::duration;
 use profile::roofline::Roofline;
 
-/// The chart's room for roofs and points: left, top, width and height.
+/// The area of the chart for roofs and points: left, top, width and height.
 const ROOM: [f64; 4] = [76.0, 16.0, 700.0, 330.0];
-/// Rungs that are nearer to each other than this share a mark.
+/// Rungs whose distance is smaller than this share a mark.
 const NEAR: f64 = 15.0;
-/// Distance of lines of text.
+/// The distance between lines of text.
 const LINE: f64 = 17.0;
 
 /// What `charts/roofline.svg` draws.
 #[derive(Debug, Serialize)]
 pub(crate) struct Chart {
     title: String,
-    /// What those read who do not see it.
+    /// A text description for readers who cannot see the chart.
     words: String,
     width: f64,
     height: f64,
@@ -30,18 +30,18 @@ pub(crate) struct Chart {
     y_title: String,
     roofs: Vec<RoofLine>,
     points: Vec<Mark>,
-    /// The letters with their rungs.
+    /// The rung of each letter.
     key: Vec<Label>,
 }
 
 #[derive(Debug, Serialize)]
 struct RoofLine {
-    /// `m0` for the first memory, `c` for the multiprocessors.
+    /// The CSS class: `m0` for the first memory, `c` for the multiprocessors.
     class: String,
     from: [f64; 2],
     to: [f64; 2],
     label: String,
-    /// Where the label begins, and its slope in degrees.
+    /// The start of the label; the slope is in degrees.
     at: [f64; 2],
     slope: f64,
 }
@@ -50,9 +50,9 @@ struct RoofLine {
 struct Mark {
     class: String,
     at: [f64; 2],
-    /// The letters of the rungs that stand here; empty for a memory whose roof is not the rung's nearest.
+    /// The letters of the rungs at this mark; empty at a memory whose roof is not the nearest to the rung.
     letters: String,
-    /// What a pointer shows.
+    /// The text that appears under a pointer.
     hint: String,
 }
 
@@ -72,10 +72,10 @@ impl Chart {
             // From the left or the lower edge up to the highest level line.
             let begin = x.first().max(y.first() / roof.per_second);
             let end = top_roof / roof.per_second;
-            let [from, to] = [begin, end].map(|own| place(x.at(own), y.at(own * roof.per_second)));
-            // Labels stand one behind the other, so that near roofs do not cover them.
+            let [from, to] = [begin, end].map(|intensity| place(x.at(intensity), y.at(intensity * roof.per_second)));
+            // Stagger the labels along the lines, so that close roofs do not overlap them.
             let share = 0.12 + 0.16 * number as f64;
-            // The lowest roof has its label below it, where no other roof is.
+            // The label of the lowest roof goes below the line, where there is no other roof.
             let apart = if number == 0 { 15.0 } else { -6.0 };
             let at = [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share + apart];
             let label = format!("{} {}", roof.name, charts::per_second(roof.per_second, "B"));
@@ -99,13 +99,13 @@ impl Chart {
                 let is_nearest = nearest == Some(level.name);
                 let at = place(x.at(intensity), y.at(point.per_second));
                 let hint = format!(
-                    "{}, {}: {} on a byte, {} % of the roof",
+                    "{}, {}: {} per byte, {} % of the roof",
                     point.name,
                     level.name,
                     charts::plain(intensity),
                     charts::plain(level.of_roof * 100.0)
                 );
-                // Rungs that would cover each other share a mark.
+                // Rungs that would overlap share a mark.
                 let is_here = |mark: &&mut Mark| (mark.at[0] - at[0]).hypot(mark.at[1] - at[1]) < NEAR;
                 let mut near = points.iter_mut().filter(|mark: &&mut Mark| !mark.letters.is_empty());
                 match near.find(is_here).filter(|_| is_nearest) {
@@ -126,8 +126,8 @@ impl Chart {
                 [left + (number / rows) as f64 * (width / columns as f64), key_top + (number % rows) as f64 * LINE];
             key.push(Label { at, text: format!("{} {}", letter(number), point.name) });
         }
-        // Letters lie above the small marks.
-        points.sort_by_key(|own| !own.letters.is_empty());
+        // Draw the letters on top of the small marks.
+        points.sort_by_key(|point| !point.letters.is_empty());
         let ticks = |axis: &Axis, at: &dyn Fn(f64) -> [f64; 2], text: &dyn Fn(f64) -> String| -> Vec<Label> {
             axis.ticks().into_iter().map(|value| Label { at: at(axis.at(value)), text: text(value) }).collect()
         };
@@ -144,7 +144,7 @@ impl Chart {
             room: ROOM,
             x: ticks(&x, &|share| place(share, 0.0), &charts::plain),
             y: ticks(&y, &|share| place(0.0, share), &|value| charts::per_second(value, "")),
-            x_title: format!("{}s on each byte that is moved", found.unit),
+            x_title: format!("{}s per byte that is moved", found.unit),
             y_title: format!("{}s a second", found.unit),
             roofs,
             points,

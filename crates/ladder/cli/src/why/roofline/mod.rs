@@ -1,7 +1,7 @@
-//! `ladder why --roofline`: the rungs of a ladder under the roofs of a device.
+//! `ladder why --roofline`: the rungs of a ladder under a device's roofline.
 //!
-//! A figure is about a warp of one rung and a problem small enough to draw. A roofline compares all rungs of a ladder on a
-//! problem of its usual size, and has times.
+//! A figure shows a warp of one rung on a problem small enough to draw. A roofline compares the times of all rungs of a
+//! ladder on a problem of the default size.
 
 mod chart;
 mod text;
@@ -31,21 +31,21 @@ struct RooflineRecord<'a> {
 }
 
 pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, Error> {
-    let CommandArgs { targets, own } = args;
+    let CommandArgs { targets, own: args } = args;
     let mut selected = targets.select(env.catalog)?;
-    // What is shown as pictures is not timed.
+    // Ladders that are shown as pictures are not timed.
     if selected.len() > 1 {
-        selected.retain(|own| !own.ladder.shown.pictures);
+        selected.retain(|selection| !selection.ladder.shown.pictures);
     }
-    if let Some(only) = selected.iter().find(|own| own.ladder.shown.pictures) {
+    if let Some(only) = selected.iter().find(|selection| selection.ladder.shown.pictures) {
         let name = only.ladder.name;
         return Err(Error::Request(format!("{name} is shown as pictures and not timed, so it has no roofline")));
     }
-    if own.view.svg.is_some() && selected.len() > 1 {
-        return Err(Error::Request("a file has the roofline of one ladder: name one with --svg".to_owned()));
+    if args.view.svg.is_some() && selected.len() > 1 {
+        return Err(Error::Request("an SVG file holds the roofline of one ladder: name one with --svg".to_owned()));
     }
-    let mut timing = Timing::open(&own.timing, env)?;
-    let mut printer = Printer::new(own.view.format, env.style(), to.out);
+    let mut timing = Timing::open(&args.timing, env)?;
+    let mut printer = Printer::new(args.view.format, env.style(), to.out);
     let mut code = 0;
     for selection in &selected {
         let timed = timing.of(env, selection, targets.block())?;
@@ -55,7 +55,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
         let found = roofline(&timing.description, flops, &timed.points());
         let about = format!("{title}, {}", timing.origin.words);
         let chart = Chart::new(ladder, &about, &found);
-        if let Some(path) = &own.view.svg {
+        if let Some(path) = &args.view.svg {
             replace(path, &charts::file(&chart)).map_err(|why| analysis::Error::file("write", path, why))?;
         }
         let mut document = document((ladder, &about), &timing.description, &found, env.style());
@@ -69,7 +69,7 @@ pub(super) fn show(args: &CommandArgs<super::Arguments>, env: &Env<'_>, to: &mut
     Ok(code)
 }
 
-/// The chart and the table of a roofline.
+/// Returns the chart and the table of a roofline.
 pub(super) fn document(
     (title, about): (&str, &str),
     device: &Description,
@@ -84,7 +84,7 @@ pub(super) fn document(
     document
 }
 
-/// A row for each launch.
+/// Returns a table with a row for each launch.
 fn table(found: &Roofline) -> Table {
     let mut columns = vec![Column::text(""), Column::name("launch"), Column::number("time")];
     columns.push(Column::number(format!("{}s/s", found.unit)));
@@ -108,7 +108,7 @@ fn table(found: &Roofline) -> Table {
     table
 }
 
-/// `DRAM 3352 GB/s`.
+/// Describes the roofs: `DRAM 3352 GB/s`.
 fn roofs(found: &Roofline) -> Vec<String> {
     let memory = found.memory.iter().map(|roof| format!("{} {}", roof.name, charts::per_second(roof.per_second, "B")));
     let compute = found.compute.iter();
@@ -120,7 +120,7 @@ fn percent(share: f64) -> String {
     format!("{} %", charts::plain(share * 100.0))
 }
 
-/// What stands for a rung in a chart: `a` to `z`, then `A`.
+/// Returns the letter of a rung in a chart: `a` to `z`, then `A`.
 fn letter(number: usize) -> char {
     let letters = ('a'..='z').chain('A'..='Z');
     letters.cycle().nth(number).unwrap_or('?')

@@ -1,4 +1,4 @@
-//! A roofline as characters.
+//! Draws a roofline with characters.
 
 use anstyle::{AnsiColor, Style};
 
@@ -7,16 +7,16 @@ use crate::charts::{self, Axis};
 use crate::output::OutputStyle;
 use profile::roofline::Roofline;
 
-/// Lines of characters of a chart.
+/// The height of a chart in lines.
 const LINES: usize = 18;
-/// Characters before a line: the number of a tick.
+/// The number of characters at the left of a line, for the number of a tick.
 const MARGIN: usize = 9;
-/// The colours of memories, in their order.
+/// The colors of memories, in their order.
 const COLORS: [AnsiColor; 3] = [AnsiColor::Blue, AnsiColor::Magenta, AnsiColor::Yellow];
-/// What a memory's roof is drawn with where there are no colours, in the same order.
+/// The characters that draw the memories' roofs if there are no colors, in the same order.
 const MARKS: [char; 3] = ['.', '-', ':'];
 
-/// The chart: roofs as lines, rungs as letters at the memory whose roof they are nearest to.
+/// Draws the chart: roofs as lines, and each rung as a letter at the memory whose roof it is nearest to.
 pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
     let columns = style.width.saturating_sub(MARGIN + 2).clamp(24, 90);
     let [x, y] = axes(found).map(|axis| axis.expect("a roofline has roofs"));
@@ -49,7 +49,7 @@ pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
         let memory = found.memory.iter().position(|roof| roof.name == level.name).unwrap_or(0);
         let column = (place * (columns - 1) as f64).round() as usize;
         let bold = if style.terminal { color(memory).bold() } else { Style::new() };
-        // Where another rung stands already, beside it.
+        // If another rung is already there, put the letter next to it.
         let line = &mut cells[line_of(point.per_second)];
         let is_free = |column: &usize| !line[*column].0.is_alphabetic();
         let column = (column.min(columns - 1)..columns).find(is_free).unwrap_or(columns - 1);
@@ -63,28 +63,28 @@ pub(super) fn chart(found: &Roofline, style: OutputStyle) -> String {
         let drawn: String = line.into_iter().map(|(mark, style)| format!("{style}{mark}{style:#}")).collect();
         text += &format!("{}\n", format!("{label:>MARGIN$} │{drawn}").trim_end());
     }
-    let mut below = vec![' '; columns];
+    let mut tick_labels = vec![' '; columns];
     for value in x.ticks() {
         let label = charts::plain(value);
         let at = (x.at(value) * (columns - 1) as f64).round() as usize;
-        // A label is there whole, and apart from others.
+        // Draw a label only if it fits completely and keeps a gap to others.
         let room = at.saturating_sub(1)..(at + label.len() + 1).min(columns);
-        if at + label.len() <= columns && below[room].iter().all(|mark| *mark == ' ') {
-            below.splice(at..at + label.len(), label.chars());
+        if at + label.len() <= columns && tick_labels[room].iter().all(|mark| *mark == ' ') {
+            tick_labels.splice(at..at + label.len(), label.chars());
         }
     }
-    let below: String = below.into_iter().collect();
-    text += &format!("{:>MARGIN$} └{}\n{:>MARGIN$}  {}\n", "", "─".repeat(columns), "", below.trim_end());
+    let tick_labels: String = tick_labels.into_iter().collect();
+    text += &format!("{:>MARGIN$} └{}\n{:>MARGIN$}  {}\n", "", "─".repeat(columns), "", tick_labels.trim_end());
     let names = found.memory.iter().enumerate().map(|(number, roof)| {
         let (mark, style) = (MARKS[number % MARKS.len()], color(number));
         format!("{style}{mark}{mark} {}{style:#}", roof.name)
     });
     let names = names.collect::<Vec<_>>().join("  ");
     let compute: Vec<&str> = found.compute.iter().map(|roof| roof.name).collect();
-    text + &format!("{:>MARGIN$}  {}s on a byte\nroofs: {names}  == {}\n", "", found.unit, compute.join(", "))
+    text + &format!("{:>MARGIN$}  {}s per byte\nroofs: {names}  == {}\n", "", found.unit, compute.join(", "))
 }
 
-/// The axes that have all points and the places where roofs meet.
+/// Returns axes that include all points and the intersections of the roofs.
 pub(super) fn axes(found: &Roofline) -> [Option<Axis>; 2] {
     let levels = || found.points.iter().flat_map(|point| &point.memory).filter_map(|level| level.intensity);
     let top = found.compute.iter().map(|roof| roof.per_second).fold(0.0, f64::max);

@@ -10,7 +10,7 @@ fn bars_are_as_long_as_their_shares() {
     assert_eq!(plain(7.0), plain(1.0));
     let drawn = |share| bar(share, OutputStyle { terminal: true, ..OutputStyle::default() });
     assert_eq!(drawn(0.75), format!("{}   ", "█".repeat(9)));
-    // 48 warps of 64 and a bit: an eighth of a cell is 1 %.
+    // Slightly more than 48 of 64 warps: an eighth of a cell is 1 %.
     assert_eq!(drawn(0.76), format!("{}▏  ", "█".repeat(9)));
     for share in [0.0, 0.01, 0.3333, 0.99, 1.0] {
         assert_eq!(drawn(share).chars().count(), BAR);
@@ -18,7 +18,7 @@ fn bars_are_as_long_as_their_shares() {
 }
 
 #[test]
-fn percents_have_a_tenth_where_they_need_one() {
+fn percentages_have_a_decimal_only_if_needed() {
     assert_eq!(percent(1.0), "100 %");
     assert_eq!(percent(0.375), "37.5 %");
     assert_eq!(percent(2.0 / 3.0), "66.7 %");
