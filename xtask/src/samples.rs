@@ -210,10 +210,10 @@ fn untried(text: &str) -> Option<String> {
     (!needs.is_empty()).then(|| format!("not tried: needs {}", needs.join(", ")))
 }
 
-/// Why a sample failed: what the driver says of it, else the last of what it says itself.
-fn reason(code: Option<i32>, said: &str) -> String {
-    let driver = said.lines().find_map(|line| line.strip_prefix("simt's CUDA driver: "));
-    let last = said.lines().rfind(|line| !line.trim().is_empty());
+/// Returns the reason why a sample failed: the driver's message, or else the last line of the sample's output.
+fn reason(code: Option<i32>, printed: &str) -> String {
+    let driver = printed.lines().find_map(|line| line.strip_prefix("simt's CUDA driver: "));
+    let last = printed.lines().rfind(|line| !line.trim().is_empty());
     let end = match code {
         Some(2) => "waived".to_owned(),
         Some(code) => format!("exit code {code}"),
