@@ -51,12 +51,12 @@ fn portable(rung: &Rung) -> Vec<String> {
 /// Runs every CUDA port of a ladder on the ladder's edges, with every block, and compares with its reference.
 fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
     let name = ladder.name;
-    let Some(own) = PORTS.iter().find(|own| own.ladder == name) else {
+    let Some(ports) = PORTS.iter().find(|ports| ports.ladder == name) else {
         eprintln!("{name} has no CUDA ports");
         return;
     };
     let kernels = KERNELS.newest_for(None).unwrap().unwrap();
-    let text = compile(nvcc, own.file, &kernels.arch("compute"));
+    let text = compile(nvcc, ports.file, &kernels.arch("compute"));
     let sizes = |text: &str| -> BTreeMap<String, Vec<u32>> {
         Outline::new(text).entries().map(|entry| (entry.name.to_owned(), entry.parameter_bytes)).collect()
     };
@@ -67,13 +67,13 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
     // A rung with a port has one for every entry, and there are no others.
     let entries: BTreeSet<String> = of_ports.into_keys().collect();
     let of_rungs = ladder.rungs.iter().map(portable);
-    let ported = of_rungs.filter(|own| own.iter().any(|entry| entries.contains(entry)));
+    let ported = of_rungs.filter(|of_rung| of_rung.iter().any(|entry| entries.contains(entry)));
     assert_eq!(entries, ported.flatten().collect(), "{name}");
 
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let code = sim.load(text).unwrap();
     let mut checked = BTreeSet::new();
-    let more = MORE.iter().filter(|(own, _)| *own == name);
+    let more = MORE.iter().filter(|(ladder, _)| *ladder == name);
     let more = more.map(|&(_, options)| Case::new((name, "", options)).options);
     for options in (ladder.sweep)(Effort::Least).into_iter().chain(more) {
         let problem = ladder.problem(&options).unwrap();
@@ -120,7 +120,7 @@ fn cuda_ports_compute_what_their_rungs_do() {
 
 #[test]
 fn cuda_ports_are_of_ladders_that_there_are() {
-    for own in PORTS {
-        assert_eq!(host::ladder(own.ladder).unwrap().name.to_owned() + ".cu", own.file);
+    for ports in PORTS {
+        assert_eq!(host::ladder(ports.ladder).unwrap().name.to_owned() + ".cu", ports.file);
     }
 }

@@ -182,9 +182,9 @@ fn the_results_are_records() {
     let first = &records[0];
     assert_eq!((&*first.rung, &*first.subject()), ("copy_gmem", "transpose: 100 × 50 f32"));
     assert_eq!(first.value("time"), Some(&results::Value::new(100_000.0, Unit::Nanoseconds)));
-    let naive = records.iter().find(|own| own.rung == "transpose_naive").unwrap();
+    let naive = records.iter().find(|record| record.rung == "transpose_naive").unwrap();
     assert_eq!(naive.value("rung / CUDA C++").unwrap().to_string(), "0.909 (0.909–0.909)");
-    assert!(records.iter().any(|own| own.kind == "against" && own.rung == "memcpy"));
+    assert!(records.iter().any(|record| record.kind == "against" && record.rung == "memcpy"));
     assert!(first.toolchain.contains("nvcc 13.0.88") && first.conditions.contains("5 alternating rounds"));
 }
 
