@@ -168,7 +168,8 @@ pub fn of(
     let Some((rung, launch)) = same_result(ladder, problem, device) else {
         return (baselines, left_out);
     };
-    for &(_, name, function, is_copy, request) in BASELINES.iter().filter(|(registered, ..)| *registered == ladder.name) {
+    for &(_, name, function, is_copy, request) in BASELINES.iter().filter(|(registered, ..)| *registered == ladder.name)
+    {
         match request(options) {
             Ok((numbers, bytes)) => {
                 let buffers = launch.args.iter().filter_map(|arg| match arg {

@@ -263,7 +263,9 @@ pub fn contest(
             None => {}
         }
         let place = (case.ladder.name, case.label, &*contestant.name);
-        if let Some(failure) = failures.iter().find(|failure| (&*failure.ladder, &*failure.case, &*failure.contestant) == place) {
+        if let Some(failure) =
+            failures.iter().find(|failure| (&*failure.ladder, &*failure.case, &*failure.contestant) == place)
+        {
             results.push((contestant, Err(failure.why.clone())));
             continue;
         }
@@ -360,7 +362,9 @@ fn rounds<D: Device + ?Sized>(
             match measured.contestant.once(session) {
                 Ok(Some(time)) if counts => times.push(time),
                 Ok(_) => {}
-                Err(error) => measured.outcome = ContestantResult::Wrong(failed(case, &measured.contestant, session, &error)?),
+                Err(error) => {
+                    measured.outcome = ContestantResult::Wrong(failed(case, &measured.contestant, session, &error)?)
+                }
             }
         }
     }

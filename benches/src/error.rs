@@ -64,9 +64,7 @@ impl Error {
     /// Returns the error for a missing CUDA C++ compiler. `why` names the searched places, or the reason why nvcc
     /// cannot be used.
     pub(crate) fn no_nvcc(why: &str) -> Self {
-        Self::Cuda(format!(
-            "no nvcc: {why}; set NVCC to its path, add it to PATH, or run `cargo xtask setup --nvidia`"
-        ))
+        Self::Cuda(format!("no nvcc: {why}; set NVCC to its path, add it to PATH, or run `cargo xtask setup --nvidia`"))
     }
 
     /// Returns the error for a file or folder of the cache that cannot be written or read.

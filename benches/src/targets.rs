@@ -170,7 +170,8 @@ pub struct Ceiling {
 pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
     for contest in contests {
-        let is_bound = |measured: &&MeasuredContestant| measured.contestant.is_bound && measured.contestant.rung.is_none();
+        let is_bound =
+            |measured: &&MeasuredContestant| measured.contestant.is_bound && measured.contestant.rung.is_none();
         for measured in contest.contestants.iter().filter(is_bound) {
             let Some(bytes_per_s) = measured.bytes_per_s() else {
                 continue;

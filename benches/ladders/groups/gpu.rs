@@ -82,7 +82,8 @@ fn group(
     let ladder = [case.ladder.name];
     let wanted = |is_wanted| if is_wanted { &ladder[..] } else { &[] };
     let ports = wanted(rungs.iter().any(|rung| takes(&port_name(rung))));
-    let mut others = baselines.iter().map(|baseline| baseline.name).chain(torch::functions(ladder[0]).map(|(name, _)| name));
+    let mut others =
+        baselines.iter().map(|baseline| baseline.name).chain(torch::functions(ladder[0]).map(|(name, _)| name));
     let libraries = wanted(others.any(takes));
     let wants_others = takes(READ) || rungs.iter().any(|rung| takes(rung.name));
     if ports.is_empty() && libraries.is_empty() && !wants_others {
