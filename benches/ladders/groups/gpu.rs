@@ -80,11 +80,11 @@ fn group(
     let (baselines, _) = baseline::of(case.ladder, problem, &options(case, problem)?, device.info().properties());
     let takes = |name: &str| filter.takes(&title, name);
     let ladder = [case.ladder.name];
-    let wanted = |is_wanted| if is_wanted { &ladder[..] } else { &[] };
-    let ports = wanted(rungs.iter().any(|rung| takes(&port_name(rung))));
+    let ladder_if = |condition| if condition { &ladder[..] } else { &[] };
+    let ports = ladder_if(rungs.iter().any(|rung| takes(&port_name(rung))));
     let mut others =
         baselines.iter().map(|baseline| baseline.name).chain(torch::functions(ladder[0]).map(|(name, _)| name));
-    let libraries = wanted(others.any(takes));
+    let libraries = ladder_if(others.any(takes));
     let wants_others = takes(READ) || rungs.iter().any(|rung| takes(rung.name));
     if ports.is_empty() && libraries.is_empty() && !wants_others {
         return Ok(Vec::new());

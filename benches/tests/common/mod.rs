@@ -26,8 +26,8 @@ pub fn kernels() -> &'static Ptx {
     KERNELS.newest_for(None).unwrap().unwrap()
 }
 
-/// An nvcc that logs its calls. For any input, its PTX is the PTX of the kernels, and its libraries are copies of `library`.
-/// Without `library`, it fails to build a library.
+/// An nvcc that logs its calls. For any input, its PTX is the PTX of the kernels, and its libraries are copies of
+/// `library`. Without `library`, it fails to build a library.
 pub struct FakeNvcc {
     pub folder: tempfile::TempDir,
 }
@@ -71,8 +71,8 @@ impl FakeNvcc {
     }
 }
 
-/// Returns a device on which the first entry takes 100 µs, the second 95 µs and so on. Loaded code takes a tenth longer than
-/// the kernel with the same name, every fourth launch takes a hundredth longer, and the entry `slow` takes a second.
+/// Returns a device on which the first entry takes 100 µs, the second 95 µs and so on. Loaded code takes a tenth longer
+/// than the kernel with the same name. Every fourth launch takes a hundredth longer, and the entry `slow` takes a second.
 pub fn clocked(slow: &'static str) -> Clocked {
     let info = DeviceInfo {
         compute_capability: Some(kernels().capability),

@@ -1,5 +1,5 @@
-//! The library of baselines for this crate's tests, which compile it: the functions of `cuda/baselines.cu` on the CPU, for
-//! device memory, which is memory of the process.
+//! The library of baselines that this crate's tests compile. It runs the functions of `cuda/baselines.cu` on the CPU, with
+//! memory of the process as device memory.
 
 #![allow(unsafe_op_in_unsafe_fn)]
 
