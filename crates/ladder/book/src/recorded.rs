@@ -51,7 +51,7 @@ impl Recorded {
     ///
     /// # Errors
     /// Returns a message when the command fails.
-    pub fn again(&self) -> Result<Option<Self>, String> {
+    pub fn rerun(&self) -> Result<Option<Self>, String> {
         let Ok(ptxas) = toolkit::find(Tool::Ptxas) else { return Ok(None) };
         let output = run_command(&CommandUse { arguments: self.arguments.clone(), kind: OutputKind::Text });
         if output.code != 0 {

@@ -49,7 +49,7 @@ fn recorded_output_is_current() {
     let _lock = locked_folder();
     env::set_current_dir(root()).unwrap();
     for recorded in Recorded::all().unwrap() {
-        let Some(now) = recorded.again().unwrap() else { return };
+        let Some(now) = recorded.rerun().unwrap() else { return };
         if env::var_os("UPDATE_RECORDED").is_some() {
             now.write().unwrap();
         } else if now.made_by == recorded.made_by {
