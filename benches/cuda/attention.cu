@@ -1,5 +1,5 @@
-// The rungs of `attention` for Hopper (kernels-gpu/src/attention/*.rs) in CUDA C++, for their default problem: bfloat16, heads
-// of 128 elements, no causal mask. Comments name the Rust files; these say what the code does and why.
+// The rungs of `attention` for Hopper (kernels-gpu/src/attention/*.rs) in CUDA C++, for their default problem:
+// bfloat16, heads of 128 elements, no causal mask. Comments name the Rust files, which document the algorithms.
 
 #include "tensor_core.cuh"
 
@@ -50,7 +50,7 @@ __device__ __forceinline__ void multiply_values(float (&sums)[64], const unsigne
                  "}, {%64, %65, %66, %67}, %68, 1, 1, 1, 1;"
                  : SUMS_64(sums) : "r"(w[0]), "r"(w[1]), "r"(w[2]), "r"(w[3]), "l"(v) : "memory");
 }
-// Waits for all but the last PENDING groups of products, and gives their sums back.
+// Waits for all but the last PENDING groups of products, after which their sums may be read.
 template <unsigned PENDING>
 __device__ __forceinline__ void finish_but(float (&sums)[64]) {
     asm volatile("wgmma.wait_group.sync.aligned %64;" : SUMS_64(sums) : "n"(PENDING) : "memory");
@@ -60,7 +60,7 @@ __device__ __forceinline__ void finish_but(float (&sums)[88]) {
     asm volatile("wgmma.wait_group.sync.aligned %88;" : SUMS_88(sums) : "n"(PENDING) : "memory");
 }
 
-// The number of a tile since the start of the kernel.
+// The index of a tile since the start of the kernel.
 template <unsigned N>
 struct Place {
     unsigned tile = 0;
@@ -69,7 +69,7 @@ struct Place {
     __device__ __forceinline__ unsigned parity() const { return tile / N % 2; }
 };
 
-// Tiles of HEIGHT rows in shared memory, with the mbarriers of each.
+// Tiles of HEIGHT rows in shared memory, with the mbarriers of each tile.
 template <unsigned HEIGHT>
 struct Stages {
     static constexpr unsigned BYTES = HEIGHT * D * 2;
@@ -133,14 +133,14 @@ struct Memory {
     }
 };
 
-// ROWS queries of a head, and the tiles of keys that they see.
+// ROWS queries of a head, and the tiles of keys that these queries see.
 template <unsigned KEYS>
 struct Work {
     unsigned head, kv_head, row, tiles, keys;
 
     __device__ __forceinline__ Work(unsigned index, unsigned heads, unsigned kv_heads, unsigned queries, unsigned keys)
         : keys(keys) {
-        // At least one, so that the division is defined.
+        // At least one row, so that the division is defined.
         const unsigned rows = max(ceiling(queries, ROWS), 1);
         head = index / rows;
         kv_head = head / (heads / kv_heads);
@@ -277,7 +277,7 @@ struct Softmax {
         }
     }
 
-    // Divides the sums by those of all weights.
+    // Divides the sums by the sums of all weights.
     __device__ __forceinline__ void divide(float (&sums)[D / 2]) {
 #pragma unroll
         for (unsigned row = 0; row < 2; ++row) {
@@ -289,7 +289,7 @@ struct Softmax {
     }
 };
 
-// gemm/hopper.rs: stores the 64 rows of a warp group, of which the head has `queries`.
+// gemm/hopper.rs: stores up to 64 rows of a warp group; the head has `queries` rows.
 __device__ __forceinline__ void store(const float (&sums)[D / 2], unsigned row, Bf16* output, unsigned queries) {
     const unsigned t = threadIdx.x % WARP_GROUP;
     row += t / 32 * 16 + t % 32 / 4;
@@ -405,7 +405,7 @@ extern "C" __global__ void __launch_bounds__(256)
     store(sums, work.row + consumer * BOX_ROWS, output + size_t{work.head} * (queries * D), queries);
 }
 
-// Begins a kernel with a producer: CODE is what the consumers do.
+// Begins a kernel with a producer: CODE is the code of the consumers.
 #define WITH_PRODUCER(FIRST, LAST, NEXT, ...)                                                                    \
     constexpr unsigned KEYS = 176;                                                                               \
     const Memory<KEYS> memory;                                                                                   \

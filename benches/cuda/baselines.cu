@@ -1,12 +1,12 @@
-// NVIDIA's own libraries for what the ladders compute: CUB, cuBLAS and a copy of memory, behind a C interface.
+// The baselines of the ladders from NVIDIA's libraries: CUB, cuBLAS and a memory copy, with a C interface.
 //
-// What the ladders' top rungs are measured against. Each function enqueues on the handle's stream what a user
-// of the library would call, and nothing else: a size of temporary storage is asked for once and remembered,
-// so that calls after the first of their kind consist of the library's own work alone.
+// The ladders' top rungs are compared with these functions. Each function enqueues only the calls that a user of the
+// library would make, on the handle's stream. The size of temporary storage is queried once and remembered, so later
+// calls of the same kind consist only of the library's work.
 //
-// What is exported is the function `ladder_baselines`, which gives one table. The functions in it that give a number
-// give 0, or a code that is not 0 and whose words `message` has. The calling thread has the device's primary context current, and a handle is
-// used by one thread at a time. Pointers are to device memory.
+// The file exports the function `ladder_baselines`, which returns a table of functions. The functions in the table that
+// return a number return 0, or a nonzero code, which `message` describes. The calling thread must have made the
+// device's primary context current. Only one thread at a time may use a handle. Pointers are to device memory.
 //
 // nvcc -shared -Xcompiler -fPIC -O3 -std=c++17 -arch=native baselines.cu -lcublas -lcublasLt -o libladder_baselines.so
 
@@ -33,22 +33,22 @@ namespace {
 
 struct Handle {
     cudaStream_t stream = nullptr;
-    // Made by the first call that needs it: it takes memory and time.
+    // Created by the first call that needs it, because creation takes memory and time.
     cublasHandle_t cublas = nullptr;
     void* storage = nullptr;
     size_t storage_bytes = 0;
-    // The call that CUB was last asked for its temporary storage for, and the answer.
-    int asked_for = -1;
-    uint64_t asked_n = 0;
-    size_t answer = 0;
-    // Likewise, the product that cublasLt was last asked for, and its fastest algorithm.
+    // The last call for which CUB reported the size of its temporary storage, and this size.
+    int sized_key = -1;
+    uint64_t sized_n = 0;
+    size_t sized_bytes = 0;
+    // The last product for which cublasLt was queried, and its fastest algorithm.
     cublasLtHandle_t lt = nullptr;
-    uint64_t lt_asked[4] = {};
+    uint64_t lt_key[4] = {};
     cublasLtMatmulAlgo_t lt_algorithm = {};
     char message[256] = "no call has failed";
 };
 
-// The keys of calls: with these numbers begin those of a function with several forms.
+// The keys of calls: the first key of each function with several forms.
 constexpr int HISTOGRAM = 1000, SCAN = 2000, SORT = 3000;
 constexpr int BINS = 256;
 constexpr int REFUSED = -1;
@@ -65,7 +65,7 @@ int check(Handle* handle, const char* what, cudaError_t error) {
     if (error == cudaSuccess) {
         return 0;
     }
-    // What one call left behind is not to be taken for the next one's.
+    // Clears the error of an earlier call, so that it is not attributed to the next call.
     (void)cudaGetLastError();
     refuse(handle, "%s failed: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
     return error;
@@ -79,7 +79,7 @@ int check(Handle* handle, const char* what, cublasStatus_t status) {
     return status;
 }
 
-// Runs a function of the interface: an exception ends here.
+// Runs a function of the interface and catches exceptions.
 template <typename Body>
 int guarded(Handle* handle, const char* what, Body body) noexcept {
     if (handle == nullptr) {
@@ -92,13 +92,13 @@ int guarded(Handle* handle, const char* what, Body body) noexcept {
     }
 }
 
-// Makes the temporary storage at least so large. It only grows.
+// Makes the temporary storage at least `bytes` large. The storage never shrinks.
 int reserve(Handle* handle, size_t bytes) {
     if (bytes <= handle->storage_bytes) {
         return 0;
     }
     if (handle->storage != nullptr) {
-        // Work that is under way may still use it.
+        // Pending work may still use the storage.
         if (int code = check(handle, "waiting for the stream", cudaStreamSynchronize(handle->stream))) {
             return code;
         }
@@ -117,22 +117,22 @@ int reserve(Handle* handle, size_t bytes) {
     return 0;
 }
 
-// Runs a function of CUB, which asks for the size of its storage when it is given none.
+// Runs a function of CUB, which reports the size of its storage if the storage is null.
 template <typename Function>
 int run_cub(Handle* handle, const char* what, int key, uint64_t n, Function function) {
-    if (handle->asked_for != key || handle->asked_n != n) {
+    if (handle->sized_key != key || handle->sized_n != n) {
         size_t bytes = 0;
         if (int code = check(handle, what, function(nullptr, bytes))) {
             return code;
         }
-        handle->asked_for = key;
-        handle->asked_n = n;
-        handle->answer = bytes;
+        handle->sized_key = key;
+        handle->sized_n = n;
+        handle->sized_bytes = bytes;
     }
-    if (int code = reserve(handle, handle->answer)) {
+    if (int code = reserve(handle, handle->sized_bytes)) {
         return code;
     }
-    size_t bytes = handle->answer;
+    size_t bytes = handle->sized_bytes;
     return check(handle, what, function(handle->storage, bytes));
 }
 
@@ -162,8 +162,8 @@ int reduce(Handle* handle, int op, int key, const T* input, T* output, N n) {
     }
 }
 
-// Calls a function with n in the type that CUB's kernels then count in: 32 bits where they are enough, as CUB's users
-// choose the type.
+// Calls a function with n in the type in which CUB's kernels count. The type is 32 bits if they are enough, as CUB's
+// users choose it.
 template <typename Function>
 int with_count(uint64_t n, Function function) {
     if (n <= std::numeric_limits<uint32_t>::max()) {
@@ -179,7 +179,7 @@ int reduce(Handle* handle, int op, int type, const void* input, void* output, ui
     return with_count(n, [=](auto n) { return reduce(handle, op, 10 * type + op, from, to, n); });
 }
 
-// The prefix sums of `n` elements, inclusive or exclusive. Integers wrap.
+// Computes the prefix sums of `n` elements, inclusive or exclusive. Integers wrap.
 template <typename T>
 int scan(Handle* handle, int type, bool is_exclusive, const void* input, void* output, uint64_t n) {
     const T* from = static_cast<const T*>(input);
@@ -221,7 +221,7 @@ int sort(Handle* handle, int type, bool has_values, void* const* buffers, uint64
     });
 }
 
-// The cuBLAS handle, made on first use.
+// Returns the cuBLAS handle, created on first use.
 int cublas(Handle* handle) {
     if (handle->cublas != nullptr) {
         return 0;
@@ -232,8 +232,8 @@ int cublas(Handle* handle) {
     }
     int code = check(handle, "cublasSetStream", cublasSetStream(made, handle->stream));
     if (code == 0) {
-        // Single precision throughout: no TF32, unless NVIDIA_TF32_OVERRIDE in the environment asks for it; and no parts of
-        // sums that are rounded to 16 bits before they are added.
+        // Single precision throughout: no TF32, unless NVIDIA_TF32_OVERRIDE in the environment requests it, and no
+        // partial sums rounded to 16 bits before the addition.
         const int mode = CUBLAS_DEFAULT_MATH | CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
         code = check(handle, "cublasSetMathMode", cublasSetMathMode(made, static_cast<cublasMath_t>(mode)));
     }
@@ -256,8 +256,8 @@ int copy(Handle* handle, void* to, const void* from, uint64_t bytes) {
                  cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, handle->stream));
 }
 
-// Reduces `n` elements to the one at `output`. op: 0 sum, 1 product, 2 min, 3 max. type: 0 i32, 1 u32, 2 i64,
-// 3 f32, 4 f64. Integers wrap.
+// Reduces `n` elements to one element at `output`. op: 0 sum, 1 product, 2 min, 3 max. type: 0 i32, 1 u32, 2 i64, 3
+// f32, 4 f64. Integers wrap.
 int reduce_type(Handle* handle, int op, int type, const void* input, void* output, uint64_t n) {
     switch (type) {
     case 0:
@@ -275,10 +275,10 @@ int reduce_type(Handle* handle, int op, int type, const void* input, void* outpu
     }
 }
 
-// The types as for reduce_type, without f64.
+// Scans elements of the types of reduce_type, except f64.
 int scan_type(Handle* handle, int type, bool is_exclusive, const void* input, void* output, uint64_t n) {
     switch (type) {
-    // Sums that wrap have the same bits with and without a sign.
+    // Wrapping sums have the same bits for signed and unsigned integers.
     case 0:
     case 1:
         return scan<int32_t>(handle, type, is_exclusive, input, output, n);
@@ -291,7 +291,8 @@ int scan_type(Handle* handle, int type, bool is_exclusive, const void* input, vo
     }
 }
 
-// type: 0 u32, 1 i32, 2 u64. There are no floats: CUB sorts -0 and 0 as equal keys, and the ladder sorts -0 before 0.
+// type: 0 u32, 1 i32, 2 u64. Floats are not supported: CUB sorts -0 and 0 as equal keys, but the ladder sorts -0 before
+// 0.
 int sort_type(Handle* handle, int type, bool has_values, void* const* buffers, uint64_t n) {
     switch (type) {
     case 0:
@@ -305,7 +306,7 @@ int sort_type(Handle* handle, int type, bool has_values, void* const* buffers, u
     }
 }
 
-// Transposes `input`, rows x cols elements row after row, into `output`, cols x rows.
+// Transposes `input`, a row-major matrix of rows x cols elements, into `output`, cols x rows.
 int transpose(Handle* handle, const float* input, float* output, uint32_t rows, uint32_t cols) {
     if (rows == 0 || cols == 0) {
         return 0;
@@ -316,8 +317,8 @@ int transpose(Handle* handle, const float* input, float* output, uint32_t rows, 
     if (int code = cublas(handle)) {
         return code;
     }
-    // To cuBLAS, which has columns lie one after the other, the input is cols x rows and the output
-    // rows x cols. The second matrix counts 0 times and is not read.
+    // cuBLAS uses column-major matrices, so to cuBLAS the input is cols x rows and the output rows x cols. The second
+    // matrix has the factor 0 and is not read.
     const float one = 1.0f, zero = 0.0f;
     return check(handle, "cublasSgeam",
                  cublasSgeam(handle->cublas, CUBLAS_OP_T, CUBLAS_OP_N, static_cast<int>(rows),
@@ -325,7 +326,7 @@ int transpose(Handle* handle, const float* input, float* output, uint32_t rows, 
                              pitch(rows)));
 }
 
-// c (m x n) = a (m x k) times b (k x n), all row after row, in single precision without TF32.
+// c (m x n) = a (m x k) times b (k x n), all row-major, in single precision without TF32.
 int matmul(Handle* handle, const float* a, const float* b, float* c, uint32_t m, uint32_t n, uint32_t k) {
     if (m == 0 || n == 0) {
         return 0;
@@ -336,24 +337,24 @@ int matmul(Handle* handle, const float* a, const float* b, float* c, uint32_t m,
     if (int code = cublas(handle)) {
         return code;
     }
-    // To cuBLAS, which has columns lie one after the other, these are the transposes, and the transpose of
-    // the product is the product of the transposes the other way round.
+    // cuBLAS uses column-major matrices, so to cuBLAS these are the transposes. The transpose of the product is the
+    // product of the transposes in reverse order.
     const float one = 1.0f, zero = 0.0f;
     return check(handle, "cublasSgemm",
                  cublasSgemm(handle->cublas, CUBLAS_OP_N, CUBLAS_OP_N, static_cast<int>(n), static_cast<int>(m),
                              static_cast<int>(k), &one, b, pitch(n), a, pitch(k), &zero, c, pitch(n)));
 }
 
-// A product of 16-bit elements or TF32, as the ladder gemm has it.
+// A product of 16-bit elements or TF32, as in the ladder gemm.
 struct Gemm {
     uint32_t m, n, k;
-    // The type of the factors and that of the product, and whether b lies column after column.
+    // The type of the factors and the type of the product, and whether b is column-major.
     cudaDataType_t factor, product;
     bool columns;
     cublasComputeType_t compute;
 
-    // The format is 0 for bf16, 1 for f16, 2 for TF32; 4 more when the product is in 32-bit floats, 8 more when b lies
-    // column after column.
+    // The format is 0 for bf16, 1 for f16, 2 for TF32. Add 4 for a product in 32-bit floats, and 8 for a column-major
+    // b.
     static Gemm of(const uint64_t* numbers) {
         const uint64_t format = numbers[3];
         const cudaDataType_t types[] = {CUDA_R_16BF, CUDA_R_16F, CUDA_R_32F, CUDA_R_32F};
@@ -366,7 +367,7 @@ struct Gemm {
         return gemm;
     }
 
-    // To cuBLAS, which has columns lie one after the other, all matrices are their transposes.
+    // cuBLAS uses column-major matrices, so to cuBLAS all matrices are transposed.
     cublasOperation_t b_operation() const { return columns ? CUBLAS_OP_T : CUBLAS_OP_N; }
     int b_pitch() const { return pitch(columns ? k : n); }
     bool fits_cublas() const { return fits(m) && fits(n) && fits(k); }
@@ -386,7 +387,7 @@ int gemm(Handle* handle, const Gemm& p, const void* a, const void* b, void* c) {
                               pitch(p.k), &zero, c, p.product, pitch(p.n), p.compute, CUBLAS_GEMM_DEFAULT));
 }
 
-// The descriptions that cublasLt takes of a product.
+// The descriptions of a product for cublasLt.
 struct Described {
     cublasLtMatmulDesc_t product = nullptr;
     cublasLtMatrixLayout_t a = nullptr, b = nullptr, c = nullptr;
@@ -418,8 +419,8 @@ struct Described {
     }
 };
 
-// The product by the fastest of the algorithms that cublasLt's heuristics propose, which the first call of a kind
-// measures.
+// Computes the product with the fastest of the algorithms that cublasLt's heuristics propose. The first call of a kind
+// measures the algorithms.
 int gemm_lt(Handle* handle, const uint64_t* numbers, const void* a, const void* b, void* c) {
     constexpr size_t WORKSPACE = size_t{64} << 20;
     constexpr int PROPOSALS = 16;
@@ -435,11 +436,11 @@ int gemm_lt(Handle* handle, const uint64_t* numbers, const void* a, const void* 
         return cublasLtMatmul(handle->lt, described.product, &one, b, described.b, a, described.a, &zero, c,
                               described.c, c, described.c, &algorithm, handle->storage, WORKSPACE, handle->stream);
     };
-    if (std::memcmp(handle->lt_asked, numbers, sizeof handle->lt_asked) != 0) {
+    if (std::memcmp(handle->lt_key, numbers, sizeof handle->lt_key) != 0) {
         cublasLtMatmulHeuristicResult_t proposals[PROPOSALS];
         int found = 0;
         const size_t bytes = WORKSPACE;
-        // Parts of sums are added as 32-bit floats, not rounded to the product's type before.
+        // Partial sums are added as 32-bit floats, and not rounded to the product's type before the addition.
         const uint32_t reductions = CUBLASLT_REDUCTION_SCHEME_INPLACE | CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
         const cublasStatus_t statuses[] = {
             cublasLtMatmulPreferenceSetAttribute(described.preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
@@ -450,7 +451,7 @@ int gemm_lt(Handle* handle, const uint64_t* numbers, const void* a, const void* 
                                            described.c, described.preference, PROPOSALS, proposals, &found),
         };
         for (const cublasStatus_t status : statuses) {
-            if (int code = check(handle, "asking cublasLt for algorithms", status)) return code;
+            if (int code = check(handle, "querying cublasLt for algorithms", status)) return code;
         }
         cudaEvent_t start, stop;
         if (int code = check(handle, "cudaEventCreate", cudaEventCreate(&start))) return code;
@@ -475,7 +476,7 @@ int gemm_lt(Handle* handle, const uint64_t* numbers, const void* a, const void* 
         if (best == std::numeric_limits<float>::infinity()) {
             return refuse(handle, "cublasLt has no algorithm for %u x %u x %u", p.m, p.n, p.k);
         }
-        std::memcpy(handle->lt_asked, numbers, sizeof handle->lt_asked);
+        std::memcpy(handle->lt_key, numbers, sizeof handle->lt_key);
     }
     return check(handle, "cublasLtMatmul", run(handle->lt_algorithm));
 }
@@ -506,8 +507,8 @@ const char* versions() {
     return text;
 }
 
-// Opens a handle whose work goes to `stream`, a cudaStream_t or CUstream; null is the default one.
-// Without memory for it `*out` is null.
+// Opens a handle whose work goes to `stream`, a cudaStream_t or CUstream; null is the default stream. If there is no
+// memory for the handle, `*out` is null.
 int open_handle(void* stream, Handle** out) {
     if (out == nullptr) {
         return REFUSED;
@@ -520,12 +521,12 @@ int open_handle(void* stream, Handle** out) {
     return 0;
 }
 
-// Waits for what was enqueued and gives everything back. Null is ignored.
+// Waits for the enqueued work and frees all resources. Ignores null.
 void close_handle(Handle* handle) {
     if (handle == nullptr) {
         return;
     }
-    // There is nobody left to tell of a failure.
+    // No caller remains to whom a failure could be reported.
     (void)cudaStreamSynchronize(handle->stream);
     if (handle->cublas != nullptr) {
         (void)cublasDestroy(handle->cublas);
@@ -538,20 +539,20 @@ void close_handle(Handle* handle) {
     delete handle;
 }
 
-// Why the last call that failed did. Never null; valid until the next call.
+// Returns the message of the last call that failed. Never null; valid until the next call.
 const char* last_message(const Handle* handle) { return handle == nullptr ? "there is no handle" : handle->message; }
 
-// Enqueues what has this name. There are four buffers and four numbers; a function takes as many as it needs:
+// Enqueues the baseline with this name. A function uses the first of the call's four buffers and four numbers:
 //
 //   copy       from, to          bytes
 //   reduce     input, output     operation, type, n
 //   transpose  input, output     rows, columns
 //   matmul     a, b, c           m, n, k
 //   gemm       a, b, c           m, n, k, format: see Gemm; cublasGemmEx
-//   gemm_lt    a, b, c           the same; the best that cublasLt's heuristics propose
+//   gemm_lt    a, b, c           as gemm; the fastest algorithm that cublasLt's heuristics propose
 //   histogram  input, bins       n
-//   scan       input, output     type, 1 for exclusive sums and 0 for inclusive ones, n
-//   sort       keys, values,     type, 1 with values and 0 without, n
+//   scan       input, output     type, 1 for exclusive sums or 0 for inclusive sums, n
+//   sort       keys, values,     type, 1 with values or 0 without, n
 //              sorted keys, sorted values
 int call(Handle* handle, const char* name, void* const* buffers, const uint64_t* numbers) {
     const auto is = [=](const char* other) { return std::strcmp(name, other) == 0; };
@@ -602,5 +603,5 @@ const Table table = {versions, open_handle, close_handle, last_message, call};
 
 }  // namespace
 
-// A function, because a variable of a type from an unnamed namespace cannot be seen from outside.
+// A function, because a variable of a type from an unnamed namespace is not visible from outside.
 extern "C" const void* ladder_baselines() { return &table; }

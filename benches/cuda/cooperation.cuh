@@ -1,13 +1,13 @@
-// How the threads of a warp, of a block and of a grid work together, as kernels-gpu/src/scan/shuffle.rs and
-// kernels-gpu/src/grid_barrier.rs have it for the ladders scan and sort.
+// Cooperation of the threads of a warp, a block and a grid, as in kernels-gpu/src/scan/shuffle.rs and
+// kernels-gpu/src/grid_barrier.rs, for the ladders scan and sort.
 #pragma once
 
 constexpr unsigned FULL_MASK = 0xffffffff;
 
 // shuffle.rs
 
-// Returns the value of the lane `stride` before this lane, or 0 if there is no such lane. __shfl_up_sync does not return
-// the predicate that warp_shuffle_up returns.
+// Returns the value of the lane `stride` before this lane, or 0 if there is no such lane. __shfl_up_sync does not
+// return the predicate that warp_shuffle_up returns.
 __device__ __forceinline__ int shuffle_up(int value, unsigned stride) {
     int before;
     asm volatile("{ .reg .pred exists; shfl.sync.up.b32 %0|exists, %1, %2, 0, -1; selp.b32 %0, %0, 0, exists; }"
@@ -51,7 +51,8 @@ __device__ __forceinline__ int sum_of_warps_before(int* warp_sums, int sum) {
 
 __device__ __forceinline__ unsigned ceiling(unsigned a, unsigned b) { return a / b + (a % b != 0); }
 
-// Relaxed accesses in device scope, which compilers may move across other accesses, and a fence that they may not.
+// Relaxed accesses with device scope, which compilers may move across other accesses, and a fence, across which they
+// may not.
 using Word = unsigned long long;
 
 __device__ __forceinline__ unsigned load_relaxed(const unsigned* from) {

@@ -1,9 +1,9 @@
-// The product of two matrices on tensor cores, of bfloat16 as the second one lies row after row: the CUDA ports of
+// The product of two matrices on tensor cores, for bfloat16 and a row-major second matrix: the CUDA ports of
 // kernels-gpu/src/gemm/*.rs.
 //
-// Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
-// only the compiler differs. The rungs' own files say what each of them is about; the headers have what they share:
-// gemm_tiles.cuh and gemm_stages.cuh its parts, tensor_core.cuh the instructions.
+// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
+// differs. The files of the rungs document the algorithms. The headers contain shared code: gemm_tiles.cuh and
+// gemm_stages.cuh parts of the kernels, tensor_core.cuh the instructions.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_90a gemm.cu, or compute_80 for the kernels of all devices with mma.sync
 
@@ -13,7 +13,7 @@
 
 namespace mma_sync {
 
-// Tiles that a thread reads into registers and writes to shared memory, in turn with the products of them.
+// Tiles that a thread reads into registers and writes to shared memory, alternating with the products of the tiles.
 template <typename TileA, typename TileB>
 __device__ __forceinline__ void multiply_tiles(TileA tile_a, TileB tile_b, const Bf16* a, const Bf16* b, Bf16* c,
                                                unsigned m, unsigned n, unsigned k) {
@@ -117,7 +117,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
         copies.start_next();
         part.multiply_add(now.a, now.b);
         wait_for_next_stage();
-        // The last one is read once more, for nothing: that costs less than a branch in every turn.
+        // The last stage is read once more without need: this costs less than a branch in every round.
         stage = first + DEPTH < k ? after(stage) : stage;
         now = Fragments(stage, part, 0);
         part.multiply_add(next.a, next.b);
@@ -133,7 +133,7 @@ extern "C" __global__ void __launch_bounds__(256, 1)
 
 namespace small_tile {
 
-// wgmma.rs: starts the copies of two boxes of a matrix, the second one `next` further.
+// wgmma.rs: starts the copies of two boxes of a matrix, the second box `next` further.
 __device__ __forceinline__ void fill_boxes(const Bf16* data, unsigned rows, unsigned columns, Corner first, Corner next,
                                            unsigned char* to) {
     constexpr unsigned COPIES = BOX_BYTES / 16 / 128, ELEMENTS = 8;
@@ -293,7 +293,7 @@ extern "C" __global__ void __launch_bounds__(384)
     float sums[SUMS] = {};
     for (unsigned tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
         multiply_stages(sums, consumer, stages, barriers, at, count);
-        // While the last products run.
+        // The address is computed while the last products run.
         const Corner place = corner_of(tile);
         finish(sums);
         barriers.leave(at.before());

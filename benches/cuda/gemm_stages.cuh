@@ -1,15 +1,15 @@
-// Stages of boxes in shared memory, their products, and the way of sums to the product: what kernels-gpu/src/gemm has
-// beside its rungs for the kernels with warp-group products. For Hopper alone.
+// Stages of boxes in shared memory, their products, and the stores of sums to the product: the code of
+// kernels-gpu/src/gemm that its rungs with warp-group products share. For Hopper only.
 #pragma once
 
 #include "gemm_tiles.cuh"
 
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
-// stage.rs: elements along k of a stage of boxes.
+// stage.rs: the number of elements along k of a stage of boxes.
 constexpr unsigned STAGE_DEPTH = ROW_BYTES / 2;
 
-// tensor_core/pipeline.rs: the barriers of a ring of stages, and a place in it.
+// tensor_core/pipeline.rs: the barriers of a ring of stages, and a position in the ring.
 template <unsigned STAGES>
 struct Barriers {
     static constexpr unsigned BYTES = 2 * STAGES * 8;
@@ -17,7 +17,7 @@ struct Barriers {
 
     __device__ __forceinline__ Shared full(unsigned stage) const { return first + stage * 8; }
     __device__ __forceinline__ Shared empty(unsigned stage) const { return first + (STAGES + stage) * 8; }
-    // Each warp says once that it has left a stage.
+    // Each warp arrives once when it has released a stage.
     __device__ __forceinline__ void leave(unsigned stage) const {
         if (threadIdx.x % 32 == 0) {
             arrive(empty(stage));
@@ -49,7 +49,7 @@ struct Position {
     }
 };
 
-// Starts the tensor copies that fill a stage with the part of both factors that begins at k.
+// Starts the tensor copies that fill a stage with the parts of both factors from k on.
 template <unsigned A_BOXES, unsigned B_BOXES>
 __device__ __forceinline__ void fill(const TensorMap& a, const TensorMap& b, Corner place, unsigned k, Shared stage,
                                      Shared full) {
@@ -64,7 +64,7 @@ __device__ __forceinline__ void fill(const TensorMap& a, const TensorMap& b, Cor
     }
 }
 
-// tiles.rs: writes 64 rows of sums as they lie in registers.
+// tiles.rs: writes 64 rows of sums from registers in their layout.
 template <unsigned N>
 __device__ __forceinline__ void write_sums(const float (&sums)[N], Corner place, Bf16* c, unsigned m, unsigned n) {
     const unsigned t = threadIdx.x % 128;
@@ -76,7 +76,7 @@ __device__ __forceinline__ void write_sums(const float (&sums)[N], Corner place,
         if (row >= m) {
             continue;
         }
-        // From here on at constant distances, as LLVM finds by itself.
+        // From here on at constant distances, which LLVM finds automatically.
         Bf16* const to = c + row * n + left;
 #pragma unroll
         for (unsigned i = 0; i < N / 4; ++i) {
@@ -133,11 +133,11 @@ __device__ __forceinline__ void store_sums(const float (&sums)[N], Corner place,
             }
             continue;
         }
-        const unsigned along = t % COLUMNS, rows = min(BOX_ROWS, m > place.row ? m - place.row : 0);
+        const unsigned column = t % COLUMNS, rows = min(BOX_ROWS, m > place.row ? m - place.row : 0);
 #pragma unroll 1
-        for (unsigned down = t / COLUMNS; down < rows && first_column + along < n; down += 128 / COLUMNS) {
-            const unsigned at = place_in_box(down, along * 2 / 16) + along * 2 % 16;
-            c[(place.row + down) * n + first_column + along] = *reinterpret_cast<const Bf16*>(slot + at);
+        for (unsigned row = t / COLUMNS; row < rows && first_column + column < n; row += 128 / COLUMNS) {
+            const unsigned at = place_in_box(row, column * 2 / 16) + column * 2 % 16;
+            c[(place.row + row) * n + first_column + column] = *reinterpret_cast<const Bf16*>(slot + at);
         }
     }
 }
@@ -186,7 +186,7 @@ __device__ __forceinline__ void multiply(float (&sums)[SUMS], unsigned consumer,
     commit_products();
 }
 
-// Starts the products of so many stages; the last one has to be waited for.
+// Starts the products of `count` stages; the caller must wait for the last one.
 __device__ __forceinline__ void multiply_stages(float (&sums)[SUMS], unsigned consumer, Shared stages,
                                                 Barriers<STAGES> barriers, Position<STAGES>& at, unsigned count) {
     for (unsigned i = 0; i < count; ++i) {
@@ -210,7 +210,7 @@ __device__ __forceinline__ void fill_stages(const TensorMap& a, const TensorMap&
     }
 }
 
-// What a block does before its warp groups part.
+// Initializes a block before its warp groups take different roles.
 __device__ __forceinline__ void begin(const TensorMap& a, const TensorMap& b, const TensorMap& c_map,
                                       Barriers<STAGES> barriers) {
     if (threadIdx.x == 0) {

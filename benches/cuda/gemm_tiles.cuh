@@ -1,5 +1,5 @@
-// Tiles of the product, and those of its factors as warps multiply them: what kernels-gpu/src/gemm has beside its rungs
-// for the kernels with mma.sync. For devices from compute capability 8.0 on.
+// Tiles of the product and of its factors for warps: the code of kernels-gpu/src/gemm that its rungs with mma.sync
+// share. For compute capability 8.0 and newer.
 #pragma once
 
 #include "tensor_core.cuh"
@@ -16,12 +16,13 @@ struct Corner {
     unsigned column;
 };
 
-// Tile number `index`, counted along bands of BAND rows of tiles, down within a band.
+// Returns the corner of tile number `index`. Tiles are numbered in bands of BAND rows of tiles, down the columns of a
+// band.
 template <unsigned ROWS, unsigned COLUMNS, unsigned BAND>
 __device__ __forceinline__ Corner corner(unsigned index, unsigned m, unsigned n) {
-    const unsigned down = ceiling(m, ROWS), along = max(ceiling(n, COLUMNS), 1u);
-    const unsigned in_band = BAND * along, first = index / in_band * BAND;
-    const unsigned rows = max(min(down - first, BAND), 1u), rest = index % in_band;
+    const unsigned tile_rows = ceiling(m, ROWS), tile_columns = max(ceiling(n, COLUMNS), 1u);
+    const unsigned in_band = BAND * tile_columns, first = index / in_band * BAND;
+    const unsigned rows = max(min(tile_rows - first, BAND), 1u), rest = index % in_band;
     return {(first + rest % rows) * ROWS, rest / rows * COLUMNS};
 }
 
@@ -39,7 +40,7 @@ struct Chunks {
     int columns;
     unsigned alignment;
 
-    // Chunks of a matrix of `height` × `width` elements, from `line` on, at this place in the tile.
+    // The chunks of a matrix of `height` × `width` elements, from `line` on, at this position in the tile.
     __device__ __forceinline__ Chunks(const Bf16* matrix, unsigned height, unsigned width, unsigned line, unsigned row,
                                       unsigned column)
         : matrix(matrix), pitch(width) {
@@ -61,15 +62,15 @@ struct Chunks {
         }
     }
 
-    // The chunk `down` rows below the first, and how many columns there are from it on.
-    __device__ __forceinline__ const Bf16* place(unsigned down, int& left) const {
-        left = rows > static_cast<int>(down) ? columns : 0;
-        return first + down * pitch;
+    // Returns the chunk `row_offset` rows below the first, and the number of columns from it on.
+    __device__ __forceinline__ const Bf16* place(unsigned row_offset, int& left) const {
+        left = rows > static_cast<int>(row_offset) ? columns : 0;
+        return first + row_offset * pitch;
     }
 
-    __device__ __forceinline__ uint4 get(unsigned down) const {
+    __device__ __forceinline__ uint4 get(unsigned row_offset) const {
         int left;
-        const Bf16* from = place(down, left);
+        const Bf16* from = place(row_offset, left);
         if (alignment < 16) {
             return elements(from, left);
         }
@@ -77,7 +78,7 @@ struct Chunks {
     }
 
     __device__ __forceinline__ uint4 elements(const Bf16* from, int left) const {
-        // Some other element instead of one that does not exist: eight loads without a branch.
+        // Reads another element in place of one that does not exist, so that the eight loads need no branch.
         from = left > 0 ? from : matrix;
         const int last = left > 0 ? left - 1 : 0;
         const auto element = [&](int i) -> unsigned { return from[min(i, last)] & (left > i ? 0xffffu : 0u); };
@@ -85,7 +86,7 @@ struct Chunks {
         return make_uint4(pair(0), pair(1), pair(2), pair(3));
     }
 
-    // Starts the copies of N chunks, `apart` rows apart, which go to `to` and so many bytes further each.
+    // Starts the copies of N chunks, `apart` rows apart. The chunks go to addresses from `to` on, `bytes` bytes apart.
     template <unsigned N>
     __device__ __forceinline__ void copy(unsigned apart, unsigned char* to, unsigned bytes) const {
         const Shared shared = shared_of(to);
@@ -113,9 +114,9 @@ struct Chunks {
     }
 };
 
-// warp_tile.rs: the part of a block's tile that a warp of a block of 2 × 4 has, 64 rows and 16 * ALONG columns.
+// warp_tile.rs: the part of a block's tile for one of 2 × 4 warps, 64 rows and 16 * ALONG columns.
 constexpr unsigned SIDE = 16, DOWN = 4, ROWS = 2 * DOWN * SIDE;
-constexpr unsigned columns_of(unsigned along) { return 4 * along * SIDE; }
+constexpr unsigned columns_of(unsigned tiles) { return 4 * tiles * SIDE; }
 
 template <unsigned ALONG>
 struct WarpTile {
@@ -146,15 +147,15 @@ struct WarpTile {
 #pragma unroll
         for (unsigned i = 0; i < DOWN; ++i) {
 #pragma unroll
-            for (unsigned down = 0; down < 2; ++down) {
-                const unsigned row = top + i * SIDE + 8 * down;
+            for (unsigned half = 0; half < 2; ++half) {
+                const unsigned row = top + i * SIDE + 8 * half;
                 if (row >= m) {
                     continue;
                 }
                 Bf16* const to = c + (row * n + left_column);
 #pragma unroll
                 for (unsigned j = 0; j < 2 * ALONG; ++j) {
-                    const float* pair = &sums[i][j / 2].sums[j % 2][down * 2];
+                    const float* pair = &sums[i][j / 2].sums[j % 2][half * 2];
                     const int left = static_cast<int>(n) - static_cast<int>(left_column + 8 * j);
                     write_pair(to + 8 * j, pair_of(pair[0], pair[1]), left, has_pairs);
                 }
@@ -178,7 +179,7 @@ struct WarpTile {
     }
 };
 
-// A tile of 128 lines in shared memory, as pairs of neighbours along k, in padded rows.
+// A tile of 128 lines in shared memory, as pairs of neighbors along k, in padded rows.
 template <bool ALONG_K>
 struct PaddedTile {
     static constexpr unsigned PITCH = ALONG_K ? DEPTH / 2 + 4 : ROWS + 8;
@@ -193,7 +194,7 @@ struct PaddedTile {
     }
     static __device__ __forceinline__ unsigned column() { return threadIdx.x % ACROSS * CHUNK; }
 
-    // The rows from a thread's first chunk of a tile to its second.
+    // The number of rows between a thread's first and second chunk of a tile.
     static constexpr unsigned APART = ALONG_K ? ROWS / 2 : 1;
 
     __device__ __forceinline__ void write(uint4 first, uint4 second) const {
@@ -215,7 +216,7 @@ struct PaddedTile {
         }
     }
 
-    // 16 * N lines from `line` on, in step `step` of 16 along k.
+    // Loads 16 * N lines from `line` on, in step `step` of 16 along k.
     template <bool OF_B, unsigned N>
     __device__ __forceinline__ void fragments(unsigned line, unsigned step, Fragment (&to)[N]) const {
         const unsigned lane = threadIdx.x % 32;
@@ -231,7 +232,7 @@ struct PaddedTile {
     }
 };
 
-// A tile of LINES lines in shared memory, as it lies in global memory but for the swizzle.
+// A tile of LINES lines in shared memory, in the layout of global memory except for the swizzle.
 template <bool ALONG_K, unsigned LINES>
 struct SwizzledTile {
     static constexpr unsigned BYTES = LINES * DEPTH * 2;
@@ -239,9 +240,9 @@ struct SwizzledTile {
     static constexpr unsigned APART = THREADS / ACROSS;
     static constexpr unsigned BYTES_APART = THREADS * 16;
     static constexpr unsigned SWIZZLED = ACROSS < 8 ? ACROSS : 8;
-    static_assert(APART % 8 == 0, "all of a thread's chunks are swizzled alike");
+    static_assert(APART % 8 == 0, "all of a thread's chunks have the same swizzle");
 
-    // The tile's bytes in `memory`, which is dynamic shared memory where the rung's is.
+    // The tile's offset in bytes in `memory`, which is dynamic shared memory where the rung uses it.
     unsigned at;
     unsigned char* memory = shared_memory;
 
@@ -263,15 +264,15 @@ struct SwizzledTile {
     template <bool OF_B, unsigned N>
     __device__ __forceinline__ void fragments(unsigned line, unsigned step, Fragment (&to)[N]) const {
         const unsigned lane = threadIdx.x % 32, matrix = lane / 8;
-        const unsigned down_half = ALONG_K ? line_half<OF_B>(matrix) : k_half<OF_B>(matrix);
+        const unsigned row_half = ALONG_K ? line_half<OF_B>(matrix) : k_half<OF_B>(matrix);
         const unsigned eight = ALONG_K ? k_half<OF_B>(matrix) : line_half<OF_B>(matrix);
-        const unsigned first = offset(down_half * 8 + lane % 8, eight);
+        const unsigned first = offset(row_half * 8 + lane % 8, eight);
         const Shared tile = shared_of(memory) + at;
 #pragma unroll
         for (unsigned i = 0; i < N; ++i) {
             const unsigned l = line + i * SIDE;
-            const unsigned along = ALONG_K ? step * SIDE : l, down = ALONG_K ? l : step * SIDE;
-            to[i] = load_fragment<ALONG_K>(tile + (first ^ (along / CHUNK * 16)) + down * ACROSS * 16);
+            const unsigned inner = ALONG_K ? step * SIDE : l, outer = ALONG_K ? l : step * SIDE;
+            to[i] = load_fragment<ALONG_K>(tile + (first ^ (inner / CHUNK * 16)) + outer * ACROSS * 16);
         }
     }
 };

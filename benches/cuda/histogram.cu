@@ -1,19 +1,19 @@
-// How often each byte value occurs: the CUDA ports of kernels-gpu/src/histogram/*.rs.
+// The histogram of bytes: the CUDA ports of kernels-gpu/src/histogram/*.rs.
 //
-// Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
-// only the compiler differs. The rungs' own files say what each of them is about.
+// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
+// differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 histogram.cu
 
 namespace {
 
 constexpr unsigned BINS = 256;
-// Bytes of a thread in the coarsened rungs.
+// The number of bytes of a thread in the coarsened rungs.
 constexpr unsigned COARSE = 16;
 
 using Byte = unsigned char;
 
-// Counts in a copy of the block's own and adds that to `bins` in the end.
+// Counts in a private copy of the block, and adds the copy to `bins` at the end.
 template <unsigned BLOCK, typename Count>
 __device__ __forceinline__ void privately(unsigned* copy, unsigned* bins, Count count) {
     for (unsigned bin = threadIdx.x; bin < BINS; bin += BLOCK) {
@@ -24,7 +24,7 @@ __device__ __forceinline__ void privately(unsigned* copy, unsigned* bins, Count 
     __syncthreads();
     for (unsigned bin = threadIdx.x; bin < BINS; bin += BLOCK) {
         const unsigned counted = copy[bin];
-        // Bytes that do not occur cost nothing.
+        // Skips byte values that do not occur.
         if (counted > 0) {
             atomicAdd(&bins[bin], counted);
         }
@@ -46,7 +46,7 @@ __device__ __forceinline__ void interleaved(unsigned* copy, const Byte* input, u
     });
 }
 
-// Counts COARSE neighbouring bytes of each thread.
+// Counts COARSE neighboring bytes of each thread.
 template <unsigned BLOCK>
 __device__ __forceinline__ void contiguous(unsigned* copy, const Byte* input, unsigned* bins, unsigned n) {
     const unsigned thread = blockIdx.x * BLOCK + threadIdx.x;
@@ -61,7 +61,7 @@ __device__ __forceinline__ void contiguous(unsigned* copy, const Byte* input, un
     });
 }
 
-// As `interleaved`; a run of equal bytes is counted in a register.
+// Like `interleaved`, but counts a run of equal bytes in a register.
 template <unsigned BLOCK>
 __device__ __forceinline__ void aggregated(unsigned* copy, const Byte* input, unsigned* bins, unsigned n) {
     const unsigned first = blockIdx.x * (BLOCK * COARSE) + threadIdx.x;
@@ -96,7 +96,7 @@ extern "C" __global__ void histogram_global(const Byte* input, unsigned* bins, u
     }
 }
 
-// Rungs whose block is a constant: an entry for each size, which is launched with no larger block.
+// Rungs with a constant block size: an entry for each size, which must not be launched with a larger block.
 
 #define FOR_EACH_BLOCK(ENTRY) ENTRY(128) ENTRY(256) ENTRY(512) ENTRY(1024)
 

@@ -1,10 +1,8 @@
-// The sum of n 32-bit integers: the CUDA ports of kernels-gpu/src/reduce/*.rs, from reduce_neighbored to
-// reduce_shfl.
+// The sum of n 32-bit integers: the CUDA ports of kernels-gpu/src/reduce/*.rs, from reduce_neighbored to reduce_shfl.
 //
-// Each kernel is its Rust rung line by line: the same guards, barriers, unrolling and index types, under the
-// same entry name and with the same parameters. So a launch of the one is a launch of the other, and what
-// differs in time is the compiler. The rungs' own files say what each of them is about; what stands here is
-// only what is said differently in C++.
+// Each kernel is its Rust rung line by line: the same guards, barriers, unrolling and index types, with the same entry
+// name and parameters. So one launch fits both kernels, and only the compiler differs. The files of the rungs document
+// the algorithms; the comments here document differences between C++ and Rust.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 reduce.cu
 
@@ -25,13 +23,13 @@ struct Part {
 
     __device__ unsigned first() const { return start + tid; }
 
-    // How many sums the block has once each thread has added up its own elements.
+    // Returns the number of sums in the block after each thread has added up its elements.
     __device__ unsigned len(unsigned n) const { return min(n - start, block); }
 };
 
-// The sum of this thread's N elements, `block` apart, from `first` on. CHECKED is for the last block, which
-// has fewer. All loads come before the additions. One base and a distance, so that a constant block becomes
-// the immediate offset of the load.
+// Returns the sum of this thread's N elements, `block` apart, from `first` on. CHECKED is for the last block, which has
+// fewer elements. All loads precede the additions. The addresses are one base and a distance, so that a constant block
+// size becomes the immediate offset of a load.
 template <unsigned N, bool CHECKED>
 __device__ __forceinline__ int combined(const int* input, unsigned first, unsigned block, unsigned n) {
     const int* from = input + first;
@@ -63,21 +61,21 @@ __device__ __forceinline__ void sum_into_first(int* input, unsigned first, unsig
     }
 }
 
-// The last six steps. Volatile, so that each reads from memory what the one before wrote there; the warp is
-// synchronized between reading a neighbour's value and writing its own.
+// The last six steps. The accesses are volatile, so each step reads from memory what the previous step wrote. The warp
+// synchronizes between the reads and the write of a step.
 template <bool CHECKED>
 __device__ __forceinline__ void last_warp_steps(volatile int* data, unsigned tid, unsigned len) {
 #pragma unroll
     for (unsigned stride = 32; stride > 0; stride /= 2) {
         const bool exists = !CHECKED || tid + stride < len;
-        volatile int* own = data + tid;
+        volatile int* word = data + tid;
         int result = 0;
         if (exists) {
-            result = own[0] + own[stride];
+            result = word[0] + word[stride];
         }
         __syncwarp(FULL_MASK);
         if (exists) {
-            own[0] = result;
+            word[0] = result;
         }
         __syncwarp(FULL_MASK);
     }
@@ -93,10 +91,10 @@ __device__ __forceinline__ void last_warp(int* data, unsigned tid, unsigned len)
     }
 }
 
-// Halves the number of sums until 2 * above or fewer are left, or one.
+// Halves the number of sums until at most 2 * limit sums or one sum is left.
 __device__ __forceinline__ void sum_interleaved(int* data, unsigned tid, unsigned block, unsigned len,
-                                                unsigned above) {
-    for (unsigned stride = block / 2; stride > above; stride /= 2) {
+                                                unsigned limit) {
+    for (unsigned stride = block / 2; stride > limit; stride /= 2) {
         if (tid < stride && tid + stride < len) {
             data[tid] += data[tid + stride];
         }
@@ -116,7 +114,7 @@ __device__ __forceinline__ void unrolling(int* input, int* output, unsigned n) {
     }
 }
 
-// A step for each halving down to 64, then the last warp's. `data` is in global or in shared memory.
+// Executes a step for each halving down to 64, then the steps of the last warp. `data` is in global or shared memory.
 template <unsigned BLOCK>
 __device__ __forceinline__ void combine_unrolled(int* data, unsigned tid, unsigned len) {
 #pragma unroll
@@ -131,7 +129,7 @@ __device__ __forceinline__ void combine_unrolled(int* data, unsigned tid, unsign
     last_warp(data, tid, len);
 }
 
-// In place in global memory, everything unrolled.
+// Works in place in global memory, completely unrolled.
 template <unsigned BLOCK, unsigned N>
 __device__ __forceinline__ void in_place(int* input, int* output, unsigned n) {
     const Part part(BLOCK, N);
@@ -147,7 +145,7 @@ __device__ __forceinline__ void in_place(int* input, int* output, unsigned n) {
     }
 }
 
-// In shared memory. A thread without an element puts 0 into the tile, so every step finds a full one.
+// Works in shared memory. A thread without an element writes 0 to the tile, so the tile is always full.
 template <unsigned BLOCK, unsigned N>
 __device__ __forceinline__ void smem(int* tile, const int* input, int* output, unsigned n) {
     const Part part(BLOCK, N);
@@ -170,7 +168,7 @@ __device__ __forceinline__ int combine_warp(int value) {
     return result;
 }
 
-// The sum of a block's values, in its first warp.
+// Returns the sum of a block's values to its first warp.
 template <unsigned BLOCK>
 __device__ __forceinline__ int combine_block(int* warp_results, int value) {
     constexpr unsigned warps = BLOCK / WARP_SIZE;
@@ -190,8 +188,8 @@ __device__ __forceinline__ int combine_block(int* warp_results, int value) {
 template <unsigned BLOCK>
 __device__ __forceinline__ void shfl(int* warp_results, const int* input, int* output, unsigned n) {
     const Part part(BLOCK, 1);
-    const int own = combined<1, true>(input, part.first(), part.block, n);
-    const int result = combine_block<BLOCK>(warp_results, own);
+    const int sum = combined<1, true>(input, part.first(), part.block, n);
+    const int result = combine_block<BLOCK>(warp_results, sum);
     if (part.tid == 0) {
         output[part.index] = result;
     }
@@ -206,8 +204,8 @@ extern "C" __global__ void reduce_neighbored(int* input, int* output, unsigned n
     const unsigned tid = part.tid, len = part.len(n);
     int* data = input + part.start;
     for (unsigned stride = 1; stride < part.block; stride *= 2) {
-        // The Rust rung writes `tid % (2 * stride)`. LLVM sees that strides are powers of two and makes it this mask; nvcc
-        // 13.0 does not, and divides, which takes 17 instructions and made this port 1.7 times slower than the rung.
+        // The Rust rung has `tid % (2 * stride)`. LLVM recognizes that strides are powers of two and emits this mask.
+        // nvcc 13.0 divides instead, which takes 17 instructions and made this port 1.7 times slower than the rung.
         if ((tid & (2 * stride - 1)) == 0 && tid + stride < len) {
             data[tid] += data[tid + stride];
         }
@@ -281,7 +279,7 @@ extern "C" __global__ void reduce_complete_unroll_warps8(int* input, int* output
     }
 }
 
-// Rungs whose block is a constant: an entry for each size, which is launched with no larger block.
+// Rungs with a constant block size: an entry for each size, which must not be launched with a larger block.
 
 #define FOR_EACH_BLOCK(ENTRY) ENTRY(64) ENTRY(128) ENTRY(256) ENTRY(512) ENTRY(1024)
 

@@ -1,7 +1,7 @@
 // The prefix sum: the CUDA ports of kernels-gpu/src/scan/*.rs.
 //
-// Each kernel is its Rust rung for inclusive sums of 32-bit integers line by line, under the same entry name and with the
-// same parameters, so that only the compiler differs. The files of the rungs document the algorithms.
+// Each kernel is its Rust rung for inclusive sums of 32-bit integers line by line, with the same entry name and
+// parameters, so that only the compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 scan.cu; scan_pipelined needs -arch=compute_90a
 
@@ -70,12 +70,12 @@ struct Tile {
     }
 
     __device__ __forceinline__ int sum() const {
-        int own = 0;
+        int sum = 0;
 #pragma unroll
         for (const int4& row : rows) {
-            own += row.x + row.y + row.z + row.w;
+            sum += row.x + row.y + row.z + row.w;
         }
-        return sum_warp(own);
+        return sum_warp(sum);
     }
 
     __device__ __forceinline__ void store(int* output, unsigned tile, unsigned n, int before) const {
@@ -84,8 +84,8 @@ struct Tile {
 #pragma unroll
         for (unsigned row = 0; row < VECTORS; ++row) {
             const unsigned vector = first + row * 32;
-            const int4 own = rows[row];
-            const int4 sums = make_int4(own.x + before, own.y + before, own.z + before, own.w + before);
+            const int4 row_sums = rows[row];
+            const int4 sums = make_int4(row_sums.x + before, row_sums.y + before, row_sums.z + before, row_sums.w + before);
             if (is_whole) {
                 reinterpret_cast<int4*>(output)[vector] = sums;
                 continue;
@@ -226,7 +226,7 @@ __device__ __forceinline__ void shared(int* sums, const int* input, int* output,
     }
 }
 
-// work_efficient.rs and padded.rs: `at` returns the word of an element of the section.
+// work_efficient.rs and padded.rs: `at` returns the index of the word for an element of the section.
 template <unsigned BLOCK, typename At>
 __device__ __forceinline__ void tree(At at, const int* input, int* output, unsigned n) {
     const unsigned tid = threadIdx.x, start = blockIdx.x * BLOCK * 2;
@@ -439,7 +439,7 @@ extern "C" __global__ void scan_global(const int* input, int* output, unsigned n
     }
 }
 
-// Rungs whose block is a constant: an entry for each size, which is launched with no larger block.
+// Rungs with a constant block size: an entry for each size, which must not be launched with a larger block.
 
 #define FOR_EACH_BLOCK(ENTRY) ENTRY(64) ENTRY(128) ENTRY(256) ENTRY(512) ENTRY(1024)
 
@@ -467,7 +467,7 @@ FOR_EACH_BLOCK(WORK_EFFICIENT)
     }
 FOR_EACH_BLOCK(PADDED)
 
-// An entry with a word of shared memory for each warp. BOUNDS are its launch bounds.
+// An entry with a word of shared memory for each warp. BOUNDS are the entry's launch bounds.
 #define WITH_WARP_SUMS(RUNG, BLOCK, BOUNDS, PARAMETERS, ...)                                                      \
     extern "C" __global__ void __launch_bounds__ BOUNDS scan_##RUNG##_##BLOCK PARAMETERS {                        \
         __shared__ int warp_sums[BLOCK / 32];                                                                     \
@@ -511,7 +511,7 @@ constexpr unsigned STAGES = 3, WORDS = 8, MBARRIER_BYTES = 8;
 
 extern __shared__ __align__(16) int stages[];
 
-// Returns the sum of the tiles of a wave before `tile`, and of all its tiles, to all lanes.
+// Returns, to all lanes, the sum of the tiles of a wave before `tile`, and the sum of all tiles of the wave.
 __device__ __forceinline__ int2 read_wave(const Status& status, unsigned tile, unsigned start, unsigned tiles) {
     const unsigned end = min(tiles, start + gridDim.x);
     const auto other = [=](unsigned k) { return start + k * 32 + threadIdx.x % 32; };
@@ -599,10 +599,10 @@ __device__ __forceinline__ void pipelined(const int* input, int* output, Word* w
         }
         __syncthreads();
         if (warp == 0 && tile < tiles) {
-            const int own = lane < BLOCK / 32 ? warp_sum[lane] : 0;
-            const int sum = scan_warp(own);
+            const int warp_total = lane < BLOCK / 32 ? warp_sum[lane] : 0;
+            const int sum = scan_warp(warp_total);
             if (lane < BLOCK / 32) {
-                before[wave % 2][lane] = sum - own;
+                before[wave % 2][lane] = sum - warp_total;
             }
             if (lane == 31) {
                 status.publish(tile, SUM, sum);

@@ -1,7 +1,7 @@
-// What a warp shuffle does, to look at: the CUDA ports of kernels-gpu/src/shuffle.rs.
+// Demonstrations of warp shuffles: the CUDA ports of kernels-gpu/src/shuffle.rs.
 //
-// Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
-// only the compiler differs. The rungs' own file says what each of them is about.
+// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
+// differs. The file of the rungs documents them.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 shuffle.cu
 
@@ -11,10 +11,10 @@ constexpr unsigned FULL_MASK = 0xffffffff;
 constexpr unsigned WARP_SIZE = 32;
 constexpr unsigned REGISTERS = 4;
 
-// The mask of the first `count` lanes, 1 to 32.
+// Returns the mask of the first `count` lanes, 1 to 32.
 __device__ __forceinline__ unsigned first_lanes(unsigned count) { return FULL_MASK >> (WARP_SIZE - count); }
 
-// Reads N neighbouring values of this lane, has them shuffled, and writes what came.
+// Reads N neighboring values of this lane, shuffles them, and writes the received values.
 template <unsigned N, typename T, typename Exchange>
 __device__ __forceinline__ void demonstrate(const T* input, T* output, Exchange exchange) {
     const unsigned lane = threadIdx.x;
@@ -37,7 +37,7 @@ __device__ __forceinline__ void demonstrate(const T* input, T* output, Exchange 
 
 }  // namespace
 
-// A demonstration's kernel for one type. Its body has the mask, the lane, its value, the kernel's argument
+// A kernel of a demonstration for one type. Its body uses the mask, the lane, the lane's value, the kernel's argument
 // and the width.
 #define DEMONSTRATION_OF(T, WORD, NAME, ARGUMENT, N, BODY)                                      \
     extern "C" __global__ void NAME##_##WORD(const T* input, T* output, unsigned ARGUMENT, unsigned width) { \

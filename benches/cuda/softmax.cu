@@ -1,7 +1,7 @@
-// The softmax of rows: the CUDA ports of kernels-gpu/src/softmax/*.rs, but of the rungs with clusters or bulk copies.
+// The softmax of rows: the CUDA ports of kernels-gpu/src/softmax/*.rs, except the rungs with clusters or bulk copies.
 //
-// Each kernel is its Rust rung for the softmax of bfloat16 line by line, under the same entry name and with the same
-// parameters, so that only the compiler differs. The files of the rungs document the algorithms.
+// Each kernel is its Rust rung for the softmax of bfloat16 line by line, with the same entry name and parameters, so
+// that only the compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_80 softmax.cu
 
@@ -64,7 +64,7 @@ __device__ __forceinline__ float output_of(MaxSum row, float value) {
     return exponential(value - shift_of(row.max)) * (1.0f / row.sum);
 }
 
-// Replaces values by their weights. A vector of WIDTH values that does not exist is left as it is.
+// Replaces values with their weights. A vector of WIDTH values that does not exist stays unchanged.
 template <unsigned VALUES, unsigned VECTOR, class Exists>
 __device__ __forceinline__ MaxSum weigh(float (&values)[VALUES], Exists exists) {
     float maxima[2] = {-INFINITE, -INFINITE}, sums[2] = {0, 0};
@@ -101,7 +101,7 @@ __device__ __forceinline__ MaxSum of_block(float2* parts, MaxSum part) {
     return of_warp(of_lane);
 }
 
-// The elements of a vector of 16 bytes, two in a word.
+// Returns the elements of a vector of 16 bytes, two per word.
 __device__ __forceinline__ float value_of(const uint4& vector, unsigned k) {
     const unsigned words[4] = {vector.x, vector.y, vector.z, vector.w};
     const unsigned word = words[k / 2];
@@ -112,7 +112,7 @@ __device__ __forceinline__ bool is_aligned(const Bf16* row, unsigned n) {
     return reinterpret_cast<size_t>(row) % 16 == 0 && n % WIDTH == 0;
 }
 
-// The values of a thread in a row of n elements: those of vectors at a distance of `stride` vectors.
+// The values of a thread in a row of n elements, in vectors that are `stride` vectors apart.
 template <unsigned VECTORS>
 struct Span {
     float values[VECTORS * WIDTH];

@@ -1,7 +1,7 @@
-// Sorting n unsigned keys: the CUDA ports of kernels-gpu/src/sort/*.rs.
+// The sort of n unsigned keys: the CUDA ports of kernels-gpu/src/sort/*.rs.
 //
-// Each kernel is its Rust rung for 32-bit keys without values line by line, under the same entry name and with the same
-// parameters, so that only the compiler differs. The files of the rungs document the algorithms.
+// Each kernel is its Rust rung for 32-bit keys without values line by line, with the same entry name and parameters, so
+// that only the compiler differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 sort.cu
 
@@ -40,7 +40,7 @@ __device__ __forceinline__ void exchange(Key* keys, unsigned count, unsigned pai
     }
 }
 
-// Merges the runs of a section in shared memory to runs of `size` keys.
+// Merges the runs of a section in shared memory into runs of `size` keys.
 template <unsigned BLOCK>
 __device__ __forceinline__ void merge(Key* keys, unsigned count, unsigned size, bool is_reversed) {
     while (size > 1) {
@@ -115,7 +115,7 @@ namespace merge_path {
 
 constexpr unsigned ITEMS = 5;
 
-// Returns how many of the first `diagonal` keys of the merged runs are from the first run.
+// Returns the number of keys from the first run among the first `diagonal` keys of the merged runs.
 __device__ __forceinline__ unsigned merge_path(const Key* first, unsigned first_count, const Key* second,
                                                unsigned second_count, unsigned diagonal) {
     unsigned low = diagonal > second_count ? diagonal - second_count : 0, high = min(diagonal, first_count);
@@ -130,8 +130,8 @@ __device__ __forceinline__ unsigned merge_path(const Key* first, unsigned first_
     return low;
 }
 
-// Merges the runs of places 0 to `middle` and `middle` to `end` in shared memory. This thread merges the ITEMS keys of the
-// result from place `diagonal` on.
+// Merges the runs at positions 0 to `middle` and `middle` to `end` in shared memory. This thread merges ITEMS keys of
+// the result, from position `diagonal` on.
 __device__ __forceinline__ void merge(Key* keys, unsigned middle, unsigned end, unsigned diagonal) {
     __syncthreads();
     Key merged[ITEMS];
@@ -265,7 +265,7 @@ __device__ __forceinline__ Scanned scan_block(int* warp_sums, unsigned value) {
     return {static_cast<unsigned>(before + sum) - value, static_cast<unsigned>(total)};
 }
 
-// Replaces each count of a table by the sum of the counts before it.
+// Replaces each count of a table with the sum of the preceding counts.
 template <unsigned BLOCK>
 __device__ __forceinline__ void scan_counts(GridBarrier& barrier, int* warp_sums, unsigned* counts, unsigned length,
                                             unsigned* sums) {
@@ -300,8 +300,8 @@ __device__ __forceinline__ void scan_counts(GridBarrier& barrier, int* warp_sums
     barrier.wait();
 }
 
-// Computes the rank of each key of this thread among the keys of the tile that have the same digit, and returns the number
-// of keys of the tile whose digit is this thread's index.
+// Computes the rank of each key of this thread among the keys of the tile with the same digit. Returns the number of
+// keys of the tile whose digit is this thread's index.
 template <unsigned BLOCK, unsigned ITEMS>
 __device__ __forceinline__ unsigned rank_in_tile(unsigned* histograms, const unsigned (&digits)[ITEMS],
                                                  unsigned (&ranks)[ITEMS]) {
@@ -330,9 +330,9 @@ __device__ __forceinline__ unsigned rank_in_tile(unsigned* histograms, const uns
 #pragma unroll
         for (unsigned warp = 0; warp < BLOCK / 32; ++warp) {
             unsigned* const count = histograms + (warp * DIGITS + tid);
-            const unsigned own = *count;
+            const unsigned warp_count = *count;
             *count = total;
-            total += own;
+            total += warp_count;
         }
     }
     __syncthreads();
@@ -418,12 +418,12 @@ __device__ __forceinline__ void split(const Key* keys, Key* sorted_keys, Key* ot
             unsigned zeros = sum_of_warps_before<BLOCK>(warp_sums, zeros_of_warp);
 #pragma unroll
             for (unsigned k = 0; k < ITEMS; ++k) {
-                const unsigned ballot = ballots[k], own = place(ITEMS, k);
+                const unsigned ballot = ballots[k], position = place(ITEMS, k);
                 const unsigned rank = zeros + __popc(ballot & lanes_before);
                 const bool is_first = (ballot >> (tid % 32) & 1) == 1;
-                if (index * tile + own < n) {
+                if (index * tile + position < n) {
                     const unsigned start = counts[(is_first ? 0 : tiles) + index];
-                    arrays.to[start + (is_first ? rank : own - rank)] = from[index * tile + own];
+                    arrays.to[start + (is_first ? rank : position - rank)] = from[index * tile + position];
                 }
                 zeros += __popc(ballot);
             }
@@ -471,7 +471,7 @@ __device__ __forceinline__ void digits(const Key* keys, Key* sorted_keys, Key* o
     barrier.finish();
 }
 
-// coalesced.rs: moves a tile to the places of its keys.
+// coalesced.rs: moves the keys of a tile to their positions.
 template <unsigned BLOCK, unsigned ITEMS>
 __device__ __forceinline__ void scatter(int* warp_sums, unsigned* buffer, unsigned* starts, unsigned* distances,
                                         const Key* from, Key* to, const unsigned* counts, unsigned index,
@@ -546,7 +546,7 @@ using Count = unsigned short;
 constexpr unsigned PASSES = 32 / DIGIT_BITS, TOTALS = 64 / DIGIT_BITS * DIGITS;
 constexpr unsigned PREFIX = 1u << 30, COUNT = PREFIX - 1;
 
-// A value of which the compiler knows nothing.
+// Returns a value that the compiler cannot analyze.
 __device__ __forceinline__ unsigned opaque(unsigned value) {
     asm volatile("" : "+r"(value));
     return value;
@@ -611,7 +611,7 @@ __device__ __forceinline__ void count_digits(unsigned* counts, const Key* keys, 
     }
 }
 
-// Returns the lanes whose digit is that of this lane: a vote for each bit.
+// Returns the lanes with the same digit as this lane, with a vote for each bit.
 __device__ __forceinline__ unsigned lanes_with(unsigned digit) {
     unsigned lanes = FULL_MASK;
 #pragma unroll
@@ -702,7 +702,8 @@ struct OfDigit {
     unsigned smaller;
 };
 
-// Publishes the counts of a tile, and replaces each warp's count of a digit by the place of the warp's first key with it.
+// Publishes the counts of a tile. Replaces each warp's count of a digit with the position of the warp's first key with
+// this digit.
 template <unsigned BLOCK>
 __device__ __forceinline__ OfDigit place_digits(Count* counts, unsigned* warp_sums, const Words& words, unsigned tile) {
     const unsigned digit = threadIdx.x;
@@ -720,9 +721,9 @@ __device__ __forceinline__ OfDigit place_digits(Count* counts, unsigned* warp_su
         Count start = static_cast<Count>(smaller);
 #pragma unroll
         for (unsigned warp = 0; warp < BLOCK / 32; ++warp) {
-            Count& own = counts[warp * DIGITS + digit];
-            const Count of_warp = own;
-            own = start;
+            Count& count_of_warp = counts[warp * DIGITS + digit];
+            const Count of_warp = count_of_warp;
+            count_of_warp = start;
             start += of_warp;
         }
     }
@@ -732,7 +733,7 @@ __device__ __forceinline__ OfDigit place_digits(Count* counts, unsigned* warp_su
 
 extern __shared__ Key tile_keys[];
 
-// one_sweep.rs and tuned.rs: the latter loads the next tile before the look-back, and reads AT_ONCE words at a time.
+// one_sweep.rs and tuned.rs: tuned.rs loads the next tile before the look-back, and reads AT_ONCE words at a time.
 template <unsigned BLOCK, unsigned ITEMS, bool IS_AHEAD, unsigned AT_ONCE>
 __device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* other_keys, unsigned* totals,
                                      unsigned* status, unsigned* counter, unsigned n) {
@@ -765,8 +766,8 @@ __device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* oth
             for (unsigned item = 0; item < ITEMS; ++item) {
                 ranks[item] = rank(warp_counts, digit(items[item], pass));
             }
-            const OfDigit own = place_digits<BLOCK>(counts, warp_sums, words, tile);
-            // Without `opaque`, the places in `warp_counts` would stay in registers since `rank`.
+            const OfDigit of_tile = place_digits<BLOCK>(counts, warp_sums, words, tile);
+            // Without `opaque`, the positions in `warp_counts` would stay in registers from `rank` on.
             const unsigned same_pass = opaque(pass);
 #pragma unroll
             for (unsigned item = 0; item < ITEMS; ++item) {
@@ -779,8 +780,8 @@ __device__ __forceinline__ void sort(const Key* keys, Key* sorted_keys, Key* oth
             }
             if (tid < DIGITS) {
                 const unsigned before = words.look_back<AT_ONCE>(tile, tid);
-                words.publish(tile, tid, before + own.count, true);
-                offsets[tid] = start + before - own.smaller;
+                words.publish(tile, tid, before + of_tile.count, true);
+                offsets[tid] = start + before - of_tile.smaller;
             }
             __syncthreads();
 #pragma unroll

@@ -1,8 +1,8 @@
-// The instructions of tensor cores, one function each, as kernels-gpu/src/tensor_core/*.rs and copy_async.rs have them:
-// those files say where the PTX ISA describes them, and what their callers have to keep.
+// The instructions of tensor cores, one function each, as in kernels-gpu/src/tensor_core/*.rs and copy_async.rs: those
+// files cite the sections of the PTX ISA and document the requirements on callers.
 #pragma once
 
-// A place in shared memory, as these instructions name it: its offset in the shared window.
+// An address in shared memory for these instructions: the offset in the shared window.
 using Shared = unsigned;
 
 __device__ __forceinline__ Shared shared_of(const void* pointer) {
@@ -13,7 +13,7 @@ __device__ __forceinline__ Shared aligned_to(Shared place, unsigned bytes) {
     return (place + bytes - 1) & ~(bytes - 1);
 }
 
-// Starts a copy of 4 or 16 bytes to shared memory, or of zeros unless they exist.
+// Starts a copy of 4 or 16 bytes to shared memory, or writes zeros if the bytes do not exist.
 __device__ __forceinline__ void copy_one(Shared to, const void* from, bool exists) {
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;" ::"r"(to), "l"(from), "r"(exists ? 4 : 0) : "memory");
 }
@@ -26,20 +26,20 @@ __device__ __forceinline__ void wait_for_copies() {
     asm volatile("cp.async.wait_group %0;" ::"n"(PENDING) : "memory");
 }
 
-// Two sums as bfloat16, in one word.
+// Packs two sums as bfloat16 into one word.
 __device__ __forceinline__ unsigned pair_of(float first, float second) {
     unsigned bits;
     asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(bits) : "f"(second), "f"(first));
     return bits;
 }
 
-// A sum as bfloat16.
+// Rounds a sum to bfloat16.
 __device__ __forceinline__ unsigned short rounded(float sum) {
     const unsigned bits = __float_as_uint(sum), half = 0x7fff + (bits >> 16 & 1);
     return static_cast<unsigned short>(sum != sum ? 0x7fff : (bits + half) >> 16);
 }
 
-// 16 lines of a factor, 16 elements deep, and the sums of 16 rows and 16 columns, of a warp.
+// A warp's 16 lines of a factor, 16 elements deep, and its sums of 16 rows and 16 columns.
 struct Fragment {
     unsigned registers[4];
 };
@@ -47,7 +47,7 @@ struct WarpSums {
     float sums[2][4];
 };
 
-// Which half of the lines, and which half along k, one of the four matrices of a fragment is.
+// Returns the half of the lines, or the half along k, of one of the four matrices of a fragment.
 template <bool OF_B>
 __device__ __forceinline__ unsigned line_half(unsigned matrix) {
     return OF_B ? matrix / 2 : matrix % 2;
@@ -75,21 +75,21 @@ __device__ __forceinline__ void multiply_add(WarpSums& to, const Fragment& a_fra
     const unsigned(&a)[4] = a_fragment.registers;
     const unsigned(&b)[4] = b_fragment.registers;
 #pragma unroll
-    for (unsigned along = 0; along < 2; ++along) {
-        float(&s)[4] = to.sums[along];
+    for (unsigned half = 0; half < 2; ++half) {
+        float(&s)[4] = to.sums[half];
         asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 "
             "{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
             : "+f"(s[0]), "+f"(s[1]), "+f"(s[2]), "+f"(s[3])
-            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[2 * along]), "r"(b[2 * along + 1]));
+            : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[2 * half]), "r"(b[2 * half + 1]));
     }
 }
 
-// What Hopper alone has.
+// Instructions of Hopper.
 #ifdef __CUDA_ARCH_FEAT_SM90_ALL
 
 // Boxes of 64 rows of 128 bytes, whose chunks of 16 bytes are swizzled.
 constexpr unsigned ROW_BYTES = 128, BOX_ROWS = 64, BOX_BYTES = BOX_ROWS * ROW_BYTES, BOX_ALIGN = 8 * ROW_BYTES;
-// The products of 16 along k in a row.
+// The number of products of 16 along k in a row.
 constexpr unsigned STEPS = ROW_BYTES / 32;
 
 __device__ __forceinline__ unsigned place_in_box(unsigned row, unsigned chunk) {
@@ -120,7 +120,7 @@ __device__ __forceinline__ void fence_for_bulk_copies() {
 __device__ __forceinline__ void fence_mbarrier_init() {
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }
-// Starts a copy of neighboring bytes to shared memory. They count as arrived at the barrier.
+// Starts a copy of contiguous bytes to shared memory. Their arrival counts at the barrier.
 __device__ __forceinline__ void load_row(const void* from, unsigned bytes, Shared to, Shared barrier) {
     asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(to),
                  "l"(__cvta_generic_to_global(from)), "r"(bytes), "r"(barrier) : "memory");
@@ -129,7 +129,7 @@ __device__ __forceinline__ void sync_some(unsigned index, unsigned threads) {
     asm volatile("barrier.sync %0, %1;" ::"r"(index), "r"(threads) : "memory");
 }
 
-// A tensor map, which the driver has encoded: CUtensorMap of cuda.h.
+// A tensor map encoded by the driver: CUtensorMap of cuda.h.
 struct alignas(64) TensorMap {
     unsigned long long opaque[16];
 
@@ -167,7 +167,7 @@ __device__ __forceinline__ void take_registers() {
     asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS) : "memory");
 }
 
-// A tile of boxes as the tensor cores are told of it: its rows run along k, or across.
+// Describes a tile of boxes to the tensor cores: its rows run along k or across k.
 using Descriptor = unsigned long long;
 
 template <bool ALONG_K>
@@ -176,7 +176,7 @@ __device__ __forceinline__ Descriptor tile_at(Shared place) {
     const Descriptor address = (place & 0x3ffff) >> 4;
     return address | leading >> 4 << 16 | static_cast<Descriptor>(BOX_ALIGN >> 4) << 32 | swizzle_128;
 }
-// The part of it for a product of 16 along k.
+// Returns the descriptor for a product of 16 along k.
 template <bool ALONG_K>
 __device__ __forceinline__ Descriptor step_of(Descriptor tile, unsigned step) {
     return tile + step * ((ALONG_K ? 32 : 16 * ROW_BYTES) >> 4);
@@ -189,7 +189,7 @@ __device__ __forceinline__ void wait_for_products() {
     asm volatile("wgmma.wait_group.sync.aligned %0;" ::"n"(PENDING) : "memory");
 }
 
-// Registers of sums as operands, and their numbers.
+// Registers of sums as operands, and the numbers of the operands.
 #define SUMS_8(s, i)                                                                                         \
     "+f"(s[i]), "+f"(s[i + 1]), "+f"(s[i + 2]), "+f"(s[i + 3]), "+f"(s[i + 4]), "+f"(s[i + 5]), "+f"(s[i + 6]), \
         "+f"(s[i + 7])
@@ -207,8 +207,8 @@ __device__ __forceinline__ void wait_for_products() {
     "%102, %103, %104, %105, %106, %107, %108, %109, %110, %111, %112, %113, %114, %115, %116, %117, %118, " \
     "%119, %120, %121, %122, %123, %124, %125, %126, %127"
 
-// Starts the product of 64 rows of a with 128 or 256 columns of b, as b lies row after row, and adds it to the sums or
-// replaces them.
+// Starts the product of 64 rows of a with 128 or 256 columns of a row-major b, and adds the product to the sums or
+// replaces the sums with it.
 __device__ __forceinline__ void multiply(float (&sums)[64], Descriptor a, Descriptor b, bool is_added) {
     asm volatile("{ .reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {"
                  NUMBERS_64 "}, %64, %65, p, 1, 1, 0, 1; }"
@@ -220,7 +220,7 @@ __device__ __forceinline__ void multiply(float (&sums)[128], Descriptor a, Descr
                  : SUMS_128(sums) : "l"(a), "l"(b), "r"(static_cast<unsigned>(is_added)) : "memory");
 }
 
-// Waits for all products, and gives the sums back.
+// Waits for all products, after which the sums may be read.
 __device__ __forceinline__ void finish(float (&sums)[64]) {
     asm volatile("wgmma.wait_group.sync.aligned 0;" : SUMS_64(sums)::"memory");
 }

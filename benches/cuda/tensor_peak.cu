@@ -1,6 +1,6 @@
-// What the tensor cores of a Hopper GPU do when nothing holds them up: warp-group products of random bfloat16 numbers
-// that stay in shared memory, as many as a product of 8192 x 8192 x 8192 has. Two warp groups take stages in turn as
-// in gemm_persistent, and nobody copies, waits for a barrier or writes.
+// Measures the peak rate of the tensor cores of a Hopper GPU: warp-group products of random bfloat16 numbers that stay
+// in shared memory, with the number of products of 8192 x 8192 x 8192. Two warp groups alternate between stages as in
+// gemm_persistent. No thread copies, waits for a barrier or writes.
 //
 // nvcc -O3 -std=c++17 -gencode=arch=compute_90a,code=sm_90a --run tensor_peak.cu
 #include <algorithm>
@@ -10,7 +10,7 @@
 #include "tensor_core.cuh"
 
 constexpr unsigned BLOCKS = 132, STAGES = 4, STAGE_BYTES = (128 + 256) * 128, ALIGNMENT = 1024;
-// As many stages for each block as 8192 x 8192 x 8192 has, but for a fraction.
+// The number of stages per block for 8192 x 8192 x 8192, rounded down.
 constexpr unsigned COUNT = 8192ull * 8192 * 8192 / (128 * 256 * 64) / BLOCKS;
 constexpr double FLOPS = 2.0 * 128 * 256 * 64 * COUNT * BLOCKS;
 
@@ -59,7 +59,7 @@ int main() {
     cudaEventCreate(&start);
     cudaEventCreate(&stop);
     std::vector<float> times;
-    // The first second or so is the card's way to its limit of power.
+    // The GPU reaches its power limit after about one second.
     for (unsigned run = 0; run < 1031; ++run) {
         float time = 0;
         cudaEventRecord(start);

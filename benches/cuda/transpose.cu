@@ -1,7 +1,7 @@
 // The transpose of a matrix of floats: the CUDA ports of kernels-gpu/src/transpose/*.rs.
 //
-// Each kernel is its Rust rung line by line, under the same entry name and with the same parameters, so that
-// only the compiler differs. The rungs' own files say what each of them is about.
+// Each kernel is its Rust rung line by line, with the same entry name and parameters, so that only the compiler
+// differs. The files of the rungs document the algorithms.
 //
 // nvcc -ptx -O3 -std=c++17 -arch=compute_75 transpose.cu
 
@@ -9,8 +9,8 @@ namespace {
 
 constexpr unsigned WARP_SIZE = 32;
 
-// The words behind each row of a tile that free its columns of bank conflicts: kernels-gpu/src/tile.rs
-// derives them.
+// Returns the number of words after each row of a tile that removes bank conflicts from its columns:
+// kernels-gpu/src/tile.rs derives it.
 __host__ __device__ constexpr unsigned padding(unsigned width, unsigned height) {
     const unsigned side = WARP_SIZE / height;
     unsigned pad = 0;
@@ -25,7 +25,7 @@ struct Position {
     unsigned column;
 };
 
-// A thread's place in its block and its tile's in the matrix, for blocks of X by Y threads that take
+// A thread's position in its block, and its tile's position in the matrix, for blocks of X by Y threads that cover
 // ACROSS * X columns.
 template <unsigned X, unsigned Y, unsigned ACROSS>
 struct Place {
@@ -36,15 +36,15 @@ struct Place {
         : origin{(blockIdx.y + blockIdx.z * gridDim.y) * Y, blockIdx.x * (ACROSS * X)},
           thread{threadIdx.y, threadIdx.x} {}
 
-    // The thread's row and column in the tile's transpose: neighbouring threads take neighbouring elements
-    // of the output.
+    // Returns the thread's row and column in the transposed tile: neighboring threads have neighboring elements of the
+    // output.
     __device__ Position turned() const {
         const unsigned index = thread.row * X + thread.column;
         return {index / Y, index % Y};
     }
 };
 
-// The row and the column of this thread's element, for a block of any shape.
+// Returns the row and the column of this thread's element, for a block of any shape.
 __device__ __forceinline__ Position element() {
     const unsigned tile_row = blockIdx.y + blockIdx.z * gridDim.y;
     return {tile_row * blockDim.y + threadIdx.y, blockIdx.x * blockDim.x + threadIdx.x};
@@ -60,16 +60,16 @@ __device__ __forceinline__ void strided_reads(const float* input, float* output,
     }
 }
 
-// Through a tile in shared memory, of rows of X words and PAD unused ones.
+// Transposes through a tile in shared memory, whose rows have X words and PAD unused words.
 template <unsigned X, unsigned Y, unsigned PAD>
 __device__ __forceinline__ void smem(float (&tile)[Y][X + PAD], const float* input, float* output, unsigned rows,
                                      unsigned cols) {
     const Place<X, Y, 1> place;
     {
-        const unsigned down = place.thread.row, along = place.thread.column;
-        const unsigned row = place.origin.row + down, column = place.origin.column + along;
+        const unsigned tile_row = place.thread.row, tile_column = place.thread.column;
+        const unsigned row = place.origin.row + tile_row, column = place.origin.column + tile_column;
         if (row < rows && column < cols) {
-            tile[down][along] = input[row * cols + column];
+            tile[tile_row][tile_column] = input[row * cols + column];
         }
     }
 
@@ -77,25 +77,25 @@ __device__ __forceinline__ void smem(float (&tile)[Y][X + PAD], const float* inp
 
     {
         const Position turned = place.turned();
-        const unsigned down = turned.row, along = turned.column;
-        const unsigned row = place.origin.row + along, column = place.origin.column + down;
+        const unsigned turned_row = turned.row, turned_column = turned.column;
+        const unsigned row = place.origin.row + turned_column, column = place.origin.column + turned_row;
         if (row < rows && column < cols) {
-            output[column * rows + row] = tile[along][down];
+            output[column * rows + row] = tile[turned_column][turned_row];
         }
     }
 }
 
-// Two tiles side by side in one of rows of 2 * X words and PAD unused ones: each thread moves two elements,
-// X columns apart.
+// Transposes two neighboring tiles through one tile, whose rows have 2 * X words and PAD unused words: each thread
+// moves two elements, X columns apart.
 template <unsigned X, unsigned Y, unsigned PAD>
 __device__ __forceinline__ void unroll(float* tile, const float* input, float* output, unsigned rows,
                                        unsigned cols) {
     constexpr unsigned pitch = 2 * X + PAD;
     const Place<X, Y, 2> place;
     {
-        // Both loads before either store: they are in flight together.
-        const unsigned down = place.thread.row, along = place.thread.column;
-        const unsigned row = place.origin.row + down, column = place.origin.column + along;
+        // Both loads precede both stores, so that they are in flight together.
+        const unsigned tile_row = place.thread.row, tile_column = place.thread.column;
+        const unsigned row = place.origin.row + tile_row, column = place.origin.column + tile_column;
         float first = 0.0f, second = 0.0f;
         const float* from = input + (row * cols + column);
         if (row < rows && column < cols) {
@@ -104,7 +104,7 @@ __device__ __forceinline__ void unroll(float* tile, const float* input, float* o
         if (row < rows && column + X < cols) {
             second = from[X];
         }
-        float* to = tile + (down * pitch + along);
+        float* to = tile + (tile_row * pitch + tile_column);
         to[0] = first;
         to[X] = second;
     }
@@ -113,9 +113,9 @@ __device__ __forceinline__ void unroll(float* tile, const float* input, float* o
 
     {
         const Position turned = place.turned();
-        const unsigned down = turned.row, along = turned.column;
-        const unsigned row = place.origin.row + along, column = place.origin.column + down;
-        const float* from = tile + (along * pitch + down);
+        const unsigned turned_row = turned.row, turned_column = turned.column;
+        const unsigned row = place.origin.row + turned_column, column = place.origin.column + turned_row;
+        const float* from = tile + (turned_column * pitch + turned_row);
         float* to = output + (column * rows + row);
         if (row < rows && column < cols) {
             to[0] = from[0];
@@ -143,7 +143,7 @@ extern "C" __global__ void transpose_naive(const float* input, float* output, un
     }
 }
 
-// Rungs whose block is a constant: an entry for each shape, which is launched with no larger block.
+// Rungs with a constant block shape: an entry for each shape, which must not be launched with a larger block.
 
 #define FOR_EACH_BLOCK(ENTRY) ENTRY(32, 16) ENTRY(32, 32) ENTRY(16, 16)
 

@@ -1,4 +1,4 @@
-//! The baselines of each ladder: functions of NVIDIA's libraries that compute the same.
+//! The baselines of each ladder: functions of NVIDIA's libraries that compute the same result.
 
 use std::ffi::CStr;
 
@@ -8,14 +8,15 @@ use host::{DeviceProperties, Ladder, Options, Problem, Rung};
 
 use crate::library::{Call, NUMBERS};
 
-/// A library function that computes the same as a problem.
+/// A library function that computes a problem's result.
 #[derive(Clone, Debug)]
 pub struct Baseline {
-    /// The library's name for it: `CUB DeviceReduce`.
+    /// The library's name for the function: `CUB DeviceReduce`.
     pub name: &'static str,
-    /// Whether it copies the first buffer to the second one, and computes nothing.
+    /// Whether the function only copies the first buffer to the second.
     pub is_copy: bool,
-    /// A rung that computes the problem from the same buffers. A baseline that is not a copy is checked like this rung.
+    /// A rung that computes the problem from the same buffers. Unless the baseline is a copy, its result is checked
+    /// like this rung's.
     pub rung: &'static Rung,
     /// The launch of that rung on the problem.
     pub launch: Launch,
@@ -23,17 +24,17 @@ pub struct Baseline {
     pub call: Call,
 }
 
-/// The request of a problem with certain options to a library: the numbers that `cuda/baselines.cu` documents, and the
-/// bytes that the work needs in each of the rung's first buffers. The error is the reason why the baseline does not compute
-/// the problem.
+/// A request to a library for a problem with given options: the numbers that `cuda/baselines.cu` documents, and the
+/// number of bytes that the call needs in each of the rung's first buffers. The error is the reason why the baseline
+/// does not compute the problem.
 type Request = Result<([u64; NUMBERS], Vec<u64>), String>;
 
 /// A baseline of a ladder: the ladder, the library's name for the function, its name in `cuda/baselines.cu`, whether
 /// it is a copy, and its request.
 type Registered = (&'static str, &'static str, &'static CStr, bool, fn(&Options) -> Request);
 
-/// All baselines. A ladder that is not in this list has none.
-#[rustfmt::skip] // A line each.
+/// All baselines. A ladder that is not in this list has no baselines.
+#[rustfmt::skip] // One baseline per line.
 const BASELINES: &[Registered] = &[
     ("reduce", "CUB DeviceReduce", c"reduce", false, reduce),
     ("transpose", "memcpy", c"copy", true, copy),
@@ -49,9 +50,9 @@ const BASELINES: &[Registered] = &[
 ];
 
 fn reduce(options: &Options) -> Request {
-    /// In the order of their numbers.
+    /// The operations, in the order of their numbers.
     const OPS: [&str; 4] = ["sum", "product", "min", "max"];
-    /// Likewise, with the bytes of an element.
+    /// The types, in the order of their numbers, with the bytes of an element.
     const TYPES: [(&str, u64); 5] = [("i32", 4), ("u32", 4), ("i64", 8), ("f32", 4), ("f64", 8)];
     let (op, _) = number_of(&OPS.map(|op| (op, 0)), options.text("op"))?;
     let (element, size) = number_of(&TYPES, options.text("type"))?;
@@ -78,7 +79,7 @@ fn matmul(options: &Options) -> Request {
 }
 
 fn gemm(options: &Options) -> Request {
-    /// In the order of their numbers, with the bytes of an element.
+    /// The types, in the order of their numbers, with the bytes of an element.
     const TYPES: [(&str, u64); 3] = [("bf16", 2), ("f16", 2), ("tf32", 4)];
     let (number, factor) = number_of(&TYPES, options.text("type"))?;
     let is_f32 = options.text("out") == "f32";
@@ -94,7 +95,7 @@ fn histogram(options: &Options) -> Request {
     Ok(([n, 0, 0, 0], vec![n, BINS]))
 }
 
-/// The elements of a scan, in the order of their numbers, with their bytes.
+/// The element types of a scan, in the order of their numbers, with the bytes of an element.
 const ELEMENTS: [(&str, u64); 4] = [("i32", 4), ("u32", 4), ("i64", 8), ("f32", 4)];
 
 fn scan(options: &Options) -> Request {
@@ -120,7 +121,7 @@ fn copy_rows(options: &Options) -> Request {
 }
 
 fn sort(options: &Options) -> Request {
-    /// In the order of their numbers, with the bytes of a key.
+    /// The key types, in the order of their numbers, with the bytes of a key.
     const KEYS: [(&str, u64); 3] = [("u32", 4), ("i32", 4), ("u64", 8)];
     let name = options.text("type");
     if name == "f32" {
@@ -132,31 +133,31 @@ fn sort(options: &Options) -> Request {
     Ok(([key, u64::from(has_values), n, 0], vec![keys, values, keys, values]))
 }
 
-/// The place of a name in a list, and the size there.
+/// Returns the index of a name in a list, and its size in bytes.
 fn number_of(all: &[(&str, u64)], name: &str) -> Result<(u64, u64), String> {
-    let place = (0..).zip(all).find(|(_, (own, _))| *own == name);
+    let place = (0..).zip(all).find(|(_, (candidate, _))| *candidate == name);
     let (number, &(_, size)) = place.ok_or_else(|| format!("it has no {name}"))?;
     Ok((number, size))
 }
 
-/// The bytes of an array: the product of its sides and the size of an element.
+/// Returns the bytes of an array: the product of its sides and the size of an element.
 fn bytes<const N: usize>(factors: [u64; N]) -> Result<u64, String> {
     let product = factors.into_iter().try_fold(1, u64::checked_mul);
     product.ok_or_else(|| "an array has more than 2^64 bytes".to_owned())
 }
 
-/// The bytes of a matrix of 32-bit words with these sides.
+/// Returns the bytes of a matrix of 32-bit words with these sides.
 fn matrix_bytes(options: &Options, [rows, columns]: [&str; 2]) -> Result<u64, String> {
     bytes([options.size(rows), options.size(columns), 4])
 }
 
-/// Whether a ladder has baselines.
+/// Returns whether a ladder has baselines.
 pub fn exist_for(ladder: &str) -> bool {
-    BASELINES.iter().any(|(own, ..)| *own == ladder)
+    BASELINES.iter().any(|(registered, ..)| *registered == ladder)
 }
 
-/// The baselines for a problem of `ladder`, made from `options`, which are complete, and the reasons why others are left
-/// out, a line each.
+/// Returns the baselines for a problem of `ladder` with the complete `options`, and the reason why each other baseline
+/// is left out, one line each.
 pub fn of(
     ladder: &'static Ladder,
     problem: &dyn Problem,
@@ -167,7 +168,8 @@ pub fn of(
     let Some((rung, launch)) = same_result(ladder, problem, device) else {
         return (baselines, left_out);
     };
-    for &(_, name, function, is_copy, request) in BASELINES.iter().filter(|(own, ..)| *own == ladder.name) {
+    for &(_, name, function, is_copy, request) in BASELINES.iter().filter(|(registered, ..)| *registered == ladder.name)
+    {
         match request(options) {
             Ok((numbers, bytes)) => {
                 let buffers = launch.args.iter().filter_map(|arg| match arg {
@@ -183,7 +185,7 @@ pub fn of(
     (baselines, left_out)
 }
 
-/// The ladder's first rung that computes the problem to its end.
+/// Returns the ladder's first rung that computes the whole result.
 fn same_result(
     ladder: &'static Ladder,
     problem: &dyn Problem,
@@ -195,14 +197,14 @@ fn same_result(
     let rung = *whole.or(rungs.first())?;
     let mut launch = ladder.launch(rung, problem, None, device).ok()?;
     if whole.is_none() && ladder.rungs.iter().any(|rung| rung.single_pass) {
-        // The rungs leave a result for each block; the result of one block is that of the whole.
+        // The rungs leave a result for each block; with one block, this is the whole result.
         launch.grid = [1, 1, 1];
     }
     Some((rung, launch))
 }
 
 impl Baseline {
-    /// Whether these outputs of the baseline are right.
+    /// Checks these outputs of the baseline.
     pub fn verdict(&self, problem: &dyn Problem, outputs: &[Vec<u8>]) -> Verdict {
         match self.is_copy {
             true => Verdict::of_elements(outputs, problem.input(0), |index| format!("byte {index} of the copy")),

@@ -16,9 +16,8 @@ pub struct Case {
 /// A case in a table: the ladder, the label, and the options as `n=2^28 type=f32`.
 pub type Written = (&'static str, &'static str, &'static str);
 
-/// The problems that `lab versus` measures. The first case of a ladder is the one on which its rungs are compared with
-/// their CUDA ports; a rung that takes too long for it is compared on the first case that it does not take too long
-/// for.
+/// The problems that `lab versus` measures. The rungs of a ladder are compared with their CUDA ports on the ladder's
+/// first case; a rung that takes too long for this case is compared on its first case that is short enough.
 const VERSUS: &[Written] = &[
     ("reduce", "2^28", "n=2^28"),
     ("reduce", "2^24", "n=2^24"),
@@ -42,7 +41,7 @@ const VERSUS: &[Written] = &[
     ("gemm", "8192x8192x1024", "m=8192 n=8192 k=1024"),
     ("gemm", "4096x14336x4096", "m=4096 n=14336 k=4096"),
     ("gemm", "1000x1100x1304", "m=1000 n=1100 k=1304 b=columns"),
-    // Rows of B that no tensor map describes, then of A too, then of 2 bytes' alignment both ways.
+    // A row-major B that a tensor map cannot describe, then also such an A, then both with an alignment of 2 bytes.
     ("gemm", "1000x1100x1304 rows", "m=1000 n=1100 k=1304 b=rows"),
     ("gemm", "1000x1100x1301 rows", "m=1000 n=1100 k=1301 b=rows"),
     ("gemm", "1001x1101x1301", "m=1001 n=1101 k=1301 b=columns"),
@@ -77,7 +76,7 @@ const VERSUS: &[Written] = &[
     ("attention", "16384 d64 causal", "batch=1 heads=16 queries=16384 d=64 causal=yes"),
 ];
 
-/// The cases of a ladder, or of all ladders that are timed.
+/// Returns the cases of a ladder, or of all timed ladders.
 pub fn versus(ladder: Option<&'static Ladder>) -> Vec<Case> {
     match ladder {
         Some(ladder) => from_table(VERSUS, [ladder]),
@@ -88,13 +87,13 @@ pub fn versus(ladder: Option<&'static Ladder>) -> Vec<Case> {
     }
 }
 
-/// The cases that a table has for each of these ladders; the default problem for a ladder without cases.
+/// Returns the table's cases for each of these ladders, or the default problem for a ladder without cases.
 pub fn from_table(table: &[Written], ladders: impl IntoIterator<Item = &'static Ladder>) -> Vec<Case> {
     let mut cases = Vec::new();
     for ladder in ladders {
-        let own = table.iter().filter(|(name, ..)| *name == ladder.name);
+        let of_ladder = table.iter().filter(|(name, ..)| *name == ladder.name);
         let before = cases.len();
-        cases.extend(own.map(|&written| Case::new(written)));
+        cases.extend(of_ladder.map(|&written| Case::new(written)));
         if cases.len() == before {
             cases.push(Case { ladder, label: "usual size", options: Options::default() });
         }
@@ -103,24 +102,24 @@ pub fn from_table(table: &[Written], ladders: impl IntoIterator<Item = &'static 
 }
 
 impl Case {
-    /// A case of a table.
+    /// Returns a case of a table.
     ///
     /// # Panics
-    /// When no ladder has this name.
+    /// Panics when no ladder has this name.
     pub fn new((ladder, label, options): Written) -> Self {
         let pairs = options.split(' ').filter_map(|pair| pair.split_once('='));
         Self {
-            ladder: host::ladder(ladder).expect("the tables name ladders that there are"),
+            ladder: host::ladder(ladder).expect("the tables name existing ladders"),
             label,
             options: pairs.fold(Options::default(), |all, (name, value)| all.with(name, value)),
         }
     }
 
-    /// The rungs of these names that compute the problem, or all that do if no name is given. A named rung that does
-    /// not compute the problem is left out.
+    /// Returns the rungs with these names that compute the problem, or all such rungs if no name is given. A named rung
+    /// that does not compute the problem is left out.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] for the first name that is not a rung's.
+    /// Returns [`Error::UnknownName`] for the first name that is not a rung's.
     pub fn rungs(&self, names: &[String], problem: &dyn Problem) -> Result<Vec<&'static Rung>, Error> {
         let mut rungs = self.ladder.named(names)?;
         rungs.retain(|rung| rung.computes(&problem.facts().variant));
@@ -144,7 +143,7 @@ mod tests {
             assert!(!cases[..at].iter().any(same), "{}", case.label);
         }
         let reduce = host::ladder("reduce").unwrap();
-        let own = VERSUS.iter().filter(|(ladder, ..)| *ladder == "reduce");
-        assert_eq!(versus(Some(reduce)).len(), own.count());
+        let of_reduce = VERSUS.iter().filter(|(ladder, ..)| *ladder == "reduce");
+        assert_eq!(versus(Some(reduce)).len(), of_reduce.count());
     }
 }

@@ -1,4 +1,4 @@
-//! Measures all contestants of one problem in turn.
+//! Measures all contestants of one problem alternately.
 
 use host::problem::{Facts, Verdict};
 use host::run::WARM_UP;
@@ -13,24 +13,24 @@ use crate::cuda_code::CudaCode;
 use crate::error::{Error, Failure};
 use crate::torch;
 
-/// A launch of more nanoseconds than this is long.
+/// The number of nanoseconds above which a launch is long.
 const LONG: f64 = 50e6;
-/// A long launch is left out if it takes this many times as long as the shortest one.
+/// A long launch is left out if it takes this many times as long as the shortest launch.
 const TOO_LONG: f64 = 5.0;
 
-/// A median and the quartiles around it.
+/// A median and its quartiles.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Spread {
-    /// The value in the middle.
+    /// The median.
     pub median: f64,
-    /// A quarter of the values are below it.
+    /// The first quartile: a quarter of the values are below it.
     pub first_quartile: f64,
-    /// A quarter of the values are above it.
+    /// The third quartile: a quarter of the values are above it.
     pub third_quartile: f64,
 }
 
 impl Spread {
-    /// The quartiles of these values. `None` if there are none.
+    /// Returns the quartiles of these values, or `None` for an empty list.
     pub fn of(values: Vec<f64>) -> Option<Self> {
         let samples = Samples::new(values)?;
         let (first_quartile, third_quartile) = samples.quartiles();
@@ -41,11 +41,11 @@ impl Spread {
 /// The outcome of a contestant.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ContestantResult {
-    /// It was timed: nanoseconds per round.
+    /// The contestant was timed: nanoseconds per round.
     Timed(Vec<f64>),
-    /// It was not timed, because its result was wrong or it failed. The text gives the reason.
+    /// The contestant was not timed, because its result was wrong or it failed. The text gives the reason.
     Wrong(String),
-    /// It was not timed, because it takes too long: the nanoseconds of the one launch that was tried.
+    /// The contestant was not timed, because it takes too long: the nanoseconds of a single launch.
     LeftOut(f64),
 }
 
@@ -59,7 +59,7 @@ pub struct MeasuredContestant {
 }
 
 impl MeasuredContestant {
-    /// Its times, round by round.
+    /// Returns the times, round by round.
     pub fn times(&self) -> Option<&[f64]> {
         match &self.outcome {
             ContestantResult::Timed(times) => Some(times),
@@ -67,26 +67,26 @@ impl MeasuredContestant {
         }
     }
 
-    /// The median of its times, in nanoseconds.
+    /// Returns the median and the quartiles of the times, in nanoseconds.
     pub fn spread(&self) -> Option<Spread> {
         Spread::of(self.times()?.to_vec())
     }
 
-    /// The bytes that it moved per second.
+    /// Returns the bytes moved per second.
     pub fn bytes_per_s(&self) -> Option<f64> {
         Some(self.contestant.bytes as f64 / (self.spread()?.median * 1e-9))
     }
 
-    /// Whether it is neither a rung nor a CUDA port.
+    /// Returns whether the contestant is neither a rung nor a CUDA port.
     pub fn is_other(&self) -> bool {
         matches!(self.contestant.kind, Kind::Baseline | Kind::Read)
     }
 
-    /// The ratio of its time to another contestant's, from the two launches of each round, which ran close to each
-    /// other.
+    /// Returns the ratio of the contestant's time to another's. Each ratio is from the two launches of a round, which
+    /// ran close to each other.
     pub fn over(&self, other: &Self) -> Option<Spread> {
         let rounds = self.times()?.iter().zip(other.times()?);
-        Spread::of(rounds.map(|(own, other)| own / other).collect())
+        Spread::of(rounds.map(|(time, other)| time / other).collect())
     }
 }
 
@@ -99,21 +99,22 @@ pub struct Contest {
     /// The case's label in the targets.
     #[serde(skip_serializing_if = "str::is_empty")]
     pub label: &'static str,
-    /// The problem's options, complete.
+    /// The problem's complete options.
     pub options: Options,
     /// The problem in words.
     #[serde(skip)]
     pub title: String,
-    /// The number of bytes for computing effective bandwidth.
+    /// The number of bytes for the effective bandwidth.
     pub bytes: u64,
-    /// The floating-point operations, when the ladder is measured by them.
+    /// The floating-point operations, if the ladder's measure is FLOP per second.
     pub flops: Option<u64>,
-    /// Whether the data are in the L2 cache when a launch begins, in words; `None` when its size is not known.
+    /// A text that says whether the data is in the L2 cache at the start of a launch, or `None` if the size of the
+    /// cache is unknown.
     pub regime: Option<String>,
-    /// All contestants: rungs, each followed by its CUDA port, then baselines.
+    /// All contestants: rungs, each followed by its CUDA port, and then baselines.
     #[serde(skip)]
     pub contestants: Vec<MeasuredContestant>,
-    /// The contestants that could not take part, with the reasons.
+    /// The contestants that could not run, with the reasons.
     pub missing: Vec<String>,
 }
 
@@ -122,58 +123,60 @@ fn name<S: Serializer>(ladder: &Ladder, serializer: S) -> Result<S::Ok, S::Error
 }
 
 impl Contest {
-    /// The contestant of this name.
+    /// Returns the contestant with this name.
     pub fn named(&self, name: &str) -> Option<&MeasuredContestant> {
         let mut all = self.contestants.iter();
-        all.find(|own| own.contestant.name == name)
+        all.find(|measured| measured.contestant.name == name)
     }
 
-    /// The contestants of a kind.
+    /// Returns the contestants of a kind.
     pub fn of_kind(&self, kind: Kind) -> impl Iterator<Item = &MeasuredContestant> {
         let all = self.contestants.iter();
-        all.filter(move |own| own.contestant.kind == kind)
+        all.filter(move |measured| measured.contestant.kind == kind)
     }
 
-    /// The floating-point operations that a contestant did per second, when the ladder is measured by them.
+    /// Returns the floating-point operations of a contestant per second, if the ladder's measure is FLOP per second.
     pub fn flops_per_s(&self, contestant: &MeasuredContestant) -> Option<f64> {
         Some(self.flops? as f64 / (contestant.spread()?.median * 1e-9))
     }
 
-    /// The ratio of a rung's time to its CUDA port's.
+    /// Returns the ratio of a rung's time to its CUDA port's.
     pub fn over_port(&self, measured: &MeasuredContestant) -> Option<Spread> {
         let rung = measured.contestant.rung.filter(|_| measured.contestant.kind == Kind::Rung)?;
         measured.over(self.named(&port_name(rung))?)
     }
 
-    /// The fastest rung that computes the whole result. Rungs that leave a last step to the host count only if all
-    /// rungs of the ladder do.
+    /// Returns the fastest rung that computes the whole result. If no rung of the ladder does, rungs that leave a last
+    /// step to the host count too.
     pub fn top(&self) -> Option<&MeasuredContestant> {
         self.of_kind(Kind::Rung)
-            .filter(|own| !own.contestant.is_bound && self.solves(&own.contestant))
-            .filter_map(|own| Some((own, own.spread()?.median)))
+            .filter(|measured| !measured.contestant.is_bound && self.solves(&measured.contestant))
+            .filter_map(|measured| Some((measured, measured.spread()?.median)))
             .min_by(|(_, a), (_, b)| a.total_cmp(b))
-            .map(|(own, _)| own)
+            .map(|(measured, _)| measured)
     }
 
-    /// Whether a contestant computes as much of the result as any rung of the ladder.
+    /// Returns whether a contestant computes the whole result, or the same part of it as every rung of the ladder.
     fn solves(&self, contestant: &Contestant) -> bool {
         let is_whole = |rung: &Rung| rung.single_pass;
-        let all_are_parts = !self.contestants.iter().any(|own| own.contestant.rung.is_some_and(is_whole));
+        let all_are_parts = !self.contestants.iter().any(|measured| measured.contestant.rung.is_some_and(is_whole));
         all_are_parts || contestant.rung.is_some_and(is_whole)
     }
 
-    /// Whether all results were right.
+    /// Returns whether all results were right.
     pub fn all_right(&self) -> bool {
-        let is_wrong = |own: &MeasuredContestant| matches!(own.outcome, ContestantResult::Wrong(_));
+        let is_wrong = |measured: &MeasuredContestant| matches!(measured.outcome, ContestantResult::Wrong(_));
         !self.contestants.iter().any(is_wrong)
     }
 }
 
-/// All contestants of a case: each rung followed by its CUDA port, the baselines, and plain reading if the ladder is
-/// measured in bytes per second. And the reasons why rungs and baselines are left out that cannot run this problem.
+/// Returns all contestants of a case: each rung followed by its CUDA port, the baselines, and plain reading if the
+/// ladder's measure is bytes per second. Also returns the reasons for leaving out rungs and baselines that cannot run
+/// this problem.
 ///
 /// # Errors
-/// [`host::Error::UnknownName`] when a name is not a rung's, and the reason of the first rung when none of them can run this problem.
+/// Returns [`host::Error::UnknownName`] when a name is not a rung's, and the first rung's reason when no rung can run
+/// this problem.
 pub fn contestants(
     case: &Case,
     names: &[String],
@@ -195,8 +198,8 @@ pub fn contestants(
     }
     let mut left_out: Vec<String> = refused.iter().map(|error| format!("left out: {error}")).collect();
     if let Some(library) = cuda.library() {
-        let (own, reasons) = baseline::of(case.ladder, problem, &options(case, problem)?, device);
-        all.extend(own.into_iter().map(|baseline| Contestant::baseline(baseline, library.clone(), problem)));
+        let (baselines, reasons) = baseline::of(case.ladder, problem, &options(case, problem)?, device);
+        all.extend(baselines.into_iter().map(|baseline| Contestant::baseline(baseline, library.clone(), problem)));
         left_out.extend(reasons);
     }
     if let Some(torch) = cuda.torch(case.ladder.name) {
@@ -214,26 +217,25 @@ pub fn contestants(
     Ok((all, left_out))
 }
 
-/// The complete options of a case's problem.
+/// Returns the complete options of a case's problem.
 ///
 /// # Errors
-/// [`host::Error::UnknownName`] when the ladder does not have an option.
+/// Returns [`host::Error::UnknownName`] when the ladder does not have an option.
 pub fn options(case: &Case, problem: &dyn Problem) -> Result<Options, host::Error> {
     Ok(case.ladder.complete(&case.options)?.with_all(&problem.facts().chosen))
 }
 
-/// Runs a case: tries and checks each contestant once, and then times it in `runs` rounds, after [`WARM_UP`] rounds
-/// that do not count. A round launches each contestant once, except those that are wrong or take too long. Every other
-/// round runs in reverse order, so that no contestant always has the same predecessor. `progress` is called with each
-/// step.
+/// Runs a case: runs and checks each contestant once, and then times it in `runs` rounds, after [`WARM_UP`] rounds that
+/// do not count. A round launches each contestant once, unless it is wrong or takes too long. Every other round runs in
+/// reverse order, so that no contestant always has the same predecessor. Each step calls `progress`.
 ///
-/// Each launch is timed as [`Session::time`] documents.
+/// [`Session::time`] documents how a launch is timed.
 ///
 /// # Errors
-/// [`host::Error::NotEnoughMemory`] when the problem does not fit, [`host::Error::UnknownName`] when a name is not a
-/// rung's, [`Error::Request`] when the device is too old for a named rung or has no clock, and [`Error::Unusable`] when a
-/// contestant has failed after which the device runs nothing more. Any other failure of a contestant is its
-/// [`ContestantResult::Wrong`], and so is one of `failures`, which is not launched.
+/// Returns [`host::Error::NotEnoughMemory`] when the problem does not fit, and [`host::Error::UnknownName`] when a name
+/// is not a rung's. Returns [`Error::Request`] when the device is too old for a named rung or has no clock, and
+/// [`Error::Unusable`] when a contestant's failure made the device unusable. Any other failure of a contestant is its
+/// [`ContestantResult::Wrong`]. A contestant in `failures` is not launched and is also [`ContestantResult::Wrong`].
 pub fn contest(
     device: &mut dyn Device,
     case: &Case,
@@ -261,7 +263,9 @@ pub fn contest(
             None => {}
         }
         let place = (case.ladder.name, case.label, &*contestant.name);
-        if let Some(failure) = failures.iter().find(|own| (&*own.ladder, &*own.case, &*own.contestant) == place) {
+        if let Some(failure) =
+            failures.iter().find(|failure| (&*failure.ladder, &*failure.case, &*failure.contestant) == place)
+        {
             results.push((contestant, Err(failure.why.clone())));
             continue;
         }
@@ -318,7 +322,7 @@ pub fn contest(
     })
 }
 
-/// Why a contestant has failed, as long as the device runs others.
+/// Returns the reason of a contestant's failure, if the device is still usable.
 fn failed<D: Device + ?Sized>(
     case: &Case,
     contestant: &Contestant,
@@ -333,7 +337,7 @@ fn failed<D: Device + ?Sized>(
     Err(Error::Unusable(Failure { ladder, case: label, contestant: contestant.name.clone(), why }))
 }
 
-/// Times the contestants whose outcome is a time, in rounds.
+/// Times all contestants whose outcome is a time, in rounds.
 fn rounds<D: Device + ?Sized>(
     case: &Case,
     measured: &mut [MeasuredContestant],
@@ -351,14 +355,16 @@ fn rounds<D: Device + ?Sized>(
         if round % 2 == 1 {
             order.reverse();
         }
-        for own in order {
-            let ContestantResult::Timed(times) = &mut own.outcome else {
+        for measured in order {
+            let ContestantResult::Timed(times) = &mut measured.outcome else {
                 continue;
             };
-            match own.contestant.once(session) {
+            match measured.contestant.once(session) {
                 Ok(Some(time)) if counts => times.push(time),
                 Ok(_) => {}
-                Err(error) => own.outcome = ContestantResult::Wrong(failed(case, &own.contestant, session, &error)?),
+                Err(error) => {
+                    measured.outcome = ContestantResult::Wrong(failed(case, &measured.contestant, session, &error)?)
+                }
             }
         }
     }

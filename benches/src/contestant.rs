@@ -21,24 +21,23 @@ pub enum Kind {
     CudaPort,
     /// A function of a library.
     Baseline,
-    /// Reading the problem's largest buffer and nothing else: a ceiling.
+    /// Reading the problem's largest buffer without any other work, as an upper bound.
     Read,
 }
 
-/// A contestant, and how it is run.
+/// A contestant, and the way to run it.
 #[derive(Clone, Serialize)]
 pub struct Contestant {
-    /// Its name, which no other of the same problem has: `reduce_shfl`, `reduce_shfl (CUDA C++)`,
-    /// `CUB DeviceReduce`.
+    /// The name, which is unique within a problem: `reduce_shfl`, `reduce_shfl (CUDA C++)`, `CUB DeviceReduce`.
     pub name: String,
     /// The kind of contestant.
     pub kind: Kind,
-    /// The rung that it is, or that it is a CUDA port of.
+    /// The rung, or the rung of the CUDA port.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "rung_name")]
     pub rung: Option<&'static Rung>,
-    /// Whether it does less than the problem asks for.
+    /// Whether the contestant does less than the whole problem.
     pub is_bound: bool,
-    /// The least bytes that it has to move.
+    /// The minimum number of bytes that it must move.
     #[serde(skip)]
     pub bytes: u64,
     #[serde(skip)]
@@ -49,7 +48,7 @@ pub struct Contestant {
 enum Work {
     /// A launch of a rung or of its CUDA port.
     Launch(&'static Rung, Launch),
-    /// A baseline, and the library that has it.
+    /// A baseline, and the library that contains it.
     Call(Baseline, Rc<Library>),
     /// A function of PyTorch, by its name in the worker, for a problem with these options.
     Torch(&'static str, Options, Rc<Torch>),
@@ -61,7 +60,7 @@ fn rung_name<S: Serializer>(rung: &Option<&Rung>, serializer: S) -> Result<S::Ok
 }
 
 impl Contestant {
-    /// The launch of a rung or of its CUDA port on a problem.
+    /// Returns the launch of a rung or of its CUDA port on a problem.
     pub fn launch(rung: &'static Rung, launch: Launch, is_port: bool, problem: &dyn Problem) -> Self {
         let (name, kind) = match is_port {
             true => (port_name(rung), Kind::CudaPort),
@@ -71,14 +70,14 @@ impl Contestant {
         Self { name, kind, rung: Some(rung), is_bound, bytes, work }
     }
 
-    /// A baseline of a problem, from its library.
+    /// Returns a baseline of a problem, from its library.
     pub fn baseline(baseline: Baseline, library: Rc<Library>, problem: &dyn Problem) -> Self {
         let (name, is_bound) = (baseline.name.to_owned(), baseline.is_copy);
         let (kind, bytes, work) = (Kind::Baseline, problem.facts().bytes, Work::Call(baseline, library));
         Self { name, kind, rung: None, is_bound, bytes, work }
     }
 
-    /// A function of PyTorch: its names in tables and in the worker, and the problem's options, which are complete.
+    /// Returns a function of PyTorch: its names in tables and in the worker, and the problem's complete options.
     ///
     /// # Errors
     /// Returns the reason when the function does not compute the problem.
@@ -94,14 +93,14 @@ impl Contestant {
         Ok(Self { name: name.to_owned(), kind, rung: None, is_bound: false, bytes, work })
     }
 
-    /// Plain reading of a problem's largest buffer.
+    /// Returns plain reading of a problem's largest buffer.
     pub fn read(problem: &dyn Problem, device: DeviceProperties) -> Self {
         let sizes = problem.buffers(device).into_iter().map(|buffer| buffer.bytes);
         let bytes = sizes.max().unwrap_or(0) / 16 * 16;
         Self { name: READ.to_owned(), kind: Kind::Read, rung: None, is_bound: true, bytes, work: Work::Read }
     }
 
-    /// The reason why the device cannot run it: [`Session::check_supported`].
+    /// Returns the reason why the device cannot run the contestant: [`Session::check_supported`].
     pub fn check_supported<D: Device + ?Sized>(&self, session: &Session<'_, D>) -> Option<Error> {
         match &self.work {
             Work::Launch(_, launch) => session.check_supported(launch),
@@ -109,10 +108,10 @@ impl Contestant {
         }
     }
 
-    /// Runs it once and compares its result with the reference.
+    /// Runs the contestant once and compares its result with the reference.
     ///
     /// # Errors
-    /// When the device or the library refuses the work or fails. A wrong result is a [`Verdict`].
+    /// Returns the error when the device or the library refuses the work or fails. A wrong result is a [`Verdict`].
     pub fn check<D: Device + ?Sized>(&self, session: &mut Session<'_, D>) -> Result<Verdict, Error> {
         match &self.work {
             Work::Launch(rung, launch) => session.check(rung, launch),
@@ -130,10 +129,11 @@ impl Contestant {
         }
     }
 
-    /// Runs it once and returns its time in nanoseconds of the device's clock. `None` when the device has no clock.
+    /// Runs the contestant once and returns its time in nanoseconds of the device's clock, or `None` when the device
+    /// has no clock.
     ///
     /// # Errors
-    /// When the device or the library refuses the work or fails.
+    /// Returns the error when the device or the library refuses the work or fails.
     pub fn once<D: Device + ?Sized>(&self, session: &mut Session<'_, D>) -> Result<Option<f64>, Error> {
         Ok(match &self.work {
             Work::Launch(rung, launch) => session.once(rung, launch)?.time_ns,

@@ -1,8 +1,8 @@
-//! The code that rungs are measured against: the CUDA C++ in `cuda/`, which has the CUDA ports of rungs and the library of
-//! baselines, and PyTorch in a process.
+//! The code that rungs are compared with: the CUDA C++ in `cuda/`, which contains the CUDA ports of rungs and the
+//! library of baselines, and PyTorch in a separate process.
 //!
-//! The texts are part of this program. The first request of a ladder compiles and loads the CUDA C++, or starts the process, on
-//! the machine that the program runs on. When that is not possible, the output gives the reason.
+//! The CUDA C++ is embedded in this program as text. The first request for a ladder compiles and loads it, or starts
+//! the process. When this is not possible, the output gives the reason.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -27,20 +27,20 @@ pub struct PortText {
     pub ladder: &'static str,
     /// The name of the file, `LADDER.cu`.
     pub file: &'static str,
-    /// What is in it.
+    /// The content of the file.
     pub text: &'static str,
-    /// The files that it includes: their names and texts.
+    /// The included files: their names and texts.
     pub headers: &'static [(&'static str, &'static str)],
 }
 
 impl PortText {
-    /// The text, to be compiled for a virtual architecture.
+    /// Returns the unit that compiles the text for a virtual architecture.
     pub fn unit(&self, arch: String) -> Unit {
         Unit { file: self.file, text: self.text, headers: self.headers, product: Product::Ptx(arch) }
     }
 }
 
-/// The texts of `cuda/LADDER.cu`, with the headers that they include.
+/// The texts of `cuda/LADDER.cu`, with the included headers.
 macro_rules! ports {
     ($($ladder:literal $([$($header:literal),*])?),* $(,)?) => {
         &[$(PortText {
@@ -52,8 +52,8 @@ macro_rules! ports {
     };
 }
 
-/// The ladders with CUDA ports. A rung has one if its ladder's file has entries with the names of the rung's, for the
-/// architecture that it is compiled for.
+/// The ladders with CUDA ports. A rung has a port if its ladder's file has the rung's entries, for the architecture
+/// that the file is compiled for.
 pub const PORTS: &[PortText] = ports![
     "reduce",
     "transpose",
@@ -69,14 +69,14 @@ pub const PORTS: &[PortText] = ports![
 
 const BASELINES: &str = include_str!("../cuda/baselines.cu");
 
-/// The CUDA ports of a ladder, loaded.
+/// The loaded CUDA ports of a ladder.
 #[derive(Clone, Debug)]
 struct Ports {
     code: Code,
     entries: BTreeSet<String>,
 }
 
-/// The code that was compiled, loaded or started for one device.
+/// The compiled, loaded or started code for one device.
 pub struct CudaCode {
     nvcc: Result<Nvcc, String>,
     folder: PathBuf,
@@ -87,34 +87,34 @@ pub struct CudaCode {
 }
 
 impl CudaCode {
-    /// Looks for an nvcc, and does nothing else yet. What nvcc makes is kept in [`nvcc::cache`]. The environment variable
+    /// Looks for an nvcc without running it yet. nvcc's results are stored in [`nvcc::cache`]. The environment variable
     /// `PYTHON` names the Python that has PyTorch; the default is `python3`.
     pub fn find() -> Self {
         Self::with(Nvcc::find(), nvcc::cache(), std::env::var_os("PYTHON").unwrap_or("python3".into()))
     }
 
-    /// The code that this nvcc makes, if it is one, kept in this folder, and the PyTorch of this Python.
+    /// Uses this nvcc, if there is one, with this folder for its results, and the PyTorch of this Python.
     pub fn with(nvcc: Result<Nvcc, Error>, folder: PathBuf, python: OsString) -> Self {
         let nvcc = nvcc.map_err(|error| error.to_string());
         Self { nvcc, folder, ports: BTreeMap::new(), library: None, python, torch: None }
     }
 
-    /// nvcc's version, when there is one.
+    /// Returns nvcc's version, if there is an nvcc.
     pub fn nvcc_version(&self) -> Option<&str> {
         self.nvcc.as_ref().ok().map(|nvcc| nvcc.version.as_str())
     }
 
-    /// Compiles and loads the CUDA ports of the ladders `with_ports`, and the library when one of the ladders
-    /// `with_baselines` has baselines, all at the same time. Then starts PyTorch if it has functions for one of the ladders
-    /// `with_baselines`. What an earlier call has made is kept.
+    /// Compiles and loads, all at the same time, the CUDA ports of the ladders `with_ports`, and the library if one of
+    /// the ladders `with_baselines` has baselines. Then starts PyTorch if it has functions for one of the ladders
+    /// `with_baselines`. Keeps the results of earlier calls.
     pub fn prepare(&mut self, device: &mut dyn Device, with_ports: &[&str], with_baselines: &[&str]) {
         let wanted: Vec<_> = PORTS
             .iter()
-            .filter(|own| with_ports.contains(&own.ladder) && !self.ports.contains_key(own.ladder))
+            .filter(|port| with_ports.contains(&port.ladder) && !self.ports.contains_key(port.ladder))
             .collect();
         let mut of_baselines = with_baselines.iter();
         let wants_library = self.library.is_none() && of_baselines.any(|ladder| baseline::exist_for(ladder));
-        let ports = wanted.iter().map(|own| own.unit(virtual_arch(device)));
+        let ports = wanted.iter().map(|port| port.unit(virtual_arch(device)));
         let library = wants_library.then(|| Unit {
             file: "baselines.cu",
             text: BASELINES,
@@ -127,10 +127,10 @@ impl CudaCode {
             Err(why) => (units.iter().map(|_| Err(Error::Cuda(why.clone())))).collect(),
         };
         let mut made = made.into_iter();
-        // The library is the last one, if it is wanted.
-        for (own, made) in wanted.into_iter().zip(&mut made) {
+        // The library is the last unit, if it is requested.
+        for (port, made) in wanted.into_iter().zip(&mut made) {
             let ports = made.and_then(|path| load(device, &path));
-            self.ports.insert(own.ladder, ports.map_err(|error| error.to_string()));
+            self.ports.insert(port.ladder, ports.map_err(|error| error.to_string()));
         }
         if let Some(made) = made.next() {
             let library = made.and_then(|path| Library::open(&path, device));
@@ -141,43 +141,43 @@ impl CudaCode {
         }
     }
 
-    /// The launch of a rung's CUDA port: the same, of the entry that nvcc compiled. `None` when there is no such entry.
+    /// Returns the same launch with the entry of the rung's CUDA port, or `None` when there is no such entry.
     pub fn port(&self, ladder: &str, launch: &Launch) -> Option<Launch> {
         let ports = self.ports.get(ladder)?.as_ref().ok()?;
         ports.entries.contains(&launch.entry).then(|| Launch { code: ports.code, ..launch.clone() })
     }
 
-    /// Whether a ladder's CUDA ports could not be made.
+    /// Returns whether a ladder's CUDA ports could not be built.
     pub fn lacks_ports(&self, ladder: &str) -> bool {
         matches!(self.ports.get(ladder), Some(Err(_)))
     }
 
-    /// Gives up a ladder's CUDA ports, because the device does not take them.
+    /// Drops a ladder's CUDA ports, because the device does not accept them.
     pub fn refuse_ports(&mut self, ladder: &'static str, why: String) {
         self.ports.insert(ladder, Err(why));
     }
 
-    /// The library of baselines, when it was asked for and could be made.
+    /// Returns the library of baselines, if it was requested and could be built.
     pub fn library(&self) -> Option<&Rc<Library>> {
         self.library.as_ref()?.as_ref().ok()
     }
 
-    /// The process of PyTorch, when it was requested, could be started, and has functions for this ladder.
+    /// Returns the process of PyTorch, if it was requested, could be started, and has functions for this ladder.
     pub fn torch(&self, ladder: &str) -> Option<&Rc<Torch>> {
         torch::functions(ladder).next()?;
         self.torch.as_ref()?.as_ref().ok()
     }
 
-    /// The versions of the libraries that have the baselines.
+    /// Returns the versions of the baselines' libraries.
     pub fn versions(&self) -> Vec<String> {
         let library = self.library().map(|library| library.versions.clone());
         let torch = self.torch.iter().flatten().map(|torch| torch.versions.clone());
         library.into_iter().chain(torch).collect()
     }
 
-    /// The reasons why a ladder has no CUDA ports or no baselines here, one for each line.
+    /// Returns the reasons why a ladder has no CUDA ports or no baselines here, one per line.
     pub fn missing(&self, ladder: &str) -> Vec<String> {
-        let has_ports = PORTS.iter().any(|own| own.ladder == ladder);
+        let has_ports = PORTS.iter().any(|port| port.ladder == ladder);
         let ports = match self.ports.get(ladder) {
             Some(Err(why)) => Some(format!("no CUDA ports: {why}")),
             _ if !has_ports => Some(format!("{ladder} has no CUDA ports")),
@@ -205,13 +205,14 @@ fn load(device: &mut dyn Device, path: &Path) -> Result<Ports, Error> {
     Ok(Ports { code, entries })
 }
 
-/// The virtual architecture that this program's kernels are compiled for on this device, and so their CUDA ports.
+/// Returns the virtual architecture for which this program's kernels, and thus their CUDA ports, are compiled on this
+/// device.
 fn virtual_arch(device: &dyn Device) -> String {
     let kernels = host::Ptx::newest(KERNELS.modules, device.info().compute_capability);
     kernels.map_or("compute_75".to_owned(), |kernels| kernels.arch("compute"))
 }
 
-/// The architecture of the device itself.
+/// Returns the architecture of the device.
 fn real_arch(device: &dyn Device) -> String {
     match device.info().compute_capability {
         Some((major, minor)) => format!("sm_{major}{minor}"),

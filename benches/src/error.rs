@@ -1,4 +1,4 @@
-//! The errors of a measurement. Each message says what to do about it.
+//! The errors of a measurement. Each message says how to resolve the error.
 
 use std::path::Path;
 
@@ -17,26 +17,26 @@ pub struct Failure {
     pub why: String,
 }
 
-/// Everything that can keep a measurement from being made.
+/// The errors that prevent a measurement.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A ladder, a device or the output failed as it does in the program `ladder`.
+    /// A ladder, a device or the output failed, as in the program `ladder`.
     #[error(transparent)]
     Ladder(#[from] cli::Error),
-    /// The request cannot be fulfilled here: there is no GPU, or one that is too old, or the rounds are too few.
+    /// The request cannot be fulfilled here: there is no GPU, the GPU is too old, or there are too few rounds.
     #[error("{0}")]
     Request(String),
     /// The CUDA C++ cannot be compiled or loaded.
     #[error("{0}")]
     Cuda(String),
-    /// A contestant has failed, and this process can use the device no more.
+    /// A contestant has failed, and this process can no longer use the device.
     #[error("{} made the device unusable: {}", .0.contestant, .0.why)]
     Unusable(Failure),
 }
 
 impl From<host::Error> for Error {
-    /// Errors whose hint names an option of `ladder` get another hint here.
+    /// Replaces hints that name an option of `ladder`.
     fn from(error: host::Error) -> Self {
         match error {
             host::Error::NoGpu { what } => Self::no_gpu(&what),
@@ -56,27 +56,26 @@ impl From<Error> for cli::Error {
 }
 
 impl Error {
-    /// There is no CUDA driver, or the driver finds no GPU, or it has no clock.
+    /// Returns the error for a missing CUDA driver, GPU or clock.
     pub(crate) fn no_gpu(what: &str) -> Self {
-        Self::Request(format!("{what}; times are a GPU's, and `cargo xtask doctor` shows what this machine lacks"))
+        Self::Request(format!("{what}; times need a GPU, and `cargo xtask doctor` shows what this computer lacks"))
     }
 
-    /// There is no CUDA C++ compiler: the places that were searched, or the reason why it cannot be used.
+    /// Returns the error for a missing CUDA C++ compiler. `why` names the searched places, or the reason why nvcc
+    /// cannot be used.
     pub(crate) fn no_nvcc(why: &str) -> Self {
-        Self::Cuda(format!(
-            "no nvcc: {why}; NVCC names one, or have it on PATH, or `cargo xtask setup --nvidia` installs it"
-        ))
+        Self::Cuda(format!("no nvcc: {why}; set NVCC to its path, add it to PATH, or run `cargo xtask setup --nvidia`"))
     }
 
-    /// A file or folder of the cache cannot be written or read.
+    /// Returns the error for a file or folder of the cache that cannot be written or read.
     pub(crate) fn cache(path: &Path, why: &std::io::Error) -> Self {
         Self::Cuda(format!(
-            "cannot use {}: {why}; LADDER_CACHE names another folder for what nvcc makes",
+            "cannot use {}: {why}; LADDER_CACHE selects another folder for nvcc's results",
             path.display()
         ))
     }
 
-    /// The exit code: 1 when something failed, 2 when the request cannot be fulfilled.
+    /// Returns the exit code: 1 when a step failed, 2 when the request cannot be fulfilled.
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Ladder(error) => error.exit_code(),

@@ -1,4 +1,4 @@
-//! The library of baselines: NVIDIA's own libraries behind the few C functions of `cuda/baselines.cu`.
+//! The library of baselines: NVIDIA's libraries with the C interface of `cuda/baselines.cu`.
 
 use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
 use std::path::Path;
@@ -9,20 +9,20 @@ use host::device::{DeviceMemory, GpuStream};
 
 use crate::error::Error;
 
-/// The most buffers that a call takes.
+/// The maximum number of buffers of a call.
 const MOST: usize = 4;
-/// The most numbers that it takes.
+/// The maximum number of numbers of a call.
 pub const NUMBERS: usize = 4;
 
 /// A request to the library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Call {
-    /// The name that `cuda/baselines.cu` has for it.
+    /// The function's name in `cuda/baselines.cu`.
     pub function: &'static CStr,
-    /// The buffers that it works on, `MOST` at most: each one's index in the problem's buffers, and how many bytes
-    /// the work needs it to have.
+    /// The buffers of the call, at most `MOST`: the index of each in the problem's buffers, and its required size in
+    /// bytes.
     pub buffers: Vec<(usize, u64)>,
-    /// The numbers that `cuda/baselines.cu` documents for it, and zeros behind them.
+    /// The numbers that `cuda/baselines.cu` documents for the function, followed by zeros.
     pub numbers: [u64; NUMBERS],
 }
 
@@ -30,7 +30,7 @@ pub struct Call {
 pub struct Library {
     handle: *mut c_void,
     functions: &'static Functions,
-    /// The versions of NVIDIA's libraries, in words.
+    /// The names and versions of NVIDIA's libraries.
     pub versions: String,
     stream: GpuStream,
 }
@@ -47,11 +47,11 @@ struct Functions {
 }
 
 impl Library {
-    /// Opens a library for work on the stream of `device`. The file must be made of `cuda/baselines.cu`: what it
-    /// does when it is loaded cannot be checked.
+    /// Opens a library for work on the stream of `device`. The file must be built from `cuda/baselines.cu`: the code
+    /// that runs when the library is loaded cannot be checked.
     ///
     /// # Errors
-    /// [`Error::Cuda`] when the file is not such a library, and when it refuses the stream.
+    /// Returns [`Error::Cuda`] when the file is not such a library, and when the library refuses the stream.
     pub fn open(path: &Path, device: &mut dyn Device) -> Result<Self, Error> {
         let mut library = None;
         let opened = device.call("opening it", &[], &mut |stream, _| {
@@ -67,7 +67,7 @@ impl Library {
         Err(Error::Cuda(format!(
             "cannot use the library of baselines {}: {}; without it, baselines are left out",
             path.display(),
-            // A loader's reasons may have several lines.
+            // The loader's message may have several lines.
             in_one_line(&why),
         )))
     }
@@ -76,25 +76,27 @@ impl Library {
         if !path.is_file() {
             return Err("there is no such file".to_owned());
         }
-        // SAFETY: opening a library runs its constructors; the caller names one that this program has made.
+        // SAFETY: opening a library runs its constructors; `path` is a library that this program has built.
         let library = unsafe { libloading::Library::new(OsStr::new(path)) }.map_err(|error| {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             cause.unwrap_or_else(|| error.to_string())
         })?;
-        // SAFETY: the name is of nobody else's function, which gives a table of this form, and the table stays where it is while the library is open.
+        // SAFETY: only `cuda/baselines.cu` defines `ladder_baselines`, which returns a table of this form. The table
+        // stays at its address while the library is open.
         let functions = unsafe {
             let table = library.get::<unsafe extern "C" fn() -> *const Functions>("ladder_baselines");
             let table = table.map_err(|_| "it has no ladder_baselines".to_owned())?;
             &*table()
         };
-        // A CUDA runtime is not made to be closed before the process ends. So it never is, and the table stays.
+        // A CUDA runtime does not support being closed before the process ends. So the library stays open, and the
+        // table stays valid.
         std::mem::forget(library);
 
         let mut handle = ptr::null_mut();
-        // SAFETY: `stream` is open, and its clone below keeps it open for as long as the handle is; `handle` has
-        // room for a pointer.
+        // SAFETY: `stream` is open, and its clone below keeps it open as long as the handle; `handle` is a valid place
+        // for a pointer.
         let code = unsafe { (functions.open)(stream.as_raw(), &mut handle) };
-        // SAFETY: the function takes nothing, and gives a text that stays.
+        // SAFETY: the function has no parameters, and returns a text that stays valid.
         let versions = unsafe { text((functions.versions)()) };
         let library = Self {
             handle,
@@ -108,44 +110,44 @@ impl Library {
         Ok(library)
     }
 
-    /// Puts a call into the stream. `memory[i]` is the buffer of index `i`.
+    /// Enqueues a call on the stream. `memory[i]` is the buffer with index `i`.
     ///
     /// # Errors
-    /// When a buffer is missing or too small, when the stream is not the library's, and when the library refuses the
-    /// call. The error is a message.
+    /// Returns a message when a buffer is missing or too small, when the stream is not the library's, and when the
+    /// library refuses the call.
     pub fn enqueue(&self, call: &Call, stream: &GpuStream, memory: &[DeviceMemory]) -> Result<(), String> {
         if stream.as_raw() != self.stream.as_raw() {
             return Err("the library was opened for another device".to_owned());
         }
         let addresses = addresses(&call.buffers, memory)?;
         let (name, numbers) = (call.function.as_ptr(), call.numbers.as_ptr());
-        // SAFETY: the handle is open until `self` is dropped; the function reads a name and as many addresses and
-        // numbers as there are. The addresses are of memory of this stream's device, as large as the work needs,
-        // and stay good until the work is over, because freeing device memory waits for it.
+        // SAFETY: the handle is open until `self` is dropped. The function reads a name, `MOST` addresses and `NUMBERS`
+        // numbers. The addresses are memory of this stream's device with the required sizes. They stay valid until the
+        // work is done, because freeing device memory waits for the work.
         match unsafe { (self.functions.call)(self.handle, name, addresses.as_ptr(), numbers) } {
             0 => Ok(()),
             code => Err(self.message(code)),
         }
     }
 
-    /// The library's message about its last error.
+    /// Returns the library's message about its last error.
     fn message(&self, code: c_int) -> String {
-        // SAFETY: the function takes an open handle or null, and gives a text that is good until the next call.
+        // SAFETY: the function accepts an open handle or null, and returns a text that is valid until the next call.
         let words = unsafe { text((self.functions.message)(self.handle)) };
-        words.unwrap_or_else(|| format!("the library gives {code} and no words"))
+        words.unwrap_or_else(|| format!("the library returned {code} without a message"))
     }
 }
 
 impl Drop for Library {
     fn drop(&mut self) {
         if !self.handle.is_null() {
-            // SAFETY: the handle is open, and closed here only; its stream is dropped after it.
+            // SAFETY: the handle is open, and is closed only here; its stream is dropped afterwards.
             unsafe { (self.functions.close)(self.handle) };
         }
     }
 }
 
-/// The addresses of buffers that have room for what they need, and zeros behind them.
+/// Returns the addresses of buffers that are large enough, followed by zeros.
 fn addresses(buffers: &[(usize, u64)], memory: &[DeviceMemory]) -> Result<[u64; MOST], String> {
     let mut addresses = [0; MOST];
     if buffers.len() > MOST {
@@ -163,15 +165,15 @@ fn addresses(buffers: &[(usize, u64)], memory: &[DeviceMemory]) -> Result<[u64; 
     Ok(addresses)
 }
 
-/// A C string as one line; `None` for a null pointer.
+/// Returns a C string as one line, or `None` for a null pointer.
 ///
 /// # Safety
-/// `words` is null, or points to a text that ends with a NUL and is not changed meanwhile.
+/// `words` must be null, or point to a NUL-terminated text that does not change during the call.
 unsafe fn text(words: *const c_char) -> Option<String> {
     if words.is_null() {
         return None;
     }
-    // SAFETY: it is not null, and the caller promises the rest.
+    // SAFETY: `words` is not null, so it points to a NUL-terminated text that does not change during the call.
     let words = in_one_line(&unsafe { CStr::from_ptr(words) }.to_string_lossy());
     (!words.is_empty()).then_some(words)
 }

@@ -1,5 +1,4 @@
-//! Compiles CUDA C++ with the nvcc of the machine that the program runs on, once for each text, architecture and
-//! compiler.
+//! Compiles CUDA C++ with the installed nvcc, once for each text, architecture and compiler.
 
 use std::env;
 use std::ffi::{OsStr, OsString};
@@ -21,7 +20,7 @@ pub const CACHE: &str = "LADDER_CACHE";
 /// A CUDA C++ compiler.
 #[derive(Clone, Debug)]
 pub struct Nvcc {
-    /// The program itself.
+    /// The path of the program.
     pub program: PathBuf,
     /// Its version, `13.0.88`.
     pub version: String,
@@ -32,15 +31,15 @@ pub struct Nvcc {
 pub struct Unit {
     /// The file's name, for messages and for nvcc: `reduce.cu`.
     pub file: &'static str,
-    /// The CUDA C++ in it.
+    /// The CUDA C++ text.
     pub text: &'static str,
-    /// The files that it includes: their names and texts.
+    /// The included files: their names and texts.
     pub headers: &'static [(&'static str, &'static str)],
     /// The kind of result.
     pub product: Product,
 }
 
-/// The results that nvcc can make.
+/// The kinds of results of nvcc.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Product {
     /// PTX for a virtual architecture, `compute_90`.
@@ -50,13 +49,13 @@ pub enum Product {
 }
 
 impl Nvcc {
-    /// The nvcc that [`NVCC`] names, else the one on `PATH`, else that of `cargo xtask setup --nvidia` or of
-    /// an installation in a usual place.
+    /// Finds an nvcc: the one that [`NVCC`] names, else the one on `PATH`, else the one of `cargo xtask setup --nvidia`
+    /// or of an installation in a usual place.
     ///
     /// # Errors
-    /// [`Error::Cuda`] when no nvcc is found, and when the program that was found does not report its version.
+    /// Returns [`Error::Cuda`] when no nvcc is found, and when the program does not report its version.
     pub fn find() -> Result<Self, Error> {
-        // A name without a folder is looked for as the shell would.
+        // Searches for a name without a folder as the shell does.
         let on_path = |name: &OsStr| locate::on_path(name).into_iter().next();
         if let Some(name) = variable(NVCC) {
             return Self::at(on_path(&name).unwrap_or_else(|| name.into()));
@@ -71,10 +70,10 @@ impl Nvcc {
         Self::at(found.path)
     }
 
-    /// This program.
+    /// Uses this program.
     ///
     /// # Errors
-    /// [`Error::Cuda`] when the program cannot be run or does not report its version.
+    /// Returns [`Error::Cuda`] when the program cannot be run or does not report its version.
     pub fn at(program: PathBuf) -> Result<Self, Error> {
         let said = locate::output(Command::new(&program).arg("--version"));
         let said = said.map_err(|why| Error::no_nvcc(&why))?;
@@ -83,12 +82,12 @@ impl Nvcc {
             .split_whitespace()
             .find_map(|word| word.strip_prefix('V').filter(|rest| rest.contains('.')))
             .map(str::to_owned)
-            .ok_or_else(|| Error::no_nvcc(&format!("{} says no version", program.display())))?;
+            .ok_or_else(|| Error::no_nvcc(&format!("{} reports no version", program.display())))?;
         Ok(Self { version, program })
     }
 
-    /// Compiles all units at once, each in its own process, into `folder`. A result that exists for the same text,
-    /// architecture and compiler is used again.
+    /// Compiles all units at the same time into `folder`, each in a separate process. Reuses a result for the same
+    /// text, architecture and compiler.
     pub fn compile(&self, units: &[Unit], folder: &Path) -> Vec<Result<PathBuf, Error>> {
         thread::scope(|scope| {
             let start = |unit| scope.spawn(move || self.compile_one(unit, folder));
@@ -108,7 +107,7 @@ impl Nvcc {
             move |error| Error::cache(&path, &error)
         };
         fs::create_dir_all(folder).map_err(io(folder))?;
-        // Each run compiles in its own folder: nvcc writes its result piece by piece, and two runs may happen at the
+        // Each run compiles in a separate folder: nvcc writes its result incrementally, and two runs may happen at the
         // same time.
         let scratch = tempfile::Builder::new().prefix(".nvcc-").tempdir_in(folder).map_err(io(folder))?;
         let source = scratch.path().join(unit.file);
@@ -150,7 +149,7 @@ impl Nvcc {
         let common = ["-O3", "-std=c++17"].iter().chain(kind);
         let mut arguments: Vec<OsString> = common.map(OsString::from).collect();
         arguments.push(format!("-arch={arch}").into());
-        // Where this toolkit's cuBLAS is, for the loader.
+        // The loader must find this toolkit's cuBLAS.
         for folder in folders {
             let mut path = OsString::from("-rpath=");
             path.push(folder);
@@ -168,7 +167,7 @@ impl Nvcc {
         })
     }
 
-    /// The file name of a unit's result. It depends on the texts, the compiler, and the compiler's arguments.
+    /// Returns the file name of a unit's result. It depends on the texts, the compiler, and the compiler's arguments.
     fn name(&self, unit: &Unit) -> String {
         let mut hasher = DefaultHasher::new();
         (unit.text, unit.headers).hash(&mut hasher);
@@ -184,7 +183,7 @@ impl Nvcc {
     }
 }
 
-/// The libraries to link. They come behind the source, because a linker may leave out a library that nothing before it
+/// Returns the libraries to link. They follow the source, because a linker may omit a library that no earlier argument
 /// needs.
 fn libraries(product: &Product) -> &'static [&'static str] {
     match product {
@@ -193,13 +192,13 @@ fn libraries(product: &Product) -> &'static [&'static str] {
     }
 }
 
-/// An environment variable that is set and not empty.
+/// Returns the value of an environment variable, if it is set and not empty.
 fn variable(name: &str) -> Option<OsString> {
     env::var_os(name).filter(|value| !value.is_empty())
 }
 
-/// The folder for nvcc's results: the one that [`CACHE`] names, else one in cargo's target folder if this program is
-/// in one, else one in the user's cache.
+/// Returns the folder for nvcc's results: the one that [`CACHE`] names, else one in cargo's target folder if this
+/// program is there, else one in the user's cache.
 pub fn cache() -> PathBuf {
     if let Some(folder) = variable(CACHE) {
         return folder.into();

@@ -1,17 +1,17 @@
-//! The targets for the ladders' fastest rungs and for the compiler, as data, and whether they are reached.
+//! The targets for the ladders' fastest rungs and for the compiler, as data, and the check whether they are reached.
 
 use serde::Serialize;
 
 use crate::contest::{Contest, MeasuredContestant};
 use crate::contestant::Contestant;
 
-/// A target, with the ladder or case that it is about.
+/// A target, with a name for the ladder or case.
 pub type Target = (&'static str, TargetKind);
 
 /// The kinds of targets. A case is the name of a ladder and a label of [`cases`](crate::cases).
 #[derive(Clone, Copy, Debug)]
 pub enum TargetKind {
-    /// No rung takes more than this many times its CUDA port's time; of this ladder, or of any.
+    /// No rung takes more than this many times as long as its CUDA port. Applies to this ladder, or to all ladders.
     EachPort(Option<&'static str>, f64),
     /// The geometric mean of these ratios is at most this.
     MeanPort(f64),
@@ -27,12 +27,12 @@ type Case = (&'static str, &'static str);
 
 use TargetKind::{Bandwidth, Baseline, EachPort, MeanPort, OtherCase};
 
-/// The tolerance: the ratio by which two measurements of the same work may differ.
+/// The tolerance: the maximum ratio between two measurements of the same work.
 const SAME: f64 = 1.01;
 const FLOAT_SUM: Case = ("reduce", "2^28 f32");
 
 /// All targets. They are for one H100.
-#[rustfmt::skip] // A line each.
+#[rustfmt::skip] // One target per line.
 pub const TARGETS: &[Target] = &[
     ("each rung, over its CUDA port", EachPort(None, 1.03)),
     ("each rung of gemm, over its CUDA port", EachPort(Some("gemm"), 1.02)),
@@ -100,7 +100,7 @@ pub const TARGETS: &[Target] = &[
 /// A target, with its measurement.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct TargetResult {
-    /// The ladder or case that it is about.
+    /// The ladder or case.
     pub what: &'static str,
     /// The target, in words.
     pub target: String,
@@ -119,18 +119,18 @@ pub struct Ratio {
     pub ladder: &'static str,
     /// The rung.
     pub rung: &'static str,
-    /// The problem that it was measured on.
+    /// The title of the measured problem.
     pub title: String,
     /// The median of the rounds' ratios.
     pub ratio: f64,
 }
 
-/// The ratios of all rungs that have CUDA ports.
+/// Returns the ratios of all rungs that have CUDA ports.
 pub fn ratios(contests: &[Contest]) -> Vec<Ratio> {
     let mut all: Vec<Ratio> = Vec::new();
     for contest in contests {
-        for own in &contest.contestants {
-            let (Some(rung), Some(ratio)) = (own.contestant.rung, contest.over_port(own)) else {
+        for measured in &contest.contestants {
+            let (Some(rung), Some(ratio)) = (measured.contestant.rung, contest.over_port(measured)) else {
                 continue;
             };
             if all.iter().all(|known| known.rung != rung.name) {
@@ -146,7 +146,7 @@ pub fn ratios(contests: &[Contest]) -> Vec<Ratio> {
     all
 }
 
-/// The geometric mean. `None` of nothing.
+/// Returns the geometric mean, or `None` if there are no values.
 pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     let logarithms: Vec<f64> = values.map(f64::ln).collect();
     let count = logarithms.len() as f64;
@@ -156,7 +156,7 @@ pub fn geometric_mean(values: impl Iterator<Item = f64>) -> Option<f64> {
 /// The device's limit, measured in the same run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Ceiling {
-    /// The measurement: a copy, or reading alone.
+    /// The kind of measurement: a copy, or reading alone.
     pub name: String,
     /// The ladder.
     pub ladder: &'static str,
@@ -166,17 +166,18 @@ pub struct Ceiling {
     pub gb_per_s: f64,
 }
 
-/// The ceilings: the fastest measurement of each kind.
+/// Returns the ceilings: the fastest measurement of each kind.
 pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     let mut all: Vec<Ceiling> = Vec::new();
     for contest in contests {
-        let is_bound = |own: &&MeasuredContestant| own.contestant.is_bound && own.contestant.rung.is_none();
-        for own in contest.contestants.iter().filter(is_bound) {
-            let Some(bytes_per_s) = own.bytes_per_s() else {
+        let is_bound =
+            |measured: &&MeasuredContestant| measured.contestant.is_bound && measured.contestant.rung.is_none();
+        for measured in contest.contestants.iter().filter(is_bound) {
+            let Some(bytes_per_s) = measured.bytes_per_s() else {
                 continue;
             };
             let new = Ceiling {
-                name: own.contestant.name.clone(),
+                name: measured.contestant.name.clone(),
                 ladder: contest.ladder.name,
                 title: contest.title.clone(),
                 gb_per_s: bytes_per_s / 1e9,
@@ -191,7 +192,7 @@ pub fn ceilings(contests: &[Contest]) -> Vec<Ceiling> {
     all
 }
 
-/// The targets that were measured.
+/// Returns the results of all measured targets.
 pub fn reached(contests: &[Contest]) -> Vec<TargetResult> {
     let all = TARGETS.iter();
     all.filter_map(|target| one(target, contests)).collect()
@@ -209,10 +210,10 @@ fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<TargetResult> {
         by,
         met: measured <= bound,
     };
-    let name = |own: &MeasuredContestant| own.contestant.name.clone();
+    let name = |measured: &MeasuredContestant| measured.contestant.name.clone();
     Some(match wants {
         EachPort(ladder, bound) => {
-            let ratios = ratios(contests).into_iter().filter(|own| ladder.is_none_or(|name| own.ladder == name));
+            let ratios = ratios(contests).into_iter().filter(|ratio| ladder.is_none_or(|name| ratio.ladder == name));
             let worst = ratios.max_by(|a, b| a.ratio.total_cmp(&b.ratio))?;
             at_most(bound, worst.ratio, format!("{}, the worst", worst.rung))
         }
@@ -225,7 +226,7 @@ fn one(&(what, wants): &Target, contests: &[Contest]) -> Option<TargetResult> {
             let contest = case(of)?;
             let top = contest.top()?;
             let is_it = |other: &Contestant| other.rung.is_none() && other.name.starts_with(begins);
-            let other = contest.contestants.iter().find(|own| is_it(&own.contestant))?;
+            let other = contest.contestants.iter().find(|measured| is_it(&measured.contestant))?;
             at_most(bound, top.over(other)?.median, name(top))
         }
         Bandwidth(of, at_least) => {

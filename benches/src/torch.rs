@@ -1,7 +1,8 @@
-//! PyTorch's functions as baselines: a Python process that runs them on data it generates itself.
+//! PyTorch's functions as baselines: a Python process runs them on data that it generates.
 //!
-//! The process and the rungs alternate on the device, call by call. The process checks and times each function, and rotates
-//! through several sets of data as a [`Session`](host::Session) does. Its program, `python/worker.py`, documents the requests.
+//! The process and the rungs alternate on the device, call by call. The process checks and times each function, and
+//! rotates through several sets of data like a [`Session`](host::Session). The file of its program, `python/worker.py`,
+//! documents the requests.
 
 use std::cell::RefCell;
 use std::ffi::OsStr;
@@ -22,9 +23,9 @@ const FUNCTIONS: &[(&str, &str, &str)] = &[
     ("attention", "PyTorch, FlashAttention-2", "attention by FlashAttention-2"),
 ];
 
-/// The names of the functions that compute a ladder's problems: in tables, and in the worker.
+/// Returns the names of the functions that compute a ladder's problems: in tables, and in the worker.
 pub fn functions(ladder: &str) -> impl Iterator<Item = (&'static str, &'static str)> {
-    FUNCTIONS.iter().filter(move |(own, ..)| *own == ladder).map(|&(_, name, function)| (name, function))
+    FUNCTIONS.iter().filter(move |(registered, ..)| *registered == ladder).map(|&(_, name, function)| (name, function))
 }
 
 /// The process, which ends when this value is dropped.
@@ -120,7 +121,7 @@ impl Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // A worker that computes does not notice the end of its input. Nothing is lost: its data are random.
+        // A busy worker does not notice the end of its input. Killing it loses nothing, because its data is random.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

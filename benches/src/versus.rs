@@ -1,4 +1,4 @@
-//! `lab versus`: rungs against their CUDA ports and against libraries, which alternate on one device.
+//! `lab versus`: measures rungs against their CUDA ports and libraries, which alternate on one device.
 
 use std::time::Duration;
 
@@ -20,15 +20,15 @@ use crate::cuda_code::CudaCode;
 use crate::error::{Error, Failure};
 use crate::show::{self, FailedCase, MeasurementContext, Results};
 
-/// How long a launch may take: that of the slowest rung of the largest problem takes seconds.
+/// The time limit of a launch: the slowest rung takes seconds on the largest problem.
 const TIME_LIMIT: Duration = Duration::from_secs(60);
-/// The least rounds that are worth quartiles.
+/// The minimum number of rounds for quartiles.
 const FEWEST_RUNS: u32 = 5;
 
-/// `lab versus`. It measures in [child processes](isolated).
+/// `lab versus`, which measures in [child processes](isolated).
 pub const VERSUS: Command = Command {
     name: "versus",
-    about: "Measure rungs against the same kernels in CUDA C++, and the top rungs against CUB, cuBLAS and memcpy",
+    about: "Measure rungs against their CUDA ports, and the top rungs against CUB, cuBLAS and memcpy",
     arguments: |command, scope| Request::augment_args(scope.targets_without_block(command)),
     execute: |matches, env, to| match env.command {
         Some(_) if env.request.is_none() => measure(env, to),
@@ -41,7 +41,7 @@ pub const VERSUS: Command = Command {
 struct ChildRequest {
     /// The style of the output.
     style: OutputStyle,
-    /// The contestants that are reported without launching them.
+    /// The contestants to report as failed without launching them.
     failures: Vec<Failure>,
 }
 
@@ -54,12 +54,13 @@ enum Measurement {
     Unusable(Failure),
 }
 
-/// Starts a child that measures, and the next one without the contestant that has made the device unusable.
+/// Starts a child that measures. If a contestant makes the device unusable, starts another child without this
+/// contestant.
 fn measure(env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, cli::Error> {
     let mut request = ChildRequest { style: env.style(), failures: Vec::new() };
     loop {
         let mut child = Isolated::start(isolated::command(env, &request)?)?;
-        // A measurement takes as long as it takes; each launch has a time limit.
+        // A measurement has no time limit; each launch has one.
         let measured = child.result(Duration::MAX)?;
         match measured.map_err(|why| cli::Error::Failed { text: why.to_string(), code: WRONG })? {
             Measurement::Complete(text, code) => {
@@ -77,7 +78,7 @@ fn measure(env: &Env<'_>, to: &mut Output<'_>) -> Result<u8, cli::Error> {
 
 #[derive(Args, Debug)]
 struct Request {
-    /// How many rounds to take the medians of
+    /// Number of rounds for the medians
     #[arg(long, value_name = "K", default_value_t = 31)]
     runs: u32,
     /// Print JSON instead of tables
@@ -85,11 +86,11 @@ struct Request {
     json: bool,
 }
 
-/// Runs the command in this process. A child sends the output to its parent. `cuda` finds the compiler of the CUDA C++ to
-/// measure against.
+/// Runs the command in this process. A child sends the output to its parent. `cuda` finds the compiler for the CUDA
+/// C++.
 ///
 /// # Errors
-/// When the request cannot be fulfilled, or nothing can be measured.
+/// Returns an error when the request cannot be fulfilled, or when no case can be measured.
 pub fn execute(
     cuda: &dyn Fn() -> CudaCode,
     matches: &ArgMatches,
@@ -129,12 +130,12 @@ fn run(
         )));
     }
     let selected = targets.select(env.catalog)?;
-    let of_selection = |own| {
-        let cases = cases(own, !targets.is_empty()).into_iter();
-        cases.map(move |case| (own, case))
+    let of_selection = |selection| {
+        let cases = cases(selection, !targets.is_empty()).into_iter();
+        cases.map(move |case| (selection, case))
     };
     let cases: Vec<(&Selection, Case)> = selected.iter().flat_map(of_selection).collect();
-    let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(own, _)| own.ladder).collect();
+    let mut ladders: Vec<&'static Ladder> = cases.iter().map(|(selection, _)| selection.ladder).collect();
     ladders.dedup_by_key(|ladder| ladder.name);
 
     let mut device = (env.open)(Choice::Gpu)?;
@@ -148,21 +149,21 @@ fn run(
 
     let mut contests = Vec::new();
     let mut failed = Vec::new();
-    for (own, case) in &cases {
+    for (selection, case) in &cases {
         let name = format!("{} {}", case.ladder.name, case.label);
-        let result = contest(&mut *device, case, own.rung_names(), &mut cuda, request.runs, failures, |doing| {
+        let result = contest(&mut *device, case, selection.rung_names(), &mut cuda, request.runs, failures, |doing| {
             bar.set_message(format!("{name}: {doing}"));
         });
         bar.inc(1);
         match result {
             Ok(contest) => contests.push(contest),
-            // This process can measure no further case either.
+            // After this error, the process cannot measure any further case.
             Err(error @ Error::Unusable(_)) => {
-                // The libraries would wait for work that may never end.
+                // Dropping the libraries would wait for work that may never end.
                 std::mem::forget(cuda);
                 return Err(error);
             }
-            // One of several problems that does not fit into the memory does not stop the others.
+            // If one of several problems does not fit into memory, the others still run.
             Err(error) if cases.len() > 1 => failed.push(FailedCase { what: name, why: error.to_string() }),
             Err(error) => return Err(error),
         }
@@ -194,8 +195,8 @@ fn run(
     Ok(if results.all_right() { 0 } else { WRONG })
 }
 
-/// The cases of a ladder: one if options are given, else those of the table. A ladder whose rungs are not timed has
-/// none unless it is named.
+/// Returns the cases of a ladder: a single case if options are given, else the cases of the table. A ladder whose rungs
+/// are not timed has no cases unless it is named.
 fn cases(selected: &Selection, is_named: bool) -> Vec<Case> {
     if !selected.given.is_empty() {
         return vec![Case { ladder: selected.ladder, label: "", options: selected.options() }];

@@ -1,4 +1,4 @@
-//! Baselines from end to end: a library of them that is compiled here, on a driver that is.
+//! Tests baselines end to end: compiles a library of baselines and a stand-in driver.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -13,11 +13,11 @@ use host::device::{Gpu, Sim};
 use host::problem::Verdict;
 use host::{Device, DeviceProperties, Error, KERNELS, Options, Problem, Session, ladder};
 
-/// In the process that has the stand-in for a driver, the library of baselines.
+/// The variable with the path of the library of baselines, in the process with the stand-in driver.
 const PATH: &str = "LADDER_TEST_BASELINES";
 
-/// Runs a test of this file again, in a process whose CUDA driver is the stand-in: `libcuda` looks for one only
-/// once in a process.
+/// Runs a test of this file again, in a process whose CUDA driver is the stand-in, because `libcuda` searches for a
+/// driver only once per process.
 fn on_the_stand_in(test: &str, run: impl FnOnce(&Path)) {
     if let Some(library) = std::env::var_os(PATH) {
         run(&PathBuf::from(library));
@@ -34,12 +34,12 @@ fn on_the_stand_in(test: &str, run: impl FnOnce(&Path)) {
     let [out, err] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     assert!(output.status.success(), "{out}{err}");
     assert!(out.contains("1 passed"), "{out}");
-    // What the driver complains of is left behind.
+    // The driver reports resources that were not freed.
     assert!(!err.contains("left behind"), "{err}");
     assert_eq!(out.matches("the library is closed").count(), 1, "{out}");
 }
 
-/// A problem and its baselines.
+/// Returns a problem and its baselines.
 fn of(name: &str, options: &[(&'static str, &str)]) -> (Box<dyn Problem>, Vec<Baseline>) {
     let ladder = ladder(name).unwrap();
     let given = options.iter();
@@ -106,14 +106,14 @@ fn baselines_compute_what_the_rungs_do() {
             names,
             [&["CUB DeviceReduce"; 4][..], &others, &["CUB DeviceRadixSort"; 2], &["memcpy"; 2]].concat()
         );
-        // The library keeps open what it works on.
+        // The library keeps the resources that it uses open.
         drop(gpu);
     });
 }
 
 #[test]
-fn a_baselines_mistakes_are_told() {
-    on_the_stand_in("a_baselines_mistakes_are_told", |library| {
+fn mistakes_of_baselines_are_reported() {
+    on_the_stand_in("mistakes_of_baselines_are_reported", |library| {
         let mut gpu = Gpu::open(&KERNELS).unwrap();
         let library = Rc::new(Library::open(library, &mut gpu).unwrap());
 
@@ -140,7 +140,7 @@ fn a_baselines_mistakes_are_told() {
             "{left_out:?}"
         );
 
-        // A copy is not a transpose, and the other way round.
+        // A copy is not a transpose, and a transpose is not a copy.
         let (transpose, baselines) = of("transpose", &[("rows", "4"), ("cols", "8")]);
         let [copy, geam] = <[Baseline; 2]>::try_from(baselines).unwrap();
         for (baseline, done) in [(&copy, &geam), (&geam, &copy)] {
@@ -159,12 +159,12 @@ fn a_baselines_mistakes_are_told() {
 }
 
 #[test]
-fn what_is_no_library_of_baselines_is_told() {
-    on_the_stand_in("what_is_no_library_of_baselines_is_told", |library| {
+fn invalid_libraries_of_baselines_are_reported() {
+    on_the_stand_in("invalid_libraries_of_baselines_are_reported", |library| {
         let mut gpu = Gpu::open(&KERNELS).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let text = folder.path().join("text.so");
-        std::fs::write(&text, "no library").unwrap();
+        std::fs::write(&text, "not a library").unwrap();
         let driver = PathBuf::from(std::env::var_os(libcuda::OVERRIDE).unwrap());
         for (path, why) in [
             (folder.path().join("none.so"), "there is no such file"),
@@ -182,7 +182,7 @@ fn what_is_no_library_of_baselines_is_told() {
 }
 
 #[test]
-fn the_simt_machine_takes_no_libraries() {
+fn the_simulator_accepts_no_libraries() {
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let error = Library::open(Path::new("baselines.so"), &mut sim).err().unwrap();
     let why = "baselines.so: a sim runs the kernels of this program only";

@@ -1,7 +1,6 @@
-//! The CUDA ports of rungs on the simulator: what the rungs are timed against computes the same.
+//! Tests on the simulator that the CUDA ports compute the same results as their rungs.
 //!
-//! Without an nvcc there is nothing to run, and the test says so and passes. [`Nvcc::find`] says where one is looked
-//! for.
+//! Without an nvcc, the test prints a message and passes. [`Nvcc::find`] documents where it searches for nvcc.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -16,16 +15,16 @@ use host::problem::Verdict;
 use host::{Device as _, DeviceProperties, Effort, KERNELS, Ladder, Rung, Session};
 use ptx::Outline;
 
-/// What a ladder is checked on besides the smallest sizes of its sweep.
+/// Problems to check in addition to the smallest sizes of a ladder's sweep.
 const MORE: &[(&str, &str)] = &[
-    // More tiles than one, more stages than there is room for, and edges everywhere.
+    // Several tiles, more stages than fit into shared memory, and edges in every dimension.
     ("gemm", "m=150 n=264 k=296"),
-    // What tensor maps do not describe, in pairs of elements and without.
+    // Rows that tensor maps cannot describe, of an even and an odd number of elements.
     ("gemm", "m=130 n=134 k=70"),
     ("gemm", "m=67 n=71 k=33"),
 ];
 
-/// The PTX of a file of CUDA ports, for an architecture.
+/// Returns the PTX of a file of CUDA ports, for an architecture.
 fn compile(nvcc: &Nvcc, file: &str, arch: &str) -> String {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("cuda").join(file);
     let output = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{file}.{arch}.ptx"));
@@ -40,7 +39,7 @@ fn compile(nvcc: &Nvcc, file: &str, arch: &str) -> String {
     std::fs::read_to_string(output).unwrap()
 }
 
-/// The entries of a rung that can have ports: those of the ladder's usual computation, where it has one.
+/// Returns the entries of a rung that can have ports: those of the ladder's usual computation, if it has one.
 fn portable(rung: &Rung) -> Vec<String> {
     match rung.entries.of("") {
         Some(entries) => Rung { entries, ..*rung }.entry_names(),
@@ -48,15 +47,15 @@ fn portable(rung: &Rung) -> Vec<String> {
     }
 }
 
-/// Runs every CUDA port of a ladder on the ladder's edges, with every block, and compares with its reference.
+/// Runs every CUDA port of a ladder on the ladder's edge cases, with every block size, and compares with the reference.
 fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
     let name = ladder.name;
-    let Some(own) = PORTS.iter().find(|own| own.ladder == name) else {
+    let Some(ports) = PORTS.iter().find(|ports| ports.ladder == name) else {
         eprintln!("{name} has no CUDA ports");
         return;
     };
     let kernels = KERNELS.newest_for(None).unwrap().unwrap();
-    let text = compile(nvcc, own.file, &kernels.arch("compute"));
+    let text = compile(nvcc, ports.file, &kernels.arch("compute"));
     let sizes = |text: &str| -> BTreeMap<String, Vec<u32>> {
         Outline::new(text).entries().map(|entry| (entry.name.to_owned(), entry.parameter_bytes)).collect()
     };
@@ -64,16 +63,16 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
     for (entry, parameters) in &of_ports {
         assert_eq!(of_kernels.get(entry), Some(parameters), "{entry}");
     }
-    // A rung with a port has one for every entry, and there are no others.
+    // A rung with a port has a port for every entry, and no port is without an entry.
     let entries: BTreeSet<String> = of_ports.into_keys().collect();
     let of_rungs = ladder.rungs.iter().map(portable);
-    let ported = of_rungs.filter(|own| own.iter().any(|entry| entries.contains(entry)));
+    let ported = of_rungs.filter(|of_rung| of_rung.iter().any(|entry| entries.contains(entry)));
     assert_eq!(entries, ported.flatten().collect(), "{name}");
 
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let code = sim.load(text).unwrap();
     let mut checked = BTreeSet::new();
-    let more = MORE.iter().filter(|(own, _)| *own == name);
+    let more = MORE.iter().filter(|(ladder, _)| *ladder == name);
     let more = more.map(|&(_, options)| Case::new((name, "", options)).options);
     for options in (ladder.sweep)(Effort::Least).into_iter().chain(more) {
         let problem = ladder.problem(&options).unwrap();
@@ -87,7 +86,7 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
                     continue;
                 }
                 launch.code = code;
-                // With two blocks, each takes several tiles.
+                // With two blocks, each block computes several tiles.
                 let fewer = (rung.blocks_wait && launch.grid[0] > 2).then_some([2, 1, 1]);
                 for grid in [Some(launch.grid), fewer].into_iter().flatten() {
                     launch.grid = grid;
@@ -98,7 +97,7 @@ fn check(nvcc: &Nvcc, ladder: &'static Ladder) {
             }
         }
     }
-    assert_eq!(checked, entries, "the sweep of {name} leaves out CUDA ports");
+    assert_eq!(checked, entries, "the sweep of {name} misses CUDA ports");
     eprintln!("{} CUDA ports of {name} are right", checked.len());
 }
 
@@ -107,7 +106,7 @@ fn cuda_ports_compute_what_their_rungs_do() {
     let nvcc = match Nvcc::find() {
         Ok(nvcc) => nvcc,
         Err(error) => {
-            eprintln!("no CUDA port was run: {error}");
+            eprintln!("no CUDA port ran: {error}");
             return;
         }
     };
@@ -119,8 +118,8 @@ fn cuda_ports_compute_what_their_rungs_do() {
 }
 
 #[test]
-fn cuda_ports_are_of_ladders_that_there_are() {
-    for own in PORTS {
-        assert_eq!(host::ladder(own.ladder).unwrap().name.to_owned() + ".cu", own.file);
+fn cuda_ports_belong_to_existing_ladders() {
+    for ports in PORTS {
+        assert_eq!(host::ladder(ports.ladder).unwrap().name.to_owned() + ".cu", ports.file);
     }
 }

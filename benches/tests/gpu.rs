@@ -1,4 +1,4 @@
-//! The program with the device that drives a real GPU, on the driver that host's tests have for one.
+//! Tests of the program with the device for real GPUs, on the stand-in driver of host's tests.
 
 use std::path::Path;
 use std::process::Command;
@@ -6,7 +6,7 @@ use std::process::Command;
 use crate::common::stand_in::DRIVER;
 use crate::common::{FakeNvcc, LIBRARY};
 
-/// Runs the program: exit code, stdout, stderr.
+/// Runs the program, and returns its exit code, stdout and stderr.
 fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &str) -> (i32, String, String) {
     let output = Command::new(env!("CARGO_BIN_EXE_lab"))
         .arg("versus")
@@ -28,7 +28,7 @@ fn versus(driver: &Path, fault: &str, nvcc: &FakeNvcc, args: &str) -> (i32, Stri
 const ARGS: &str = "reduce_neighbored reduce_shfl --n 2^16 --runs 5";
 
 #[test]
-fn contestants_take_turns_and_everything_is_given_back() {
+fn contestants_alternate_and_all_resources_are_freed() {
     let nvcc = FakeNvcc::new(Some(&LIBRARY));
     let (code, out, err) = versus(&DRIVER, "", &nvcc, &format!("{ARGS} --json"));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
@@ -45,7 +45,7 @@ fn contestants_take_turns_and_everything_is_given_back() {
     }
     assert_eq!(found["cuda_ports_geometric_mean"], 1.0);
     assert_eq!(found["nvcc"], "13.0.88");
-    // The kernels' own architecture on this device, for the CUDA ports, and the device's own, for the library.
+    // nvcc compiles the CUDA ports for the virtual architecture of the kernels, and the library for the device's.
     let calls = nvcc.calls();
     for parts in [["-ptx", "-arch=compute_"], ["-shared", "-arch=sm_"]] {
         let has_all = |call: &String| parts.iter().all(|part| call.contains(part));
@@ -64,7 +64,7 @@ fn wrong_sums_are_named_and_not_timed() {
 }
 
 #[test]
-fn contestants_that_fault_are_reported_and_the_others_are_measured() {
+fn a_faulting_contestant_is_reported_and_the_others_are_measured() {
     let nvcc = FakeNvcc::new(None);
     let (code, out, err) = versus(&DRIVER, "faults", &nvcc, ARGS);
     assert_eq!(code, 1, "{err}");
@@ -76,7 +76,7 @@ fn contestants_that_fault_are_reported_and_the_others_are_measured() {
 }
 
 #[test]
-fn without_a_gpu_there_is_nothing_to_measure() {
+fn without_a_gpu_the_command_fails() {
     let nvcc = FakeNvcc::new(None);
     let (code, out, err) = versus(Path::new("no/such/libcuda.so"), "", &nvcc, ARGS);
     assert_eq!((code, out.as_str()), (2, ""));

@@ -1,5 +1,5 @@
-//! Criterion's groups on the simulator with a made-up clock: what is measured is the device's time, and what is not
-//! asked for is not made.
+//! Tests criterion's groups on the simulator with a fake clock: the groups measure the device's time, and prepare only
+//! selected benchmarks.
 
 #[path = "../ladders/groups/mod.rs"]
 #[allow(dead_code, unused_imports)]
@@ -20,7 +20,7 @@ fn case() -> Case {
     Case { ladder: host::ladder("histogram").unwrap(), label: "3000", options: Options::default().with("n", 3000) }
 }
 
-/// Measures what `filter` takes, into `folder`.
+/// Measures the benchmarks that `filter` selects, and writes the results to `folder`.
 fn run(filter: &str, nvcc: &FakeNvcc, folder: &Path) {
     let clock = DeviceTime::default();
     let mut criterion = Criterion::default()
@@ -42,9 +42,9 @@ fn run(filter: &str, nvcc: &FakeNvcc, folder: &Path) {
     );
 }
 
-/// The mean that criterion wrote down, and the functions that it did so for.
+/// Returns the measured functions, with the mean that criterion recorded for each.
 fn measured(folder: &Path) -> Vec<(String, f64)> {
-    let group = folder.join("histogram_3000 (fits in L2, sets in turn)");
+    let group = folder.join("histogram_3000 (fits in L2, rotating sets)");
     let mut all: Vec<(String, f64)> = fs::read_dir(group)
         .unwrap()
         .map(|entry| entry.unwrap())
@@ -61,7 +61,7 @@ fn measured(folder: &Path) -> Vec<(String, f64)> {
 }
 
 #[test]
-fn the_filter_takes_what_criterion_would_take() {
+fn the_filter_selects_the_same_benchmarks_as_criterion() {
     let takes = |args: &str, id: &str| {
         let (group, function) = id.rsplit_once('/').expect("an id has both");
         Filter::new(args.split_whitespace().map(str::to_owned)).takes(group, function)
@@ -80,7 +80,7 @@ fn the_filter_takes_what_criterion_would_take() {
 }
 
 #[test]
-fn only_a_filter_that_names_them_runs_the_groups_of_the_cpu_on_a_gpu() {
+fn the_groups_of_the_cpu_run_on_a_gpu_only_if_named() {
     let names_cpu = |args: &str| Filter::new(args.split_whitespace().map(str::to_owned)).names_cpu();
     for args in ["--bench cpu", "^cpu/sum", "--bench simt/reduce", "--exact cpu/sum/plain_sum/4096"] {
         assert!(names_cpu(args), "{args}");
@@ -91,7 +91,7 @@ fn only_a_filter_that_names_them_runs_the_groups_of_the_cpu_on_a_gpu() {
 }
 
 #[test]
-fn the_clock_runs_by_launches_alone() {
+fn only_launches_advance_the_clock() {
     let clock = DeviceTime::default();
     let same = clock.clone();
     let start = clock.start();
@@ -115,22 +115,22 @@ fn values_have_units() {
 }
 
 #[test]
-fn a_mean_is_the_devices_time() {
+fn the_mean_is_the_devices_time() {
     let nvcc = FakeNvcc::new(None);
     let folder = tempfile::tempdir().unwrap();
     run("histogram_private( |$)", &nvcc, folder.path());
     let measured = measured(folder.path());
     let names: Vec<&str> = measured.iter().map(|(name, _)| name.as_str()).collect();
     assert_eq!(names, ["histogram_private", "histogram_private (CUDA C++)"]);
-    // 100 µs and a tenth more, each fourth launch a hundredth longer.
+    // 100 µs and a tenth more; every fourth launch takes a hundredth longer.
     for ((name, mean), expected) in measured.iter().zip([1e5, 1.1e5]) {
         assert!((expected..expected * 1.01).contains(mean), "{name}: {mean}");
     }
-    assert_eq!(nvcc.calls().len(), 1, "the ladder's CUDA ports, and no baselines");
+    assert_eq!(nvcc.calls().len(), 1, "only the ladder's CUDA ports, without baselines");
 }
 
 #[test]
-fn nothing_is_compiled_for_what_is_not_asked_for() {
+fn unselected_benchmarks_compile_nothing() {
     let nvcc = FakeNvcc::new(None);
     let folder = tempfile::tempdir().unwrap();
     run("histogram_aggregated$", &nvcc, folder.path());

@@ -1,4 +1,4 @@
-//! The commands of `lab` that start processes: the ranks of a launch, and the common bugs.
+//! Tests the commands of `lab` that start processes: the ranks of a launch, and the common bugs.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -8,7 +8,7 @@ use analysis::results;
 
 use crate::common::stand_in::DRIVER;
 
-/// Runs `lab` with this file instead of the CUDA driver: its exit code, and what it writes.
+/// Runs `lab` with this file in place of the CUDA driver, and returns its exit code and output.
 fn lab(driver: &Path, fault: &str, args: &str) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_lab"));
     command.args(args.split(' ')).env(libcuda::OVERRIDE, driver).env_remove(libcuda::CHOICE);
@@ -16,14 +16,15 @@ fn lab(driver: &Path, fault: &str, args: &str) -> (i32, String, String) {
     (status.code().unwrap(), String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap())
 }
 
-/// Runs `lab` on a machine without a driver.
-fn alone(args: &str) -> (i32, String, String) {
+/// Runs `lab` without a driver.
+fn without_driver(args: &str) -> (i32, String, String) {
     lab(Path::new("no/such/libcuda.so"), "", args)
 }
 
 #[test]
 fn each_rank_of_a_launch_is_a_process_and_the_first_one_reports() {
-    let (code, out, err) = alone("launch --ranks 3 -- run histogram_global --n 10007 --device sim --no-time --json");
+    let (code, out, err) =
+        without_driver("launch --ranks 3 -- run histogram_global --n 10007 --device sim --no-time --json");
     assert_eq!((code, err.as_str()), (0, ""));
     assert_eq!(out.matches("\"devices\":3").count(), 1, "{out}");
     for (args, code, why) in [
@@ -39,7 +40,7 @@ fn each_rank_of_a_launch_is_a_process_and_the_first_one_reports() {
         ),
         ("launch --ranks 0 -- run reduce", 2, "error: invalid value '0' for '--ranks <N>'"),
     ] {
-        let (ended, _, err) = alone(args);
+        let (ended, _, err) = without_driver(args);
         assert!(ended == code && err.starts_with(why), "{args}: {ended}, {err}");
     }
 }
@@ -59,7 +60,7 @@ fn calculated_occupancies_are_compared_with_the_drivers() {
     assert!(code == 1 && one_line.contains(different), "{out}");
 }
 
-/// A folder in which results can be kept.
+/// Creates a folder for results.
 fn repository() -> tempfile::TempDir {
     let folder = tempfile::tempdir().unwrap();
     std::fs::create_dir(folder.path().join("docs")).unwrap();
@@ -68,7 +69,7 @@ fn repository() -> tempfile::TempDir {
 }
 
 #[test]
-fn a_record_of_a_run_has_the_results_of_the_processes_that_launch() {
+fn a_record_of_a_run_has_the_results_of_its_processes() {
     let folder = repository();
     let document = folder.path().join("docs/times.md");
     let marked = |shown: &str| format!("<!-- results: stand-in/run.jsonl reduce -->\n{shown}<!-- end of results -->\n");
@@ -80,8 +81,8 @@ fn a_record_of_a_run_has_the_results_of_the_processes_that_launch() {
     assert!(shown.contains("| `reduce_shfl` | 8 × 128      | right  | 250.00 µs |"), "{shown}");
     assert!(shown.contains("`run reduce_shfl --n 1000 --runs 2` on "), "{shown}");
 
-    // What the simulator counts is kept without the times that the model predicts.
-    let (code, out, err) = alone(&format!("record --root {root} -- run reduce_shfl --n 1000 --device sim"));
+    // A record on the simulator has its counters, but not the model's predicted times.
+    let (code, out, err) = without_driver(&format!("record --root {root} -- run reduce_shfl --n 1000 --device sim"));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     let counted = results::read(&folder.path().join("results/sim/run.jsonl")).unwrap();
     assert!(counted[0].value("instr. / warp").is_some() && !counted[0].values.contains_key("time"), "{counted:?}");
@@ -96,7 +97,7 @@ fn a_record_of_a_run_has_the_results_of_the_processes_that_launch() {
     }
 }
 
-/// Stands for compute-sanitizer: runs the program that its last arguments are, and finds an error with memcheck.
+/// A stand-in for compute-sanitizer: runs the program in its last arguments, and reports an error with memcheck.
 const SANITIZER: &str = r#"#!/bin/sh
 [ "$1" = --version ] && { echo "Version 2025.1"; exit; }
 tool=$2; shift 4; "$@"
@@ -105,13 +106,13 @@ echo "========= ERROR SUMMARY: 0 errors"
 "#;
 
 #[test]
-fn what_becomes_of_kernels_is_recorded_by_processes() {
+fn outcomes_of_faulty_kernels_are_recorded_by_processes() {
     let folder = repository();
     let sanitizer = folder.path().join("sanitizer");
     std::fs::write(&sanitizer, SANITIZER).unwrap();
     std::fs::set_permissions(&sanitizer, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
     let (root, sanitizer) = (folder.path().display(), sanitizer.display());
-    let (code, out, err) = alone(&format!("record --root {root} -- pitfalls --device sim"));
+    let (code, out, err) = without_driver(&format!("record --root {root} -- pitfalls --device sim"));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
 
     let records = results::read(&folder.path().join("results/sim/pitfalls.jsonl")).unwrap();
@@ -124,7 +125,8 @@ fn what_becomes_of_kernels_is_recorded_by_processes() {
     assert!(value("divergent_barrier", ON_GPU).starts_with("error: barrier reached by some threads"));
     assert_eq!(value("one_element_too_far", FIXED_ON_GPU), "right");
 
-    let (code, out, _) = alone(&format!("pitfalls divergent_barrier --device sim --compute-sanitizer {sanitizer}"));
+    let (code, out, _) =
+        without_driver(&format!("pitfalls divergent_barrier --device sim --compute-sanitizer {sanitizer}"));
     let one_line = out.split_whitespace().collect::<Vec<_>>().join(" ");
     for part in [
         "on a GPU error: barrier reached by some threads",

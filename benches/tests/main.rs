@@ -1,7 +1,7 @@
-//! `lab`, and what is behind `lab versus`: a shell script in the place of nvcc, the simulator in the place of a GPU, and a
-//! driver that is compiled here.
+//! Tests of `lab` and of the crate that implements `lab versus`: with a shell script in place of nvcc, the simulator in
+//! place of a GPU, and a stand-in driver that the tests compile.
 //!
-//! All of it is one program, because each program of tests takes seconds to link.
+//! All tests are one program, because each test program takes seconds to link.
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 

@@ -1,4 +1,4 @@
-//! Compiling, by a shell script in the place of nvcc.
+//! Tests of compiling, with a shell script in place of nvcc.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ fn unit(text: &'static str, arch: &str) -> Unit {
 }
 
 #[test]
-fn what_was_made_is_not_made_again_and_what_differs_is() {
+fn results_are_reused_and_changes_recompile() {
     let fake = FakeNvcc::new(None);
     let nvcc = Nvcc::at(fake.program()).unwrap();
     assert_eq!(nvcc.version, "13.0.88");
@@ -23,7 +23,7 @@ fn what_was_made_is_not_made_again_and_what_differs_is() {
     assert_eq!(fake.calls().len(), 2);
     assert_ne!(first[0], first[1]);
     assert_eq!(made(&units), first);
-    assert_eq!(fake.calls().len(), 2, "both were there");
+    assert_eq!(fake.calls().len(), 2, "both results were reused");
     let other = made(&[unit("a", "compute_90")]);
     assert_ne!(other[0], first[0]);
     assert_eq!(fake.calls().len(), 3);
@@ -31,19 +31,19 @@ fn what_was_made_is_not_made_again_and_what_differs_is() {
     assert_ne!(with_header[0], first[0]);
     assert_eq!(fake.calls().len(), 4);
     assert_eq!(fake.calls()[0], "-O3 -std=c++17 -ptx -arch=compute_75 -o SCRATCH/result SCRATCH/reduce.cu");
-    // Nothing but what was made is left.
+    // Only the results are left.
     assert_eq!(fs::read_dir(fake.cache()).unwrap().count(), 4);
     let name = first[0].file_name().unwrap().to_str().unwrap();
     assert!(name.starts_with("reduce-compute_75-") && name.ends_with(".ptx"));
 }
 
 #[test]
-fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
+fn a_failure_has_nvccs_message_and_leaves_no_file() {
     let fake = FakeNvcc::new(None);
     let nvcc = Nvcc::at(fake.program()).unwrap();
     let library = Unit { file: "baselines.cu", product: Product::Library("sm_90".to_owned()), ..unit("", "") };
     let mut made = nvcc.compile(&[library.clone(), unit("a", "compute_75")], &fake.cache());
-    assert!(made.pop().unwrap().is_ok(), "the others are not held up by it");
+    assert!(made.pop().unwrap().is_ok(), "the other units compile");
     assert_eq!(
         made.pop().unwrap().unwrap_err().to_string(),
         "nvcc could not compile baselines.cu: baselines.cu(20): fatal error: cublas_v2.h: No such file"
@@ -56,19 +56,19 @@ fn a_failure_is_told_in_nvccs_words_and_nothing_is_kept_of_it() {
 }
 
 #[test]
-fn what_is_no_nvcc_is_named() {
+fn invalid_nvcc_programs_are_named() {
     let refused = |program: &str, begins: &str| {
         let error = Nvcc::at(program.into()).unwrap_err().to_string();
         assert!(error.starts_with(begins), "{error}");
         error
     };
     let error = refused("no/such/nvcc", "no nvcc: cannot run no/such/nvcc");
-    assert!(error.contains("NVCC names one"), "{error}");
-    refused("/bin/true", "no nvcc: /bin/true says no version");
+    assert!(error.contains("set NVCC to its path"), "{error}");
+    refused("/bin/true", "no nvcc: /bin/true reports no version");
 }
 
 #[test]
-fn a_folder_that_cannot_be_made_is_named() {
+fn a_folder_that_cannot_be_created_is_named() {
     let fake = FakeNvcc::new(None);
     let nvcc = Nvcc::at(fake.program()).unwrap();
     let file = fake.folder.path().join("kernels.ptx");

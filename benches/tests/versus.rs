@@ -1,4 +1,5 @@
-//! The program on the simulator with a made-up clock: what it shows, what it says of what is missing or wrong.
+//! Tests of the program on the simulator with a fake clock: its tables, and its messages about missing or wrong
+//! contestants.
 
 use std::ffi::OsString;
 use std::fs;
@@ -21,12 +22,12 @@ use cli::targets::Scope;
 use host::{CATALOG, Catalog, Ladder, Provenance};
 use serde_json::{Value, json};
 
-/// Runs it: exit code, stdout, stderr.
+/// Runs the program, and returns its exit code, stdout and stderr.
 fn run(device: fn() -> Clocked, cuda: &dyn Fn() -> CudaCode, args: &[&str]) -> (u8, String, String) {
     run_of(&CATALOG, device, cuda, args)
 }
 
-/// [`run`], with these ladders.
+/// Like [`run`], with these ladders.
 fn run_of(
     catalog: &'static Catalog,
     device: fn() -> Clocked,
@@ -36,7 +37,7 @@ fn run_of(
     run_as(Form::Text, catalog, device, cuda, args)
 }
 
-/// [`run_of`], with this form of output.
+/// Like [`run_of`], with this form of output.
 fn run_as(
     form: Form,
     catalog: &'static Catalog,
@@ -48,7 +49,7 @@ fn run_as(
     run_with(form, catalog, device, args, &command, None, |matches, env, to| versus::execute(cuda, matches, env, to))
 }
 
-/// Runs it by `execute`, as the process of a command, with the request to a child.
+/// Runs the program with `execute`, like the process of a command, with the request to a child.
 fn run_with(
     form: Form,
     catalog: &'static Catalog,
@@ -89,12 +90,12 @@ fn run_with(
     (code, text(out), text(err))
 }
 
-/// An nvcc that makes the library of baselines as well.
-fn whole() -> FakeNvcc {
+/// Returns an nvcc that also builds the library of baselines.
+fn nvcc_with_library() -> FakeNvcc {
     FakeNvcc::new(Some(&LIBRARY))
 }
 
-/// The transpose with its first two rungs alone, so that what is shown of it does not change with the ladder.
+/// Returns the transpose with only its first two rungs, so that the output does not change with the ladder.
 fn two_rungs() -> &'static Catalog {
     let transpose = host::ladder("transpose").unwrap();
     let ladders = Box::leak(Box::new([Ladder { rungs: &transpose.rungs[..2], ..*transpose }]));
@@ -105,7 +106,7 @@ const TRANSPOSE: [&str; 7] = ["transpose", "--rows", "100", "--cols", "50", "--r
 
 #[test]
 fn rungs_and_cuda_ports_and_baselines_in_a_table() {
-    let nvcc = whole();
+    let nvcc = nvcc_with_library();
     let (code, out, err) = run_of(two_rungs(), || clocked(""), &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     insta::assert_snapshot!(out);
@@ -113,7 +114,7 @@ fn rungs_and_cuda_ports_and_baselines_in_a_table() {
 
 #[test]
 fn the_same_as_json() {
-    let nvcc = whole();
+    let nvcc = nvcc_with_library();
     let args = ["transpose_naive", "--rows", "100", "--cols", "50", "--runs", "5", "--json"];
     let (code, out, err) = run(|| clocked(""), &|| nvcc.cuda(), &args);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
@@ -122,7 +123,7 @@ fn the_same_as_json() {
 }
 
 #[test]
-fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
+fn missing_contestants_are_reported_and_the_rest_is_measured() {
     let nvcc = FakeNvcc::new(None);
     let args = ["histogram", "--n", "3000", "--runs", "5"];
     let (code, out, _) = run(|| clocked(""), &|| nvcc.cuda(), &args);
@@ -146,7 +147,7 @@ fn what_cannot_be_made_is_said_and_the_rest_is_measured() {
 
 #[test]
 fn a_wrong_cuda_port_is_named_and_not_timed() {
-    let nvcc = whole();
+    let nvcc = nvcc_with_library();
     let idle = || {
         let mut device = clocked("");
         device.is_idle = true;
@@ -160,8 +161,8 @@ fn a_wrong_cuda_port_is_named_and_not_timed() {
 }
 
 #[test]
-fn what_takes_too_long_is_tried_and_left_out() {
-    let nvcc = whole();
+fn slow_contestants_run_once_and_are_left_out() {
+    let nvcc = nvcc_with_library();
     let slow = || clocked("transpose_naive");
     let (code, out, err) = run(slow, &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
@@ -170,21 +171,21 @@ fn what_takes_too_long_is_tried_and_left_out() {
         assert!(row.contains(what), "{row}");
     }
     let left = host::ladder("transpose").unwrap().rungs.len() - 1;
-    assert!(out.lines().any(|line| line.contains(&format!("  {left}  "))), "{left} rungs are left to compare: {out}");
+    assert!(out.lines().any(|line| line.contains(&format!("  {left}  "))), "{left} rungs remain to compare: {out}");
 }
 
 #[test]
 fn the_results_are_records() {
-    let nvcc = whole();
+    let nvcc = nvcc_with_library();
     let (code, out, err) = run_as(Form::Records, two_rungs(), || clocked(""), &|| nvcc.cuda(), &TRANSPOSE);
     assert_eq!((code, err.as_str()), (0, ""));
     let records = results::parse(&out).unwrap();
     let first = &records[0];
     assert_eq!((&*first.rung, &*first.subject()), ("copy_gmem", "transpose: 100 × 50 f32"));
     assert_eq!(first.value("time"), Some(&results::Value::new(100_000.0, Unit::Nanoseconds)));
-    let naive = records.iter().find(|own| own.rung == "transpose_naive").unwrap();
+    let naive = records.iter().find(|record| record.rung == "transpose_naive").unwrap();
     assert_eq!(naive.value("rung / CUDA C++").unwrap().to_string(), "0.909 (0.909–0.909)");
-    assert!(records.iter().any(|own| own.kind == "against" && own.rung == "memcpy"));
+    assert!(records.iter().any(|record| record.kind == "against" && record.rung == "memcpy"));
     assert!(first.toolchain.contains("nvcc 13.0.88") && first.conditions.contains("5 alternating rounds"));
 }
 
@@ -229,8 +230,8 @@ fn pytorch_is_a_baseline_in_another_process() {
 }
 
 #[test]
-fn what_cannot_be_asked_for_is_refused() {
-    let nvcc = whole();
+fn invalid_requests_are_refused() {
+    let nvcc = nvcc_with_library();
     for line in [
         "reduce --runs 4 => 4 runs are too few for quartiles",
         "redcue => did you mean `reduce`?",
@@ -247,7 +248,7 @@ fn what_cannot_be_asked_for_is_refused() {
 }
 
 #[test]
-fn a_contestant_that_takes_the_device_down_is_reported_and_the_others_are_measured_by_the_next_process() {
+fn after_a_contestant_breaks_the_device_the_next_process_measures_the_others() {
     let none = || CudaCode::with(Nvcc::at("no/such/nvcc".into()), PathBuf::new(), "no/such/python".into());
     let device = || {
         let mut device = clocked("");
@@ -278,8 +279,8 @@ fn a_contestant_that_takes_the_device_down_is_reported_and_the_others_are_measur
     assert!(out.trim_end().ends_with("`cargo lab versus transpose --rows 100 --cols 50 --runs 5`"), "{out}");
 }
 
-/// A child that notes each start. The first two break the device and `then` do something else. The next one reports the number
-/// of failures in its request.
+/// Returns a child that logs each start. The first two children break the device and then run `then`. The next child
+/// reports the number of failures in its request.
 fn breaking(then: &str) -> String {
     format!(
         r##"echo start >> "$0"
@@ -293,7 +294,7 @@ fn breaking(then: &str) -> String {
 }
 
 #[test]
-fn a_child_that_breaks_the_device_is_followed_by_another_one() {
+fn a_child_that_breaks_the_device_is_replaced() {
     let parent = |script: &str| {
         let notes = tempfile::NamedTempFile::new().unwrap();
         let command = ["sh", "-c", script, notes.path().to_str().unwrap()];
@@ -301,7 +302,7 @@ fn a_child_that_breaks_the_device_is_followed_by_another_one() {
             run_with(Form::Text, two_rungs(), || clocked(""), &TRANSPOSE, &command, None, VERSUS.execute);
         (code, out, err, fs::read_to_string(notes.path()).unwrap())
     };
-    // `exec`, because only the shell is ended: a child of the shell would keep the output of the tests open.
+    // `exec`, because only the shell is killed: a child of the shell would keep the output of the tests open.
     for then in ["exit 1", "exec sleep 100"] {
         let start = Instant::now();
         let (code, out, err, notes) = parent(&breaking(then));

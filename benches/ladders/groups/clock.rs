@@ -8,15 +8,15 @@ use criterion::measurement::{Measurement, ValueFormatter};
 
 /// Time on the device, in nanoseconds between the events around launches.
 ///
-/// It is the sum of all launches that [`DeviceTime::add`] was told of, so that it stands still while inputs
-/// are restored, memory is read to empty a cache and the driver is at work. Clones are the same clock.
+/// The clock is the sum of all launches passed to [`DeviceTime::add`]. So it stands still while inputs are restored,
+/// memory is read to empty a cache, and the driver works. Clones share the same clock.
 ///
-/// A throughput in elements is one in floating-point operations.
+/// A throughput in elements means floating-point operations.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct DeviceTime(Rc<Cell<f64>>);
 
 impl DeviceTime {
-    /// A launch took so long.
+    /// Adds the duration of a launch.
     pub(crate) fn add(&self, nanoseconds: f64) {
         self.0.set(self.0.get() + nanoseconds);
     }
@@ -54,7 +54,7 @@ impl Measurement for DeviceTime {
 struct Formatter;
 
 impl Formatter {
-    /// The divisor and the unit for a throughput of this many amounts per second.
+    /// Returns the divisor and the unit for a throughput of `per_second`.
     fn scale(throughput: &Throughput, per_second: f64) -> (f64, &'static str) {
         let units = match throughput {
             Throughput::Bits(_) => ["b/s", "kb/s", "Mb/s", "Gb/s", "Tb/s"],
@@ -63,7 +63,7 @@ impl Formatter {
                 ["FLOP/s", "kFLOP/s", "MFLOP/s", "GFLOP/s", "TFLOP/s"]
             }
         };
-        // No memory is so fast that its bandwidth reads better in TB/s.
+        // The bandwidth of current memory is easier to read in GB/s than in TB/s.
         let most = match throughput {
             Throughput::Elements(_) | Throughput::ElementsAndBytes { .. } => 4,
             _ => 3,

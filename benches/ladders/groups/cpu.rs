@@ -1,4 +1,4 @@
-//! What needs no GPU, in wall-clock time: the references that the rungs are checked with, and the simulator.
+//! Benchmarks that need no GPU, in wall-clock time: the references for checking rungs, and the simulator.
 
 use std::hint::black_box;
 
@@ -11,10 +11,10 @@ use host::{DeviceProperties, Error, KERNELS, Ladder, Options, Problem, Session};
 use super::Filter;
 use benches::cases::{Case, Written};
 
-/// Integers to sum: within a core's caches, and far beyond them.
+/// Numbers of integers to sum: one fits in a core's caches, the other is far larger.
 const SUMS: [u32; 2] = [1 << 12, 1 << 22];
 
-/// Sizes that the simulator runs in some milliseconds.
+/// Sizes that the simulator runs in a few milliseconds.
 const SIZES: &[Written] = &[
     ("reduce", "2^18", "n=2^18"),
     ("transpose", "512x512", "rows=512 cols=512"),
@@ -26,8 +26,8 @@ fn cases() -> impl Iterator<Item = Case> {
     SIZES.iter().map(|&size| Case::new(size))
 }
 
-/// The references: the reduction's sums, and of each ladder the computation of what is right together with
-/// the comparison.
+/// Benchmarks the references: the reduction's sums, and for each ladder the computation of the expected result with the
+/// comparison.
 pub(crate) fn references(criterion: &mut Criterion, filter: &Filter) {
     let mut group = criterion.benchmark_group("cpu/sum");
     for n in SUMS {
@@ -42,7 +42,7 @@ pub(crate) fn references(criterion: &mut Criterion, filter: &Filter) {
             bencher.iter(|| plain_sum(black_box(&data)));
         });
         group.bench_function(recursive, |bencher| {
-            // It works in place: each run takes a copy, made out of the time.
+            // The function works in place: each run gets a copy, which is made outside the measured time.
             bencher.iter_batched_ref(|| data.clone(), |copy| recursive_reduce(copy), BatchSize::LargeInput);
         });
     }
@@ -55,7 +55,7 @@ pub(crate) fn references(criterion: &mut Criterion, filter: &Filter) {
             continue;
         }
         if let Err(error) = reference(&mut group, &function, case.ladder, &case.options) {
-            eprintln!("{function} is not measured: {error}");
+            eprintln!("{function} was not measured: {error}");
         }
     }
     group.finish();
@@ -66,7 +66,7 @@ type Group<'a> = criterion::BenchmarkGroup<'a, criterion::measurement::WallTime>
 fn reference(group: &mut Group<'_>, function: &str, ladder: &'static Ladder, options: &Options) -> Result<(), Error> {
     let fresh = || -> Result<Box<dyn Problem>, Error> {
         let problem = ladder.problem(options)?;
-        // An input is made when it is first asked for, which is not to be measured.
+        // An input is created on first use, which must not be part of the measurement.
         for index in 0..problem.buffers(DeviceProperties::default()).len() {
             problem.input(index);
         }
@@ -81,7 +81,7 @@ fn reference(group: &mut Group<'_>, function: &str, ladder: &'static Ladder, opt
     group.throughput(Throughput::BytesDecimal(problem.facts().bytes));
     group.bench_function(function, |bencher| {
         bencher.iter_batched(
-            || fresh().expect("the same problem was made a moment ago"),
+            || fresh().expect("the same problem was created a moment ago"),
             |problem| problem.check(rung, &launch, &outputs),
             BatchSize::LargeInput,
         );
@@ -89,12 +89,12 @@ fn reference(group: &mut Group<'_>, function: &str, ladder: &'static Ladder, opt
     Ok(())
 }
 
-/// The simulator on the first and the last rung of each ladder, plain: nothing is counted.
+/// Benchmarks the simulator on the first and the last rung of each ladder, without counters.
 pub(crate) fn simulator(criterion: &mut Criterion, filter: &Filter) {
     for case in cases() {
         let title = format!("simt/{} {}", case.ladder.name, case.label);
         if let Err(error) = machine_on(criterion, filter, &title, &case) {
-            eprintln!("{title} is not measured: {error}");
+            eprintln!("{title} was not measured: {error}");
         }
     }
 }
@@ -117,7 +117,7 @@ fn machine_on(criterion: &mut Criterion, filter: &Filter, title: &str, case: &Ca
     for rung in rungs {
         let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default())?;
         if !filter.is_listing() && !session.check(rung, &launch)?.is_right() {
-            eprintln!("{launch} is not measured, it is wrong");
+            eprintln!("{launch} was not measured: its result is wrong");
             continue;
         }
         group.bench_function(rung.name, |bencher| {

@@ -1,16 +1,16 @@
-//! Which benchmarks the command line asks for. Criterion knows, but does not tell before a benchmark runs,
-//! and what a benchmark needs takes seconds to make.
+//! Selects the benchmarks of the command line. Criterion does not expose its selection before a benchmark runs, but
+//! preparing a benchmark takes seconds.
 
 use regex::Regex;
 
-/// Options of criterion's command line that are followed by a value.
+/// Options of criterion's command line that take a value.
 const WITH_VALUE: &str = "
     -b -c -s --baseline --baseline-lenient --color --colour --confidence-level --format --load-baseline
     --measurement-time --noise-threshold --nresamples --output-format --plotting-backend --profile-time --sample-size
     --save-baseline --significance-level --warm-up-time
 ";
 
-/// What criterion's command line asks for.
+/// The benchmarks that criterion's command line selects.
 #[derive(Clone, Debug)]
 pub(crate) struct Filter {
     chosen: FilterRule,
@@ -26,7 +26,7 @@ enum FilterRule {
 }
 
 impl Filter {
-    /// Reads the arguments, without the program's name, as criterion does.
+    /// Reads the arguments, without the program's name, in the same way as criterion.
     pub(crate) fn new(args: impl IntoIterator<Item = String>) -> Self {
         let (mut wanted, mut is_exact, mut is_listing, mut is_ignored) = (None, false, false, false);
         let has_value = |option: &str| WITH_VALUE.split_whitespace().any(|name| name == option);
@@ -45,13 +45,13 @@ impl Filter {
             _ if is_ignored => FilterRule::None,
             None => FilterRule::All,
             Some(wanted) if is_exact => FilterRule::Exactly(wanted),
-            // Criterion refuses what is no expression, before anything runs.
+            // Criterion rejects an invalid expression before any benchmark runs.
             Some(wanted) => Regex::new(&wanted).map_or(FilterRule::None, FilterRule::Matching),
         };
         Self { chosen, is_listing }
     }
 
-    /// Whether a benchmark of a group is to run.
+    /// Returns whether a benchmark of a group is selected.
     pub(crate) fn takes(&self, group: &str, function: &str) -> bool {
         let id = format!("{group}/{function}");
         match &self.chosen {
@@ -62,8 +62,8 @@ impl Filter {
         }
     }
 
-    /// Whether the filter has the name of the CPU's groups, `cpu` or `simt`. On a machine with a GPU, those groups run only
-    /// then.
+    /// Returns whether the filter names the CPU's groups, `cpu` or `simt`. On a computer with a GPU, those groups run
+    /// only if they are named.
     pub(crate) fn names_cpu(&self) -> bool {
         let text = match &self.chosen {
             FilterRule::All | FilterRule::None => return false,
@@ -73,7 +73,7 @@ impl Filter {
         ["cpu", "simt"].iter().any(|name| text.contains(name))
     }
 
-    /// Whether names are all that is asked for.
+    /// Returns whether the command line only requests names.
     pub(crate) fn is_listing(&self) -> bool {
         self.is_listing
     }

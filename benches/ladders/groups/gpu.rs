@@ -1,4 +1,4 @@
-//! A group for each ladder and size: rungs, their CUDA ports, and baselines.
+//! Groups for each ladder and size: rungs, their CUDA ports, and baselines.
 
 use std::collections::BTreeSet;
 
@@ -14,8 +14,8 @@ use benches::contestant::{READ, port_name};
 use benches::cuda_code::CudaCode;
 use benches::torch;
 
-/// The sizes: of each ladder one or two that fit into the cache or nearly do, and one far beyond it. A ladder that is
-/// not here is measured at its usual size.
+/// The sizes. Each ladder has one or two sizes that fit into the cache or nearly do, and one that is far larger. Other
+/// ladders are measured at their usual size.
 const SIZES: &[Written] = &[
     ("reduce", "2^24", "n=2^24"),
     ("reduce", "2^28", "n=2^28"),
@@ -35,13 +35,13 @@ const SIZES: &[Written] = &[
     ("attention", "4096 causal", "batch=4 heads=16 queries=4096 causal=yes"),
 ];
 
-/// The cases of `cargo bench`: each ladder's, in the ladders' order.
+/// Returns the cases of `cargo bench`, in the order of the ladders.
 pub(crate) fn cases() -> Vec<Case> {
     from_table(SIZES, host::ladders())
 }
 
-/// A group for each case, timed by `clock`, which is the criterion's. What the filter leaves out is not made, compiled or
-/// uploaded.
+/// Runs a group for each case, timed by criterion's `clock`. Does not create, compile or upload anything for benchmarks
+/// that are not selected.
 pub(crate) fn ladders(
     criterion: &mut Criterion<DeviceTime>,
     clock: &DeviceTime,
@@ -60,7 +60,7 @@ pub(crate) fn ladders(
         }
         if let Err(error) = measured {
             let name = case.ladder.name;
-            eprintln!("{name} {label} is not measured to its end: {error}", label = case.label);
+            eprintln!("{name} {label} was not measured completely: {error}", label = case.label);
         }
     }
 }
@@ -80,10 +80,11 @@ fn group(
     let (baselines, _) = baseline::of(case.ladder, problem, &options(case, problem)?, device.info().properties());
     let takes = |name: &str| filter.takes(&title, name);
     let ladder = [case.ladder.name];
-    let wanted = |is_wanted| if is_wanted { &ladder[..] } else { &[] };
-    let ports = wanted(rungs.iter().any(|rung| takes(&port_name(rung))));
-    let mut others = baselines.iter().map(|own| own.name).chain(torch::functions(ladder[0]).map(|(name, _)| name));
-    let libraries = wanted(others.any(takes));
+    let ladder_if = |condition| if condition { &ladder[..] } else { &[] };
+    let ports = ladder_if(rungs.iter().any(|rung| takes(&port_name(rung))));
+    let mut others =
+        baselines.iter().map(|baseline| baseline.name).chain(torch::functions(ladder[0]).map(|(name, _)| name));
+    let libraries = ladder_if(others.any(takes));
     let wants_others = takes(READ) || rungs.iter().any(|rung| takes(rung.name));
     if ports.is_empty() && libraries.is_empty() && !wants_others {
         return Ok(Vec::new());
@@ -109,11 +110,11 @@ fn group(
         match contestant.check(&mut session) {
             Ok(Verdict::Right) => {}
             Ok(Verdict::Wrong(why)) => {
-                eprintln!("{} is not measured, it is wrong: {why}", contestant.name);
+                eprintln!("{} was not measured: its result is wrong: {why}", contestant.name);
                 continue;
             }
             Err(error) => {
-                eprintln!("{} is not measured: {error}", contestant.name);
+                eprintln!("{} was not measured: {error}", contestant.name);
                 continue;
             }
         }
@@ -124,7 +125,7 @@ fn group(
         group.bench_function(&contestant.name, |bencher| {
             bencher.iter(|| {
                 let time = contestant.once(&mut session);
-                let time = time.expect("it ran when it was checked");
+                let time = time.expect("the contestant ran during its check");
                 clock.add(time.expect("a GPU has a clock"));
             });
         });
@@ -133,12 +134,12 @@ fn group(
     Ok(missing)
 }
 
-/// The group's name, which says whether the data fit into the L2 cache. Even data that fit are not found there, because
-/// launches take several sets of them in turn.
+/// Returns the group's name, which says whether the data fits into the L2 cache. Even data that fits is not found in
+/// the cache, because the launches rotate through several sets of data.
 fn title(case: &Case, problem: &dyn Problem, l2: Option<u64>) -> String {
     let regime = match l2 {
         Some(l2) if problem.facts().bytes > l2 => " (beyond L2)",
-        Some(_) => " (fits in L2, sets in turn)",
+        Some(_) => " (fits in L2, rotating sets)",
         None => "",
     };
     format!("{}/{}{regime}", case.ladder.name, case.label)

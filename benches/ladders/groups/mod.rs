@@ -1,4 +1,4 @@
-//! Criterion's groups: each ladder on the GPU, timed by the GPU's clock. The CPU's groups run without a GPU, or when the
+//! Criterion's groups: each ladder on the GPU, timed by the GPU's clock. The CPU's groups run without a GPU, or if the
 //! filter names them.
 
 mod clock;
@@ -19,10 +19,10 @@ pub(crate) use clock::DeviceTime;
 pub(crate) use filter::Filter;
 pub(crate) use gpu::{cases, ladders};
 
-/// Runs what the command line asks for.
+/// Runs the benchmarks that the command line selects.
 pub(crate) fn main() {
     let filter = Filter::new(std::env::args().skip(1));
-    // On stderr: stdout is for what criterion says, or lists.
+    // Messages go to stderr, because criterion writes its output and its lists to stdout.
     let has_gpu = match device::open(Choice::Gpu, &KERNELS) {
         Ok(mut gpu) => {
             eprintln!("on {}", gpu.info());
@@ -34,7 +34,7 @@ pub(crate) fn main() {
             true
         }
         Err(error) => {
-            eprintln!("only the CPU is measured: {}", benches::Error::from(error));
+            eprintln!("measuring only the CPU: {}", benches::Error::from(error));
             false
         }
     };
@@ -47,7 +47,7 @@ pub(crate) fn main() {
     criterion.final_summary();
 }
 
-/// Short: there are about 200 functions, and all of them shall take ten minutes at the most.
+/// Returns short settings: there are about 200 functions, and all together must take at most ten minutes.
 fn settings<M: Measurement + 'static>(measurement: M) -> Criterion<M> {
     Criterion::default()
         .with_measurement(measurement)

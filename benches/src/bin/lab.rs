@@ -1,4 +1,4 @@
-//! `lab`: the program for those who maintain Ladder.
+//! `lab`: the program for Ladder's maintainers.
 
 use std::process::ExitCode;
 

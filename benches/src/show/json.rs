@@ -1,4 +1,4 @@
-//! The results as one JSON object.
+//! Writes the results as one JSON object.
 
 use serde::Serialize;
 
@@ -46,37 +46,38 @@ struct ContestantRecord<'a> {
 }
 
 impl<'a> ContestantRecord<'a> {
-    fn new(contest: &'a Contest, own: &'a MeasuredContestant) -> Self {
-        let top = contest.top().filter(|_| own.is_other());
-        let (wrong, left_out_after_ns) = match &own.outcome {
+    fn new(contest: &'a Contest, measured: &'a MeasuredContestant) -> Self {
+        let top = contest.top().filter(|_| measured.is_other());
+        let (wrong, left_out_after_ns) = match &measured.outcome {
             ContestantResult::Timed(_) => (None, None),
             ContestantResult::Wrong(why) => (Some(why.as_str()), None),
             ContestantResult::LeftOut(tried) => (None, Some(*tried)),
         };
         Self {
-            contestant: &own.contestant,
-            time_ns: own.spread(),
-            gb_per_s: own.bytes_per_s().filter(|_| contest.flops.is_none()).map(|bytes| bytes / 1e9),
-            tflop_per_s: contest.flops_per_s(own).map(|flops| flops / 1e12),
-            over_cuda_port: contest.over_port(own),
-            top_over_it: top.and_then(|top| top.over(own)),
+            contestant: &measured.contestant,
+            time_ns: measured.spread(),
+            gb_per_s: measured.bytes_per_s().filter(|_| contest.flops.is_none()).map(|bytes| bytes / 1e9),
+            tflop_per_s: contest.flops_per_s(measured).map(|flops| flops / 1e12),
+            over_cuda_port: contest.over_port(measured),
+            top_over_it: top.and_then(|top| top.over(measured)),
             wrong,
             left_out_after_ns,
         }
     }
 }
 
-/// One object: where and with what it was measured, the `cases` with all that took part, the
-/// `cuda_ports`' ratios, the `ceilings` of the run and the `targets`.
+/// Returns one object: the circumstances of the measurement, the `cases` with all contestants, the ratios of the
+/// `cuda_ports`, the `ceilings` of the run and the `targets`.
 ///
-/// Times are in nanoseconds and each is an object of `median`, `first_quartile` and `third_quartile`, as the
-/// ratios are: `over_cuda_port` of a rung to its CUDA port, `top_over_it` of the fastest rung to a baseline. `time_ns` is
-/// null for what was not timed, because it was `wrong` or was `left_out_after_ns` so long a launch.
+/// Times are in nanoseconds. Each time and each ratio is an object of `median`, `first_quartile` and `third_quartile`.
+/// `over_cuda_port` is the ratio of a rung to its CUDA port, and `top_over_it` is the ratio of the fastest rung to a
+/// baseline. `time_ns` is null if the contestant was not timed, because it was `wrong` or because its launch took
+/// `left_out_after_ns`.
 pub fn json(results: &Results) -> String {
     let ratios = targets::ratios(&results.contests);
     let case = |contest| Case {
         contest,
-        contestants: contest.contestants.iter().map(|own| ContestantRecord::new(contest, own)).collect(),
+        contestants: contest.contestants.iter().map(|measured| ContestantRecord::new(contest, measured)).collect(),
     };
     let document = Document {
         circumstances: &results.circumstances,

@@ -50,7 +50,7 @@ pub struct Results {
 }
 
 impl Results {
-    /// Whether everything was measured and all results were right.
+    /// Returns whether every case was measured and all results were right.
     pub fn all_right(&self) -> bool {
         self.failed.is_empty() && self.contests.iter().all(Contest::all_right)
     }

@@ -1,4 +1,4 @@
-//! The results as tables.
+//! Shows the results as tables.
 
 use analysis::results::{Unit, Value};
 use cli::output::{Cell, Column, Context, Document, NOTHING, Table};
@@ -9,7 +9,7 @@ use crate::contest::{Contest, ContestantResult, MeasuredContestant, Spread};
 use crate::contestant::{Kind, port_name};
 use crate::targets::{self, Ratio, TargetResult, geometric_mean};
 
-/// All cases, the means and the targets.
+/// Returns all cases, the means and the targets.
 pub fn document(results: &Results) -> Document {
     let mut document = Document::default();
     for contest in &results.contests {
@@ -54,20 +54,20 @@ fn add(document: &mut Document, tables: [Table; 2]) {
     }
 }
 
-/// The compilers and libraries.
+/// Returns the compilers and libraries.
 fn toolchain(circumstances: &MeasurementContext) -> String {
     let nvcc = circumstances.nvcc.iter().map(|version| format!("CUDA ports by nvcc {version}"));
     let all = [circumstances.toolchain.clone()].into_iter().chain(nvcc).chain(circumstances.baselines.clone());
     all.collect::<Vec<_>>().join(", ")
 }
 
-/// Both quartiles of a time, in the median's unit.
+/// Returns both quartiles of a time, in the median's unit.
 fn quartiles(spread: Spread) -> String {
     let (scale, decimals) = match spread.median < 1e6 {
         true => (1e3, 2),
         false => (1e6, 3),
     };
-    let [first, third] = [spread.first_quartile, spread.third_quartile].map(|own| own / scale);
+    let [first, third] = [spread.first_quartile, spread.third_quartile].map(|quartile| quartile / scale);
     format!("{first:.decimals$}–{third:.decimals$}")
 }
 
@@ -78,7 +78,7 @@ fn ratio(spread: Option<Spread>) -> Cell {
     })
 }
 
-/// The rate at which a contestant worked.
+/// Returns the rate of a contestant.
 fn rate(contest: &Contest, contestant: &MeasuredContestant) -> Cell {
     match (contest.flops_per_s(contestant), contestant.bytes_per_s()) {
         (Some(flops), _) => Cell::measured(Some(flops / 1e12), Unit::TeraflopsPerSecond),
@@ -86,7 +86,7 @@ fn rate(contest: &Contest, contestant: &MeasuredContestant) -> Cell {
     }
 }
 
-/// The name of the unit of [`rate`].
+/// Returns the unit of [`rate`].
 fn rate_unit(contest: &Contest) -> &'static str {
     match contest.flops {
         Some(_) => "TFLOP/s",
@@ -94,9 +94,9 @@ fn rate_unit(contest: &Contest) -> &'static str {
     }
 }
 
-/// The cells of a time: median and quartiles, or the reason why there is none.
-fn time_cells(own: &MeasuredContestant) -> [Cell; 2] {
-    match (&own.outcome, own.spread()) {
+/// Returns the cells of a time: median and quartiles, or the reason why there is no time.
+fn time_cells(measured: &MeasuredContestant) -> [Cell; 2] {
+    match (&measured.outcome, measured.spread()) {
         (_, Some(spread)) => [Cell::measured(Some(spread.median), Unit::Nanoseconds), quartiles(spread).into()],
         (ContestantResult::LeftOut(tried), None) => {
             [format!("left out ({})", Value::new(*tried, Unit::Nanoseconds)).into(), "".into()]
@@ -105,7 +105,7 @@ fn time_cells(own: &MeasuredContestant) -> [Cell; 2] {
     }
 }
 
-/// A table with a row for each of some contestants: what each one took, and the two columns that compare it.
+/// Returns a table with a row for each of these contestants: its time, and the two columns that compare it.
 fn timed<'a>(
     contest: &Contest,
     first: Column,
@@ -117,37 +117,37 @@ fn timed<'a>(
     let table = Table::new([first].into_iter().chain(numbers).chain(last));
     let notes: Vec<&str> = contest.regime.iter().chain(&contest.missing).map(String::as_str).collect();
     let mut table = table.with_results_of(contest.ladder.name, &contest.title).with_conditions(notes.join("; "));
-    for own in contestants {
-        let [time, quartiles] = time_cells(own);
-        let cells = [own.contestant.name.as_str().into(), time, quartiles, rate(contest, own)];
-        table.row(cells.into_iter().chain(compared(own)));
+    for measured in contestants {
+        let [time, quartiles] = time_cells(measured);
+        let cells = [measured.contestant.name.as_str().into(), time, quartiles, rate(contest, measured)];
+        table.row(cells.into_iter().chain(compared(measured)));
     }
     table
 }
 
-/// A row for each rung, with its CUDA port.
+/// Returns a table of the rungs, each with its CUDA port.
 fn rungs(contest: &Contest) -> Table {
     let last = ["CUDA C++", "rung / CUDA C++"].map(Column::number);
     let all = contest.of_kind(Kind::Rung);
-    timed(contest, Column::name("rung"), last, all, |own| {
-        let port = own.contestant.rung.and_then(|rung| contest.named(&port_name(rung)));
+    timed(contest, Column::name("rung"), last, all, |measured| {
+        let port = measured.contestant.rung.and_then(|rung| contest.named(&port_name(rung)));
         let of_port = port.map_or(NOTHING.into(), |port| time_cells(port)[0].clone());
-        [of_port, ratio(contest.over_port(own))]
+        [of_port, ratio(contest.over_port(measured))]
     })
 }
 
-/// A row for each baseline and for plain reading, with the top rung against it.
+/// Returns a table of the baselines and plain reading, each compared with the top rung.
 fn baselines(contest: &Contest) -> Table {
     let top = contest.top();
     let last = [Column::text("top rung"), Column::number("top / it")];
-    let all = contest.contestants.iter().filter(|own| own.is_other());
-    timed(contest, Column::name("against"), last, all, |own| {
+    let all = contest.contestants.iter().filter(|measured| measured.is_other());
+    timed(contest, Column::name("against"), last, all, |measured| {
         let name = top.map_or(NOTHING, |top| &top.contestant.name);
-        [name.into(), ratio(top.and_then(|top| top.over(own)))]
+        [name.into(), ratio(top.and_then(|top| top.over(measured)))]
     })
 }
 
-/// A row for each ladder and one for all: how their rungs stand to their CUDA ports.
+/// Returns a table with a row for each ladder and one for all ladders: the ratios of their rungs to the CUDA ports.
 fn means(ratios: &[Ratio]) -> Table {
     let mut table = Table::new([
         Column::text("rung / CUDA C++"),
@@ -156,27 +156,27 @@ fn means(ratios: &[Ratio]) -> Table {
         Column::number("worst"),
         Column::text("which"),
     ]);
-    let mut row = |name: &str, own: &[Ratio]| {
-        let worst = own.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio));
-        let mean = geometric_mean(own.iter().map(|ratio| ratio.ratio));
+    let mut row = |name: &str, ratios: &[Ratio]| {
+        let worst = ratios.iter().max_by(|a, b| a.ratio.total_cmp(&b.ratio));
+        let mean = geometric_mean(ratios.iter().map(|ratio| ratio.ratio));
         if let (Some(worst), Some(mean)) = (worst, mean) {
             table.row([
                 name.to_owned(),
-                own.len().to_string(),
+                ratios.len().to_string(),
                 format!("{mean:.3}"),
                 format!("{:.3}", worst.ratio),
                 worst.rung.to_owned(),
             ]);
         }
     };
-    for own in ratios.chunk_by(|a, b| a.ladder == b.ladder) {
-        row(own[0].ladder, own);
+    for of_ladder in ratios.chunk_by(|a, b| a.ladder == b.ladder) {
+        row(of_ladder[0].ladder, of_ladder);
     }
     row("all", ratios);
     table
 }
 
-/// A row for each target.
+/// Returns a table of the targets.
 fn reached_or_not(reached: &[TargetResult]) -> Table {
     let mut table = Table::new([
         Column::text("what"),
@@ -204,11 +204,11 @@ fn reached_or_not(reached: &[TargetResult]) -> Table {
     table
 }
 
-/// The errors of the contestants, one line each.
+/// Returns the errors of the contestants, one line each.
 fn wrong(contest: &Contest) -> impl Iterator<Item = String> {
     let contestants = contest.contestants.iter();
-    contestants.filter_map(|own| match &own.outcome {
-        ContestantResult::Wrong(why) => Some(format!("wrong: {}: {why}", own.contestant.name)),
+    contestants.filter_map(|measured| match &measured.outcome {
+        ContestantResult::Wrong(why) => Some(format!("wrong: {}: {why}", measured.contestant.name)),
         ContestantResult::Timed(_) | ContestantResult::LeftOut(_) => None,
     })
 }

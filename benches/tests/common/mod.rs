@@ -1,4 +1,4 @@
-//! An nvcc that is a shell script, and a device that is the simulator with a made-up clock.
+//! A shell script in place of nvcc, and the simulator with a fake clock in place of a device.
 
 #[path = "../../../host/tests/stand_in/mod.rs"]
 pub mod stand_in;
@@ -18,16 +18,16 @@ use host::launch::Code;
 use host::{KERNELS, Ptx};
 use stand_in::clocked::Clocked;
 
-/// The library of baselines.
+/// The path of the library of baselines.
 pub static LIBRARY: LazyLock<PathBuf> = LazyLock::new(|| stand_in::built("benches/tests/stand_in/baselines.rs"));
 
-/// The kernels for the newest devices, as the machine runs them.
+/// Returns the kernels for the newest devices.
 pub fn kernels() -> &'static Ptx {
     KERNELS.newest_for(None).unwrap().unwrap()
 }
 
-/// An nvcc that notes how it is called, and makes PTX of whatever it is given: that of the kernels. The libraries that
-/// it makes are copies of `library`; without one it fails.
+/// An nvcc that logs its calls. For any input, its PTX is the PTX of the kernels, and its libraries are copies of
+/// `library`. Without `library`, it fails to build a library.
 pub struct FakeNvcc {
     pub folder: tempfile::TempDir,
 }
@@ -49,7 +49,7 @@ impl FakeNvcc {
         self.folder.path().join("nvcc")
     }
 
-    /// A Python with a stand-in for PyTorch.
+    /// Returns a Python with a stand-in for PyTorch.
     pub fn python(&self) -> PathBuf {
         self.folder.path().join("python")
     }
@@ -58,7 +58,7 @@ impl FakeNvcc {
         self.folder.path().join("cache")
     }
 
-    /// How it was called, sorted: several are called at once.
+    /// Returns the logged calls, sorted, because several calls run at the same time.
     pub fn calls(&self) -> Vec<String> {
         let text = fs::read_to_string(self.folder.path().join("calls")).unwrap_or_default();
         let mut calls: Vec<String> = text.lines().map(str::to_owned).collect();
@@ -71,8 +71,8 @@ impl FakeNvcc {
     }
 }
 
-/// A device whose first entry takes 100 µs, the second 95 and so on; loaded code takes a tenth longer than the kernel of
-/// the same name, each fourth launch a hundredth longer, and the entry `slow` a second.
+/// Returns a device on which the first entry takes 100 µs, the second 95 µs and so on. Loaded code takes a tenth longer
+/// than the kernel with the same name. Every fourth launch takes a hundredth longer, and the entry `slow` takes a second.
 pub fn clocked(slow: &'static str) -> Clocked {
     let info = DeviceInfo {
         compute_capability: Some(kernels().capability),

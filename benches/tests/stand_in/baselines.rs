@@ -1,5 +1,5 @@
-//! The library of baselines for this crate's tests, which compile it: what `cuda/baselines.cu` does, on the CPU, for
-//! device memory that is the process's own.
+//! The library of baselines that this crate's tests compile. It runs the functions of `cuda/baselines.cu` on the CPU, with
+//! memory of the process as device memory.
 
 #![allow(unsafe_op_in_unsafe_fn)]
 
@@ -27,7 +27,7 @@ pub extern "C" fn ladder_baselines() -> *const Table {
 
 const REFUSED: c_int = 7;
 
-/// Elements in device memory; none have no address.
+/// Returns elements in device memory. An empty slice needs no address.
 unsafe fn elements<'a, T>(address: u64, n: u64) -> &'a [T] {
     match n {
         0 => &[],
@@ -94,7 +94,7 @@ unsafe fn reduce(handle: *mut Handle, [input, output, ..]: [u64; 4], [op, kind, 
             let input = elements::<f64>(input, n);
             (output as *mut f64).write(input.iter().product());
         }
-        // One too many.
+        // Writes one element too many.
         (3, 2) => {
             let input = elements::<i64>(input, n);
             let most = input.iter().copied().max().unwrap_or(i64::MIN);

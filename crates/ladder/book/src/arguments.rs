@@ -1,9 +1,9 @@
-//! The words of a directive or of a command.
+//! Splits a directive or a command into words.
 
-/// The words of a line: blanks separate them, but not between double quotes.
+/// Splits a line at blanks, except between double quotes.
 ///
 /// # Errors
-/// When a quote is not closed.
+/// Returns a message when a quote is not closed.
 pub(crate) fn words(line: &str) -> Result<Vec<String>, String> {
     let (mut words, mut word, mut is_quoted, mut has_word) = (Vec::new(), String::new(), false, false);
     for character in line.chars() {
@@ -33,7 +33,7 @@ pub(crate) fn words(line: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// The value of `key=value` among these words.
+/// Returns the value of `key=value` among these words.
 pub(crate) fn value<'w>(words: &'w [String], key: &str) -> Option<&'w str> {
     words.iter().find_map(|word| word.strip_prefix(key)?.strip_prefix('='))
 }

@@ -1,4 +1,4 @@
-//! Rungs as differences to the rung before them, and the times of a ladder as a chart.
+//! Listings of the changes between two rungs, and charts of a ladder's times.
 
 use cli::Mark;
 use engine::Rung;
@@ -8,21 +8,22 @@ use crate::arguments::value;
 use crate::context::{Context, rung};
 use crate::{item, read};
 
-/// Returns a block of code with what a rung's kernel changes in the kernel of the rung before it, or of the rung that
-/// `over=…` names. Further words name items of the two files that are compared in front of the kernel.
+/// Returns a code block with the changes from the kernel of the previous rung to the kernel of this rung. `over=…`
+/// names another rung to compare with. Further words name items of the two files to compare before the kernel.
 ///
 /// # Errors
-/// When a rung or an item does not exist, and when nothing changed.
+/// Returns a message when a rung or an item does not exist, and when there is no change.
 pub(crate) fn change(name: &str, words: &[String]) -> Result<String, String> {
     let new = rung(name)?;
     let old = rung(value(words, "over").unwrap_or(new.after)).map_err(|why| format!("before `{name}`: {why}"))?;
     let items: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.starts_with("over=")).collect();
     let [old_text, new_text] = [read(old.source)?, read(new.source)?];
-    if let Some(missing) = items.iter().find(|own| [&old_text, &new_text].iter().all(|t| item::item(t, own).is_err())) {
+    if let Some(missing) = items.iter().find(|name| [&old_text, &new_text].iter().all(|t| item::item(t, name).is_err()))
+    {
         return Err(format!("neither {} nor {} has an item `{missing}`", old.source, new.source));
     }
     let after = code(new, &new_text, &items)?;
-    let is_kept = |line: &&str| !line.trim_start().starts_with("//") || after.lines().any(|own| own == *line);
+    let is_kept = |line: &&str| !line.trim_start().starts_with("//") || after.lines().any(|new_line| new_line == *line);
     let before = code(old, &old_text, &items)?;
     let before: String = before.lines().filter(is_kept).map(|line| format!("{line}\n")).collect();
     let lines = cli::difference(&before, &after).into_iter().map(|line| match line.sign {
@@ -40,22 +41,22 @@ pub(crate) fn change(name: &str, words: &[String]) -> Result<String, String> {
     Ok(format!("```diff\n{lines}```\n\n<p class=\"source\">{source}</p>\n"))
 }
 
-/// The items and the kernel of a rung. An item that the file does not have is left out.
+/// Returns the items and the kernel of a rung. Skips an item that the file does not have.
 fn code(rung: &Rung, text: &str, items: &[&str]) -> Result<String, String> {
     let kernel = item::item(text, rung.name).map_err(|why| format!("{}: {why}", rung.source))?;
     let others = items.iter().filter_map(|name| item::item(text, name).ok());
     let parts: Vec<String> = others.chain([kernel]).map(|part| part + "\n").collect();
-    // A comment that names the rung before says what the difference shows.
+    // A comment that refers to the previous rung repeats what the listing shows.
     let is_shown =
-        |line: &&str| !["// As in `", "// From here on as in"].iter().any(|own| line.trim().starts_with(own));
+        |line: &&str| !["// As in `", "// From here on as in"].iter().any(|start| line.trim().starts_with(start));
     Ok(parts.join("\n").lines().filter(is_shown).map(|line| format!("{line}\n")).collect())
 }
 
-/// Returns the figure of a ladder's recorded times. A line marks the memory's floor where the source has the quantity
-/// `of peak`, or the row of `mark="NAME|SOURCE|ROW"`. `rungs=…` leaves out all other rungs.
+/// Returns the chart of a ladder's recorded times. A line marks the memory's floor if the source has the quantity `of
+/// peak`, or the row of `mark="NAME|SOURCE|ROW"`. `rungs=…` selects rungs.
 ///
 /// # Errors
-/// When there is no such ladder, or nothing is recorded for it.
+/// Returns a message when the ladder does not exist or has no recorded times.
 pub(crate) fn climb(name: &str, source: &str, words: &[String], context: &mut Context<'_>) -> Result<String, String> {
     let ladder = CATALOG.ladder(name).map_err(|why| why.to_string())?;
     let (results, prefix) = (context.results, format!("{name}_"));
@@ -77,7 +78,7 @@ pub(crate) fn climb(name: &str, source: &str, words: &[String], context: &mut Co
         }),
     };
     let title = format!("Times of the ladder {name}, {source}");
-    let svg = cli::climb(&title, &times, mark.as_ref()).ok_or_else(|| format!("{source} has no time of {name}"))?;
+    let svg = cli::climb(&title, &times, mark.as_ref()).ok_or_else(|| format!("{source} has no times of {name}"))?;
     let described = times.iter().map(|(rung, time)| format!("{rung} {:.1} µs", time / 1e3)).collect::<Vec<_>>();
     let part = named.map_or(String::new(), |names| format!("-{}", names[0]));
     let file = format!("figures/climb-{name}{part}-{}.svg", source.replace(['/', '@', ' '], "-"));

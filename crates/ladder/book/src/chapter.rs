@@ -1,4 +1,4 @@
-//! A chapter's text with everything in it resolved.
+//! Resolves the directives and commands of a chapter.
 
 use std::collections::BTreeMap;
 
@@ -9,7 +9,7 @@ use crate::fault::at;
 use crate::recorded::Recorded;
 use crate::{directive, prose, read};
 
-/// The documents of `docs` that are chapters, with the chapter's file.
+/// Returns the documents of `docs` that are chapters, with the file of each chapter.
 pub(crate) fn documents(sources: &BTreeMap<String, String>) -> BTreeMap<String, String> {
     let document = |(name, text): (&String, &String)| {
         let file = text.trim().strip_prefix("{{document ")?.strip_suffix("}}")?;
@@ -18,7 +18,8 @@ pub(crate) fn documents(sources: &BTreeMap<String, String>) -> BTreeMap<String, 
     sources.iter().filter_map(document).collect()
 }
 
-/// The chapter's text with its directives and commands resolved. What cannot be resolved is a fault.
+/// Returns the chapter's text with its directives and commands resolved. Adds a fault for each one that cannot be
+/// resolved.
 pub(crate) fn expanded(text: &str, context: &mut Context<'_>, faults: &mut Vec<String>) -> String {
     let mut whole = String::new();
     let mut lines = text.lines().enumerate().map(|(number, line)| (number + 1, line));
@@ -35,7 +36,7 @@ pub(crate) fn expanded(text: &str, context: &mut Context<'_>, faults: &mut Vec<S
                 body.push(line);
             }
             if !is_closed {
-                faults.push(at(&place, "the block of code is not closed"));
+                faults.push(at(&place, "the code block is not closed"));
             }
             let is_run = info.split(' ').next() == Some("console");
             let block = if is_run { console(info, &body, context) } else { Ok(fenced(info, &body.join("\n"))) };
@@ -46,10 +47,10 @@ pub(crate) fn expanded(text: &str, context: &mut Context<'_>, faults: &mut Vec<S
             continue;
         }
         faults.extend(prose::numbers_without_source(line).into_iter().map(|number| {
-            at(&place, format_args!("`{number}`: a measured number is written by a directive ({{{{recorded …}}}})"))
+            at(&place, format_args!("`{number}`: write a measured number as a directive ({{{{recorded …}}}})"))
         }));
         let resolved = directive::resolved(line, context, &mut |why| faults.push(at(&place, why)));
-        // A line of checks alone leaves nothing.
+        // A line that consists of checks is omitted.
         if line.is_empty() || !resolved.is_empty() {
             whole += &resolved;
             whole.push('\n');
@@ -62,14 +63,14 @@ fn fenced(language: &str, text: &str) -> String {
     format!("```{language}\n{}\n```\n", text.trim_end())
 }
 
-/// A block of commands with what they print.
+/// Returns a block of commands with their output.
 fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, String> {
     let options = words(info)?;
-    let has = |option: &str| options.iter().any(|own| own == option);
+    let has = |option: &str| options.iter().any(|given| given == option);
     let commands = joined(body);
     let wrong = commands.iter().map(|(_, line)| line).find(|line| !line.starts_with("$ ") && !line.starts_with("# "));
     if let Some(wrong) = wrong {
-        return Err(format!("`{wrong}` is neither a command (`$ `) nor a comment (`# `): the book writes the output"));
+        return Err(format!("`{wrong}` is neither a command (`$ `) nor a comment (`# `): the book inserts the output"));
     }
     if let Some(test) = value(&options, "tested") {
         return read(test).map(|_| fenced("console", &body.join("\n")));
@@ -78,29 +79,29 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
     if let Some(file) = value(&options, "recorded") {
         let recorded = Recorded::read(file)?;
         if commands.iter().all(|(_, line)| *line != format!("$ ladder {}", recorded.arguments)) {
-            return Err(format!("{} is of `ladder {}`", recorded.path, recorded.arguments));
+            return Err(format!("{} is the output of `ladder {}`", recorded.path, recorded.arguments));
         }
         let shown = cut(&recorded.printed)?.with_dots();
         return Ok(fenced("console", &format!("{}\n{shown}", body.join("\n"))));
     }
-    let wanted = match (has("gpu"), has("rendered")) {
+    let kind = match (has("gpu"), has("rendered")) {
         (true, _) => OutputKind::Parsing,
         (false, true) => OutputKind::Markdown,
         (false, false) => OutputKind::Text,
     };
-    // All are asked for before the first that has not run ends this.
-    let ended = commands.iter().map(|(_, line)| {
+    // Request all commands before the first one without output returns an error.
+    let outputs = commands.iter().map(|(_, line)| {
         let Some(command) = line.strip_prefix("$ ") else { return Ok(None) };
         let command = command.split(" # ").next().unwrap_or_default().trim();
-        context.commands.ended(arguments_of_ladder(command)?, wanted).map(Some)
+        context.commands.output(arguments_of_ladder(command)?, kind).map(Some)
     });
-    let ended: Vec<Result<Option<&CommandOutput>, String>> = ended.collect();
+    let outputs: Vec<Result<Option<&CommandOutput>, String>> = outputs.collect();
     let (mut text, mut rendered) = (String::new(), String::new());
-    for ((written, _), ended) in commands.iter().zip(ended) {
+    for ((written, _), output) in commands.iter().zip(outputs) {
         text += &continued(written);
         text.push('\n');
-        let Some(ended) = ended?.filter(|_| wanted != OutputKind::Parsing) else { continue };
-        let shown = cut(&ended.out)?;
+        let Some(output) = output?.filter(|_| kind != OutputKind::Parsing) else { continue };
+        let shown = cut(&output.out)?;
         if has("rendered") {
             rendered += &format!("\n{}\n", shown.text);
         } else {
@@ -110,18 +111,18 @@ fn console(info: &str, body: &[&str], context: &Context<'_>) -> Result<String, S
     Ok(fenced("console", &text) + &rendered)
 }
 
-/// The arguments of `ladder`, or `lab` with its arguments, whether cargo starts the program or the shell.
+/// Returns the arguments of `ladder`, or `lab` with its arguments. Accepts the spellings with and without `cargo`.
 fn arguments_of_ladder(command: &str) -> Result<&str, String> {
     let program = command.strip_prefix("cargo ").unwrap_or(command).trim_start_matches("xtask run ");
     match program.strip_prefix("ladder ") {
         Some(arguments) => Ok(arguments),
         None if program.starts_with("lab ") || command.starts_with("cargo xtask run ") => Ok(program),
         None if command.starts_with("cargo xtask ptx ") => Ok(program.trim_start_matches("xtask ")),
-        None => Err(format!("`{command}` is no command of ladder; `tested=FILE` names the test that runs it")),
+        None => Err(format!("`{command}` is not a command of ladder; `tested=FILE` names the test that runs it")),
     }
 }
 
-/// The commands as they are written and as they are run: a line that ends with a backslash goes on in the next.
+/// Returns each command as written and as run: a backslash at the end of a line joins the next line.
 fn joined(body: &[&str]) -> Vec<(String, String)> {
     let mut commands: Vec<(String, String)> = Vec::new();
     let mut goes_on = false;
@@ -139,18 +140,18 @@ fn joined(body: &[&str]) -> Vec<(String, String)> {
     commands
 }
 
-/// A part of what a command printed.
+/// A part of a command's output.
 #[derive(Debug, PartialEq, Eq)]
 struct Excerpt {
-    /// The number of its first line.
+    /// The number of the first line.
     start: usize,
     text: String,
-    /// Whether lines after it are left out.
+    /// Whether lines after the part are omitted.
     is_cut: bool,
 }
 
 impl Excerpt {
-    /// The text, with dots for what is left out.
+    /// Returns the text, with dots in place of omitted lines.
     fn with_dots(&self) -> String {
         let dots = |is_cut: bool| if is_cut { "…\n" } else { "" };
         let lines: Vec<String> = self.text.lines().map(folded).collect();
@@ -158,7 +159,7 @@ impl Excerpt {
     }
 }
 
-/// A command in lines that fit, each but the last with a backslash at its end.
+/// Breaks a command into lines that fit, with a backslash at the end of each line but the last.
 fn continued(command: &str) -> String {
     let options = textwrap::Options::new(WIDEST - 2)
         .subsequent_indent("    ")
@@ -168,10 +169,10 @@ fn continued(command: &str) -> String {
     lines.collect::<Vec<_>>().join("\n")
 }
 
-/// The most characters of a line that a page shows.
+/// The maximum number of characters in a line of a page.
 const WIDEST: usize = 100;
 
-/// A line of words in as many lines as it takes, the next ones below its second column. A line of a table stays as it is.
+/// Wraps a line of words. Further lines are indented to the second column. Lines of tables are not wrapped.
 fn folded(line: &str) -> String {
     if line.chars().count() <= WIDEST || line.contains(['│', '┆', '─', '░', '█', '▓']) {
         return line.to_owned();
@@ -195,12 +196,12 @@ fn folded(line: &str) -> String {
     whole
 }
 
-/// The lines from the one that contains `from` to the one before that which contains `until`.
+/// Returns the lines from the first that contains `from` to the last before one that contains `until`.
 fn between(printed: &str, from: Option<&str>, until: Option<&str>) -> Result<Excerpt, String> {
     let lines: Vec<&str> = printed.trim_end().lines().collect();
     let find = |part: &str, start: usize| {
         let found = lines.iter().skip(start).position(|line| line.contains(part)).map(|place| place + start);
-        found.ok_or_else(|| format!("no line that is printed has `{part}`"))
+        found.ok_or_else(|| format!("no line of the output contains `{part}`"))
     };
     let start = from.map_or(Ok(0), |part| find(part, 0))?;
     let end = until.map_or(Ok(lines.len()), |part| find(part, start + 1))?;

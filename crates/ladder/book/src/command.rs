@@ -1,4 +1,5 @@
-//! Commands of `ladder` and `lab`, run in this process on the simulator. Each runs once for the whole book, however many chapters show it.
+//! Runs commands of `ladder` and `lab` in this process, on the simulator. Each command runs once per book, even if
+//! several chapters show it.
 
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -16,27 +17,27 @@ use lab::LAB;
 
 use crate::arguments::words;
 
-/// A command, and what is wanted of it.
+/// A command, and the requested kind of output.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CommandUse {
     /// The arguments of `ladder`, or `lab` with its arguments.
     pub arguments: String,
-    pub wanted: OutputKind,
+    pub kind: OutputKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum OutputKind {
-    /// What it prints.
+    /// The printed text.
     Text,
-    /// What it prints, as Markdown.
+    /// The printed text, as Markdown.
     Markdown,
-    /// The figures that it draws.
+    /// The figures.
     Svg,
-    /// Whether its arguments are right: it may lack a GPU, or NVIDIA's tools.
+    /// Only a check of the arguments: the command may fail for lack of a GPU or NVIDIA's tools.
     Parsing,
 }
 
-/// What became of a command.
+/// The exit code and the output of a command.
 #[derive(Debug, Default)]
 pub(crate) struct CommandOutput {
     pub code: u8,
@@ -46,70 +47,74 @@ pub(crate) struct CommandOutput {
     pub svg: String,
 }
 
-/// The requested commands, and the results of those that have run.
+/// The requested commands, and the output of the commands that have run.
 #[derive(Debug, Default)]
 pub(crate) struct Commands {
-    asked: RefCell<BTreeSet<CommandUse>>,
-    ended: BTreeMap<CommandUse, CommandOutput>,
+    requested: RefCell<BTreeSet<CommandUse>>,
+    outputs: BTreeMap<CommandUse, CommandOutput>,
 }
 
-/// Why no device is opened.
-const NO_GPU: &str = "it is not opened for a book";
-/// What a command says that was understood and cannot run here.
+/// The error message of a command that opens a GPU.
+const NO_GPU: &str = "the book does not open a GPU";
+/// Error messages of commands whose arguments are right, but which cannot run here.
 const NOT_HERE: [&str; 2] = [NO_GPU, "no ptxas was found"];
 
 impl Commands {
-    /// What became of a command.
+    /// Returns the output of a command, or requests the command for the next [`Commands::run`].
     ///
     /// # Errors
-    /// When it has not run yet, and when it did not succeed.
-    pub(crate) fn ended(&self, arguments: &str, wanted: OutputKind) -> Result<&CommandOutput, String> {
-        let asked = CommandUse { arguments: arguments.to_owned(), wanted };
-        let Some(ended) = self.ended.get(&asked) else {
-            self.asked.borrow_mut().insert(asked);
+    /// Returns a message when the command has not run yet or has failed.
+    pub(crate) fn output(&self, arguments: &str, kind: OutputKind) -> Result<&CommandOutput, String> {
+        let command = CommandUse { arguments: arguments.to_owned(), kind };
+        let Some(output) = self.outputs.get(&command) else {
+            self.requested.borrow_mut().insert(command);
             return Err(format!("`ladder {arguments}` has not run"));
         };
-        let is_fine = match wanted {
-            OutputKind::Parsing => ended.code == 0 || NOT_HERE.iter().any(|why| ended.err.contains(why)),
-            OutputKind::Text | OutputKind::Markdown | OutputKind::Svg => ended.code == 0,
+        let is_fine = match kind {
+            OutputKind::Parsing => output.code == 0 || NOT_HERE.iter().any(|why| output.err.contains(why)),
+            OutputKind::Text | OutputKind::Markdown | OutputKind::Svg => output.code == 0,
         };
-        if is_fine { Ok(ended) } else { Err(format!("`ladder {arguments}`: {}{}", ended.err.trim(), refusal(ended))) }
+        if is_fine {
+            Ok(output)
+        } else {
+            Err(format!("`ladder {arguments}`: {}{}", output.err.trim(), refusal(output)))
+        }
     }
 
-    /// Runs all commands that were asked for, side by side.
+    /// Runs all requested commands in parallel.
     pub(crate) fn run(&mut self) {
-        let asked: Vec<CommandUse> = self.asked.take().into_iter().collect();
+        let requested: Vec<CommandUse> = self.requested.take().into_iter().collect();
         let (next, done) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
         std::thread::scope(|scope| {
             for _ in 0..available_parallelism().map_or(1, usize::from) {
                 scope.spawn(|| {
-                    while let Some(own) = asked.get(next.fetch_add(1, Ordering::Relaxed)) {
-                        let ended = ended(own);
-                        done.lock().expect("no thread panics while it holds the lock").insert(own.clone(), ended);
+                    while let Some(command) = requested.get(next.fetch_add(1, Ordering::Relaxed)) {
+                        let output = run_command(command);
+                        done.lock().expect("no thread panics while it holds the lock").insert(command.clone(), output);
                     }
                 });
             }
         });
-        self.ended = done.into_inner().expect("no thread panics while it holds the lock");
+        self.outputs = done.into_inner().expect("no thread panics while it holds the lock");
     }
 
-    /// How many have run.
+    /// Returns the number of commands that have run.
     pub(crate) fn len(&self) -> usize {
-        self.ended.len()
+        self.outputs.len()
     }
 }
 
-/// What a command printed that ended with an error and said nothing.
-fn refusal(ended: &CommandOutput) -> String {
-    if ended.err.is_empty() { format!("exit code {}: {}", ended.code, ended.out.trim()) } else { String::new() }
+/// Returns the standard output of a command that failed without an error message.
+fn refusal(output: &CommandOutput) -> String {
+    if output.err.is_empty() { format!("exit code {}: {}", output.code, output.out.trim()) } else { String::new() }
 }
 
 /// Runs a command.
-pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
+pub(crate) fn run_command(command: &CommandUse) -> CommandOutput {
     let refused = |err: String| CommandOutput { code: 2, err, ..CommandOutput::default() };
-    let (is_lab, arguments) = match asked.arguments.strip_prefix("lab ") {
+    let (is_lab, arguments) = match command.arguments.strip_prefix("lab ") {
         Some(arguments) => (true, arguments),
-        None => (false, &*asked.arguments),
+        None => (false, &*command.arguments),
     };
     let mut arguments = match words(arguments) {
         Ok(words) => words,
@@ -120,11 +125,11 @@ pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
         Err(why) => return refused(why.to_string()),
     };
     let drawn = folder.path().join("figures.svg");
-    if asked.wanted == OutputKind::Svg {
+    if command.kind == OutputKind::Svg {
         arguments.extend(["--svg".to_owned(), drawn.display().to_string()]);
     }
     let open = |choice| -> Result<Box<dyn Device>, Error> {
-        match (asked.wanted, choice) {
+        match (command.kind, choice) {
             (OutputKind::Parsing, _) | (_, Choice::Gpu) => Err(Error::NoGpu { what: NO_GPU.to_owned() }),
             _ => Ok(Box::new(Sim::open(&KERNELS, 1)?)),
         }
@@ -137,12 +142,12 @@ pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
         command: None,
         request: None,
         terminal: false,
-        form: if asked.wanted == OutputKind::Markdown { Form::Markdown } else { Form::Text },
+        form: if command.kind == OutputKind::Markdown { Form::Markdown } else { Form::Text },
         width: WIDTH,
         wide: false,
         runner: &System,
-        explain: &|_| Err(vec!["the tools are not asked for a book".to_owned()]),
-        // Without the day, so that the same sources give the same book.
+        explain: &|_| Err(vec!["the book does not run the tools".to_owned()]),
+        // A fixed text in place of the date, so that the same sources give the same book.
         provenance: &|device| Provenance {
             date: "when this book was built".to_owned(),
             ..Provenance::now(CATALOG.kernels, device)
@@ -150,7 +155,7 @@ pub(crate) fn ended(asked: &CommandUse) -> CommandOutput {
     };
     let (code, out, err) = cli::captured(&arguments, &env);
     let svg = std::fs::read_to_string(drawn).unwrap_or_default();
-    // Wherever this repository lies, the book is the same.
+    // The book does not depend on the path of the repository.
     let here = std::env::current_dir().map(|root| format!("{}/", root.display())).unwrap_or_default();
     let [out, svg] = [out, svg].map(|text| if here.is_empty() { text } else { text.replace(&here, "") });
     CommandOutput { code, out, err, svg }

@@ -1,4 +1,4 @@
-//! What directives are resolved with.
+//! The data that directives use.
 
 use std::collections::BTreeMap;
 
@@ -9,21 +9,21 @@ use crate::Destination;
 use crate::command::Commands;
 use crate::record::Results;
 
-/// What directives are resolved with.
+/// The data that directives use.
 pub(crate) struct Context<'a> {
-    /// The chapter's file, from the repository's root.
+    /// The chapter's file, relative to the repository's root.
     pub file: &'a str,
     pub commands: &'a Commands,
     pub results: &'a Results,
-    /// The figures' files; directives add to them.
+    /// The figures' files, to which directives add.
     pub files: &'a mut BTreeMap<String, String>,
     pub destination: Destination,
 }
 
-/// Returns the rung of this name.
+/// Returns the rung with this name.
 ///
 /// # Errors
-/// When no ladder has such a rung.
+/// Returns a message when no ladder has such a rung.
 pub(crate) fn rung(name: &str) -> Result<&'static Rung, String> {
     let mut rungs = CATALOG.ladders.iter().flat_map(|ladder| ladder.rungs.iter());
     rungs.find(|rung| rung.name == name).ok_or_else(|| format!("no rung is named `{name}`"))

@@ -1,4 +1,4 @@
-//! The directives of a line: `{{recorded h200 reduce_smem time}}`.
+//! Resolves the directives of a line: `{{recorded h200 reduce_smem time}}`.
 
 use host::CATALOG;
 use profile::counters::Numbers;
@@ -10,16 +10,16 @@ use crate::context::{Context, rung};
 use crate::numbers::holds;
 use crate::{Destination, FOLDER, change, exercises, figure, item, links, read, record};
 
-/// The line with what its directives give. What is wrong goes to `fault`.
+/// Returns the line with its directives resolved. Reports errors to `fault`.
 pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn FnMut(String)) -> String {
     let (mut whole, mut rest) = (String::new(), line);
     while let Some((before, start)) = rest.split_once("{{") {
         whole += before;
         let Some((inner, after)) = start.split_once("}}") else {
-            fault(format!("`{{{{{start}` is not closed in its line"));
+            fault(format!("`{{{{{start}` is not closed on its line"));
             return whole;
         };
-        match words(inner).and_then(|words| one(&words, context)) {
+        match words(inner).and_then(|words| directive(&words, context)) {
             Ok(text) => whole += &text,
             Err(why) => fault(why),
         }
@@ -28,8 +28,8 @@ pub(crate) fn resolved(line: &str, context: &mut Context<'_>, fault: &mut dyn Fn
     whole + rest
 }
 
-/// What a directive gives.
-fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
+/// Returns the text of a directive.
+fn directive(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
     let strings: Vec<&str> = words.iter().map(String::as_str).collect();
     let results = context.results;
     match strings[..] {
@@ -51,7 +51,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             Ok(format!("| ladder | rungs | computes |\n|---|--:|---|\n{}", rows.collect::<String>()))
         }
         ["published", name] => {
-            let published = rung(name)?.published.ok_or_else(|| format!("no text gives a speedup for `{name}`"))?;
+            let published = rung(name)?.published.ok_or_else(|| format!("no published speedup for `{name}`"))?;
             Ok(format!("{}×", published.factor))
         }
         ["figure", ..] if words.len() > 1 => figure::figure(&words[1..], context),
@@ -60,9 +60,9 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
         ["picture", name] => figure::picture(name, context),
         ["uses", text, name] => {
             let name = rung(name)?.name;
-            match context.commands.ended(&format!("ptx {name}"), OutputKind::Text)?.out.contains(text) {
+            match context.commands.output(&format!("ptx {name}"), OutputKind::Text)?.out.contains(text) {
                 true => Ok(String::new()),
-                false => Err(format!("the PTX of `{name}` has no `{text}`; the text has to change")),
+                false => Err(format!("the PTX of `{name}` has no `{text}`; change the chapter's text")),
             }
         }
         ["device", name, key] => device(name, key),
@@ -81,9 +81,7 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             let (left, right) = (value(a)?, value(b)?);
             match holds(left, comparison, right)? {
                 true => Ok(String::new()),
-                false => {
-                    Err(format!("`{a} {comparison} {b}` does not hold: {left} and {right}; the text has to change"))
-                }
+                false => Err(format!("`{a} {comparison} {b}` is false: {left} and {right}; change the chapter's text")),
             }
         }
         ["metrics", group] => metrics(group),
@@ -105,23 +103,23 @@ fn one(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
             })
         }
         _ => Err(format!(
-            "`{{{{{}}}}}` is no directive of the book; crates/ladder/book/src/lib.rs lists them",
+            "`{{{{{}}}}}` is not a directive of the book; crates/ladder/book/src/lib.rs lists them",
             strings.join(" ")
         )),
     }
 }
 
-/// Items of a file of device code, or the lines of one item from `from=…` on and before `until=…`.
+/// Returns items of a file of device code, or the lines of one item from `from=…` to the line before `until=…`.
 fn items(file: &str, words: &[String]) -> Result<String, String> {
     let is_option = |word: &&str| ["from=", "until="].iter().any(|key| word.starts_with(key));
     let names: Vec<&str> = words.iter().map(String::as_str).filter(|word| !is_option(word)).collect();
     let (from, until) = (value(words, "from"), value(words, "until"));
     if names.len() != 1 && (from.is_some() || until.is_some()) {
-        return Err("`from=…` and `until=…` take lines of one item".to_owned());
+        return Err("`from=…` and `until=…` select lines of a single item".to_owned());
     }
     let path = ["kernels-gpu/src/", ""].map(|folder| format!("{folder}{file}"));
     let path = path.into_iter().find(|path| std::path::Path::new(path).is_file());
-    let path = path.ok_or_else(|| format!("there is no file {file}, in kernels-gpu/src or from the root"))?;
+    let path = path.ok_or_else(|| format!("there is no file {file} in kernels-gpu/src or the repository's root"))?;
     let text = read(&path)?;
     if names == ["*"] {
         return Ok(format!("```rust,ignore\n{}\n```\n\n<p class=\"source\">{path}</p>\n", text.trim_end()));
@@ -132,15 +130,15 @@ fn items(file: &str, words: &[String]) -> Result<String, String> {
     Ok(format!("```rust,ignore\n{}\n```\n\n<p class=\"source\">{path}</p>\n", found.join("\n\n")))
 }
 
-/// A number of the simulator's.
+/// Returns the value of a counter on the simulator.
 fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) -> Result<String, String> {
-    let known = METRICS.iter().find(|own| own.heading == metric || own.name == metric);
-    let known = known.ok_or_else(|| format!("no metric of `ladder why` is named `{metric}`"))?;
-    // A launch of a kernel that is not a rung runs on the simulator alone.
+    let known = METRICS.iter().find(|known| known.heading == metric || known.name == metric);
+    let known = known.ok_or_else(|| format!("`ladder why` has no metric named `{metric}`"))?;
+    // A kernel that is not a rung runs only on the simulator.
     let is_launch = options.contains(&"--grid");
     let on: &[&str] = if is_launch { &[] } else { &["--device", "sim"] };
     let arguments = [&["why", name, "--counters"], on, &["--json"], options].concat().join(" ");
-    let printed = &context.commands.ended(&arguments, OutputKind::Text)?.out;
+    let printed = &context.commands.output(&arguments, OutputKind::Text)?.out;
     let json: serde_json::Value = serde_json::from_str(printed).map_err(|why| format!("`{arguments}`: {why}"))?;
     let number = match is_launch {
         true => {
@@ -150,28 +148,29 @@ fn counter(name: &str, metric: &str, options: &[&str], context: &Context<'_>) ->
         }
         false => json[0]["metrics"][&known.name]["sim"].as_f64(),
     };
-    // In a sentence, 4 sectors are not 4.00.
+    // In prose, write 4 sectors and not 4.00.
     let written = number.map(|number| known.form.write(number).trim_end_matches(".00").to_owned());
     written.ok_or_else(|| format!("`{arguments}` has no `{metric}`"))
 }
 
-/// The metrics of a group: the heading of each, the device that has it, its meaning and its name.
+/// Returns a table of a group's metrics: the heading of each metric, the devices that have it, its meaning and its
+/// name.
 fn metrics(group: &str) -> Result<String, String> {
-    let own = METRICS.iter().filter(|metric| format!("{:?}", metric.group).eq_ignore_ascii_case(group));
+    let members = METRICS.iter().filter(|metric| format!("{:?}", metric.group).eq_ignore_ascii_case(group));
     let row = |metric: &Metric| {
         let on = [Side::Sim, Side::Gpu].map(|side| metric.source(side).missing().map_or(side.name(), |_| ""));
         let on = on.join(" ").trim().replace(' ', ", ");
         let note = if metric.sim_note.is_empty() { String::new() } else { format!(" ({})", metric.sim_note) };
         format!("| {} | {on} | {}{note} | `{}` |\n", metric.heading, metric.meaning, metric.name)
     };
-    let rows: String = own.map(row).collect();
+    let rows: String = members.map(row).collect();
     match rows.is_empty() {
-        true => Err(format!("no metric of `ladder why` is in a group `{group}`")),
+        true => Err(format!("no metric of `ladder why` is in group `{group}`")),
         false => Ok(format!("| counter | on | what it is | Nsight Compute's name |\n|---|---|---|---|\n{rows}")),
     }
 }
 
-/// A figure of a known device: `l2.gb_per_s` is the key `gb_per_s` of the table `l2` of its file.
+/// Returns a value of a known device: `l2.gb_per_s` is the key `gb_per_s` in the table `l2` of the device's file.
 fn device(name: &str, key: &str) -> Result<String, String> {
     let path = format!("crates/simt/devices/known/{name}.toml");
     let file: toml::Table = read(&path)?.parse().map_err(|why| format!("{path}: {why}"))?;
@@ -182,14 +181,14 @@ fn device(name: &str, key: &str) -> Result<String, String> {
         toml::Value::String(text) => Ok(text.clone()),
         toml::Value::Integer(number) => Ok(number.to_string()),
         toml::Value::Float(number) => Ok(number.to_string()),
-        _ => Err(format!("`{key}` of {path} is neither a number nor a text")),
+        _ => Err(format!("`{key}` of {path} is neither a number nor a string")),
     }
 }
 
-/// Recorded results side by side.
+/// Returns a table of recorded results.
 fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
-    let list = |key| value(words, key).ok_or_else(|| format!("a table has `{key}=…`"));
-    // Each row, and whether the directive names it: a rung of a ladder that was not measured is left out.
+    let list = |key| value(words, key).ok_or_else(|| format!("a table needs `{key}=…`"));
+    // Each row, and whether the directive names it. A ladder's rungs without a record are omitted.
     let mut rows: Vec<(&str, bool)> = Vec::new();
     for name in list("rows")?.split(',') {
         match CATALOG.ladders.iter().find(|ladder| ladder.name == name) {
@@ -197,9 +196,9 @@ fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
             None => rows.push((name, true)),
         }
     }
-    let columns = list("columns")?
-        .split(',')
-        .map(|column| column.split_once('|').ok_or_else(|| format!("`{column}` is no column: write SOURCE|QUANTITY")));
+    let columns = list("columns")?.split(',').map(|column| {
+        column.split_once('|').ok_or_else(|| format!("`{column}` is not a column: write SOURCE|QUANTITY"))
+    });
     let columns: Vec<(&str, &str)> = columns.collect::<Result<_, _>>()?;
     let problem = |source: &str| source.split_once('@').map(|(_, problem)| problem.to_owned());
     let has_problem = columns.iter().any(|(source, _)| problem(source) != problem(columns[0].0));
@@ -216,7 +215,7 @@ fn table(words: &[String], context: &Context<'_>) -> Result<String, String> {
             if !is_named {
                 continue;
             }
-            return Err(format!("no record has a row `{row}`"));
+            return Err(format!("there is no record of row `{row}`"));
         }
         text += &format!("| `{row}` | {} |\n", cells.join(" | "));
     }

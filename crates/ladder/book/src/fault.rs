@@ -1,8 +1,8 @@
-//! What is wrong with the book.
+//! The errors in the book.
 
 use std::fmt::Display;
 
-/// All that is wrong, a line each: `docs/book/src/warps.md:12: no rung is named …`.
+/// All errors, one per line: `docs/book/src/warps.md:12: no rung is named …`.
 #[derive(Debug, thiserror::Error)]
 #[error("{}", .0.join("\n"))]
 pub struct Faults(pub Vec<String>);
@@ -13,7 +13,7 @@ impl Faults {
     }
 }
 
-/// A fault and its place.
+/// Returns the text of a fault with its place.
 pub(crate) fn at(place: impl Display, what: impl Display) -> String {
     format!("{place}: {what}")
 }

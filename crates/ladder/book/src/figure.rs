@@ -1,20 +1,20 @@
-//! Figures of `ladder why --figures`, as files next to the pages.
+//! Writes the figures of `ladder why --figures` to files next to the pages.
 
 use crate::command::OutputKind;
 use crate::context::Context;
 use crate::{FOLDER, read};
 
-/// How a figure begins in the text of an SVG file.
+/// The start of a figure in an SVG file.
 const BEGIN: &str = "<g role=\"img\"";
 
-/// The figures of a rung, with the command that draws them. The first word may say which of them: `2` or `1-3`.
+/// Returns the figures of a rung, with the command that draws them. The first word may select figures: `2` or `1-3`.
 pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<String, String> {
     let (range, arguments) = match words {
         [first, rest @ ..] if first.starts_with(|c: char| c.is_ascii_digit()) => (Some(range(first)?), rest),
         all => (None, all),
     };
     let command = format!("why {}", arguments.join(" "));
-    let svg = &context.commands.ended(&command, OutputKind::Svg)?.svg;
+    let svg = &context.commands.output(&command, OutputKind::Svg)?.svg;
     let (svg, described) = chosen(svg, range).map_err(|why| format!("`ladder {command}`: {why}"))?;
     let words = arguments.iter().map(|word| word.trim_start_matches('-')).chain([words[0].as_str()]);
     let is_fine = |c: char| if c.is_ascii_alphanumeric() || c == '_' { c } else { '-' };
@@ -26,7 +26,7 @@ pub(crate) fn figure(words: &[String], context: &mut Context<'_>) -> Result<Stri
     ))
 }
 
-/// A picture of `docs/book/pictures`, which describes itself in its `title` and `desc`.
+/// Returns a picture of `docs/book/pictures`. Its `title` and `desc` are the description.
 pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, String> {
     let path = format!("{FOLDER}/pictures/{name}.svg");
     let svg = read(&path)?;
@@ -34,7 +34,8 @@ pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, S
     let (title, text) = (described("title")?, described("desc")?.replace('\n', " "));
     let file = format!("figures/{name}.svg");
     context.files.insert(file.clone(), svg.clone());
-    // The browser scales a picture down to a phone's width. A wide one scrolls, because its type would be too small.
+    // The browser scales a picture down to a phone's width. A wide picture scrolls, because its type would be too
+    // small.
     let is_wide = attribute(&svg, " width=\"").is_some_and(|width| width > 500.0);
     let class = if is_wide { "" } else { " class=\"picture\"" };
     Ok(format!(
@@ -42,27 +43,27 @@ pub(crate) fn picture(name: &str, context: &mut Context<'_>) -> Result<String, S
     ))
 }
 
-/// The first and the last figure that is wanted, from 1 on.
+/// Returns the numbers of the first and the last selected figure, counted from 1.
 fn range(text: &str) -> Result<(usize, usize), String> {
     let (first, last) = text.split_once('-').unwrap_or((text, text));
     match (first.parse(), last.parse()) {
         (Ok(first), Ok(last)) if 0 < first && first <= last => Ok((first, last)),
-        _ => Err(format!("`{text}` names no figures: write `2` or `1-3`")),
+        _ => Err(format!("`{text}` does not select figures: write `2` or `1-3`")),
     }
 }
 
-/// The picture with these of its figures only, and their titles and descriptions.
+/// Returns the SVG with only these figures, and their titles and descriptions.
 fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), String> {
     let starts: Vec<usize> = svg.match_indices(BEGIN).map(|(start, _)| start).collect();
-    let end = svg.rfind("</svg>").ok_or("it drew nothing")?;
+    let end = svg.rfind("</svg>").ok_or("the command drew no figure")?;
     if starts.is_empty() && range.is_none() && !svg.is_empty() {
-        // A chart is a picture of one figure.
+        // A chart is a single figure.
         let described: Vec<&str> = ["title", "desc"].into_iter().flat_map(|tag| tags(svg, tag).next()).collect();
         return Ok((svg.to_owned(), described.join(": ")));
     }
     let (first, last) = range.unwrap_or((1, starts.len()));
     if starts.is_empty() || last > starts.len() {
-        return Err(format!("there are {} figures", starts.len()));
+        return Err(format!("the number of figures is {}", starts.len()));
     }
     let stop = |number: usize| starts.get(number).copied().unwrap_or(end);
     let body = &svg[starts[first - 1]..stop(last)];
@@ -72,16 +73,16 @@ fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), 
     if (first, last) == (1, starts.len()) {
         return Ok((svg.to_owned(), described));
     }
-    // A figure's first line of text stands at its top.
+    // The first line of text is at the top of a figure.
     let top = |at: usize| attribute(&svg[at..], " y=\"").map(|y| y - 20.0);
-    let height = attribute(svg, " height=\"").ok_or("it has no height")?;
-    let width = attribute(svg, " width=\"").ok_or("it has no width")?;
-    let from = top(starts[first - 1]).ok_or("a figure has no place")?;
+    let height = attribute(svg, " height=\"").ok_or("the SVG has no height")?;
+    let width = attribute(svg, " width=\"").ok_or("the SVG has no width")?;
+    let from = top(starts[first - 1]).ok_or("a figure has no position")?;
     let to = match starts.get(last) {
-        Some(next) => top(*next).ok_or("a figure has no place")?,
+        Some(next) => top(*next).ok_or("a figure has no position")?,
         None => height,
     };
-    let head = &svg[svg.find('>').ok_or("it drew nothing")? + 1..starts[0]];
+    let head = &svg[svg.find('>').ok_or("the command drew no figure")? + 1..starts[0]];
     let tall = to - from;
     Ok((
         format!(
@@ -91,7 +92,7 @@ fn chosen(svg: &str, range: Option<(usize, usize)>) -> Result<(String, String), 
     ))
 }
 
-/// The texts of the elements with this tag.
+/// Returns the texts of the elements with this tag.
 fn tags<'t>(text: &'t str, tag: &'t str) -> impl Iterator<Item = &'t str> {
     text.split("</").filter_map(move |part| {
         let start = part.rfind(&format!("<{tag}"))?;
@@ -99,7 +100,7 @@ fn tags<'t>(text: &'t str, tag: &'t str) -> impl Iterator<Item = &'t str> {
     })
 }
 
-/// The number after the first `name`.
+/// Returns the number after the first `name`.
 fn attribute(text: &str, name: &str) -> Option<f64> {
     text.split_once(name)?.1.split('"').next()?.parse().ok()
 }

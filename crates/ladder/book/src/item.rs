@@ -1,29 +1,30 @@
-//! Items of a Rust file by name, in lines that fit a page.
+//! Extracts items of a Rust file by name, in lines that fit on a page.
 
 use std::io::Write as _;
 use std::process::{Command, Stdio};
 
-/// The most characters of a line of code on a page.
+/// The maximum number of characters in a line of code.
 const WIDEST: usize = 90;
 
-/// What may stand before an item's keyword.
+/// The words that may precede an item's keyword.
 const BEFORE: [&str; 5] = ["pub ", "pub(super) ", "pub(crate) ", "unsafe ", "const "];
 
-/// The words before an item's name.
+/// The keywords before an item's name.
 const KEYWORDS: [&str; 10] =
     ["fn ", "struct ", "enum ", "trait ", "const ", "static ", "static mut ", "type ", "macro_rules! ", "mod "];
 
-/// Returns the item of this name without its documentation and without the attribute `rung`, which repeats it: a function,
-/// a type, a constant or a macro, or by how its line begins `impl …` or the call of a macro, `operations!`.
+/// Returns an item without its documentation and without the attribute `rung`, which repeats it. `name` is the name of
+/// a function, type, constant or macro, or the start of the line: `impl …`, or the call of a macro such as
+/// `operations!`.
 ///
 /// # Errors
-/// When the file has no such item, or the item's end is not found.
+/// Returns a message when the file has no such item, or when the end of the item is not found.
 pub(crate) fn item(text: &str, name: &str) -> Result<String, String> {
     let lines: Vec<&str> = text.lines().collect();
     let start = lines.iter().position(|line| begins(line, name)).ok_or_else(|| format!("there is no item `{name}`"))?;
     let indent = indent_of(lines[start]);
     let end = (start..lines.len()).find(|index| ends(&lines, start, *index));
-    let end = end.ok_or_else(|| format!("the end of `{name}` is not found"))?;
+    let end = end.ok_or_else(|| format!("`{name}` has no end"))?;
     let is_code = |line: &&str| !["///", "//!"].iter().any(|doc| line.trim_start().starts_with(doc));
     let mut first = head(&lines, start);
     if let Some(rung) = lines[first..start].iter().position(|line| line.trim_start().starts_with("#[rung")) {
@@ -35,12 +36,13 @@ pub(crate) fn item(text: &str, name: &str) -> Result<String, String> {
     Ok(narrowed(code))
 }
 
-/// The code in lines of at most [`WIDEST`] characters. Code that rustfmt does not take stays as it is: the page wraps it.
+/// Formats the code in lines of at most [`WIDEST`] characters. If rustfmt rejects the code, it stays unchanged, and the
+/// page wraps it.
 fn narrowed(code: String) -> String {
     if code.lines().all(|line| line.chars().count() <= WIDEST) {
         return code;
     }
-    // A method is an item only within an `impl`.
+    // A method is an item only inside an `impl`.
     let is_method = ["self)", "self,"].iter().any(|word| code.contains(word)) && !code.contains("impl ");
     let formatted = match is_method {
         true => formatted(&format!("impl X {{\n{code}\n}}"), WIDEST + 4).map(|text| {
@@ -53,7 +55,7 @@ fn narrowed(code: String) -> String {
     with_narrow_comments(formatted.as_deref().unwrap_or(&code).trim_end())
 }
 
-/// What rustfmt makes of the code.
+/// Returns the code as formatted by rustfmt.
 fn formatted(code: &str, width: usize) -> Option<String> {
     let mut rustfmt = Command::new("rustfmt");
     rustfmt.args(["--edition", "2024", "--config", &format!("max_width={width},use_small_heuristics=Max")]);
@@ -64,7 +66,7 @@ fn formatted(code: &str, width: usize) -> Option<String> {
     String::from_utf8(output.stdout).ok().filter(|_| output.status.success())
 }
 
-/// The code with each paragraph of comments that is too wide in lines that fit.
+/// Wraps each paragraph of comments that is too wide.
 fn with_narrow_comments(code: &str) -> String {
     let comment = |line: &str| {
         let start = line.trim_start();
@@ -84,16 +86,16 @@ fn with_narrow_comments(code: &str) -> String {
     shown.join("\n")
 }
 
-/// Returns an item's lines from the first that contains `from` on, and before the next that contains `until`, with a
-/// comment in the place of lines that are left out.
+/// Returns an item's lines from the first that contains `from` to the line before the next that contains `until`. A
+/// comment replaces omitted lines.
 ///
 /// # Errors
-/// When the item has no such line.
+/// Returns a message when the item has no such line.
 pub(crate) fn excerpt(item: &str, from: Option<&str>, until: Option<&str>) -> Result<String, String> {
     let lines: Vec<&str> = item.lines().collect();
     let find = |part: &str, start: usize| {
         let found = lines.iter().skip(start).position(|line| line.contains(part)).map(|place| place + start);
-        found.ok_or_else(|| format!("no line of the item has `{part}`"))
+        found.ok_or_else(|| format!("no line of the item contains `{part}`"))
     };
     let start = from.map_or(Ok(0), |part| find(part, 0))?;
     let end = until.map_or(Ok(lines.len()), |part| find(part, start + 1))?;
@@ -105,7 +107,7 @@ pub(crate) fn excerpt(item: &str, from: Option<&str>, until: Option<&str>) -> Re
     Ok(parts.into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n"))
 }
 
-/// The first line of an item's attributes and comments.
+/// Returns the first line of an item's attributes and comments.
 fn head(lines: &[&str], item: usize) -> usize {
     let indent = indent_of(lines[item]);
     let mut first = item;
@@ -114,7 +116,7 @@ fn head(lines: &[&str], item: usize) -> usize {
         if line.starts_with("#[") || line.starts_with("//") {
             first = above;
         } else if line == ")]" && indent_of(lines[above]) == indent {
-            // An attribute of several lines.
+            // An attribute can span several lines.
             let begins = |line: &&str| indent_of(line) == indent && line.trim_start().starts_with("#[");
             let Some(begin) = lines[..above].iter().rposition(begins) else { break };
             first = begin;
@@ -129,7 +131,7 @@ fn indent_of(line: &str) -> usize {
     line.len() - line.trim_start().len()
 }
 
-/// Whether an item of this name begins in a line.
+/// Returns whether an item with this name begins on a line.
 fn begins(line: &str, name: &str) -> bool {
     let line = line.trim_start();
     let is_name = |rest: &str| {
@@ -149,17 +151,17 @@ fn begins(line: &str, name: &str) -> bool {
     }
 }
 
-/// Whether the item from line `start` on ends in this line.
+/// Returns whether the item that starts on line `start` ends on this line.
 fn ends(lines: &[&str], start: usize, line: usize) -> bool {
-    let (first, own) = (lines[start].trim_end(), lines[line].trim_end());
+    let (first, last) = (lines[start].trim_end(), lines[line].trim_end());
     if first.ends_with(['{', '[', '(', '<']) {
-        let closes = own.trim_start().starts_with(['}', ']', ')']);
-        // The head of a function goes on: `) -> u32 {` or `) where`, also in the next line.
+        let closes = last.trim_start().starts_with(['}', ']', ')']);
+        // The head of a function continues: `) -> u32 {` or `) where`, also on the next line.
         let next = lines.get(line + 1).map(|next| next.trim());
-        let goes_on = own.ends_with('{') || own.ends_with("where") || next == Some("where");
-        return line > start && indent_of(own) == indent_of(first) && closes && !goes_on;
+        let continues = last.ends_with('{') || last.ends_with("where") || next == Some("where");
+        return line > start && indent_of(last) == indent_of(first) && closes && !continues;
     }
-    own.ends_with(';') || own.ends_with('}')
+    last.ends_with(';') || last.ends_with('}')
 }
 
 #[cfg(test)]

@@ -1,46 +1,46 @@
-//! The book (`docs/book`): chapters of Markdown in which code, figures, counters and measured times are directives, so that
-//! none of them can differ from the repository.
+//! The book (`docs/book`): Markdown chapters in which directives stand for code, figures, counters and measured times,
+//! so that these cannot differ from the repository.
 //!
-//! The input is the chapters, the kernels' files, the recorded results, and the program `ladder`, whose commands run in this
-//! process on the simulator. The output is a [`Book`]: chapters of plain Markdown, and the figures' files. The program of
-//! this crate writes it into [`RENDERED`], which is part of the repository, or into a folder for the site, whose pages
-//! `book-pages` makes. A directive that cannot be resolved, a dead link, and a measured number without a directive are
-//! faults, each with its file and line.
+//! The input is the chapters, the kernels' files, the recorded results, and the program `ladder`, whose commands run in
+//! this process on the simulator. The output is a [`Book`]: chapters of plain Markdown, and the figures' files. The
+//! program of this crate writes the book to [`RENDERED`], which is part of the repository, or to a folder for the site,
+//! whose pages `book-pages` generates. A fault is a directive that cannot be resolved, a dead link, or a measured
+//! number without a directive; each fault has its file and line.
 //!
-//! It must not know what is written in the chapters: a chapter is a file and a line of `SUMMARY.md`.
+//! This crate must not depend on the content of the chapters: a chapter is a file and a line of `SUMMARY.md`.
 //!
-//! What a chapter can contain besides Markdown:
+//! A chapter can contain these directives:
 //!
-//! | directive | what stands in its place |
+//! | directive | replaced by |
 //! |---|---|
 //! | `{{item FILE NAME…}}` | items of a file of kernels, without their documentation; `*` is the whole file |
 //! | `{{item FILE NAME from="…" until="…"}}` | the item's lines from the first text to the second |
 //! | `{{lesson RUNG}}` | the rung's lesson |
 //! | `{{lessons LADDER}}` | a table of the ladder's rungs and lessons |
-//! | `{{ladders}}` | a table of all ladders, with the number of rungs and what each computes |
-//! | `{{published RUNG}}` | the speedup that the rung's text gives for it |
+//! | `{{ladders}}` | a table of all ladders, with the number of rungs and the computation of each |
+//! | `{{published RUNG}}` | the published speedup of the rung |
 //! | `{{figure [A-B] RUNG …}}` | the figures of `ladder why RUNG …` (from the A-th to the B-th), with the command |
-//! | `{{change RUNG [ITEM…] [over=RUNG]}}` | what a rung's kernel, and items of its file, change in the rung before it, as a `diff` |
+//! | `{{change RUNG [ITEM…] [over=RUNG]}}` | the changes from the previous rung in a rung's kernel, and in items of its file, as a `diff` |
 //! | `{{climb LADDER SOURCE [rungs=RUNG,…] [mark="NAME\|SOURCE\|ROW"]}}` | a chart of the ladder's recorded times, with the memory's floor or the marked time |
 //! | `{{picture NAME}}` | the drawing `docs/book/pictures/NAME.svg` |
-//! | `{{device NAME KEY}}` | a figure of `crates/simt/devices/known/NAME.toml`: `{{device h100 l2.gb_per_s}}` |
-//! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name; with `--grid` among the options, of a kernel that is not a rung |
-//! | `{{metrics GROUP}}` | a table of the counters of a group: what each is, and its name |
-//! | `{{recorded SOURCE ROW QUANTITY}}` | a recorded value: `h100/run reduce_smem time` is of `results/h100/run.jsonl`; `h100/versus@2^28` selects a problem |
-//! | `{{factor SOURCE ROW QUANTITY}}` | the same without its `×` |
-//! | `{{ratio SOURCE ROW ROW QUANTITY}}` | the first row's number over the second's |
-//! | `{{table rows=… columns=SOURCE\|QUANTITY,…}}` | such values side by side; a ladder's name stands for its rungs that are recorded; headings name the problem if columns differ in it |
+//! | `{{device NAME KEY}}` | a value of `crates/simt/devices/known/NAME.toml`: `{{device h100 l2.gb_per_s}}` |
+//! | `{{counter RUNG METRIC …}}` | a number of `ladder why RUNG … --counters --device sim`, by its heading or its name; with the option `--grid`, a number of a kernel that is not a rung |
+//! | `{{metrics GROUP}}` | a table of a group's counters: the meaning and the name of each |
+//! | `{{recorded SOURCE ROW QUANTITY}}` | a recorded value: `h100/run reduce_smem time` is from `results/h100/run.jsonl`; `h100/versus@2^28` selects a problem |
+//! | `{{factor SOURCE ROW QUANTITY}}` | a recorded factor without its `×` |
+//! | `{{ratio SOURCE ROW ROW QUANTITY}}` | the first row's number divided by the second row's |
+//! | `{{table rows=… columns=SOURCE\|QUANTITY,…}}` | a table of recorded values; a ladder's name stands for its recorded rungs; headings contain the problem if it differs between columns |
 //! | `{{uses TEXT RUNG}}` | nothing; a fault if the rung's PTX lacks the text |
-//! | `{{holds A < B}}` | nothing; a fault where it does not hold. A and B are numbers or `SOURCE\|ROW\|QUANTITY` |
+//! | `{{holds A < B}}` | nothing; a fault if the comparison is false. A and B are numbers or `SOURCE\|ROW\|QUANTITY` |
 //! | `{{exercises TOPIC}}` | the exercises of `ladder learn` with this topic |
-//! | `{{playground RUNG}}` | on the site the playground with this rung, in the repository a link to its document |
+//! | `{{playground RUNG}}` | on the site, the playground with this rung; in the repository, a link to its document |
 //! | `{{document FILE}}` | a document of `docs` |
 //!
-//! A block of code with the language `console` is run: the page shows what each line `$ ladder …` prints. After the
-//! language may stand `from="…"` and `until="…"`, lines between which the output is shown, `rendered` for output that is
-//! Markdown, `gpu` for commands that need a GPU or NVIDIA's
-//! tools (only their arguments are checked), `recorded=FILE` for output that was kept
-//! in `docs/book/recorded`, and `tested=FILE` for commands of other programs, which that test runs.
+//! A code block with the language `console` is run: the page shows the output of each line `$ ladder …`. Options may
+//! follow the language: `from="…"` and `until="…"` select the lines of output to show, `rendered` is for output in
+//! Markdown, and `gpu` is for commands that need a GPU or NVIDIA's tools (only their arguments are checked).
+//! `recorded=FILE` shows output from `docs/book/recorded`, and `tested=FILE` is for commands of other programs, which
+//! that test runs.
 
 mod arguments;
 mod change;
@@ -70,18 +70,18 @@ use record::Results;
 pub use fault::Faults;
 pub use recorded::Recorded;
 
-/// The folder of the book, from the repository's root.
+/// The folder of the book, relative to the repository's root.
 pub const FOLDER: &str = "docs/book";
 
-/// The folder of the finished chapters in the repository, from its root.
+/// The folder of the finished chapters, relative to the repository's root.
 pub const RENDERED: &str = "docs/book/rendered";
 
-/// Where the book is read.
+/// The place where the book is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
-    /// In the repository, next to the documents and the source files: links lead to them.
+    /// The repository. Links lead to the documents and the source files next to the book.
     Repository,
-    /// On the site, which has the documents as chapters, the playground, and no source files.
+    /// The site, which has the documents as chapters, the playground, and no source files.
     Site,
 }
 
@@ -97,19 +97,19 @@ pub struct Book {
 }
 
 impl Book {
-    /// Returns every file of the book: its path in the book's folder, and its text.
+    /// Returns every file of the book: its path within the book's folder, and its text.
     pub fn all_files(&self) -> impl Iterator<Item = (&String, &String)> {
         self.chapters.iter().chain(&self.files)
     }
 }
 
-/// Resolves all directives of the book below the repository's root.
+/// Resolves all directives of the book in the repository at `root`.
 ///
-/// The process's working folder becomes `root`, because commands name files from there.
+/// Changes the process's working folder to `root`, because commands name files relative to it.
 ///
 /// # Errors
-/// Returns all faults, if there are any: directives that cannot be resolved, commands that fail, dead links, numbers
-/// without a directive, files that cannot be read.
+/// Returns all faults, if any: directives that cannot be resolved, commands that fail, dead links, numbers without a
+/// directive, files that cannot be read.
 pub fn prepare(root: &Path, destination: Destination) -> Result<Book, Faults> {
     std::env::set_current_dir(root).map_err(|why| Faults::one(root.display(), why))?;
     let sources = summary::chapters()?;
@@ -133,7 +133,7 @@ pub fn prepare(root: &Path, destination: Destination) -> Result<Book, Faults> {
         }
         (chapters, files, faults)
     };
-    // The first pass finds the commands, which then run in parallel. The second pass inserts what they print.
+    // The first pass collects the commands, which then run in parallel. The second pass inserts their output.
     let mut commands = Commands::default();
     expanded(&commands);
     commands.run();

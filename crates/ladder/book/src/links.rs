@@ -1,4 +1,4 @@
-//! Links between chapters, to documents of `docs`, and to files of the repository.
+//! Resolves links to chapters, to documents of `docs`, and to files of the repository.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,7 +9,7 @@ use pulldown_cmark::{Event, Options, Parser, Tag, TagEnd};
 use crate::FOLDER;
 use crate::fault::at;
 
-/// The extensions of Markdown that mdBook reads.
+/// Returns the extensions of Markdown that mdBook enables.
 fn options() -> Options {
     Options::ENABLE_TABLES | Options::ENABLE_FOOTNOTES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS
 }
@@ -34,13 +34,13 @@ fn links(text: &str) -> Vec<Link<'_>> {
     links.collect()
 }
 
-/// The path and the fragment of a link to a file; `None` for one to elsewhere or within the page.
+/// Returns the path and the fragment of a link to a file, or `None` for links to other sites or within the page.
 fn file_of(target: &str) -> Option<(&str, &str)> {
     let is_elsewhere = target.contains("://") || target.starts_with("mailto:") || target.starts_with('#');
     (!is_elsewhere).then(|| target.split_once('#').unwrap_or((target, "")))
 }
 
-/// A path from the repository's root, of a link in this file.
+/// Returns the path of a link in `file`, relative to the repository's root.
 fn from_root(file: &str, path: &str) -> String {
     let mut whole = PathBuf::new();
     for part in Path::new(file).parent().unwrap_or(Path::new("")).join(path).components() {
@@ -53,7 +53,7 @@ fn from_root(file: &str, path: &str) -> String {
     whole.display().to_string()
 }
 
-/// The text with its links replaced, from the last to the first.
+/// Replaces the links of a text, from the last to the first.
 fn replaced<'t>(text: &'t str, mut replacement: impl FnMut(&Link<'t>) -> Option<String>) -> String {
     let mut whole = text.to_owned();
     for link in links(text).iter().rev() {
@@ -64,7 +64,7 @@ fn replaced<'t>(text: &'t str, mut replacement: impl FnMut(&Link<'t>) -> Option<
     whole
 }
 
-/// The text of a document, with its links as a chapter writes them.
+/// Returns the text of a document, with links relative to the book's chapters.
 pub(crate) fn from_the_book(document: &str, text: &str) -> String {
     replaced(text, |link| {
         let (path, fragment) = file_of(&link.target)?;
@@ -73,8 +73,8 @@ pub(crate) fn from_the_book(document: &str, text: &str) -> String {
     })
 }
 
-/// The chapter's text with links as the pages have them: to chapters, and to documents that are chapters. Other files of
-/// the repository, which are not among the pages, are named. A link to a file that does not exist is a fault.
+/// Returns the chapter's text with the links of the pages: to chapters, and to documents that are chapters. The pages
+/// do not include other files of the repository, so the text names these files. A link to a missing file is a fault.
 pub(crate) fn resolved(
     file: &str,
     text: &str,
@@ -102,7 +102,7 @@ pub(crate) fn resolved(
     })
 }
 
-/// Checks that each link's fragment is a heading of the page that it leads to.
+/// Checks that each link's fragment is a heading of the target page.
 pub(crate) fn anchors(chapters: &BTreeMap<String, String>, faults: &mut Vec<String>) {
     let headings: BTreeMap<&str, BTreeSet<String>> =
         chapters.iter().map(|(name, text)| (name.as_str(), headings(text))).collect();
@@ -112,23 +112,23 @@ pub(crate) fn anchors(chapters: &BTreeMap<String, String>, faults: &mut Vec<Stri
                 continue;
             };
             let page = if path.is_empty() { name.as_str() } else { path };
-            if headings.get(page).is_some_and(|own| !own.contains(fragment)) {
+            if headings.get(page).is_some_and(|anchors| !anchors.contains(fragment)) {
                 faults.push(at(format_args!("{FOLDER}/src/{name}"), format_args!("{page} has no heading #{fragment}")));
             }
         }
     }
 }
 
-/// The anchors of a page's headings, as mdBook makes them.
+/// Returns the anchors of a page's headings, in mdBook's format.
 fn headings(text: &str) -> BTreeSet<String> {
-    let (mut found, mut own): (BTreeSet<String>, Option<String>) = (BTreeSet::new(), None);
+    let (mut found, mut heading): (BTreeSet<String>, Option<String>) = (BTreeSet::new(), None);
     for event in Parser::new_ext(text, options()) {
         match event {
-            Event::Start(Tag::Heading { .. }) => own = Some(String::new()),
-            Event::End(TagEnd::Heading(_)) => found.extend(own.take().map(|words| anchor(&words))),
+            Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
+            Event::End(TagEnd::Heading(_)) => found.extend(heading.take().map(|words| anchor(&words))),
             Event::Text(words) | Event::Code(words) => {
-                if let Some(own) = &mut own {
-                    own.push_str(&words);
+                if let Some(heading) = &mut heading {
+                    heading.push_str(&words);
                 }
             }
             _ => {}
@@ -159,7 +159,7 @@ mod tests {
         let mut faults = Vec::new();
         let text = "[a](warps.md#b) [b](../../times.md) [`Cargo.toml`](../../../Cargo.toml) [this](../../../Cargo.toml) [c](https://c) [d](no.md)";
         let found = resolved("docs/book/src/x.md", text, &chapters, &documents, &mut faults);
-        // The tests of a crate run in its folder, where there is a Cargo.toml.
+        // Cargo runs the tests of a crate in its folder, which contains a Cargo.toml.
         assert_eq!(
             found,
             "[a](warps.md#b) [b](a-times.md) `Cargo.toml` [this](../../../Cargo.toml) (`Cargo.toml`) [c](https://c) [d](no.md)"

@@ -1,5 +1,5 @@
-//! `book` writes the finished chapters into `docs/book/rendered`; `cargo xtask book` runs it. `book FOLDER` writes the text of
-//! the site's book into a folder, for mdBook; `cargo xtask site` runs that.
+//! `book` writes the finished chapters to `docs/book/rendered`; `cargo xtask book` runs it. `book FOLDER` writes the text
+//! of the site's book to a folder, for mdBook; `cargo xtask site` runs that.
 
 use std::error::Error;
 use std::fs;
@@ -22,8 +22,7 @@ fn main() -> ExitCode {
 fn run(site: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
     let start = Instant::now();
     let site = site.map(std::path::absolute).transpose()?;
-    let root =
-        Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).ok_or("the crate lies in crates/ladder/book")?;
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).ok_or("the crate is in crates/ladder/book")?;
     let destination = if site.is_some() { Destination::Site } else { Destination::Repository };
     let book = prepare(root, destination)?;
 
@@ -40,7 +39,8 @@ fn run(site: Option<PathBuf>) -> Result<(), Box<dyn Error>> {
         for name in ["book.toml", "book.css"] {
             fs::copy(format!("{FOLDER}/{name}"), folder.join(name))?;
         }
-        // Documents that are chapters show them. The pictures of the site itself are in a folder, and are not copied.
+        // Documents that are chapters use these pictures. The subfolder has the pictures of the site's home page, which
+        // are not copied.
         fs::create_dir_all(folder.join("src/screenshots"))?;
         for picture in fs::read_dir("docs/screenshots")? {
             let picture = picture?;

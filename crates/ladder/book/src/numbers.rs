@@ -1,15 +1,15 @@
-//! Comparisons of recorded numbers.
+//! Compares recorded numbers.
 
-/// Whether a comparison holds: `<`, `>`, or `~` for numbers that are at most 5 % apart.
+/// Returns whether a comparison is true: `<`, `>`, or `~` for numbers that differ by at most 5 %.
 ///
 /// # Errors
-/// When it is none of these.
+/// Returns a message when `comparison` is not one of these.
 pub(crate) fn holds(a: f64, comparison: &str, b: f64) -> Result<bool, String> {
     match comparison {
         "<" => Ok(a < b),
         ">" => Ok(a > b),
         "~" => Ok((a - b).abs() <= 0.05 * a.abs().max(b.abs())),
-        other => Err(format!("`{other}` is no comparison; `<`, `>` and `~` are")),
+        other => Err(format!("`{other}` is not a comparison; use `<`, `>` or `~`")),
     }
 }
 

@@ -1,25 +1,26 @@
-//! Numbers in prose: what was measured comes from a directive, so that it cannot differ from what was measured.
+//! Finds measured numbers in prose. A measured number must be a directive, so that it cannot differ from the
+//! measurement.
 
-/// Units of what is measured.
+/// Units of measured quantities.
 const UNITS: [&str; 9] = ["ns", "µs", "ms", "GB/s", "TB/s", "GFLOP/s", "TFLOP/s", "%", "×"];
 
-/// The numbers with a unit of measurement that stand in a line as they are: neither in a directive nor in code.
+/// Returns the numbers with a unit of measurement in a line, except in directives and code.
 pub(crate) fn numbers_without_source(line: &str) -> Vec<String> {
-    let mut own = String::new();
+    let mut outside_of_directives = String::new();
     let mut rest = line;
     while let Some((before, start)) = rest.split_once("{{") {
-        own += before;
-        own += "…";
+        outside_of_directives += before;
+        outside_of_directives += "…";
         rest = start.split_once("}}").map_or("", |(_, after)| after);
     }
-    own += rest;
-    let outside_of_code: Vec<&str> = own.split('`').step_by(2).collect();
+    outside_of_directives += rest;
+    let outside_of_code: Vec<&str> = outside_of_directives.split('`').step_by(2).collect();
     let text = outside_of_code.join("…");
     let mut found = Vec::new();
     for (at, unit) in UNITS.iter().flat_map(|unit| text.match_indices(unit)) {
         let (before, after) = (text[..at].trim_end_matches(' '), &text[at + unit.len()..]);
         let is_word = after.starts_with(|next: char| next.is_alphanumeric() || next == '/');
-        // `32 × 16` is a shape, and so is what ends a line with a blank before it.
+        // `32 × 16` is a shape, and so is `32 ×` at the end of a line.
         let is_shape = unit == "×"
             && (text[..at].ends_with(' ') || after.trim_start().starts_with(|next: char| next.is_ascii_digit()));
         if before.ends_with(|last: char| last.is_ascii_digit()) && !is_word && !is_shape {

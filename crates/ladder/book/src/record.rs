@@ -1,4 +1,4 @@
-//! Recorded results: what was measured, and when.
+//! Reads recorded results.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
@@ -7,49 +7,51 @@ use std::rc::Rc;
 
 use analysis::results::{self, FOLDER, Record, Value};
 
-/// The files of results that were read.
+/// The result files that have been read.
 #[derive(Debug, Default)]
 pub(crate) struct Results(RefCell<BTreeMap<String, Rc<Vec<Record>>>>);
 
 impl Results {
-    /// The text of a quantity of a row. See [`Results::value`].
+    /// Returns the text of a quantity of a row. See [`Results::value`].
     ///
     /// # Errors
-    /// Like [`Results::value`], and when the quantity was not measured.
+    /// Returns a message like [`Results::value`], and when the quantity was not measured.
     pub(crate) fn cell(&self, source: &str, row: &str, quantity: &str) -> Result<String, String> {
         Ok(self.measured(source, row, quantity)?.to_string())
     }
 
-    /// The number of a quantity of a row. See [`Results::value`].
+    /// Returns the number of a quantity of a row. See [`Results::value`].
     ///
     /// # Errors
-    /// Like [`Results::cell`], and when the value is not a number.
+    /// Returns a message like [`Results::cell`], and when the value is not a number.
     pub(crate) fn number(&self, source: &str, row: &str, quantity: &str) -> Result<f64, String> {
         let value = self.measured(source, row, quantity)?;
-        // Records keep a number with a zero at its end as text: `4237.0`.
+        // Records store a number with a trailing zero as text: `4237.0`.
         let read = || value.to_string().parse().ok();
         value.number().or_else(read).ok_or_else(|| format!("`{value}` is not a number"))
     }
 
     fn measured(&self, source: &str, row: &str, quantity: &str) -> Result<Value, String> {
-        self.value(source, row, quantity)?.ok_or_else(|| format!("no record of {source} has `{quantity}` of `{row}`"))
+        self.value(source, row, quantity)?.ok_or_else(|| format!("no record of {source} has `{quantity}` for `{row}`"))
     }
 
-    /// The value of a quantity of a row, from the first record that has it; `None` if it was not measured. `source` is a file
-    /// of `results` without `.jsonl`, such as `h100/run`. After an `@` follows a part of the problem: `h100/versus@2^28`.
+    /// Returns the value of a quantity of a row, from the first record that has it, or `None` if it was not measured.
+    /// `source` is a file of `results` without `.jsonl`, such as `h100/run`. A part of the problem may follow after
+    /// `@`: `h100/versus@2^28`.
     ///
     /// # Errors
-    /// When there is no such file, or when the row does not have the quantity.
+    /// Returns a message when there is no such file, or when the row does not have the quantity.
     pub(crate) fn value(&self, source: &str, row: &str, quantity: &str) -> Result<Option<Value>, String> {
         let (file, problem) = source.split_once('@').unwrap_or((source, ""));
         let all = self.file(file)?;
         let with_row: Vec<&Record> =
-            all.iter().filter(|own| own.rung == row && own.problem.contains(problem)).collect();
-        match with_row.iter().find_map(|own| own.values.get(quantity)) {
+            all.iter().filter(|record| record.rung == row && record.problem.contains(problem)).collect();
+        match with_row.iter().find_map(|record| record.values.get(quantity)) {
             Some(value) => Ok(value.clone()),
             None if with_row.is_empty() => Ok(None),
             None => {
-                let known: Vec<&str> = with_row.iter().flat_map(|own| own.values.keys()).map(String::as_str).collect();
+                let known: Vec<&str> =
+                    with_row.iter().flat_map(|record| record.values.keys()).map(String::as_str).collect();
                 Err(format!("`{row}` has no `{quantity}` in {source}; it has {}", known.join(", ")))
             }
         }
@@ -70,7 +72,7 @@ impl Results {
 /// `time, H200, m = 4096`.
 pub(crate) fn heading(source: &str, quantity: &str, has_problem: bool) -> String {
     if quantity == "published" {
-        // What a text published is not of this device.
+        // A published number does not depend on this device.
         return quantity.to_owned();
     }
     let device = source.split('/').next().unwrap_or_default();

@@ -1,31 +1,31 @@
-//! What commands printed that need more than a machine of everybody has, kept in `docs/book/recorded`.
+//! Output of commands that need special hardware or tools, stored in `docs/book/recorded`.
 
 use std::fs;
 
 use host::KERNELS;
 use toolkit::Tool;
 
-use crate::command::{CommandUse, OutputKind, ended};
+use crate::command::{CommandUse, OutputKind, run_command};
 use crate::{FOLDER, read};
 
-/// A file of `docs/book/recorded`: comments that say what made it, the command, and what it printed.
+/// A file of `docs/book/recorded`: comments that name the tools, the command, and its output.
 #[derive(Debug)]
 pub struct Recorded {
-    /// The file, from the repository's root.
+    /// The path, relative to the repository's root.
     pub path: String,
-    /// The lines above the command, without `# `: the tools that made it.
+    /// The lines above the command, without `# `: the tools that produced the output.
     pub made_by: Vec<String>,
     /// The arguments of `ladder`.
     pub arguments: String,
-    /// What it printed.
+    /// The output of the command.
     pub printed: String,
 }
 
 impl Recorded {
-    /// The file of this name.
+    /// Reads the file with this name.
     ///
     /// # Errors
-    /// When there is none, or it has no command.
+    /// Returns a message when the file does not exist or has no command.
     pub(crate) fn read(name: &str) -> Result<Self, String> {
         let path = format!("{FOLDER}/recorded/{name}");
         let text = read(&path)?;
@@ -35,10 +35,10 @@ impl Recorded {
         Ok(Self { path, made_by, arguments: arguments.to_owned(), printed: printed.to_owned() })
     }
 
-    /// All files, below the process's folder.
+    /// Reads all files, relative to the process's folder.
     ///
     /// # Errors
-    /// When one cannot be read.
+    /// Returns a message when a file cannot be read.
     pub fn all() -> Result<Vec<Self>, String> {
         let files = fs::read_dir(format!("{FOLDER}/recorded")).map_err(|why| why.to_string())?;
         let mut names: Vec<String> =
@@ -47,28 +47,28 @@ impl Recorded {
         names.iter().map(|name| Self::read(name)).collect()
     }
 
-    /// What the command prints here and now; `None` where its tools are missing.
+    /// Runs the command again, and returns the new record, or `None` if its tools are missing.
     ///
     /// # Errors
-    /// When it does not succeed.
-    pub fn again(&self) -> Result<Option<Self>, String> {
+    /// Returns a message when the command fails.
+    pub fn rerun(&self) -> Result<Option<Self>, String> {
         let Ok(ptxas) = toolkit::find(Tool::Ptxas) else { return Ok(None) };
-        let ended = ended(&CommandUse { arguments: self.arguments.clone(), wanted: OutputKind::Text });
-        if ended.code != 0 {
-            return Err(format!("`ladder {}`: {}", self.arguments, ended.err.trim()));
+        let output = run_command(&CommandUse { arguments: self.arguments.clone(), kind: OutputKind::Text });
+        if output.code != 0 {
+            return Err(format!("`ladder {}`: {}", self.arguments, output.err.trim()));
         }
-        // Without the host's compiler, which has no part in it.
+        // The host's compiler does not affect the output.
         let compilers = KERNELS.toolchain(None);
         let device = compilers.split_once("device code by ").map_or(&*compilers, |(_, device)| device);
         let made_by = vec![format!("ptxas {}", ptxas.version), format!("device code by {device}")];
         let (path, arguments) = (self.path.clone(), self.arguments.clone());
-        Ok(Some(Self { path, made_by, arguments, printed: ended.out }))
+        Ok(Some(Self { path, made_by, arguments, printed: output.out }))
     }
 
-    /// Writes the file anew.
+    /// Writes the file.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns the I/O error when the file cannot be written.
     pub fn write(&self) -> std::io::Result<()> {
         let head: String = self.made_by.iter().map(|line| format!("# {line}\n")).collect();
         fs::write(&self.path, format!("{head}$ ladder {}\n{}", self.arguments, self.printed))

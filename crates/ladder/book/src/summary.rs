@@ -1,14 +1,14 @@
-//! The list of chapters: mdBook's `SUMMARY.md`.
+//! Reads the list of chapters: mdBook's `SUMMARY.md`.
 
 use std::collections::BTreeMap;
 
 use crate::fault::{Faults, at};
 use crate::{FOLDER, read};
 
-/// The chapters' text by file.
+/// Returns the text of each chapter, by file.
 ///
 /// # Errors
-/// When a chapter cannot be read, and for chapters that are not in the list.
+/// Returns a fault when a chapter cannot be read, and for each chapter that is not in the list.
 pub(crate) fn chapters() -> Result<BTreeMap<String, String>, Faults> {
     let list = format!("{FOLDER}/src/SUMMARY.md");
     let summary = read(&list).map_err(|fault| Faults(vec![fault]))?;
@@ -30,7 +30,7 @@ pub(crate) fn chapters() -> Result<BTreeMap<String, String>, Faults> {
     if faults.is_empty() { Ok(chapters) } else { Err(Faults(faults)) }
 }
 
-/// The table of contents of the chapters in the repository: documents are linked where they are.
+/// Returns the table of contents for the repository, with links to the documents in their folder.
 pub(crate) fn contents(summary: &str, documents: &BTreeMap<String, String>) -> String {
     let mut text = summary.replacen("# Summary", "# The book", 1);
     for (document, chapter) in documents {

@@ -1,5 +1,5 @@
-//! The book as it stands: every directive resolves, every command runs, no link is dead, and no measured number stands
-//! there by itself.
+//! Tests the book in the repository: every directive resolves, every command runs, no link is dead, and every measured
+//! number comes from a directive.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,8 +9,8 @@ use std::{env, fs};
 
 use book::{Destination, RENDERED, Recorded, prepare};
 
-/// A book is read from the process's folder: one test at a time.
-fn alone() -> MutexGuard<'static, ()> {
+/// Locks the process's folder, from which a book is read, so that one test runs at a time.
+fn locked_folder() -> MutexGuard<'static, ()> {
     static FOLDER: Mutex<()> = Mutex::new(());
     FOLDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -21,7 +21,7 @@ fn root() -> &'static Path {
 
 #[test]
 fn the_chapters_in_the_repository_are_current() {
-    let _alone = alone();
+    let _lock = locked_folder();
     let book =
         prepare(root(), Destination::Repository).unwrap_or_else(|faults| panic!("the book has faults:\n{faults}"));
     assert!(book.commands > 0 && !book.files.is_empty());
@@ -36,53 +36,53 @@ fn the_chapters_in_the_repository_are_current() {
         assert!(!name.ends_with(".md") || text.contains("# "), "{name} has no title");
     }
     let written = ["", "figures"].map(|part| fs::read_dir(folder.join(part)).unwrap().flatten().count());
-    // The folder of the figures is an entry of the first.
-    assert_eq!(written.iter().sum::<usize>(), book.all_files().count() + 1, "{RENDERED} has other files, too: {HOW}");
+    // The folder of the figures is an entry of the first folder.
+    assert_eq!(written.iter().sum::<usize>(), book.all_files().count() + 1, "{RENDERED} has extra files: {HOW}");
 }
 
-/// How the finished chapters are made.
+/// How to update the finished chapters.
 const HOW: &str = "`cargo xtask book` writes it";
 
-/// Where the tools are those that made a record. `UPDATE_RECORDED=1` makes them anew with the tools that there are.
+/// Runs only with the tools that produced a record. `UPDATE_RECORDED=1` renews the records with the installed tools.
 #[test]
-fn what_was_recorded_is_what_the_tools_say() {
-    let _alone = alone();
+fn recorded_output_is_current() {
+    let _lock = locked_folder();
     env::set_current_dir(root()).unwrap();
     for recorded in Recorded::all().unwrap() {
-        let Some(now) = recorded.again().unwrap() else { return };
+        let Some(now) = recorded.rerun().unwrap() else { return };
         if env::var_os("UPDATE_RECORDED").is_some() {
             now.write().unwrap();
         } else if now.made_by == recorded.made_by {
-            let how = "`UPDATE_RECORDED=1 cargo test -p book` writes it anew";
+            let how = "`UPDATE_RECORDED=1 cargo test -p book` renews it";
             assert_eq!(now.printed, recorded.printed, "{}: {how}", recorded.path);
         }
     }
 }
 
-/// Each line of a chapter that is wrong, and a part of what is said of it.
+/// Wrong lines of a chapter, and a part of the message for each.
 const WRONG: [(&str, &str); 17] = [
-    ("{{recorded h100/run reduce_smen time}}", "no record of h100/run has `time` of `reduce_smen`"),
+    ("{{recorded h100/run reduce_smen time}}", "no record of h100/run has `time` for `reduce_smen`"),
     ("{{recorded h100/run reduce_smem tiem}}", "has no `tiem` in h100/run; it has time, result"),
     ("{{recorded h300/run reduce_smem time}}", "results/h300/run.jsonl"),
-    ("{{holds h100/run|reduce_smem|time > h100/run|reduce_shfl|time}}", "does not hold: 1000 and 2000"),
+    ("{{holds h100/run|reduce_smem|time > h100/run|reduce_shfl|time}}", "is false: 1000 and 2000"),
     ("{{ratio h100/run reduce_smem reduce_shfl result}}", "`right` is not a number"),
-    ("{{counter reduce_smem sectors}}", "no metric of `ladder why` is named `sectors`"),
+    ("{{counter reduce_smem sectors}}", "`ladder why` has no metric named `sectors`"),
     ("{{counter reduce_smen uniform}}", "`ladder why reduce_smen --counters --device sim --json`: error:"),
-    ("{{figure 3 shuffle_up --figures=shuffle}}", "there are 1 figures"),
+    ("{{figure 3 shuffle_up --figures=shuffle}}", "the number of figures is 1"),
     ("{{picture none}}", "docs/book/pictures/none.svg"),
     ("{{uses cp.async reduce_smem}}", "the PTX of `reduce_smem` has no `cp.async`"),
     ("{{item reduce.rs Part}}", "there is no file reduce.rs"),
     ("{{lesson reduce_smen}}", "no rung is named `reduce_smen`"),
-    ("{{recordet h100/run reduce_smem time}}", "is no directive of the book"),
-    ("{{lesson reduce_smem", "is not closed in its line"),
-    ("It takes 12 µs.", "`12 µs`: a measured number is written by a directive"),
+    ("{{recordet h100/run reduce_smem time}}", "is not a directive of the book"),
+    ("{{lesson reduce_smem", "is not closed on its line"),
+    ("It takes 12 µs.", "`12 µs`: write a measured number as a directive"),
     ("[there](nowhere.md)", "there is no nowhere.md"),
     ("[there](#nowhere)", "has no heading #nowhere"),
 ];
 
 #[test]
-fn what_is_wrong_is_said_with_its_place() {
-    let _alone = alone();
+fn faults_name_their_place() {
+    let _lock = locked_folder();
     let folder = tempfile::tempdir().unwrap();
     let src = folder.path().join("docs/book/src");
     fs::create_dir_all(&src).unwrap();
@@ -101,8 +101,8 @@ fn what_is_wrong_is_said_with_its_place() {
 
     let faults = prepare(folder.path(), Destination::Repository).unwrap_err().0;
     for (number, (line, part)) in WRONG.iter().enumerate() {
-        let is_it = |fault: &&String| fault.contains(part);
-        let found: Vec<&String> = faults.iter().filter(is_it).collect();
+        let contains_part = |fault: &&String| fault.contains(part);
+        let found: Vec<&String> = faults.iter().filter(contains_part).collect();
         assert_eq!(found.len(), 1, "{line}: {faults:#?}");
         let place = format!("docs/book/src/one.md:{}: ", number + 2);
         let is_link = line.starts_with('[');

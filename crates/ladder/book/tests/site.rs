@@ -1,5 +1,5 @@
-//! The site in Chromium, as wide as a phone, half a screen and a screen: nothing is wider than the page, figures are
-//! legible, text can be read on a dark page as on a light one, and every link leads to a file of the site.
+//! Opens the site in Chromium at the widths of a phone, half a screen and a screen. Checks that no page is too wide,
+//! that figures and text are legible on dark and light pages, and that every link leads to a file of the site.
 
 #![allow(clippy::unwrap_used)]
 
@@ -9,16 +9,16 @@ use std::{env, fs};
 
 use browser_test::{Appearance, Browser, Value};
 
-/// What is wrong with an open page, as a list of texts.
+/// Returns the faults of an open page as a list of texts.
 const FAULTS: &str = r#"(() => {
   const faults = [], wide = innerWidth;
   const name = e => e.tagName.toLowerCase() + ' ' + (e.textContent || e.getAttribute('src') || '').trim().slice(0, 60);
   if (document.documentElement.scrollWidth > wide) faults.push('the page is ' + document.documentElement.scrollWidth + ' wide');
-  // A block of a command's output and a figure may scroll on a phone, and only there. A table may always.
+  // Command output and figures may scroll only on a phone. A table may always scroll.
   const scrolls = wide < 800 ? 'pre code:not(.language-console, .language-text)' : 'pre code, figure';
   for (const e of document.querySelectorAll(scrolls))
     if (e.scrollWidth > e.clientWidth + 1) faults.push('it scrolls: ' + name(e));
-  // The type of a figure has 14 of its picture's pixels.
+  // A figure has type of 14 pixels.
   for (const e of document.querySelectorAll('figure img'))
     if (e.naturalWidth && (e.closest('.content') ? 14 : 11) * e.clientWidth / e.naturalWidth < 9) faults.push('its type is too small: ' + name(e));
   const light = color => {
@@ -44,10 +44,10 @@ fn site() -> PathBuf {
     folder
 }
 
-/// The pages in a folder of the site.
+/// Returns the pages in a folder of the site.
 fn pages(folder: &Path) -> Vec<PathBuf> {
     let files = fs::read_dir(folder).unwrap().flatten().map(|entry| entry.path());
-    // `print.html` is all chapters once more, and `toc.html` the sidebar of a browser without scripts.
+    // `print.html` repeats all chapters, and `toc.html` is the sidebar for browsers without scripts.
     let is_page = |path: &PathBuf| path.extension().is_some_and(|kind| kind == "html");
     files.filter(|path| is_page(path) && !path.ends_with("print.html") && !path.ends_with("toc.html")).collect()
 }

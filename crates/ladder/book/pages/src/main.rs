@@ -1,4 +1,4 @@
-//! `book-pages TEXT FOLDER`: makes pages of the text that `book` wrote, by mdBook. `cargo xtask site` runs both.
+//! `book-pages TEXT FOLDER` renders the text that `book` wrote as pages, with mdBook. `cargo xtask site` runs both.
 
 use std::error::Error;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ fn main() -> ExitCode {
     let arguments: Vec<PathBuf> = std::env::args_os().skip(1).map(PathBuf::from).collect();
     let made = match &arguments[..] {
         [source, to] => make(source, to),
-        _ => Err("it takes two folders: the text, and the pages".into()),
+        _ => Err("pass two folders: the text, and the pages".into()),
     };
     match made {
         Ok(()) => ExitCode::SUCCESS,
