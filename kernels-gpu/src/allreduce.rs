@@ -41,7 +41,7 @@ pub mod tree;
 pub mod two_shot;
 pub mod two_shot_packets;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     at_one::ALLREDUCE_AT_ONE,

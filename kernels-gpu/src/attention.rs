@@ -30,7 +30,7 @@ pub mod ping_pong;
 pub mod tiled;
 pub mod wgmma;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 // On a GPU some of the files are missing, because their instructions need a newer architecture.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[

@@ -27,7 +27,7 @@ pub mod private_coarsened_contiguous;
 /// The number of values of a byte, and of counters.
 pub const BINS: usize = 256;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 pub const RUNGS: &[Rung] = &[
     global::HISTOGRAM_GLOBAL,
     private::HISTOGRAM_PRIVATE,

@@ -43,7 +43,7 @@ pub mod tiled;
 pub mod uncoalesced;
 pub mod vector_copies;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     naive::MATMUL_NAIVE,

@@ -49,7 +49,7 @@ pub mod unrolling4;
 pub mod unrolling8;
 pub mod vector;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 pub const RUNGS: &[Rung] = &[
     neighbored::REDUCE_NEIGHBORED,
     neighbored_less::REDUCE_NEIGHBORED_LESS,

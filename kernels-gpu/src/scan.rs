@@ -37,7 +37,7 @@ pub mod three_phases;
 pub mod vector;
 pub mod work_efficient;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     global::SCAN_GLOBAL,

@@ -25,7 +25,7 @@ pub mod wrap_back;
 pub mod xor;
 pub mod xor_array;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 pub const RUNGS: &[Rung] = &[
     broadcast::SHUFFLE_BROADCAST,
     up::SHUFFLE_UP,

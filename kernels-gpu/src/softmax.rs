@@ -31,7 +31,7 @@ pub mod thread_per_row;
 pub mod vector;
 pub mod warp_per_row;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     thread_per_row::SOFTMAX_THREAD_PER_ROW,

@@ -45,7 +45,7 @@ pub const MOST_RESIDENT: u32 = 2;
 /// The most keys of an array: twice as many must not overflow 32 bits, because a merge and a network count that far.
 pub const MAX_KEYS: u32 = 1 << 30;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     bitonic_block::SORT_BITONIC_BLOCK,

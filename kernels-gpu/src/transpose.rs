@@ -35,7 +35,7 @@ pub mod smem_unroll_pad;
 pub mod smem_unroll_pad_dyn;
 pub mod vector;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 pub const RUNGS: &[Rung] = &[
     copy_gmem::COPY_GMEM,
     naive::TRANSPOSE_NAIVE,

@@ -12,7 +12,7 @@ use super::{Table, grid};
 /// With `k` ranks, the links of rank 0 carry `k - 1` arrays in each direction, and the other links carry none.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     lesson = "one rank reads all inputs and writes all outputs: its links carry everything",
     blocks = [128, 256, 512, 1024],

@@ -15,7 +15,7 @@ use super::{Table, grid};
 /// Each rank starts to add with its input, so the ranks add in different orders, and their sums may differ by rounding.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     after = allreduce_at_one,
     lesson = "each rank reads all inputs and adds them itself: one step, for the smallest arrays",

@@ -19,9 +19,9 @@ use super::{Table, grid};
 /// (NCCL 10 µs), 14.7 µs for 1 MiB (17.3).
 ///
 /// # Safety
-/// As [`allreduce`](super) says, with `n` at most [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS), and with inboxes instead of
-/// flags: entry `r` of `inboxes` points to [`inbox_bytes`](super::inbox::inbox_bytes) of zeros before the first launch. Each
-/// later launch finds what the previous one left there, with the same `n` and `ranks`.
+/// See [`allreduce`](super), with `n` at most [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS), and with inboxes instead of
+/// flags: entry `r` of `inboxes` points to [`inbox_bytes`](super::inbox::inbox_bytes) of zeros before the first launch.
+/// Each later launch finds what the previous one left there, with the same `n` and `ranks`.
 #[rung(
     after = allreduce_one_shot,
     lesson = "each element that arrives is its own flag: no fence, no barrier",

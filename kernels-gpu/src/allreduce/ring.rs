@@ -18,7 +18,7 @@ use super::{Table, grid, next_rank};
 /// it. Each step waits for the previous one, so small arrays take `2 (k - 1)` times the latency of a link.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     after = allreduce_tree,
     lesson = "each rank sends chunks to the next rank only: no link carries more than it must",

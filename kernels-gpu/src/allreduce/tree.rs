@@ -22,7 +22,7 @@ const TOTAL: usize = 2;
 /// direction: half of the links wait for the others.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     after = allreduce_at_one,
     lesson = "sums go up a tree of ranks and the total comes down: few steps, for small arrays",

@@ -19,7 +19,7 @@ use super::{Table, grid};
 /// and 256 MiB reach 330 GB/s instead of 339.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     after = allreduce_one_shot,
     lesson = "each rank adds one chunk and writes it to all: a ring's bytes without its steps",

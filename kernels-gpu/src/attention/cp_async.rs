@@ -28,7 +28,7 @@ const CHUNK: u32 = 8;
 /// of the two stages, and rows would not be lines of 128 bytes.
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_mma,
     lesson = "asynchronous copies fill one stage while the other is multiplied, with one barrier for each tile",

@@ -38,7 +38,7 @@ const CHUNK: u32 = 8;
 /// that neighboring rows begin 4 banks apart.
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_tiled,
     lesson = "tensor cores: scores become weights in registers, in the layout that the second product takes",

@@ -22,7 +22,7 @@ const RESIDENT: u32 = 4;
 /// arithmetic, and lanes with neighboring keys read `k` from rows that are `D` elements apart.
 ///
 /// # Safety
-/// As [`attention`](super) says. `scores` has a float for each query and key of each head, fewer than 2^31, and `barrier`
+/// See [`attention`](super). `scores` has a float for each query and key of each head, fewer than 2^31, and `barrier`
 /// is 0, and is 0 again afterwards.
 #[rung(
     lesson = "all scores in memory, then the softmax of each row, then the product with v",
@@ -131,7 +131,7 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
 #[inline(always)]
 fn of_warp(mut value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         value = combine(value, unsafe { warp::warp_shuffle_xor(u32::MAX, value, lane_mask, 32) }.0);
     }
     value

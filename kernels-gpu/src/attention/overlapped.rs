@@ -21,7 +21,7 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 /// section 3.2.)
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_ping_pong,
     lesson = "the scores of the next tile start with the sums of this one, which run on while weights are computed",

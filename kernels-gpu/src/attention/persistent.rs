@@ -21,7 +21,7 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 /// round. (Shah et al., *FlashAttention-3*, 2024.)
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_overlapped,
     lesson = "blocks stay: the next tiles arrive while the last output is stored, and the longest rows come first",

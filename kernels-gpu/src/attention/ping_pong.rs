@@ -25,7 +25,7 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 /// Programming Guide, "Arithmetic Instructions".)
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_wgmma,
     lesson = "warp groups alternate: one computes exponentials while the tensor cores work for another one",

@@ -40,7 +40,7 @@ const FLOATS: u32 = 4;
 /// warp have other queries and read the same 64 bytes.
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_naive,
     lesson = "the online softmax: one pass over tiles of keys, and no matrix of scores in memory",
@@ -146,7 +146,7 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
 /// it together.
 #[inline(always)]
 pub(super) fn of_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
-    // SAFETY: all 32 lanes take part, as the mask says.
+    // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
     let value = combine(value, unsafe { warp::warp_shuffle_xor(u32::MAX, value, 1, 32) }.0);
     // SAFETY: as above.
     combine(value, unsafe { warp::warp_shuffle_xor(u32::MAX, value, 2, 32) }.0)

@@ -29,7 +29,7 @@ const FRAGMENTS: usize = KEYS as usize / 16;
 /// compute weights, the tensor cores wait.
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_cp_async,
     lesson = "wgmma multiplies 64 rows with tiles in shared memory, which one thread copies with TMA",

@@ -33,7 +33,7 @@ const SLOTS: u32 = 2;
 /// producers. No block may end while the other one still writes to its shared memory.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_persistent,
     lesson = "two blocks share b's tiles by multicast: a third less to read from the L2 cache",

@@ -50,7 +50,7 @@ const STAGES: u32 = 4;
 /// Rows must be multiples of 16 bytes, the unit of the copies; `gemm_unaligned` accepts any.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_ldmatrix,
     lesson = "four stages of asynchronous copies, 64 x 64 elements per warp, and the next fragments loaded ahead",

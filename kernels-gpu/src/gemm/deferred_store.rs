@@ -26,7 +26,7 @@ use crate::tensor_core::{Bf16, Element, F16};
 /// and 0.986 by itself.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_fitted,
     lesson = "packed sums leave during the next tile: the tensor cores wait only until they are packed",

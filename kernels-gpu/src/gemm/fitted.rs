@@ -68,7 +68,7 @@ const ROTATION: u32 = 37;
 /// and 1.008 for 2048³.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_persistent,
     lesson = "tiles of 248 rows where those of 256 would leave the last wave half empty",

@@ -41,7 +41,7 @@ const CHUNKS: u32 = SIDE * DEPTH / CHUNK;
 ///   lines: no conflicts. A step along `k`, or to other rows, is one exclusive or with a constant.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_mma,
     lesson = "ldmatrix: a fragment in one instruction, transposed where needed; a swizzle avoids bank conflicts",

@@ -43,7 +43,7 @@ const PAIRS_STRIDE: u32 = SIDE + 8;
 /// lane `l` reads word `l / 4` of row `l % 4`. With 8 words of padding, rows are 8 banks apart.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_tiled,
     lesson = "tensor cores: a warp multiplies 16 x 16 by 16 x 8 at once, from fragments that lanes load by hand",

@@ -18,7 +18,7 @@ const COLUMNS: u32 = 32;
 /// L1 cache, two loads for each multiply-add.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     lesson = "one thread per element: two loads for each multiply-add, on CUDA cores",
     blocks = [256],

@@ -31,7 +31,7 @@ const SLOTS: u32 = 2;
 /// tiles of a round share what they read in the L2 cache.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_warp_specialized,
     lesson = "a block for each SM stays for tile after tile; the product leaves by tensor copies while the next is multiplied",

@@ -63,7 +63,7 @@ pub(super) const SHARED_BYTES: u32 = {
 /// (`is_wide`).
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_persistent,
     lesson = "two warp groups alternate between tiles: one writes its product while the other multiplies",

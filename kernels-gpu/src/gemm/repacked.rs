@@ -39,7 +39,7 @@ const DONE: usize = 2;
 /// block that has not begun: only running blocks take rows, and they copy what they have taken.
 ///
 /// # Safety
-/// As [`gemm`](super) says, and `workspace` has three zeros. A factor whose rows are a multiple of 8 elements is
+/// See [`gemm`](super). `workspace` points to three zero words. A factor whose rows are a multiple of 8 elements is
 /// described by its map. Any other factor has memory for a copy, whose rows are the next multiple, and the map
 /// describes the copy.
 #[rung(

@@ -19,7 +19,7 @@ use crate::tensor_core::{Bf16, F16, Output};
 /// cannot describe.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_unaligned,
     lesson = "a fourth of the tile per block: small products fill the device, and three blocks share a multiprocessor",

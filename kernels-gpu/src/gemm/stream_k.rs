@@ -42,8 +42,8 @@ const HANDOVER_STAGES: u32 = 12;
 /// cost less, or if there is no whole round.
 ///
 /// # Safety
-/// As [`gemm`](super) says. `workspace` has a zero for each consumer of each block, and `parts` has 64 × 256 elements
-/// for each. All blocks of the grid run at the same time.
+/// See [`gemm`](super). `workspace` has a zero for each consumer of each block, and `parts` has 64 × 256 elements for
+/// each. All blocks of the grid run at the same time.
 #[rung(
     after = gemm_persistent,
     lesson = "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",

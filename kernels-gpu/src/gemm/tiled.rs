@@ -30,7 +30,7 @@ const TILE_FLOATS: usize = (DEPTH * STRIDE) as usize;
 /// as many.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_naive,
     lesson = "tiles in shared memory and registers keep the CUDA cores busy, which is all that they can do",

@@ -25,7 +25,7 @@ const STAGES: u32 = 3;
 /// multiplies.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_wgmma,
     lesson = "tensor copies: one thread names a tile, and the copy engine does the addresses, the edges and the swizzle",

@@ -44,7 +44,7 @@ const ROW_BYTES: u32 = DEPTH * 2 + 16;
 /// a tile inside the matrix is copied without checks, as in `gemm_cp_async`.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_cp_async,
     lesson = "rows at any byte: copies begin at the previous multiple of 16, and threads realign the data",
@@ -85,7 +85,7 @@ pub(super) const fn shared_bytes(m: usize, n: usize) -> u32 {
 /// Computes a block's tile of `c`, in warp tiles of `M` × `N` fragments.
 ///
 /// # Safety
-/// As [`gemm`](super) says. The block has [`shared_bytes`] of dynamic shared memory.
+/// See [`gemm`](super). The block has [`shared_bytes`] of dynamic shared memory.
 #[inline(always)]
 pub(super) unsafe fn multiply_tile<
     A: MmaElement,

@@ -43,7 +43,7 @@ const STAGES: u32 = 4;
 /// two mbarriers for each stage, "full" and "empty" (`hopper.rs`).
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_tma,
     lesson = "a warp group that only starts copies feeds two that only multiply, and gives them its registers",

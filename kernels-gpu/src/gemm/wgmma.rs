@@ -30,7 +30,7 @@ const CHUNK: u32 = 16;
 /// the threads that wrote it.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_cp_async,
     lesson = "a warp group multiplies whole tiles from shared memory: no fragments in registers",

@@ -23,7 +23,7 @@ const ITEMS: u32 = 16;
 /// block's width apart. (Section 6.4, the entry "privatization", which leaves the kernel to a later chapter.)
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     after = histogram_private_coarsened,
     lesson = "runs of equal bytes are counted in a register: one atomic per run, a gain only on old GPUs",

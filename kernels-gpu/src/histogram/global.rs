@@ -13,7 +13,7 @@ use rung::rung;
 /// often a value occurs, the slower the kernel is.
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     lesson = "an atomic of global memory for each byte: all threads of the grid contend for 256 words",
     default_block = 256

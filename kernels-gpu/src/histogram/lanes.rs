@@ -39,7 +39,7 @@ struct UInt4([u32; 4]);
 /// merges, and slower on uniform bytes, which conflict in banks. A copy of the counters for each thread was slower on both.
 ///
 /// # Safety
-/// As [`histogram`](super) says, with any number of blocks; `input` is a multiple of 16.
+/// See [`histogram`](super). The grid can have any number of blocks, and `input` is aligned to 16 bytes.
 #[rung(
     after = histogram_private_coarsened,
     lesson = "a copy for each lane, in the lane's bank, and 16-byte loads: as fast as the memory, for any bytes",

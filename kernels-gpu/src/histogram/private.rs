@@ -16,7 +16,7 @@ use super::BINS;
 /// block of 256 threads writes nearly as many counters as it counted bytes. (Section 6.4, the entry "privatization".)
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     after = histogram_global,
     lesson = "a copy of the counters in each block's shared memory: fewer threads contend, and their counters are near",

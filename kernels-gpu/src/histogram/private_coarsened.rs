@@ -17,7 +17,7 @@ const ITEMS: u32 = 16;
 /// A warp's 32 bytes of a step are one sector, which is read once. (Section 6.4, the entry on coalesced accesses.)
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     after = histogram_private_coarsened_contiguous,
     lesson = "the same 16 bytes, interleaved: a warp reads one sector in each step",

@@ -20,7 +20,7 @@ const ITEMS: u32 = 16;
 /// in each step: 16 sectors instead of one, and each sector in 16 steps. (Section 6.4, the entry "thread coarsening".)
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     after = histogram_private,
     lesson = "16 bytes per thread: a sixteenth of the copies to write out, but strided reads",

@@ -31,7 +31,7 @@ const COLS: u32 = 256;
 /// Elements are copied one by one, so every shape uses the same code.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_large_register_tile,
     lesson = "three stages of asynchronous copies: tiles arrive while others are multiplied",

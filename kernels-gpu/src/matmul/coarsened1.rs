@@ -14,7 +14,7 @@ const COARSE: u32 = 1;
 /// With one tile, the work is that of `matmul_tiled`. The rung shows the cost of the loop over tiles.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_tiled,
     lesson = "the tiled kernel with a loop around its second tile: what the loop alone costs",

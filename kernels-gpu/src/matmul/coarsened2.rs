@@ -15,7 +15,7 @@ const COARSE: u32 = 2;
 /// 6.3, figures 6.12 and 6.13.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_coarsened1,
     lesson = "two tiles of the product per block: the first matrix's tile is loaded half as often",

@@ -11,7 +11,7 @@ const COARSE: u32 = 4;
 /// Four tiles of `c` per block.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_coarsened2,
     lesson = "four tiles per block: a quarter of the loads of the first matrix, and of the blocks",

@@ -14,7 +14,7 @@ const COARSE: u32 = 8;
 /// size. (Section 6.3 warns of coarsening so much that the hardware is underused.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_coarsened4,
     lesson = "eight tiles per block: where too few blocks are left, parts of the device are idle",

@@ -13,7 +13,7 @@ use rung::rung;
 /// memory costs nothing anymore. (Section 6.1, corner turning, figure 6.4.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_tiled,
     lesson = "column-major, but a thread's x and y exchange roles while a tile is loaded: coalesced",

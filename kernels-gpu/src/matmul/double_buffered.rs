@@ -28,7 +28,7 @@ const COLS: u32 = 256;
 /// pair reads the first fragments of the next pair.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_async_copies,
     lesson = "two sets of fragments in registers: shared memory is read a step ahead of the multiplications",

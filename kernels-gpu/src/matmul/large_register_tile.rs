@@ -27,7 +27,7 @@ const COLS: u32 = 256;
 /// rungs do.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_register_tile,
     lesson = "8 x 16 elements per thread, and a square for each warp: six wide reads for 128 multiplications",

@@ -10,7 +10,7 @@ use rung::rung;
 /// caches. (Section 6.1, figure 6.2.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     lesson = "one element per thread: coalesced, and two loads from memory for each multiplication",
     default_block = (32, 32),

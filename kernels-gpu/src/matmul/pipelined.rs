@@ -35,7 +35,7 @@ const COLS: u32 = 256;
 /// steps 51.2, and edges without a separate loop 52.4 (with other data, of 24 bits).
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_vector_copies,
     lesson = "every read and every copy has a fixed place between the multiplications, which do not wait for them",

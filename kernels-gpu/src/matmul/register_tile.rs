@@ -30,7 +30,7 @@ const A_STRIDE: u32 = TILE + 4;
 /// cost more than the prediction counted.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_tiled,
     lesson = "8 x 8 elements per thread, in registers: 16 reads of shared memory for 64 multiplications",

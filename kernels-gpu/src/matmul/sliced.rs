@@ -39,8 +39,8 @@ pub const COLS: u32 = 64;
 /// two (58.0).
 ///
 /// # Safety
-/// As [`matmul`](super) says; `workspace` points to a zero for each tile, which is zero again afterwards. One launch at
-/// a time uses the workspace.
+/// See [`matmul`](super). `workspace` points to one zero word per tile, and the kernel leaves these words zero again.
+/// One launch at a time uses the workspace.
 #[rung(
     after = matmul_pipelined,
     lesson = "smaller tiles, and k in slices that add up one after another: the fastest if tiles are few",

@@ -12,7 +12,7 @@ use rung::rung;
 /// reads. Elements outside of a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure 6.10.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_naive,
     lesson = "tiles in shared memory: an element is read once per block instead of once per thread",

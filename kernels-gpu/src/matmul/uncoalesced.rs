@@ -9,7 +9,7 @@ use rung::rung;
 /// of the column, and the cache may keep it until they are read. (Section 6.1, figure 6.3.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_naive,
     lesson = "the second matrix in column-major order: a warp reads 32 sectors for 32 elements",

@@ -31,7 +31,7 @@ const COLS: u32 = 256;
 /// multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_double_buffered,
     lesson = "16-byte copies of the second matrix: a quarter of the instructions, where its rows are aligned",

@@ -17,7 +17,7 @@ use crate::operation::{Element, ITEMS, Max, Min, Operation, Product, Sum};
 /// Expect the time of `reduce_vector` for equal bytes: memory is the limit for every operation.
 ///
 /// # Safety
-/// As [`reduce`](super) says, for elements of type `T`; `input` is a multiple of 16.
+/// See [`reduce`](super), for elements of type `T`. `input` is aligned to 16 bytes.
 #[rung(
     after = reduce_vector,
     lesson = "any associative operation on any type: the same kernel, generic over both",
@@ -72,7 +72,7 @@ pub unsafe fn reduce_any<T: Element, O: Operation<T>, const BLOCK: u32>(input: *
 #[inline(always)]
 fn combine_warp<T: Element, O: Operation<T>>(mut result: T) -> T {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         result = O::combine(result, unsafe { warp::warp_shuffle_xor(u32::MAX, result, lane_mask, 32) }.0);
     }
     result

@@ -21,8 +21,8 @@ use super::vector::sum_vectors;
 /// without the additions.
 ///
 /// # Safety
-/// As [`reduce`](super) says, but `sum` points to one element, 0 at first, in the place of `output`; `input` is a multiple
-/// of 16.
+/// See [`reduce`](super), but `sum` replaces `output` and points to one element, initially 0. `input` is aligned to 16
+/// bytes.
 #[rung(
     after = reduce_vector,
     lesson = "the whole sum: one atomic addition per block, whose result no thread waits for",
@@ -40,7 +40,7 @@ pub unsafe fn reduce_atomic<const BLOCK: u32>(input: *const i32, sum: *mut i32, 
 
     // SAFETY: `input` has n elements at a multiple of 16 bytes, which no thread writes.
     let block_sum = unsafe { sum_vectors::<BLOCK>(input, n) };
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let block_sum = unsafe { sum_block::<BLOCK>(warp_sums, block_sum) };
     // The change: an addition in the L2 cache in the place of a store.
     if tid == 0 {

@@ -16,7 +16,7 @@ const ITEMS: usize = 8;
 /// Template Functions", `reduceCompleteUnroll`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_complete_unroll_warps8,
     lesson = "the block size is a const generic: the checks for it are gone before the kernel runs",
@@ -33,7 +33,7 @@ pub unsafe fn reduce_complete_unroll<const BLOCK: u32>(input: *mut i32, output: 
 
     // As in `reduce_unrolling8`.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, BLOCK, n);
         if first < n {
@@ -55,7 +55,7 @@ pub unsafe fn reduce_complete_unroll<const BLOCK: u32>(input: *mut i32, output: 
 
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these elements anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp touches these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {

@@ -8,7 +8,7 @@ use super::unroll_warps8::sum_last_warp;
 /// `reduce_complete_unroll` with one element per thread: every partial sum is written to global memory and read back.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_complete_unroll,
     lesson = "all rounds in global memory: what the shared-memory rungs are compared with",
@@ -34,7 +34,8 @@ pub unsafe fn reduce_gmem<const BLOCK: u32>(input: *mut i32, output: *mut i32, n
 
     // As in `reduce_unroll_warps8`. A whole slice goes without checks, which would take 2 % of this rung's time on an H100.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these 64 elements anymore. Unchecked, all exist.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp touches these 64 elements
+        // anymore. Unchecked, all exist.
         unsafe {
             if len >= 64 {
                 sum_last_warp(slice, tid, |_| true);

@@ -12,7 +12,7 @@ const ITEMS: usize = 4;
 /// `reduce_gmem` with four elements per thread.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_gmem,
     lesson = "the same with four elements per thread",
@@ -29,7 +29,7 @@ pub unsafe fn reduce_gmem_unroll4<const BLOCK: u32>(input: *mut i32, output: *mu
 
     // As in `reduce_unrolling4`.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, BLOCK, n);
         if first < n {
@@ -50,7 +50,7 @@ pub unsafe fn reduce_gmem_unroll4<const BLOCK: u32>(input: *mut i32, output: *mu
 
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these elements anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp touches these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {

@@ -19,7 +19,7 @@ const ITEMS: usize = 4;
 /// has few partial sums left to add.
 ///
 /// # Safety
-/// As [`reduce`](super) says, with any number of blocks.
+/// See [`reduce`](super). The grid can have any number of blocks.
 #[rung(
     after = reduce_shfl,
     lesson = "a grid that fills the device: threads stride over the input, and a block combines its sums once",
@@ -42,7 +42,7 @@ pub unsafe fn reduce_grid_stride<const BLOCK: u32>(input: *const i32, output: *m
         sum += unsafe { sum_items::<ITEMS>(input, first, BLOCK, n) };
         first += thread::grid_dim_x() * BLOCK * ITEMS as u32;
     }
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 {
         // SAFETY: `output` has an element for each block.

@@ -11,7 +11,7 @@ use rung::rung;
 /// the first rung's speed. ("Reducing with Interleaved Pairs", `reduceInterleaved`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_neighbored_less,
     lesson = "pairs half a block apart: neighboring threads read neighboring words, so loads coalesce",

@@ -10,7 +10,7 @@ use rung::rung;
 /// stays busy to the end. ("Divergence in Parallel Reduction", `reduceNeighbored`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     lesson = "the baseline: every other thread adds its neighbor, so each warp diverges in every round",
     default_block = 512,

@@ -11,7 +11,7 @@ use rung::rung;
 /// and 161 instructions. ("Improving Divergence in Parallel Reduction", `reduceNeighboredLess`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_neighbored,
     lesson = "the same pairs by neighboring threads: whole warps work or rest, until the last rounds",

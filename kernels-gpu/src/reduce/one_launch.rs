@@ -32,8 +32,8 @@ const IN_FLIGHT: usize = 8;
 /// multiprocessor reads 256 KB of words alone, at 64 bytes per clock, and the prediction left that out.
 ///
 /// # Safety
-/// As [`reduce`](super) says, but `output` is one element, and `workspace` points to a zero for each block, which is zero
-/// again afterwards; `input` is a multiple of 16. One launch at a time uses the workspace.
+/// See [`reduce`](super), but `output` points to one element. `workspace` points to one zero word per block, and the
+/// kernel leaves these words zero again. `input` is aligned to 16 bytes. One launch at a time uses the workspace.
 #[rung(
     after = reduce_vector,
     lesson = "the whole sum: each block publishes its sum in one word, and the last block adds the words up",
@@ -55,7 +55,7 @@ pub unsafe fn reduce_one_launch<const BLOCK: u32>(input: *const i32, output: *mu
         // SAFETY: only this block of the grid calls it, and each of the others publishes its sum and waits for nothing.
         sum += unsafe { collect::<BLOCK>(workspace, last_block) };
     }
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 && block_idx == last_block {
         // SAFETY: only this thread of this block writes the output.

@@ -13,7 +13,7 @@ use rung::rung;
 /// with blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle Instruction", `reduceShfl`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_smem_unroll4_dyn,
     lesson = "warps sum in registers with shuffles; shared memory carries one word per warp",
@@ -30,7 +30,7 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
 
     // SAFETY: i < n where the input is read.
     let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let sum = unsafe { sum_block::<BLOCK>(warp_sums, value) };
     if tid == 0 {
         // SAFETY: `output` has an element for each block.
@@ -67,7 +67,7 @@ pub(super) unsafe fn sum_block<const BLOCK: u32>(warp_sums: *mut i32, value: i32
 #[inline(always)]
 fn sum_warp(mut sum: i32) -> i32 {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0;
     }
     sum

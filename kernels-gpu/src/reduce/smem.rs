@@ -11,7 +11,7 @@ use super::unroll_warps8::sum_last_warp;
 /// rounds run on the chip.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_gmem_unroll4,
     lesson = "each thread stores one word in shared memory, and the rounds no longer touch global memory",
@@ -40,7 +40,8 @@ pub unsafe fn reduce_smem<const BLOCK: u32>(input: *const i32, output: *mut i32,
     }
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and the tile has 64 words that no other warp touches anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and the tile has 64 words that no other warp
+        // touches anymore.
         unsafe { sum_last_warp(tile, tid, |_| true) };
     }
     if tid == 0 {

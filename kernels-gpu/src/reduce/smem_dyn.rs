@@ -11,7 +11,7 @@ use super::unroll_warps8::sum_last_warp;
 /// to the compiler.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_smem,
     lesson = "shared memory sized by the launch costs nothing against a size known to the compiler",
@@ -40,7 +40,8 @@ pub unsafe fn reduce_smem_dyn<const BLOCK: u32>(input: *const i32, output: *mut 
     }
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and the tile has 64 words that no other warp touches anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and the tile has 64 words that no other warp
+        // touches anymore.
         unsafe { sum_last_warp(tile, tid, |_| true) };
     }
     if tid == 0 {

@@ -15,7 +15,7 @@ const ITEMS: usize = 4;
 /// partial sums.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_smem,
     lesson = "each thread adds four words in registers first: a quarter of the rounds for the same input",
@@ -45,7 +45,8 @@ pub unsafe fn reduce_smem_unroll4<const BLOCK: u32>(input: *const i32, output: *
     }
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and the tile has 64 words that no other warp touches anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and the tile has 64 words that no other warp
+        // touches anymore.
         unsafe { sum_last_warp(tile, tid, |_| true) };
     }
     if tid == 0 {

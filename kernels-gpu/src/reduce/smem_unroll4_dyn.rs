@@ -12,7 +12,7 @@ const ITEMS: usize = 4;
 /// `reduce_smem_unroll4` with dynamic shared memory, as in `reduce_smem_dyn`.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_smem_unroll4,
     lesson = "four words per thread, with shared memory sized by the launch",
@@ -41,7 +41,8 @@ pub unsafe fn reduce_smem_unroll4_dyn<const BLOCK: u32>(input: *const i32, outpu
     }
     // As in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and the tile has 64 words that no other warp touches anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and the tile has 64 words that no other warp
+        // touches anymore.
         unsafe { sum_last_warp(tile, tid, |_| true) };
     }
     if tid == 0 {

@@ -15,7 +15,7 @@ const ITEMS: usize = 2;
 /// `reduceUnrolling2`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_interleaved,
     lesson = "each thread first adds two elements: half the blocks, and two loads in flight per thread",
@@ -31,7 +31,7 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
 
     // The change: each thread first adds up its elements.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, block_dim, n);
         if first < n {
@@ -40,7 +40,7 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
     }
     thread::sync_threads();
 
-    // From here on as in `reduce_interleaved`: one sum per thread is left.
+    // The rest is as in `reduce_interleaved`: one sum per thread is left.
     let len = (n - start).min(block_dim);
     let mut stride = block_dim / 2;
     while stride > 0 {

@@ -12,7 +12,7 @@ const ITEMS: usize = 8;
 /// the number of loads in flight. ("Reducing with Unrolling" names it next to `reduceUnrolling2`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_unrolling4,
     lesson = "eight elements per thread: the rounds in the block hardly count anymore",
@@ -27,7 +27,7 @@ pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
 
     // The change: eight elements in the place of four.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, block_dim, n);
         if first < n {
@@ -36,7 +36,7 @@ pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
     }
     thread::sync_threads();
 
-    // From here on as in `reduce_interleaved`: one sum per thread is left.
+    // The rest is as in `reduce_interleaved`: one sum per thread is left.
     let len = (n - start).min(block_dim);
     let mut stride = block_dim / 2;
     while stride > 0 {

@@ -29,7 +29,7 @@ const ITEMS: u32 = 8;
 /// GB/s; 2^24 in 24.5 µs. A loop over fewer blocks took 343 to 350 µs, and cache hints changed nothing.
 ///
 /// # Safety
-/// As [`reduce`](super) says; `input` is a multiple of 16.
+/// See [`reduce`](super). `input` is aligned to 16 bytes.
 #[rung(
     after = reduce_grid_stride,
     lesson = "16-byte loads, two in flight per thread, and no loop: memory is the limit",
@@ -47,7 +47,7 @@ pub unsafe fn reduce_vector<const BLOCK: u32>(input: *const i32, output: *mut i3
 
     // SAFETY: `input` has n elements at a multiple of 16 bytes, which no thread writes.
     let sum = unsafe { sum_vectors::<BLOCK>(input, n) };
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 {
         // SAFETY: `output` has an element for each block.

@@ -19,7 +19,7 @@ const ITEMS: u32 = 8;
 /// (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_shuffle,
     lesson = "eight neighboring elements per thread: fewer exchanges per element, but strided loads and stores",
@@ -41,7 +41,7 @@ pub unsafe fn scan_coarsened<const BLOCK: u32>(input: *const i32, output: *mut i
         sum
     });
     let warp_sum = scan_warp::<i32, Sum>(sum);
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     let before = before.wrapping_add(warp_sum.wrapping_sub(sum));
     for (k, sum) in sums.into_iter().enumerate() {

@@ -11,7 +11,7 @@ use rung::rung;
 /// calls it Kogge–Stone.)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     lesson = "log2 rounds in global memory: each round adds the sum that ends twice as far before",
     default_block = 256

@@ -17,7 +17,7 @@ use crate::operation::Sum;
 /// Prefix Scan with Decoupled Look-back*, 2016.)
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16, and `status` has what [`status`](super::status) says.
+/// See [`scan`](super) and, for `status`, [`status`](super::status). `input` and `output` are aligned to 16 bytes.
 #[rung(
     after = scan_chained,
     lesson = "blocks publish their sum before they know their prefix, and look back over the sums of other tiles",
@@ -43,7 +43,7 @@ pub unsafe fn scan_look_back<const BLOCK: u32>(input: *const i32, output: *mut i
 
     // SAFETY: a tile of the input starts at a multiple of 16 bytes, and no thread writes the input.
     let (sums, warp_sum) = unsafe { SumTile::load::<BLOCK>(input, tile, n) }.scan();
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     if tid == 0 {
         // SAFETY: the last word has the sum of the whole tile.

@@ -16,7 +16,7 @@ use crate::operation::{Element, Max, Min, Operation, Product, Sum};
 /// the nearest prefix by a vote, and adds the sums up to there with shuffles.
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16, and `status` has what [`status`](super::status) says.
+/// See [`scan`](super) and, for `status`, [`status`](super::status). `input` and `output` are aligned to 16 bytes.
 #[rung(
     after = scan_look_back,
     lesson = "32 lanes look back at 32 tiles at a time, and a vote finds the nearest prefix",
@@ -56,7 +56,7 @@ pub unsafe fn scan_look_back_warp<
 
     // SAFETY: a tile of the input starts at a multiple of 16 bytes, and no thread writes the input.
     let (sums, warp_sum) = unsafe { Tile::<T, O, WIDTH>::load::<BLOCK>(input, tile, n) }.scan_form::<EXCLUSIVE>();
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<T, O, BLOCK>(warp_sums, warp_sum) };
     if tid < 32 {
         // SAFETY: the last word has the sum of the whole tile.

@@ -11,7 +11,7 @@ use rung::rung;
 /// (Harris, Sengupta and Owens, *Parallel Prefix Sum (Scan) with CUDA*, GPU Gems 3, section 39.2.3.)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_work_efficient,
     lesson = "a word of padding after every 32 words spreads the tree's nodes over the banks",

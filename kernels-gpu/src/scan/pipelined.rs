@@ -37,7 +37,7 @@ const WORDS: usize = 8;
 /// HBM3, in one run: 2^28 elements in 769 µs (CUB 908, a copy 740), 2^24 in 58.0 µs (74.7, 56.3).
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16, and `status` has what [`status`](super::status) says.
+/// See [`scan`](super) and, for `status`, [`status`](super::status). `input` and `output` are aligned to 16 bytes.
 #[rung(
     after = scan_look_back_warp,
     lesson = "resident blocks take tiles in waves, copy ahead, and read all sums of a wave at once",

@@ -12,7 +12,7 @@ use rung::rung;
 /// 11.2, "double buffering".)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_global,
     lesson = "the rounds run in shared memory, and two buffers halve the barriers",

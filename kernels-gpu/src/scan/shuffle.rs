@@ -14,7 +14,7 @@ use crate::operation::{Element, Operation, Sum};
 /// lane as for 32.
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_padded,
     lesson = "warps scan in registers with shuffles; shared memory carries one sum per warp",
@@ -30,7 +30,7 @@ pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32
     // SAFETY: i < n where the input is read.
     let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
     let sum = scan_warp::<i32, Sum>(value);
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, sum) };
     if i < n {
         // SAFETY: i < n, and no other thread writes this element.
@@ -43,7 +43,7 @@ pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32
 pub(crate) fn scan_warp<T: Element, O: Operation<T>>(value: T) -> T {
     let mut sum = value;
     for stride in [1, 2, 4, 8, 16] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, stride, 32) };
         sum = O::combine(if exists { before } else { O::IDENTITY }, sum);
     }
@@ -58,7 +58,7 @@ pub(super) fn sum_of_lanes_before<T: Element, O: Operation<T>>(sum: T, value: T)
     if let Some(before) = O::undo(sum, value) {
         return before;
     }
-    // SAFETY: all 32 lanes take part, as the mask says.
+    // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
     let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, 1, 32) };
     if exists { before } else { O::IDENTITY }
 }
@@ -67,7 +67,7 @@ pub(super) fn sum_of_lanes_before<T: Element, O: Operation<T>>(sum: T, value: T)
 #[inline(always)]
 pub(super) fn sum_warp<T: Element, O: Operation<T>>(mut sum: T) -> T {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         sum = O::combine(sum, unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0);
     }
     sum

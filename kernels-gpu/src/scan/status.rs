@@ -187,7 +187,7 @@ impl Status {
                 true => unsafe { self.read(other - 1 - lane) },
                 false => (State::Prefix, O::IDENTITY),
             };
-            // SAFETY: all 32 lanes take part, as the mask says.
+            // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
             let [empty, prefix] =
                 [State::Empty, State::Prefix].map(|each| unsafe { warp::warp_vote_ballot(u32::MAX, state == each) });
             // The lanes up to the nearest prefix; all of them if there is none.

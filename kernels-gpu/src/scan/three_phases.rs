@@ -20,8 +20,8 @@ use crate::operation::Sum;
 /// (*Programming Massively Parallel Processors*, section 11.6.)
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16, `sums` has an element for each tile at a multiple of
-/// 16, and `barrier` is 0, and is 0 again afterwards.
+/// See [`scan`](super). `input` and `output` are aligned to 16 bytes, `sums` has an element for each tile at a multiple
+/// of 16, and `barrier` is 0, and is 0 again afterwards.
 #[rung(
     after = scan_vector,
     lesson = "the whole scan in three phases: scan tiles, scan their sums, add; it moves the data four times",

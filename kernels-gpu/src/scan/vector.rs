@@ -22,7 +22,7 @@ pub(super) const ITEMS: u32 = VECTORS as u32 * 4;
 /// the sum from row to row. That takes 24 shuffles for 16 elements in place of 5 for 8, but no sector is loaded twice.
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16.
+/// See [`scan`](super). `input` and `output` are aligned to 16 bytes.
 #[rung(
     after = scan_coarsened,
     lesson = "16-byte accesses, neighboring lanes next to each other: whole sectors, and one warp scan per row",
@@ -38,7 +38,7 @@ pub unsafe fn scan_vector<const BLOCK: u32>(input: *const i32, output: *mut i32,
 
     // SAFETY: the block's slice of the input starts at a multiple of 16 bytes, and no thread writes the input.
     let (sums, warp_sum) = unsafe { SumTile::load::<BLOCK>(input, tile, n) }.scan();
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     // SAFETY: the block's slice of the output starts at a multiple of 16 bytes, and no other thread writes its elements.
     unsafe { sums.store::<BLOCK>(output, tile, n, before) };
@@ -115,7 +115,7 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
             let own = row[WIDTH - 1];
             let sum = scan_warp::<T, O>(own);
             let before = O::combine(carry, sum_of_lanes_before::<T, O>(sum, own));
-            // SAFETY: all 32 lanes take part, as the mask says.
+            // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
             carry = O::combine(carry, unsafe { warp::warp_shuffle_idx(u32::MAX, sum, 31, 32) }.0);
             Wide(array::from_fn(|k| match EXCLUSIVE {
                 true if k == 0 => before,

@@ -14,7 +14,7 @@ use rung::rung;
 /// and Kung's inclusive form, *Programming Massively Parallel Processors*, section 11.4.)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_shared,
     lesson = "a sweep up a tree and one down it: 2n additions, but strides of powers of two meet in few banks",

@@ -7,7 +7,7 @@ use rung::rung;
 /// `test_shfl_broadcast`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     lesson = "every lane reads one lane: a value for all, without memory and without a barrier",
     T = { i32: i32, f32: f32 },

@@ -7,7 +7,7 @@ use rung::rung;
 /// ("Shift Down within a Warp", `test_shfl_down`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     after = shuffle_up,
     lesson = "every lane reads the one delta above it; the last ones keep their value",

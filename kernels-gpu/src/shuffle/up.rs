@@ -7,7 +7,7 @@ use rung::rung;
 /// and keep their values. ("Shift Up within a Warp", `test_shfl_up`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     after = shuffle_broadcast,
     lesson = "every lane reads the one delta below it; the first ones keep their value",

@@ -7,7 +7,7 @@ use rung::rung;
 /// width. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a positive offset.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     after = shuffle_down,
     lesson = "down and around the end: the lane to read is named by number, modulo the width",

@@ -7,7 +7,7 @@ use rung::rung;
 /// a Warp with Wrap Around", `test_shfl_warp` with a negative offset.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     after = shuffle_wrap,
     lesson = "up and around the end: the same with a negative distance",

@@ -7,7 +7,7 @@ use rung::rung;
 /// this step leaves the result in every lane. ("Butterfly Exchange across the Warp", `test_shfl_xor`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     after = shuffle_wrap_back,
     lesson = "pairs of lanes swap their values: one step of a butterfly, which gives every lane the same result",

@@ -15,7 +15,7 @@ const REGISTERS: usize = 4;
 /// lanes, whichever is less. ("Exchange Values of an Array across a Warp", `test_shfl_xor_array`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says, with `clamped_width` as the width.
+/// See [`shuffle`](super), with `clamped_width` as the width.
 #[rung(
     after = shuffle_xor,
     lesson = "the same with an array of four registers per lane: four neighboring values move together",

@@ -17,7 +17,7 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 /// half's, between two barriers.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_thread_per_row,
     lesson = "one block per row: coalesced loads, and a tree in shared memory for the maximum and the sum",

@@ -47,7 +47,7 @@ fn resident(block: u32, multiprocessors: u32) -> u32 {
 /// A bulk copy needs an address and a length that are multiples of 16 bytes. Other rows are loaded element by element.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_cluster,
     lesson = "resident clusters: bulk copies load the next rows while a cluster computes and stores a row",

@@ -27,7 +27,7 @@ pub const BLOCKS: u32 = 8;
 /// follows the loads. (CUDA C++ Programming Guide, "Distributed Shared Memory".)
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_vector,
     lesson = "eight blocks of a cluster share a row and exchange their parts through distributed shared memory",

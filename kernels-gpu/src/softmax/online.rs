@@ -18,7 +18,7 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 /// [`RowOperation::both`]. With another operation, the kernel computes an RMSNorm.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_shuffle,
     lesson = "one pass for maximum and sum: a new maximum rescales the sum; the row is read twice, not three times",

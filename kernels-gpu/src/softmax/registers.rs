@@ -22,7 +22,7 @@ pub const LONGEST: u32 = 1024 * ITEMS as u32;
 /// because an RMSNorm differs only in what it computes from the elements in registers.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_online,
     lesson = "the row stays in registers: one read and one write, as a copy",

@@ -179,7 +179,7 @@ pub(super) fn shift(max: f32) -> f32 {
 #[inline(always)]
 pub(super) fn combine_warp<O: Operation<f32>>(mut value: f32) -> f32 {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         value = O::combine(value, unsafe { warp::warp_shuffle_xor(u32::MAX, value, lane_mask, 32) }.0);
     }
     value

@@ -16,7 +16,7 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 /// more shuffles. That is one barrier for the maximum and one for the sum, in place of one for each level of the tree.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_block,
     lesson = "shuffles combine within a warp: one barrier each for the maximum and the sum",

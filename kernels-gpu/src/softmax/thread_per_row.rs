@@ -13,7 +13,7 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 /// has fewer rows than a GPU has threads.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     lesson = "one thread per row, three passes: loads a whole row apart, and too few threads",
     default_block = 256,

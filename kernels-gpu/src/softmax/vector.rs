@@ -23,7 +23,7 @@ pub(super) const fn bytes(block: u32) -> u32 {
 /// a multiple of 16 start at addresses that are not either. A block accesses such rows element by element.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_registers,
     lesson = "16-byte loads and stores: an eighth of the instructions, and more bytes in flight",

@@ -20,7 +20,7 @@ const COUNT: usize = 32;
 /// most 1024 elements.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_vector,
     lesson = "one warp per row: shuffles alone combine it, so no barrier and no shared memory",

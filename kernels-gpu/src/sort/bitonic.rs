@@ -19,7 +19,7 @@ use crate::grid_barrier::GridBarrier;
 /// shared memory. Expect the time of about 100 copies of the array.
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_bitonic_block,
     lesson = "the same network over the whole array: distant pairs meet in global memory, a pass of the array per step",

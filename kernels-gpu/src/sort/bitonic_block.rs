@@ -21,7 +21,7 @@ pub(super) const ITEMS: u32 = 4;
 /// (Batcher, *Sorting Networks and Their Applications*, 1968.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     lesson = "a bitonic network in shared memory: every comparison is known in advance, one barrier per step",
     blocks = [256, 512],

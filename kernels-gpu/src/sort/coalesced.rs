@@ -30,7 +30,7 @@ const fn buffer_words<K>(block: u32) -> usize {
 /// (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 3.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_digits,
     lesson = "the tile is sorted by its digit in shared memory, so lanes with the same digit write neighboring places",

@@ -24,7 +24,7 @@ use crate::grid_barrier::GridBarrier;
 /// Grimshaw, *High Performance and Scalable Radix Sorting*, 2011; *Programming Massively Parallel Processors*, section 13.5.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_split,
     lesson = "eight bits per pass: a histogram per tile, a scan of all of them, and 4 passes in place of 32",

@@ -26,7 +26,7 @@ const ITEMS: u32 = 5;
 /// Manycore GPUs*, 2009, section 5.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_bitonic,
     lesson = "a pass merges all pairs of runs; a binary search gives each thread an equal part of the result",

@@ -30,7 +30,7 @@ const ITEMS: usize = 12;
 /// Faster Least Significant Digit Radix Sort for GPUs*, 2022.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_coalesced,
     lesson = "tiles look back for the counts of earlier tiles, so a pass reads and writes each key once",

@@ -32,7 +32,7 @@ const ITEMS: usize = 24;
 /// 64 registers are too few for them.
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_one_sweep,
     lesson = "larger tiles, the next one in flight during the look-back, which reads four words at a time",

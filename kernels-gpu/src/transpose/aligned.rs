@@ -52,7 +52,7 @@ pub(super) const fn blocks(rows: u32, cols: u32) -> u32 {
 /// to 340 µs and cuBLAS's geam 295 µs.
 ///
 /// # Safety
-/// As [`transpose`](super) says; the grid has one block for each tile; `output` is a multiple of 32.
+/// See [`transpose`](super). The grid has one block for each tile, and `output` is aligned to 32 bytes.
 #[rung(
     after = transpose_smem_unroll_pad,
     lesson = "windows that begin where sectors do: whatever the shape, they are written whole",

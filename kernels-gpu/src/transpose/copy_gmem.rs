@@ -9,7 +9,7 @@ use rung::rung;
 /// upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline Transpose Kernel", `copyGmem`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     lesson = "a copy for comparison, coalesced both ways: one load in flight per thread, so it is not a bound",
     default_block = (32, 16),

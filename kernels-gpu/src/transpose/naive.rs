@@ -10,7 +10,7 @@ use rung::rung;
 /// measures a third of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = copy_gmem,
     lesson = "the obvious transpose: a warp's writes lie a row apart and touch 32 sectors for 32 words",

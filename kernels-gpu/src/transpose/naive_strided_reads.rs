@@ -11,7 +11,7 @@ use rung::rung;
 /// less than strided writes. The next rung adds a tile in shared memory to this one.
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_naive,
     lesson = "strided reads instead: a cache keeps their sectors for the neighboring column",

@@ -13,7 +13,7 @@ use rung::rung;
 /// counts 8 to 1. ("Matrix Transpose with Shared Memory", `transposeSmem`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_naive_strided_reads,
     lesson = "a tile in shared memory: coalesced both ways, but its columns lie in one bank or two",

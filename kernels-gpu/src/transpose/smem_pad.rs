@@ -23,7 +23,7 @@ use rung::rung;
 /// `transposeSmemPad`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_smem,
     lesson = "unused words at the end of each row put a column into different banks: 2 words for 32x16",

@@ -13,7 +13,7 @@ use rung::rung;
 /// an RTX 3080, and a loss on another GPU. ("Matrix Transpose with Unrolling", `transposeSmemUnrollPad`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_smem_pad,
     lesson = "two tiles per block: each thread has two loads and two stores in flight",

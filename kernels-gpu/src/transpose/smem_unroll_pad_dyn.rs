@@ -9,7 +9,7 @@ use rung::rung;
 /// `transposeSmemUnrollPad`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_smem_unroll_pad,
     lesson = "the same with shared memory sized by the launch",

@@ -60,7 +60,7 @@ const fn blocks(rows: u32, cols: u32) -> u32 {
 /// slower.
 ///
 /// # Safety
-/// As [`transpose`](super) says; the grid has one block for each tile; `input` is a multiple of 16, `output` of 32.
+/// See [`transpose`](super). The grid has one block for each tile, `input` is aligned to 16 bytes and `output` to 32.
 #[rung(
     after = transpose_aligned,
     lesson = "16 bytes per access on both sides: squares transposed in registers, a swizzle instead of padding",
