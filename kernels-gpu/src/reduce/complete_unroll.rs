@@ -1,4 +1,4 @@
-//! The block size as a const generic: what a template parameter is in CUDA C++.
+//! The block size as a const generic, the counterpart of a template parameter in CUDA C++.
 
 use cuda_std::thread;
 use rung::rung;
@@ -9,17 +9,17 @@ use super::unrolling2::sum_items;
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 8;
 
-/// `reduce_complete_unroll_warps8` for a block size that the compiler knows: a round that the block is too small for is
-/// gone from the machine code, with its check and its barrier.
+/// `reduce_complete_unroll_warps8` for a block size that the compiler knows. If the block is too small for a round, the
+/// compiler removes the round with its check and its barrier.
 ///
-/// This is what `template <unsigned int iBlockSize>` does in CUDA C++, whose version keeps the barriers. ("Reducing with
-/// Template Functions", `reduceCompleteUnroll`.)
+/// In CUDA C++, `template <unsigned int iBlockSize>` has this effect, but the article's version keeps the barriers.
+/// ("Reducing with Template Functions", `reduceCompleteUnroll`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
 #[rung(
     after = reduce_complete_unroll_warps8,
-    lesson = "the block size is a const generic: the checks for it are gone before the kernel runs",
+    lesson = "the block size is a const generic, so the compiler removes the checks for it",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = ITEMS,
@@ -42,7 +42,7 @@ pub unsafe fn reduce_complete_unroll<const BLOCK: u32>(input: *mut i32, output: 
     }
     thread::sync_threads();
 
-    // The change: the outer `if` is decided when the kernel is compiled.
+    // The change: the outer `if` is decided at compile time.
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride && tid + stride < len {

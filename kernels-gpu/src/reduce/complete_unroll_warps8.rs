@@ -9,11 +9,11 @@ use super::unrolling2::sum_items;
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 8;
 
-/// `reduce_unroll_warps8` with the rounds of 512, 256, 128 and 64 unrolled, each of which checks at run time whether the
-/// block is that large.
+/// `reduce_unroll_warps8` with the rounds of 512, 256, 128 and 64 unrolled. Each round checks at run time whether the
+/// block is large enough.
 ///
-/// This saves the loop's counter and branch. A block of 512 threads still meets the barrier of the round that it skips.
-/// ("Reducing with Complete Unrolling", `reduceCompleteUnrollWarps8`.)
+/// Unrolling removes the loop's counter and branch. A block of 512 threads still executes the barrier of the round that
+/// it skips. ("Reducing with Complete Unrolling", `reduceCompleteUnrollWarps8`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
@@ -41,7 +41,7 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
     }
     thread::sync_threads();
 
-    // The change: four `if`s in place of the loop.
+    // The change: four `if`s replace the loop.
     for stride in [512, 256, 128, 64] {
         if block_dim >= 2 * stride && tid < stride && tid + stride < len {
             // SAFETY: both elements are in the slice. In this round no other thread touches either.

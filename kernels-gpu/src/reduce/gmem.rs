@@ -1,4 +1,4 @@
-//! One element per thread in global memory: what shared memory is compared with.
+//! One element per thread in global memory: the baseline for shared memory.
 
 use cuda_std::thread;
 use rung::rung;
@@ -11,7 +11,7 @@ use super::unroll_warps8::sum_last_warp;
 /// See [`reduce`](super).
 #[rung(
     after = reduce_complete_unroll,
-    lesson = "all rounds in global memory: what the shared-memory rungs are compared with",
+    lesson = "all rounds in global memory: the baseline for the shared-memory rungs",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     in_place
@@ -32,10 +32,10 @@ pub unsafe fn reduce_gmem<const BLOCK: u32>(input: *mut i32, output: *mut i32, n
         }
     }
 
-    // As in `reduce_unroll_warps8`. A whole slice goes without checks, which would take 2 % of this rung's time on an H100.
+    // As in `reduce_unroll_warps8`. A full slice needs no checks, which would take 2 % of this rung's time on an H100.
     if tid < 32 {
         // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp touches these 64 elements
-        // anymore. Unchecked, all exist.
+        // anymore. In a full slice, all 64 elements exist.
         unsafe {
             if len >= 64 {
                 sum_last_warp(slice, tid, |_| true);

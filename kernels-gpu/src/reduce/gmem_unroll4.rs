@@ -1,4 +1,4 @@
-//! Four elements per thread in global memory: what shared memory with four elements is compared with.
+//! Four elements per thread in global memory: the baseline for shared memory with four elements.
 
 use cuda_std::thread;
 use rung::rung;

@@ -1,4 +1,4 @@
-//! A grid-stride loop: as many blocks as keep the device busy, whatever the size of the input.
+//! A grid-stride loop: just enough blocks to keep the device busy, regardless of the size of the input.
 
 use core::mem::MaybeUninit;
 
@@ -8,15 +8,15 @@ use rung::rung;
 use super::shfl::sum_block;
 use super::unrolling2::sum_items;
 
-/// Elements that a thread takes in an iteration.
+/// The number of elements that a thread adds per iteration.
 const ITEMS: usize = 4;
 
-/// `reduce_shfl` with a loop in front: a thread adds four elements, moves on by the width of the whole grid, and adds four
-/// more, to the end of the input.
+/// `reduce_shfl` with a loop in front: a thread adds four elements, advances by the width of the whole grid, and adds
+/// four more, until the end of the input.
 ///
-/// Partial sums stay in the thread's register, so the shuffles, the barrier and the block's store come once for all of the
-/// block's elements and not once for every 128 of them. The grid fills the device, whatever the input is, and the host
-/// has few partial sums left to add.
+/// Each thread's partial sum stays in a register. So the block executes the shuffles, the barrier and the store once
+/// for all of its elements, not once per 128 elements. The grid fills the device for any input, and the host has few
+/// partial sums left to add.
 ///
 /// # Safety
 /// See [`reduce`](super). The grid can have any number of blocks.
@@ -26,7 +26,7 @@ const ITEMS: usize = 4;
     blocks = [64, 128, 256, 512, 1024],
     default_block = 128,
     items_per_thread = ITEMS,
-    // As many blocks as multiprocessors of 2048 threads hold.
+    // Just enough blocks to fill multiprocessors of 2048 threads.
     grid = |launch| launch.stride(launch.device.multiprocessors * (2048 / launch.block[0]))
 )]
 pub unsafe fn reduce_grid_stride<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {

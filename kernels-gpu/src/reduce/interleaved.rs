@@ -6,9 +6,9 @@ use rung::rung;
 /// The elements of a pair are half a block apart, then a quarter: neighboring threads read and write neighboring
 /// elements.
 ///
-/// A warp's 32 elements now fill four sectors of 32 bytes instead of lying in one sector each, so the same additions
-/// move fewer sectors. The branches are as uniform as in `reduce_neighbored_less`. The article measures 1.87 times
-/// the first rung's speed. ("Reducing with Interleaved Pairs", `reduceInterleaved`.)
+/// A warp's 32 elements now fill four sectors of 32 bytes instead of touching up to 32 sectors, so the same additions
+/// move fewer sectors. The branches are as uniform as in `reduce_neighbored_less`. The article measures 1.87 times the
+/// first rung's speed. ("Reducing with Interleaved Pairs", `reduceInterleaved`.)
 ///
 /// # Safety
 /// See [`reduce`](super).

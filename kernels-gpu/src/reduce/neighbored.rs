@@ -3,11 +3,12 @@
 use cuda_std::thread;
 use rung::rung;
 
-/// The naive start: in each round, every second thread of those left adds its right neighbor's sum to its own.
+/// The naive start: in each round, half of the remaining threads each add the right neighbor's sum to their sum.
 ///
-/// After the first round the even elements hold sums of two, after the second every fourth holds a sum of four. Half
-/// of each warp's threads idle in the first round and three quarters in the second: warps diverge, and every warp
-/// stays busy to the end. ("Divergence in Parallel Reduction", `reduceNeighbored`.)
+/// After the first round, the even elements hold sums of two elements; after the second, every fourth element holds a
+/// sum of four. Half of each warp's threads idle in the first round and three quarters in the second. The warps
+/// diverge, and nearly every warp stays busy until the last rounds. ("Divergence in Parallel Reduction",
+/// `reduceNeighbored`.)
 ///
 /// # Safety
 /// See [`reduce`](super).

@@ -1,4 +1,4 @@
-//! Sums in shared memory: global memory is read once, and the input stays as it was.
+//! Sums in shared memory: global memory is read once, and the input stays unchanged.
 
 use core::mem::MaybeUninit;
 
@@ -25,7 +25,7 @@ pub unsafe fn reduce_smem<const BLOCK: u32>(input: *const i32, output: *mut i32,
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
     let i = block_idx * BLOCK + tid;
 
-    // A thread without an element stores 0, so every round finds a full tile and needs no check.
+    // A thread without an element stores 0, so the tile is full in every round and no round needs a check.
     // SAFETY: i < n where the input is read, and every thread writes its own word of the tile.
     unsafe { *tile.add(tid as usize) = if i < n { *input.add(i as usize) } else { 0 } };
     thread::sync_threads();

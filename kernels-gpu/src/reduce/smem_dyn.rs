@@ -7,25 +7,25 @@ use super::unroll_warps8::sum_last_warp;
 
 /// `reduce_smem` with dynamic shared memory of `BLOCK` words.
 ///
-/// The launch passes the size, so one kernel can serve tiles of any size. That costs nothing against a size that is known
-/// to the compiler.
+/// The launch passes the size, so one kernel can serve tiles of any size. The kernel is as fast as with a size known at
+/// compile time.
 ///
 /// # Safety
 /// See [`reduce`](super).
 #[rung(
     after = reduce_smem,
-    lesson = "shared memory sized by the launch costs nothing against a size known to the compiler",
+    lesson = "shared memory sized by the launch is as fast as a size known at compile time",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 128,
     dynamic_shared = BLOCK * 4
 )]
 pub unsafe fn reduce_smem_dyn<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
-    // The change: the launch gives the block `BLOCK * 4` bytes.
+    // The change: the launch allocates `BLOCK * 4` bytes for the block.
     let tile = shared::dynamic_shared_mem::<i32>();
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
     let i = block_idx * BLOCK + tid;
 
-    // A thread without an element stores 0, so every round finds a full tile and needs no check.
+    // A thread without an element stores 0, so the tile is full in every round and no round needs a check.
     // SAFETY: i < n where the input is read, and every thread writes its own word of the tile.
     unsafe { *tile.add(tid as usize) = if i < n { *input.add(i as usize) } else { 0 } };
     thread::sync_threads();

@@ -11,8 +11,8 @@ use super::unrolling2::sum_items;
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 4;
 
-/// `reduce_smem` with four elements per thread: four loads in flight per thread, and a quarter of the blocks, barriers and
-/// partial sums.
+/// `reduce_smem` with four elements per thread: each thread has four loads in flight, and there are a quarter of the
+/// blocks, barriers and partial sums.
 ///
 /// # Safety
 /// See [`reduce`](super).

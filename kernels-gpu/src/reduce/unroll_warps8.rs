@@ -1,4 +1,4 @@
-//! The last warp without a loop and without barriers of the block.
+//! The last warp without a loop and without block-wide barriers.
 
 use cuda_std::{thread, warp};
 use rung::rung;
@@ -8,22 +8,22 @@ use super::unrolling2::sum_items;
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 8;
 
-/// `reduce_unrolling8` whose loop stops at 64 sums: the remaining six rounds are one warp's work and need no barrier of the
-/// whole block.
+/// `reduce_unrolling8`, but the loop stops at 64 sums. One warp runs the remaining six rounds, without block-wide
+/// barriers.
 ///
-/// Every warp meets six barriers fewer, and there is no loop control for the rounds in which 31 warps of 32 would only
-/// wait. The article measures 5.3 times the first rung's speed and fewer warps stalled at barriers.
+/// Every warp executes six fewer barriers, and no loop control for rounds in which 31 of 32 warps would only wait. The
+/// article measures 5.3 times the first rung's speed and fewer warps stalled at barriers.
 ///
-/// The article's kernel counts on lockstep and writes `vmem[tid] += vmem[tid + 16]`. Since Volta the threads of a warp no
-/// longer run in lockstep: lane 16 may write its element before lane 0 has read it. Here `sync_warp` keeps the reads and
-/// the writes of a round apart. As in the article, lanes beyond the stride add elements that no lane reads, because that
-/// is cheaper than a branch. ("Reducing with Unrolled Warps", `reduceUnrollWarps8`.)
+/// The article's kernel relies on lockstep and writes `vmem[tid] += vmem[tid + 16]`. Since Volta the threads of a warp
+/// no longer run in lockstep: lane 16 may write its element before lane 0 has read it. Here `sync_warp` separates the
+/// reads of a round from its writes. As in the article, lanes beyond the stride add elements that no lane reads,
+/// because that is cheaper than a branch. ("Reducing with Unrolled Warps", `reduceUnrollWarps8`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
 #[rung(
     after = reduce_unrolling8,
-    lesson = "the last six rounds are one warp's: unrolled, without barriers of the whole block",
+    lesson = "one warp runs the last six rounds, unrolled and without block-wide barriers",
     default_block = 512,
     items_per_thread = ITEMS,
     published = 5.3 over reduce_neighbored,
@@ -56,7 +56,7 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
         stride /= 2;
     }
 
-    // The change: the rest belongs to the first warp.
+    // The change: the first warp does the rest.
     if tid < 32 {
         // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp touches these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
@@ -67,18 +67,18 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     }
 }
 
-/// Adds 64 elements up into the first with one warp, in six rounds without a barrier of the block. `exists(stride)` says
-/// whether the element `stride` after the lane's own is there.
+/// Adds 64 elements into the first element with one warp, in six rounds without a block-wide barrier. `exists(stride)`
+/// returns whether the element `stride` after the lane's element exists.
 ///
 /// # Safety
-/// All lanes of one warp call it together, each with its number. No other warp accesses the elements. Barriers order
+/// All lanes of one warp call it together, each with its number. No other warp accesses the elements. A barrier orders
 /// earlier writes before this call.
 #[inline(always)]
 pub(super) unsafe fn sum_last_warp(data: *mut i32, lane: u32, exists: impl Fn(u32) -> bool) {
     let word = data.wrapping_add(lane as usize);
     for stride in [32, 16, 8, 4, 2, 1] {
-        // SAFETY: both elements exist where they are accessed. The two barriers of the warp keep its reads of a round
-        // apart from its writes. Volatile, so that each round reads from memory what the one before wrote there.
+        // SAFETY: both elements exist where they are accessed. The two warp barriers separate the reads of a round from
+        // its writes. The accesses are volatile, so each round reads from memory what the previous round wrote.
         unsafe {
             let mut sum = 0;
             if exists(stride) {

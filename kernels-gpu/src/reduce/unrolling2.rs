@@ -8,11 +8,10 @@ use rung::rung;
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 2;
 
-/// A block takes twice as many elements as it has threads: half as many blocks for the same input.
+/// A block adds two elements per thread, so the same input needs half the blocks.
 ///
-/// The rounds with their barriers are paid once for twice the data, and a thread's two loads are independent, so they
-/// hide each other's latency. The article measures 3.3 times the first rung's speed. ("Reducing with Unrolling",
-/// `reduceUnrolling2`.)
+/// The rounds and their barriers run once for twice the data. A thread's two loads are independent, so their latencies
+/// overlap. The article measures 3.3 times the first rung's speed. ("Reducing with Unrolling", `reduceUnrolling2`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
@@ -57,19 +56,20 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
     }
 }
 
-/// Returns the sum of the elements `first`, `first + stride` and so on, `ITEMS` of them, or of those below `n`.
+/// Returns the sum of the `ITEMS` elements `first`, `first + stride` and so on, without the elements from `n` on.
 ///
 /// All loads come before the first addition, so they are in flight together.
 ///
 /// # Safety
-/// `input` points to `n` elements, and no other thread writes those that are read.
+/// `input` points to `n` elements, and no other thread writes the elements that are read.
 #[inline(always)]
 pub(super) unsafe fn sum_items<const ITEMS: usize>(input: *const i32, first: u32, stride: u32, n: u32) -> i32 {
-    // One base and a distance: a stride that the compiler knows becomes the immediate offset of the load.
+    // The address is a base plus a distance, so a stride known at compile time becomes the immediate offset of the
+    // load.
     let item = |k: usize| input.wrapping_add(first as usize).wrapping_add(k * stride as usize);
     let exists = |k: usize| first + k as u32 * stride < n;
     if exists(ITEMS - 1) {
-        // SAFETY: the last item is below n, and so are the others.
+        // SAFETY: the last item is below n, so all items are.
         let items: [i32; ITEMS] = array::from_fn(|k| unsafe { *item(k) });
         return items.into_iter().sum();
     }

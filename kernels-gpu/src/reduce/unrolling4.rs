@@ -8,14 +8,13 @@ use super::unrolling2::sum_items;
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 4;
 
-/// A block takes four times as many elements as it has threads. ("Reducing with Unrolling" names it next to
-/// `reduceUnrolling2`.)
+/// A block adds four elements per thread. ("Reducing with Unrolling" names this version next to `reduceUnrolling2`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
 #[rung(
     after = reduce_unrolling2,
-    lesson = "four elements per thread: more independent loads hide more of the memory's latency",
+    lesson = "four elements per thread: more independent loads hide more of the memory latency",
     default_block = 512,
     items_per_thread = ITEMS,
     in_place
@@ -25,7 +24,7 @@ pub unsafe fn reduce_unrolling4(input: *mut i32, output: *mut i32, n: u32) {
     let start = block_idx * block_dim * ITEMS as u32;
     let slice = input.wrapping_add(start as usize);
 
-    // The change: four elements in the place of two.
+    // The change: four elements instead of two.
     let first = start + tid;
     // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {

@@ -8,14 +8,14 @@ use super::unrolling2::sum_items;
 /// Elements that each thread adds up before the rounds begin.
 const ITEMS: usize = 8;
 
-/// A block takes eight times as many elements as it has threads: reading the input dominates, at a rate that rises with
-/// the number of loads in flight. ("Reducing with Unrolling" names it next to `reduceUnrolling2`.)
+/// A block adds eight elements per thread. Reading the input dominates the time, and its rate rises with the number of
+/// loads in flight. ("Reducing with Unrolling" names this version next to `reduceUnrolling2`.)
 ///
 /// # Safety
 /// See [`reduce`](super).
 #[rung(
     after = reduce_unrolling4,
-    lesson = "eight elements per thread: the rounds in the block hardly count anymore",
+    lesson = "eight elements per thread: the rounds in the block hardly matter anymore",
     default_block = 512,
     items_per_thread = ITEMS,
     in_place
@@ -25,7 +25,7 @@ pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
     let start = block_idx * block_dim * ITEMS as u32;
     let slice = input.wrapping_add(start as usize);
 
-    // The change: eight elements in the place of four.
+    // The change: eight elements instead of four.
     let first = start + tid;
     // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {

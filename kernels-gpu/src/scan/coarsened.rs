@@ -9,14 +9,14 @@ use rung::rung;
 use super::shuffle::{scan_warp, sum_of_warps_before};
 use crate::operation::Sum;
 
-/// Neighboring elements of a thread.
+/// The number of neighboring elements per thread.
 const ITEMS: u32 = 8;
 
 /// A thread scans eight neighboring elements in registers. Its warp scans only the threads' sums.
 ///
-/// Against `scan_shuffle`: the shuffles and the barriers serve eight times the elements. But a warp's load has
-/// addresses eight words apart: it touches 32 sectors in place of 4, and the L1 cache has to keep them for the next loads.
-/// (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
+/// Compared with `scan_shuffle`, the shuffles and the barriers serve eight times as much data. But the addresses of a
+/// warp's load are eight words apart: the load touches 32 sectors instead of 4, and the L1 cache has to keep these
+/// sectors for the next loads. (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
 ///
 /// # Safety
 /// See [`scan`](super).
@@ -41,7 +41,7 @@ pub unsafe fn scan_coarsened<const BLOCK: u32>(input: *const i32, output: *mut i
         sum
     });
     let warp_sum = scan_warp::<i32, Sum>(sum);
-    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
+    // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     let before = before.wrapping_add(warp_sum.wrapping_sub(sum));
     for (k, sum) in sums.into_iter().enumerate() {

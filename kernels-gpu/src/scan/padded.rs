@@ -7,8 +7,9 @@ use rung::rung;
 
 /// `scan_work_efficient` with an unused word after every 32 words of shared memory.
 ///
-/// Nodes that are 32 words apart would lie in one bank. With the padding, each lies one bank further than the node before.
-/// (Harris, Sengupta and Owens, *Parallel Prefix Sum (Scan) with CUDA*, GPU Gems 3, section 39.2.3.)
+/// Without padding, nodes that are 32 words apart lie in the same bank. With it, each of these nodes lies one bank
+/// further than the previous node. (Harris, Sengupta and Owens, *Parallel Prefix Sum (Scan) with CUDA*, GPU Gems 3,
+/// section 39.2.3.)
 ///
 /// # Safety
 /// See [`scan`](super).
@@ -23,13 +24,13 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
     #[address_space(shared)]
     static mut SUMS: MaybeUninit<[i32; 2 * BLOCK as usize + 2 * BLOCK as usize / 32]> = MaybeUninit::uninit();
     let sums = (&raw mut SUMS).cast::<i32>();
-    // The change: where an element of the section lies.
+    // The change: the address of an element of the section.
     let at = |place: u32| sums.wrapping_add((place + place / 32) as usize);
     let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * 2);
 
     for place in [tid, tid + BLOCK] {
         let i = start + place;
-        // SAFETY: i < n where the input is read, and each place of the section has one writer.
+        // SAFETY: i < n where the input is read, and each element of the section has one writer.
         unsafe { *at(place) = if i < n { *input.add(i as usize) } else { 0 } };
     }
     let mut stride = 1;
@@ -37,7 +38,8 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
         thread::sync_threads();
         let node = (tid + 1) * 2 * stride - 1;
         if node < 2 * BLOCK {
-            // SAFETY: stride <= node < 2 * BLOCK. Each node has one writer, and no thread reads it in this round.
+            // SAFETY: stride <= node < 2 * BLOCK. Each node has one writer, and no other thread reads the node in this
+            // round.
             unsafe { *at(node) += *at(node - stride) };
         }
         stride *= 2;
@@ -47,7 +49,8 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
         thread::sync_threads();
         let node = (tid + 1) * 2 * stride - 1;
         if node + stride < 2 * BLOCK {
-            // SAFETY: node + stride < 2 * BLOCK. Each node has one writer, and no thread reads it in this round.
+            // SAFETY: node + stride < 2 * BLOCK. Each node has one writer, and no other thread reads the node in this
+            // round.
             unsafe { *at(node + stride) += *at(node) };
         }
         stride /= 2;

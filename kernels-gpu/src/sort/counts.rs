@@ -32,8 +32,8 @@ pub(super) fn place(items: u32, k: u32) -> u32 {
 #[inline(always)]
 pub(super) unsafe fn scan_block<const BLOCK: u32>(warp_sums: *mut i32, value: u32) -> (u32, u32) {
     let sum = scan_warp::<i32, Sum>(value.cast_signed());
-    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp. The last word is
-    // then the sum of all warps.
+    // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp. The last
+    // word is then the sum of all warps.
     let (before, total) =
         unsafe { (sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, sum), *warp_sums.add(BLOCK as usize / 32 - 1)) };
     thread::sync_threads();

@@ -82,12 +82,12 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
         // SAFETY: all threads of the grid call it.
         unsafe { scan_counts::<BLOCK>(&mut barrier, warp_sums, counts, 2 * tiles, sums) };
         for index in (first..tiles).step_by(blocks) {
-            // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
+            // SAFETY: the mask names all 32 lanes, and all of them vote.
             let ballots: [u32; ITEMS as usize] = core::array::from_fn(|k| unsafe {
                 warp::warp_vote_ballot(u32::MAX, is_zero(index * tile + place(ITEMS, k as u32)))
             });
             let zeros = ballots.iter().fold(0, |zeros, ballot| zeros + ballot.count_ones());
-            // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
+            // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
             let mut zeros =
                 unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, zeros.cast_signed()) }.cast_unsigned();
             #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]

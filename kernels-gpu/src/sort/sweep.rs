@@ -151,7 +151,7 @@ fn lanes_with(digit: usize) -> u32 {
     for bit in 0..DIGIT_BITS {
         let set: u32;
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the instruction.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .pred %is_set;",
@@ -261,7 +261,7 @@ pub(super) unsafe fn place_digits<const BLOCK: u32>(
         // SAFETY: the tile has words, and this thread alone writes that of its digit.
         unsafe { words.publish(tile, digit, count, tile == 0) };
     }
-    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
+    // SAFETY: all threads of the block call `counts_before`, and `warp_sums` has a word for each warp.
     let smaller = unsafe { counts_before(warp_sums, count) };
     if digit < DIGITS {
         let mut start = smaller as u16;

@@ -3,10 +3,11 @@
 use cuda_std::thread;
 use rung::rung;
 
-/// Copies and does not transpose: the other rungs are compared with its speed.
+/// Copies the matrix without transposing it, as the baseline for the other rungs.
 ///
-/// Neighboring threads access neighboring elements, so a warp's 32 floats are 4 sectors each way. The article calls it the
-/// upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline Transpose Kernel", `copyGmem`.)
+/// Neighboring threads access neighboring elements, so a warp's 32 floats are 4 sectors each way. The article calls
+/// this kernel the upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline Transpose
+/// Kernel", `copyGmem`.)
 ///
 /// # Safety
 /// See [`transpose`](super).
