@@ -19,7 +19,7 @@ use super::BINS;
 /// See [`histogram`](super).
 #[rung(
     after = histogram_global,
-    lesson = "a copy of the counters in each block's shared memory: fewer threads contend, and the counters are on chip",
+    lesson = "a copy of the counters in each block's shared memory: fewer threads contend, on the chip",
     blocks = [128, 256, 512, 1024],
     default_block = 256
 )]
