@@ -287,8 +287,8 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
 /// Starts the products of a warp group's 64 queries with the keys of a tile, as one group. They replace the scores.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, that both tiles are full and no thread writes them
-/// before the products have been waited for, and that until then no thread accesses the scores.
+/// The caller must ensure that all threads of the warp group call the function, that both tiles are full and no thread
+/// writes them before the products have been waited for, and that until then no thread accesses the scores.
 #[inline(always)]
 pub(super) unsafe fn start_scores<T: Element, const D: u32, const ROWS: u32, const KEYS: u32, const N: usize>(
     scores: &mut [f32; N],

@@ -19,7 +19,7 @@ pub(super) const ROWS: u32 = THREADS / 32 * SIDE;
 pub(super) const KEYS: u32 = 64;
 /// Fragments along the keys of a tile.
 pub(super) const STEPS: usize = (KEYS / SIDE) as usize;
-/// Elements in 16 bytes.
+/// The number of elements in 16 bytes.
 const CHUNK: u32 = 8;
 
 /// A warp computes 16 queries with `mma.sync`, and its weights never leave its registers.
@@ -86,7 +86,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         let (loaded_k, loaded_v): ([[u32; 4]; COUNT], [[u32; 4]; COUNT]) =
             unsafe { (load_chunks(k.cast(), D, first_key, keys), load_chunks(v.cast(), D, first_key, keys)) };
         thread::sync_threads();
-        // SAFETY: all threads have passed a barrier since the tiles were read.
+        // SAFETY: all threads have passed a barrier since the last read of the tiles.
         unsafe {
             store_chunks(tile_k, PITCH, D, &loaded_k);
             store_chunks(tile_v, PITCH, D, &loaded_v);

@@ -59,14 +59,14 @@ pub unsafe fn attention_overlapped<
     let memory = Memory::<D, ROWS, KEYS>::of_block();
     if thread::thread_idx_x() == 0 {
         tma::prefetch([q_map, k_map, v_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { memory.init() };
     }
     thread::sync_threads();
     let work = Work::<CAUSAL, ROWS, KEYS>::of_block(thread::block_idx_x(), [heads, kv_heads, queries, keys]);
     let mut at = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
-        // SAFETY: the whole warp group comes here, and one thread fills all tiles.
+        // SAFETY: all threads of the warp group reach this code, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {

@@ -91,7 +91,7 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
     let end = keys_seen::<CAUSAL>((first_query + ROWS).min(queries) - 1, queries, keys);
     for first_key in (0..end).step_by(KEYS as usize) {
         thread::sync_threads();
-        // SAFETY: all threads have passed a barrier since the tiles were read.
+        // SAFETY: all threads have passed a barrier since the last read of the tiles.
         unsafe {
             store_tile::<T>(tile_k, k, D, first_key, keys);
             store_tile::<T>(tile_v, v, D, first_key, keys);
@@ -155,8 +155,8 @@ pub(super) fn of_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
 /// Converts a tile of `KEYS` rows of `columns` elements to floats and stores it. Rows from `rows` on are 0.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the block call it, that the matrix has `rows` rows at a multiple of 16 bytes,
-/// and that no thread reads the tile before a barrier.
+/// The caller must ensure that all threads of the block call the function, that the matrix has `rows` rows at a
+/// multiple of 16 bytes, and that no thread reads the tile before a barrier.
 #[inline(always)]
 unsafe fn store_tile<T: Element>(tile: *mut Wide<f32, 4>, matrix: *const T, columns: u32, first_row: u32, rows: u32) {
     for i in (thread::thread_idx_x()..KEYS * columns / CHUNK).step_by(THREADS as usize) {

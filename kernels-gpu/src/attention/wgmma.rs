@@ -70,7 +70,7 @@ pub unsafe fn attention_wgmma<
     };
     if thread::thread_idx_x() == 0 {
         tma::prefetch([q_map, k_map, v_map]);
-        // SAFETY: the barrier of the block follows. A thread that starts copies needs no barrier before.
+        // SAFETY: a barrier of the block follows. A thread that starts copies needs no barrier before.
         unsafe { memory.init() };
         if work.tiles > 0 {
             // SAFETY: no thread has used the queries before.

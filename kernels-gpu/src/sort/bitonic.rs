@@ -22,7 +22,7 @@ use crate::grid_barrier::GridBarrier;
 /// See [`sort`](super).
 #[rung(
     after = sort_bitonic_block,
-    lesson = "the same network over the whole array: distant pairs meet in global memory, one pass over the array per step",
+    lesson = "the same network over the whole array: distant pairs meet in global memory, one pass per step",
     blocks = [256, 512],
     default_block = 512,
     items_per_thread = ITEMS,
