@@ -1,4 +1,4 @@
-//! Overlap within a warp group: the products with the next keys run while it computes weights.
+//! Overlap within a warp group: the products with the next keys run while the warp group computes weights.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -12,19 +12,19 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// `attention_ping_pong`, whose warp groups start the products of two tiles together.
+/// `attention_ping_pong`, but a warp group starts the products of two tiles together.
 ///
-/// A warp group of the previous rung waits twice for each tile: for its scores, and for its sums. The weights are between
-/// both products. But the scores of the next tile depend on nothing before them. Here a warp group starts them together with
-/// the sums of the current tile. It needs the scores first. While it computes their weights, the tensor cores add the sums.
-/// The price is registers for the scores of one tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024,
-/// section 3.2.)
+/// A warp group of the previous rung waits twice for each tile: for the scores, and for the sums. The weights are
+/// computed between the two products. But the scores of the next tile depend on no earlier result. Here a warp group
+/// starts the scores of the next tile together with the sums of the current tile. The scores finish first, and while
+/// the warp group computes their weights, the tensor cores add the sums. The cost is registers for the scores of one
+/// tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024, section 3.2.)
 ///
 /// # Safety
 /// See [`attention`](super).
 #[rung(
     after = attention_ping_pong,
-    lesson = "the scores of the next tile start with the sums of this one, which run on while weights are computed",
+    lesson = "the scores of the next tile start with the sums of this tile, which run while weights are computed",
     default_block = 384,
     block_for = |shape| [(consumers(shape[3] as u32) + 1) * WARP_GROUP, 1, 1],
     fixed_block,
@@ -76,8 +76,8 @@ pub unsafe fn attention_overlapped<
         return;
     }
     let consumer = thread::thread_idx_x() / WARP_GROUP - 1;
-    // SAFETY: whole warp groups come here. The producer releases what they acquire, and fills the tiles of the work. A warp
-    // group has 64 rows of the head.
+    // SAFETY: whole warp groups reach this code. The producer releases the registers that the consumers acquire, and
+    // fills the tiles of the work. Each warp group writes 64 rows of the head.
     unsafe {
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));
@@ -90,11 +90,11 @@ pub unsafe fn attention_overlapped<
     }
 }
 
-/// Returns the output of a warp group's 64 queries, 0 where the block sees no key.
+/// Returns the output of a warp group's 64 queries, which is 0 if the block sees no key.
 ///
 /// # Safety
-/// The caller must ensure that all threads of all consumers call it for the same work, that a producer fills the tiles of that work, and that
-/// the positions are those of the next tiles.
+/// The caller must ensure that all threads of all consumers call the function for the same work, that a producer fills
+/// the tiles of this work, and that `at` holds the positions of the next tiles.
 #[inline(always)]
 pub(super) unsafe fn attend<
     T: Element + Output<Pair = u32>,
@@ -122,7 +122,8 @@ where
     }
     let (of_queries, of_keys, of_values) = (memory.queries(), memory.keys(), memory.values());
     let of_consumer = of_queries.tile(0).byte_add(consumer * BOX_BYTES);
-    // SAFETY: the whole warp group uses tiles when they are full, and leaves them when its products are complete.
+    // SAFETY: all threads of the warp group call this function. They use tiles only when the tiles are full, and leave
+    // them when the products are complete.
     unsafe {
         of_queries.full(0).wait(at.query.parity());
         of_keys.full(at.key.stage()).wait(at.key.parity());
@@ -131,7 +132,7 @@ where
         turn.pass();
         scores.finish();
         of_keys.leave(&mut at.key);
-        // The last tile is the first one, so that without a causal mask no other tile has keys to mask.
+        // The last tile comes first. Without a causal mask, no other tile has keys to mask.
         work.mask(&mut scores, consumer, work.tiles - 1);
         softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
         let mut weights: [[u32; 4]; FRAGMENTS] = round::<T, _, _>(&scores);

@@ -180,8 +180,8 @@ impl<C: Copy> Consumer<'_, C> {
         [f32; SUMS]: Sums<A>,
         [f32; N]: Sums<A>,
     {
-        // SAFETY: the called functions have the same requirements as this function. Only this warp group has its half
-        // of the previous tile and its boxes.
+        // SAFETY: the called functions have the same requirements as this function. Only this warp group writes its
+        // half of the previous tile and its boxes.
         unsafe {
             if (I as u32) < self.stage_count {
                 self.stage::<A, COLUMN_MAJOR, N>(sums, tile, I as u32);
