@@ -1,7 +1,7 @@
 //! All-reduce: every rank gets the sum of the arrays of all ranks.
 //!
 //! This is the operation of NCCL's `ncclAllReduce`. Each device is a rank, numbered from 0. The kernels here read and
-//! write the memory of the other ranks by address (CUDA C++ Programming Guide, "Peer-to-Peer Memory Access"): every
+//! write the memory of the other ranks by address (CUDA C++ Programming Guide, "Peer-to-Peer Memory Access"). Every
 //! kernel gets one [`Table`] each of the ranks' inputs, outputs and flags.
 //!
 //! A launch has one row of blocks (the grid's y) for each rank that it computes for, and the first row is rank `first`.
@@ -82,8 +82,8 @@ pub(crate) fn next_rank(rank: u32, ranks: u32) -> u32 {
     if rank + 1 < ranks { rank + 1 } else { 0 }
 }
 
-/// Returns the grid of every rung: a row of blocks for each of the device's ranks (the first length of the shape), with
-/// enough blocks for all elements (the second length).
+/// Returns the grid of every rung. It has a row of blocks for each of the device's ranks (the first length of the
+/// shape), with enough blocks for all elements (the second length).
 ///
 /// All rows together have at most one block per multiprocessor, because blocks wait for each other: if a block waits
 /// for a block that cannot start, it waits forever. One block always fits on a multiprocessor. But these kernels use so

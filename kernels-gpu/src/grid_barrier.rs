@@ -44,7 +44,7 @@ impl GridBarrier {
         thread::sync_threads();
     }
 
-    /// Ends the barriers: the last block that calls it sets the counter to 0 for the next launch.
+    /// Ends the barriers. The last block that calls this function sets the counter to 0 for the next launch.
     ///
     /// # Safety
     /// Each block calls the function once, after its last barrier.

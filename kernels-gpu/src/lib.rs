@@ -11,7 +11,7 @@
 //!
 //! The crate is compiled for several architectures (the list is in `host/build.rs`), and a device gets the newest PTX
 //! that it can run. If the oldest architecture lacks instructions that a file's kernels need, the file begins with
-//! `#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]` (or `"sm_90a"`): rustc sets that feature when
+//! `#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]` (or `"sm_90a"`). rustc sets this feature when
 //! it compiles for `compute_80` or newer. Such kernels exist only in the newer PTX. The host still has their
 //! descriptions, and refuses a device that is too old before the launch.
 #![no_std]

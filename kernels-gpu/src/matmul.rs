@@ -70,8 +70,8 @@ const LEAST_DEPTH: u64 = 128;
 /// The maximum number of slices per product.
 const MOST_SLICES: u64 = 8;
 
-/// Returns the grid whose x counts the tiles of `rows` × `cols` elements and whose y counts slices of `k`: the fewest
-/// slices with which nine in ten of the device's multiprocessors are busy on average.
+/// Returns the grid. Its x counts the tiles of `rows` × `cols` elements, and its y counts slices of `k`. The grid has
+/// the fewest slices with which nine in ten of the device's multiprocessors are busy on average.
 #[must_use]
 pub fn sliced_tiles(launch: &LaunchRequest<'_>, rows: u32, cols: u32) -> [u32; 3] {
     let (tiles, multiprocessors) = (launch.count_tiles(rows, cols), u64::from(launch.device.multiprocessors));

@@ -33,7 +33,7 @@ pub trait Operation<T> {
     /// The neutral element: `combine(IDENTITY, a)` is `a`.
     const IDENTITY: T;
 
-    /// The operation. A scan passes the earlier elements as `a`, except where pairs of lanes exchange sums (`sum_warp`).
+    /// The operation. A scan passes the earlier elements as `a`, except when pairs of lanes exchange sums (`sum_warp`).
     fn combine(a: T, b: T) -> T;
 
     /// Returns `before` from `all = combine(before, last)` and `last`, if that is exact for all values.

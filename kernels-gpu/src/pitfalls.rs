@@ -22,9 +22,9 @@ use inline::shared_address;
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Pitfall;
 
-/// Writes the description of a pitfall, the constant `PITFALL`, from its name, the sanitizer that finds the bug, the
-/// number of blocks, the threads per block, and further fields of [`rung::Pitfall`]. Without `shared`, the launches
-/// have no dynamic shared memory.
+/// Writes the description of a pitfall, the constant `PITFALL`. The arguments are its name, the sanitizer that finds
+/// the bug, the number of blocks, the threads per block, and further fields of [`rung::Pitfall`]. Without `shared`, the
+/// launches have no dynamic shared memory.
 macro_rules! pitfall {
     ($name:ident: $check:ident, $blocks:literal x $threads:literal {
         lesson: $lesson:literal,

@@ -1,7 +1,7 @@
 //! The sum of `n` 32-bit integers, wrapping: from one addition by two threads to warp shuffles.
 //!
-//! Every rung is one kernel in one file, and has the same parameters and the same result: block `b` writes the sum of
-//! its slice of `input` to `output[b]`, and the host adds these partial sums. Only `reduce_one_launch` and
+//! Every rung is one kernel in one file. All rungs have the same parameters and the same result: block `b` writes the
+//! sum of its slice of `input` to `output[b]`, and the host adds these partial sums. Only `reduce_one_launch` and
 //! `reduce_atomic` compute the sum of all elements. A block's slice has one element per thread, or 2, 4 or 8 where the
 //! rung says so. The grid has just enough blocks for `n` elements, and one block for `n` = 0.
 //!
@@ -14,12 +14,12 @@
 //! different article, which its description names.
 //!
 //! The article's kernels are correct only if `n` is a multiple of the number of elements that a block adds. The kernels
-//! here are correct for every `n` up to 2^31 - 1. They differ in three ways, none of which affects a full block:
+//! here are correct for every `n` up to 2^31 - 1. They differ in three ways, which do not affect full blocks:
 //! - no thread returns before a barrier at which other threads wait; instead, each round checks that its pair exists
 //!   (`tid + stride < len`);
 //! - where a thread adds several elements at once, the last block adds only the elements that exist;
-//! - threads of a warp have not run in lockstep since Volta: the last warp synchronizes between reading a neighbor's value
-//!   and writing its own (`reduce_unroll_warps8`).
+//! - threads of a warp have not run in lockstep since Volta: the last warp synchronizes between reading a neighbor's
+//!   value and writing a value (`reduce_unroll_warps8`).
 //!
 //! # Safety
 //! For all kernels, `input` points to `n` elements and `output` to one element per block, in device memory that nothing

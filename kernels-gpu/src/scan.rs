@@ -7,8 +7,8 @@
 //!
 //! Every rung is one kernel in one file. The rungs up to `scan_vector` scan sections: each block scans one section, and
 //! the host adds the sums of the preceding sections. From `scan_three_phases` on, one launch computes the whole scan.
-//! The kernels are correct for every `n` up to 2^31 - 1: threads without an element execute every barrier and shuffle,
-//! and use the identity as their value, which is 0 for a sum.
+//! The kernels are correct for every `n` up to 2^31 - 1. Threads without an element execute every barrier and shuffle,
+//! with the identity as their value, which is 0 for a sum.
 //!
 //! # Safety
 //! For all kernels, `input` and `output` each point to `n` elements in device memory that nothing else uses during the
@@ -55,8 +55,8 @@ pub const RUNGS: &[Rung] = &[
     pipelined::SCAN_PIPELINED,
 ];
 
-/// Returns the number of blocks for a rung with resident blocks, each of which processes several tiles: the number of
-/// multiprocessors, or the second length of the shape if that length is smaller.
+/// Returns the number of blocks for a rung whose resident blocks each process several tiles. The result is the number
+/// of multiprocessors, or the second length of the shape if that length is smaller.
 fn resident(launch: &LaunchRequest<'_>) -> u32 {
     launch.device.multiprocessors.min(launch.length(1) as u32)
 }

@@ -1,9 +1,9 @@
 //! Warp shuffles: each kernel is one exchange within one warp, and computes nothing.
 //!
-//! A shuffle lets a lane read a register of another lane in a few cycles, without memory or a barrier. The four modes
-//! differ in how a lane finds the lane to read: by number (`idx`), by a distance to a lower lane (`up`) or to a higher
-//! one (`down`), or by flipping bits of the lane's number (`xor`). A `width` divides the warp into segments. A lane
-//! that would read outside its segment keeps its value.
+//! A shuffle lets a lane read a register of another lane in a few cycles, without memory or a barrier. In the four
+//! modes, a lane names the lane to read by its number (`idx`), by the distance to a lower lane (`up`) or a higher lane
+//! (`down`), or by the bits in which the numbers differ (`xor`). A `width` divides the warp into segments. A lane that
+//! would read outside its segment keeps its value.
 //!
 //! Every rung is one kernel in one file. The kernel reads the lanes' values and writes the value that each lane has
 //! after the shuffle. Its parameters are the shuffle's argument and the width. Each rung has an entry point for `i32`

@@ -9,7 +9,7 @@
 //! # Memory order
 //! PTX ISA, chapter "Memory Consistency Model". The store of 1 is a *release* and the read of 1 is followed by an
 //! *acquire* fence, so the two form a release-acquire pattern. The barriers of the two blocks extend this order to all
-//! threads: all writes of the writer's block before the flag happen before all reads of the waiter's block after it.
+//! threads. So all writes of the writer's block before the flag happen before all reads of the waiter's block after it.
 //! The scope is `.sys`, because the two threads may run on different devices.
 //!
 //! The reads of the flag and the store of 0 are relaxed. One fence after the last read is enough. An acquire at every

@@ -116,7 +116,7 @@ impl<'a> Inboxes<'a> {
     /// # Safety
     /// The rows have the slot. Each other rank sends to the slot in this launch, and no other thread receives from it.
     #[inline(always)]
-    pub unsafe fn receive(&self, index: u32, own: Float4) -> [Float4; MAX_RANKS] {
+    pub unsafe fn receive(&self, index: u32, local: Float4) -> [Float4; MAX_RANKS] {
         let slot = |from: usize| self.slot(self.rank, from as u32, index);
         let mut slots: [Slot; MAX_RANKS];
         // The loads of all slots are in flight together.
@@ -132,7 +132,7 @@ impl<'a> Inboxes<'a> {
                 // SAFETY: the slot exists, its accesses are atomic, and its sender does not use it until the launch after next.
                 unsafe { store(slot(from), Slot::EMPTY) };
             }
-            if from as u32 == self.rank { own } else { slots[from].elements() }
+            if from as u32 == self.rank { local } else { slots[from].elements() }
         })
     }
 
@@ -148,17 +148,17 @@ impl<'a> Inboxes<'a> {
         if rest == 0 || thread::block_idx_x() > 0 || thread::thread_idx_x() > 0 {
             return;
         }
-        let at = |k: usize| (n - rest) as usize + k;
+        let index_of = |k: usize| (n - rest) as usize + k;
         // SAFETY: the indices are below n. The last slot of a row is reserved for these elements.
         unsafe {
-            let own = Float4(array::from_fn(|k| if k < rest as usize { *input.add(at(k)) } else { 0.0 }));
+            let local = Float4(array::from_fn(|k| if k < rest as usize { *input.add(index_of(k)) } else { 0.0 }));
             for step in 1..self.ranks {
-                self.send(self.peer(step), index, own);
+                self.send(self.peer(step), index, local);
             }
-            let Float4(sums) = add(self.receive(index, own));
+            let Float4(sums) = add(self.receive(index, local));
             for (k, sum) in sums.into_iter().enumerate() {
                 if k < rest as usize {
-                    *output.add(at(k)) = sum;
+                    *output.add(index_of(k)) = sum;
                 }
             }
         }

@@ -46,14 +46,14 @@ pub unsafe fn allreduce_packets<const BLOCK: u32>(
     let (input, output) = (inputs.of(rank), outputs.of(rank));
     let ([start, stride], len) = (vectors::<BLOCK>(), n / WIDTH);
     // SAFETY: no kernel writes an input, and only this thread accesses its vectors of the output.
-    let (own, sum) = (|index| unsafe { *input.cast::<Float4>().add(index as usize) }, output.cast::<Float4>());
+    let (local, sum) = (|index| unsafe { *input.cast::<Float4>().add(index as usize) }, output.cast::<Float4>());
     // SAFETY: the inboxes were zeros before the first launch, and only launches with the same `n` and `ranks` have
     // changed them.
     let inbox = unsafe { Inboxes::open(inboxes, rank, ranks, n) };
 
     let mut index = start;
     while index < len {
-        let elements = own(index);
+        let elements = local(index);
         for step in 1..ranks {
             // SAFETY: a row has a slot for each vector, and only this thread sends this vector.
             unsafe { inbox.send(inbox.peer(step), index, elements) };
@@ -64,7 +64,7 @@ pub unsafe fn allreduce_packets<const BLOCK: u32>(
     let mut index = start;
     while index < len {
         // SAFETY: every other rank sends the vector, and only this thread receives it and stores its sum.
-        unsafe { *sum.add(index as usize) = add(inbox.receive(index, own(index))) };
+        unsafe { *sum.add(index as usize) = add(inbox.receive(index, local(index))) };
         index += stride;
     }
     // SAFETY: all threads of the block call both functions, and no vector contains the remaining elements.

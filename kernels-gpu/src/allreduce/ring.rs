@@ -15,9 +15,9 @@ use super::{Table, grid, next_rank};
 /// (an all-gather).
 ///
 /// A link carries `2 (k - 1) / k` arrays. Without a switch that adds, this is the minimum (Patarasuk and Yuan,
-/// *Bandwidth optimal all-reduce algorithms for clusters of workstations*, 2009), and the bus bandwidth of nccl-tests
-/// is relative to this minimum. Each step waits for the previous one, so small arrays take `2 (k - 1)` times the
-/// latency of a link.
+/// *Bandwidth optimal all-reduce algorithms for clusters of workstations*, 2009). The bus bandwidth of nccl-tests is
+/// relative to this minimum. Each step waits for the previous step, so small arrays take `2 (k - 1)` times the latency
+/// of a link.
 ///
 /// # Safety
 /// See [`allreduce`](super).

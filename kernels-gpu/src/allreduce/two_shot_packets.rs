@@ -17,10 +17,10 @@ use super::{MAX_RANKS, Table, grid};
 /// thread waits for a round trip over a link. A thread sends all its elements before it waits. So the sums of the first
 /// elements are sent while the last elements arrive.
 ///
-/// Prediction for four H100s: the time of a launch and two trips over a link, about 5 µs, plus 1.5 arrays at 370 GB/s:
-/// 10 µs for 1 MiB and 22 µs for 4 MiB. With two ranks, `allreduce_packets` sends the same bytes in one trip. Measured
-/// on four H100 80GB HBM3: 11.6 µs for 1 MiB (NCCL 17.2, `allreduce_two_shot` 23.8), 26.3 µs for 4 MiB (40.7, 42.6), 90
-/// µs for 16 MiB (102, 101).
+/// Prediction for four H100s: the time of a launch and two trips over a link, about 5 µs, plus the time of 1.5 arrays
+/// at 370 GB/s. That is 10 µs for 1 MiB and 22 µs for 4 MiB. With two ranks, `allreduce_packets` sends the same bytes
+/// in one trip. Measured on four H100 80GB HBM3: 11.6 µs for 1 MiB (NCCL 17.2, `allreduce_two_shot` 23.8), 26.3 µs for
+/// 4 MiB (40.7, 42.6), 90 µs for 16 MiB (102, 101).
 ///
 /// # Safety
 /// See [`packets`](super::packets).

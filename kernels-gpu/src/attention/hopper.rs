@@ -152,14 +152,14 @@ impl<const D: u32, const ROWS: u32> Stages<D, ROWS> {
     /// The caller must ensure that one thread of the block calls the function, and that the map has boxes of `ROWS`
     /// rows.
     #[inline(always)]
-    pub(super) unsafe fn fill_next<const N: u32>(self, at: &mut Place<N>, map: &TensorMap, row: u32, head: u32) {
+    pub(super) unsafe fn fill_next<const N: u32>(self, place: &mut Place<N>, map: &TensorMap, row: u32, head: u32) {
         // SAFETY: in the first round the tile is free, because a wait for the phase before the first phase returns at
         // once.
         unsafe {
-            self.empty(at.stage()).wait(at.parity() ^ 1);
-            self.fill(at.stage(), map, row, head);
+            self.empty(place.stage()).wait(place.parity() ^ 1);
+            self.fill(place.stage(), map, row, head);
         }
-        at.0 += 1;
+        place.0 += 1;
     }
 
     /// Reports that this warp has left the tile, with one arrival per warp, and advances to the next tile.
@@ -168,12 +168,12 @@ impl<const D: u32, const ROWS: u32> Stages<D, ROWS> {
     /// The caller must ensure that whole warps call the function, once for each time that the tile was full, and that
     /// their products with the tile are complete.
     #[inline(always)]
-    pub(super) unsafe fn leave<const N: u32>(self, at: &mut Place<N>) {
+    pub(super) unsafe fn leave<const N: u32>(self, place: &mut Place<N>) {
         if thread::thread_idx_x().is_multiple_of(32) {
             // SAFETY: the phase ends with the arrivals of all warps, and this warp has not arrived yet in this phase.
-            unsafe { self.empty(at.stage()).arrive() };
+            unsafe { self.empty(place.stage()).arrive() };
         }
-        at.0 += 1;
+        place.0 += 1;
     }
 }
 
@@ -219,17 +219,17 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
         self,
         [q_map, k_map, v_map]: [&TensorMap; 3],
         work: &Work<CAUSAL, ROWS, KEYS>,
-        at: &mut Positions,
+        positions: &mut Positions,
     ) {
         if work.tiles == 0 {
             return;
         }
         // SAFETY: only this thread fills the tiles, from maps with boxes of their sizes.
         unsafe {
-            self.queries().fill_next(&mut at.query, q_map, work.row, work.head);
+            self.queries().fill_next(&mut positions.query, q_map, work.row, work.head);
             for tile in (0..work.tiles).rev() {
-                self.keys().fill_next(&mut at.key, k_map, tile * KEYS, work.kv_head);
-                self.values().fill_next(&mut at.value, v_map, tile * KEYS, work.kv_head);
+                self.keys().fill_next(&mut positions.key, k_map, tile * KEYS, work.kv_head);
+                self.values().fill_next(&mut positions.value, v_map, tile * KEYS, work.kv_head);
             }
         }
     }
@@ -281,9 +281,9 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
         }
         let t = thread::thread_idx_x() % WARP_GROUP;
         let row = first_row + t / 32 * 16 + t % 32 / 4;
-        let seen = [row, row + 8].map(|row| keys_seen::<CAUSAL>(row, self.queries, self.keys));
+        let key_counts = [row, row + 8].map(|row| keys_seen::<CAUSAL>(row, self.queries, self.keys));
         for i in 0..N {
-            if first_key + i as u32 / 4 * 8 + t % 4 * 2 + i as u32 % 2 >= seen[i / 2 % 2] {
+            if first_key + i as u32 / 4 * 8 + t % 4 * 2 + i as u32 % 2 >= key_counts[i / 2 % 2] {
                 scores[i] = f32::NEG_INFINITY;
             }
         }
@@ -294,8 +294,8 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
 /// scores.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call the function, that both tiles are full, and that no
-/// thread writes the tiles or accesses the scores before a wait for the products.
+/// The caller must ensure that all threads of the warp group call the function and that both tiles are full. No thread
+/// may write the tiles or access the scores before a wait for the products.
 #[inline(always)]
 pub(super) unsafe fn start_scores<T: Element, const D: u32, const ROWS: u32, const KEYS: u32, const N: usize>(
     scores: &mut [f32; N],
@@ -379,7 +379,7 @@ impl Turn {
     /// The caller must ensure that all threads of the consumer call the function, alternating with [`Self::pass`].
     #[inline(always)]
     pub(super) unsafe fn wait(self) {
-        // SAFETY: this warp group waits, and the previous one arrives.
+        // SAFETY: this warp group waits, and the previous warp group arrives.
         unsafe { barrier_sync(CONSUMER_BARRIER + self.consumer, 2 * WARP_GROUP) };
     }
 
@@ -389,7 +389,7 @@ impl Turn {
     /// See [`Self::wait`].
     #[inline(always)]
     pub(super) unsafe fn pass(self) {
-        // SAFETY: this warp group arrives, and the next one waits.
+        // SAFETY: this warp group arrives, and the next warp group waits.
         unsafe { barrier_arrive(CONSUMER_BARRIER + self.next, 2 * WARP_GROUP) };
     }
 

@@ -29,7 +29,7 @@ const CHUNK: u32 = 8;
 /// its accumulators. Lane `l` holds scores of rows `l / 4` and `l / 4 + 8`, so the maximum of a row takes two shuffles.
 ///
 /// The weights are the left factor of the second product. For 16 keys, a lane's accumulators are exactly the elements
-/// that `mma.sync` expects from this lane in a fragment of 16 × 16: two neighbors along the keys, rounded to 16 bits,
+/// that `mma.sync` expects from this lane in a fragment of 16 × 16. Two neighbors along the keys, rounded to 16 bits,
 /// fill one register. So no weight passes through shared memory. The rows of `k` run along the head dimension, which is
 /// the order that `mma.sync` expects for the right factor. `v` has the other order, so `ldmatrix.trans` transposes each
 /// 8 × 8 matrix. (Dao, *FlashAttention-2*, 2023.)
@@ -152,16 +152,16 @@ impl<const CAUSAL: bool> Tile<CAUSAL> {
     /// Replaces the scores of keys that a query does not see by -∞. The tile of keys begins at `first_key`.
     #[inline(always)]
     pub(super) fn mask(&self, scores: &mut [[[f32; 4]; 2]; STEPS], first_key: u32) {
-        let seen = |row: u32| keys_seen::<CAUSAL>(row, self.queries, self.keys);
+        let key_count = |row: u32| keys_seen::<CAUSAL>(row, self.queries, self.keys);
         // The first query of the warp sees the fewest keys.
-        if first_key + KEYS <= seen(self.row) {
+        if first_key + KEYS <= key_count(self.row) {
             return;
         }
         let lane = thread::thread_idx_x() % 32;
-        let seen = [0, 8].map(|half| seen(self.row + half + lane / 4));
+        let key_count = [0, 8].map(|half| key_count(self.row + half + lane / 4));
         for (i, scores) in scores.as_flattened_mut().iter_mut().enumerate() {
             for (j, score) in scores.iter_mut().enumerate() {
-                if first_key + i as u32 * 8 + lane % 4 * 2 + j as u32 % 2 >= seen[j / 2] {
+                if first_key + i as u32 * 8 + lane % 4 * 2 + j as u32 % 2 >= key_count[j / 2] {
                     *score = f32::NEG_INFINITY;
                 }
             }
@@ -242,7 +242,7 @@ pub(super) unsafe fn load_queries<const N: usize>(q: *const u32, columns: u32, r
             let (half, k_half) = halves::<false>(matrix);
             let row = row + half * 8 + lane / 4;
             let pair = row * columns / 2 + step as u32 * 8 + k_half * 4 + lane % 4;
-            // SAFETY: row < rows where the pair is read.
+            // SAFETY: the pair is read only if row < rows.
             if row < rows { unsafe { *q.add(pair as usize) } } else { 0 }
         })
     })

@@ -18,9 +18,10 @@ const RESIDENT: u32 = 4;
 /// maximum, for the weights and their sum, and to divide the weights by the sum. In the third phase, a thread computes
 /// an element of the output.
 ///
-/// The matrix has `queries` × `keys` floats for each head. It is written three times and read four times, and its size is
-/// quadratic: 64 MB for each head of 4096 queries and keys, while `q`, `k`, `v` and `output` have 4 MB. The CUDA cores do all
-/// arithmetic, and lanes with neighboring keys read `k` from rows that are `D` elements apart.
+/// The matrix has `queries` × `keys` floats for each head. The kernel writes the matrix three times and reads it four
+/// times, and the matrix has quadratic size. Each head of 4096 queries and keys has 64 MB of scores, and `q`, `k`, `v`
+/// and `output` together have 4 MB. The CUDA cores do all arithmetic, and lanes with neighboring keys read `k` from
+/// rows that are `D` elements apart.
 ///
 /// # Safety
 /// See [`attention`](super). `scores` has a float for each query and key of each head, fewer than 2^31, and `barrier`
@@ -57,7 +58,7 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
     // At least 1, so that the divisions need no check.
     let (length, group) = (queries.max(1), (heads / kv_heads.max(1)).max(1));
     let rows = batch * heads * queries;
-    let seen = |row: u32| keys_seen::<CAUSAL>(row % length, queries, keys);
+    let key_count = |row: u32| keys_seen::<CAUSAL>(row % length, queries, keys);
     // The first key of the head that a row of `q` uses.
     let first_key = |row: u32| row / length / group * keys;
     // SAFETY: the counter is 0, and only these grid barriers use it.
@@ -66,7 +67,7 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
     let mut i = first;
     while i < rows * keys {
         let (row, key) = (i / keys.max(1), i % keys.max(1));
-        if key < seen(row) {
+        if key < key_count(row) {
             let (q_row, k_row) = (row * D, (first_key(row) + key) * D);
             let mut score = 0.0;
             for d in 0..D {
@@ -89,18 +90,18 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
         // each score.
         unsafe {
             let mut max = f32::NEG_INFINITY;
-            for key in (lane..seen(row)).step_by(32) {
+            for key in (lane..key_count(row)).step_by(32) {
                 max = max.max(*row_scores.add(key as usize));
             }
             max = of_warp(max, f32::max);
             let mut sum = 0.0;
-            for key in (lane..seen(row)).step_by(32) {
+            for key in (lane..key_count(row)).step_by(32) {
                 let weight = exp2((*row_scores.add(key as usize) - max) * exponent_scale(D));
                 sum += weight;
                 *row_scores.add(key as usize) = weight;
             }
             let inverse = 1.0 / of_warp(sum, |a, b| a + b);
-            for key in (lane..seen(row)).step_by(32) {
+            for key in (lane..key_count(row)).step_by(32) {
                 *row_scores.add(key as usize) *= inverse;
             }
         }
@@ -113,7 +114,7 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
     while i < rows * D {
         let row = i / D;
         let mut sum = 0.0;
-        for key in 0..seen(row) {
+        for key in 0..key_count(row) {
             // SAFETY: key < keys, so the weight and the element of `v` exist. The weights are complete after the barrier.
             let (weight, v) = unsafe {
                 let element = (first_key(row) + key) * D + i % D;

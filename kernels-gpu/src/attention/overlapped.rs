@@ -64,13 +64,13 @@ pub unsafe fn attention_overlapped<
     }
     thread::sync_threads();
     let work = Work::<CAUSAL, ROWS, KEYS>::of_block(thread::block_idx_x(), [heads, kv_heads, queries, keys]);
-    let mut at = Positions::START;
+    let mut positions = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
         // SAFETY: all threads of the warp group reach this code, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {
-                memory.produce([q_map, k_map, v_map], &work, &mut at);
+                memory.produce([q_map, k_map, v_map], &work, &mut positions);
             }
         }
         return;
@@ -82,7 +82,11 @@ pub unsafe fn attention_overlapped<
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));
         let sums = attend::<T, D, ROWS, KEYS, CAUSAL, SCORES, { D as usize / 2 }, FRAGMENTS>(
-            memory, &work, consumer, turn, &mut at,
+            memory,
+            &work,
+            consumer,
+            turn,
+            &mut positions,
         );
         turn.end();
         let to = output.wrapping_add(work.head as usize * (queries * D) as usize);
@@ -93,8 +97,8 @@ pub unsafe fn attention_overlapped<
 /// Returns the output of a warp group's 64 queries, which is 0 if the block sees no key.
 ///
 /// # Safety
-/// The caller must ensure that all threads of all consumers call the function for the same work, that a producer fills
-/// the tiles of this work, and that `at` holds the positions of the next tiles.
+/// The caller must ensure that all threads of all consumers call the function for the same work, and that a producer
+/// fills the tiles of this work. `positions` must hold the next tiles.
 #[inline(always)]
 pub(super) unsafe fn attend<
     T: Element + Output<Pair = u32>,
@@ -110,7 +114,7 @@ pub(super) unsafe fn attend<
     work: &Work<CAUSAL, ROWS, KEYS>,
     consumer: u32,
     turn: Turn,
-    at: &mut Positions,
+    positions: &mut Positions,
 ) -> [f32; SUMS]
 where
     [f32; SCORES]: Sums<T>,

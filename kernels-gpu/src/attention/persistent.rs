@@ -25,7 +25,7 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 /// See [`attention`](super).
 #[rung(
     after = attention_overlapped,
-    lesson = "persistent blocks: the next tiles arrive while the last output is stored, and the longest rows come first",
+    lesson = "persistent blocks: the next tiles arrive during the last stores, and the longest rows come first",
     default_block = 384,
     block_for = |shape| [(consumers(shape[3] as u32) + 1) * WARP_GROUP, 1, 1],
     fixed_block,
@@ -83,14 +83,14 @@ pub unsafe fn attention_persistent<
         round * blocks + if round.is_multiple_of(2) { block } else { blocks - 1 - block }
     };
     let mut round = 0;
-    let mut at = Positions::START;
+    let mut positions = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
         // SAFETY: all threads of the warp group reach this code, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {
                 while index_of(round) < rows * all_heads {
-                    memory.produce([q_map, k_map, v_map], &work_of(index_of(round)), &mut at);
+                    memory.produce([q_map, k_map, v_map], &work_of(index_of(round)), &mut positions);
                     round += 1;
                 }
             }
@@ -106,7 +106,11 @@ pub unsafe fn attention_persistent<
         while index_of(round) < rows * all_heads {
             let work = work_of(index_of(round));
             let sums = attend::<T, D, ROWS, KEYS, CAUSAL, SCORES, { D as usize / 2 }, FRAGMENTS>(
-                memory, &work, consumer, turn, &mut at,
+                memory,
+                &work,
+                consumer,
+                turn,
+                &mut positions,
             );
             let to = output.wrapping_add(work.head as usize * (queries * D) as usize);
             store_from_registers(&sums, [work.row + consumer * BOX_ROWS, 0], to, [queries, D]);

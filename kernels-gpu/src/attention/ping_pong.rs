@@ -20,9 +20,9 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 /// 64 elements the same time.
 ///
 /// Here one warp group at a time starts its products, and then lets the next warp group start. While the tensor cores
-/// work for the next warp group, the first one computes its weights. A producer warp group starts the copies, as in
-/// `gemm_warp_specialized`, and gives its registers to the other warp groups, which makes larger tiles possible. (Shah
-/// et al., *FlashAttention-3*, 2024, section 3.1; CUDA C++ Programming Guide, "Arithmetic Instructions".)
+/// work for the next warp group, the first warp group computes its weights. A producer warp group starts the copies, as
+/// in `gemm_warp_specialized`, and gives its registers to the other warp groups, which makes larger tiles possible.
+/// (Shah et al., *FlashAttention-3*, 2024, section 3.1; CUDA C++ Programming Guide, "Arithmetic Instructions".)
 ///
 /// # Safety
 /// See [`attention`](super).
@@ -69,13 +69,13 @@ pub unsafe fn attention_ping_pong<
     }
     thread::sync_threads();
     let work = Work::<CAUSAL, ROWS, KEYS>::of_block(thread::block_idx_x(), [heads, kv_heads, queries, keys]);
-    let mut at = Positions::START;
+    let mut positions = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
         // SAFETY: all threads of the warp group reach this code, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {
-                memory.produce([q_map, k_map, v_map], &work, &mut at);
+                memory.produce([q_map, k_map, v_map], &work, &mut positions);
             }
         }
         return;
@@ -91,20 +91,24 @@ pub unsafe fn attention_ping_pong<
         for tile in (0..work.tiles).rev() {
             let mut scores = [0.0; SCORES];
             of_queries.full(0).wait(0);
-            of_keys.full(at.key.stage()).wait(at.key.parity());
+            of_keys.full(positions.key.stage()).wait(positions.key.parity());
             turn.wait();
-            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(positions.key.stage()));
             scores.finish();
-            of_keys.leave(&mut at.key);
+            of_keys.leave(&mut positions.key);
             turn.pass();
             work.mask(&mut scores, consumer, tile);
             let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
             scale(sums.as_chunks_mut().0, factors);
-            of_values.full(at.value.stage()).wait(at.value.parity());
+            of_values.full(positions.value.stage()).wait(positions.value.parity());
             turn.wait();
-            start_sums::<T, KEYS, _, FRAGMENTS>(&mut sums, round::<T, _, _>(&scores), of_values.tile(at.value.stage()));
+            start_sums::<T, KEYS, _, FRAGMENTS>(
+                &mut sums,
+                round::<T, _, _>(&scores),
+                of_values.tile(positions.value.stage()),
+            );
             sums.finish();
-            of_values.leave(&mut at.value);
+            of_values.leave(&mut positions.value);
             turn.pass();
         }
         turn.end();

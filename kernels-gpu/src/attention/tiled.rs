@@ -86,7 +86,7 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
             false => 0.0,
         })
     });
-    let (seen, mut max, mut sum) = (keys_seen::<CAUSAL>(query, queries, keys), f32::MIN, 0.0);
+    let (key_count, mut max, mut sum) = (keys_seen::<CAUSAL>(query, queries, keys), f32::MIN, 0.0);
     let mut sums = [[0.0; 4]; PARTS];
     let end = keys_seen::<CAUSAL>((first_query + ROWS).min(queries) - 1, queries, keys);
     for first_key in (0..end).step_by(KEYS as usize) {
@@ -98,16 +98,16 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
         }
         thread::sync_threads();
         for step in (0..opaque(KEYS)).step_by(STEP) {
-            let at = |key: usize, i: usize| (step + key as u32) * D / FLOATS + i as u32 * LANES + part;
+            let index_of = |key: usize, i: usize| (step + key as u32) * D / FLOATS + i as u32 * LANES + part;
             let mut scores = [0.0; STEP];
             for (key, score) in scores.iter_mut().enumerate() {
                 for (i, q) in row.iter().enumerate() {
                     // SAFETY: the chunk is in the tile, which is complete.
-                    let k = unsafe { (*tile_k.add(at(key, i) as usize)).0 };
+                    let k = unsafe { (*tile_k.add(index_of(key, i) as usize)).0 };
                     *score = (0..4).fold(*score, |score, j| GpuFloat::mul_add(q[j], k[j], score));
                 }
                 *score = of_four(*score, |a, b| a + b);
-                if first_key + step + key as u32 >= seen {
+                if first_key + step + key as u32 >= key_count {
                     *score = f32::NEG_INFINITY;
                 }
             }
@@ -121,7 +121,7 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
                 sum += weight;
                 for (i, sums) in sums.iter_mut().enumerate() {
                     // SAFETY: the chunk is in the tile, which is complete.
-                    let v = unsafe { (*tile_v.add(at(key, i) as usize)).0 };
+                    let v = unsafe { (*tile_v.add(index_of(key, i) as usize)).0 };
                     (0..4).for_each(|j| sums[j] = GpuFloat::mul_add(weight, v[j], sums[j]));
                 }
             }
@@ -155,8 +155,8 @@ pub(super) fn of_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
 /// Converts a tile of `KEYS` rows of `columns` elements to floats and stores it. Rows from `rows` on are 0.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the block call the function, that the matrix has `rows` rows and is
-/// aligned to 16 bytes, and that no thread reads the tile before a barrier.
+/// The caller must ensure that all threads of the block call the function, and that no thread reads the tile before a
+/// barrier. The matrix must have `rows` rows and be aligned to 16 bytes.
 #[inline(always)]
 unsafe fn store_tile<T: Element>(tile: *mut Wide<f32, 4>, matrix: *const T, columns: u32, first_row: u32, rows: u32) {
     for i in (thread::thread_idx_x()..KEYS * columns / CHUNK).step_by(THREADS as usize) {

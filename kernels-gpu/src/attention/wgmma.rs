@@ -84,7 +84,7 @@ pub unsafe fn attention_wgmma<
     let consumer = thread::thread_idx_x() / WARP_GROUP;
     let of_consumer = memory.queries().tile(0).byte_add(consumer * BOX_BYTES);
     let (mut softmax, mut sums) = (Softmax::START, [0.0; D as usize / 2]);
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     for tile in 0..work.tiles {
         if thread::thread_idx_x() == 0 && tile + 1 < work.tiles {
             fill((tile + 1) % STAGES, tile + 1);
@@ -94,8 +94,8 @@ pub unsafe fn attention_wgmma<
         // leave them at the barrier.
         unsafe {
             memory.queries().full(0).wait(0);
-            memory.keys().full(at.stage).wait(at.parity);
-            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, memory.keys().tile(at.stage));
+            memory.keys().full(position.stage).wait(position.parity);
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, memory.keys().tile(position.stage));
             scores.finish();
         }
         work.mask(&mut scores, consumer, tile);
@@ -104,12 +104,16 @@ pub unsafe fn attention_wgmma<
         // SAFETY: all threads of the warp group reach this code. They use the tiles only when the tiles are full, and
         // leave them at the barrier.
         unsafe {
-            memory.values().full(at.stage).wait(at.parity);
-            start_sums::<T, KEYS, _, FRAGMENTS>(&mut sums, round::<T, _, _>(&scores), memory.values().tile(at.stage));
+            memory.values().full(position.stage).wait(position.parity);
+            start_sums::<T, KEYS, _, FRAGMENTS>(
+                &mut sums,
+                round::<T, _, _>(&scores),
+                memory.values().tile(position.stage),
+            );
             sums.finish();
         }
         thread::sync_threads();
-        at.advance();
+        position.advance();
     }
     scale(sums.as_chunks_mut().0, softmax.inverse_sums());
     let to = output.wrapping_add(work.head as usize * (queries * D) as usize);

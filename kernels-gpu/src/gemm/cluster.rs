@@ -23,10 +23,10 @@ const STAGES: u32 = 4;
 /// The number of a consumer's boxes for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
 
-/// `gemm_persistent` in clusters of two blocks, each of which copies half of `b`'s tile to both blocks.
+/// `gemm_persistent` in clusters of two blocks. Each block copies half of `b`'s tile to both blocks.
 ///
-/// Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage. 32 KB of this data belong to `b`, and the
-/// block with the same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on
+/// Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage. Of this data, 32 KB belong to `b`, and
+/// the block with the same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on
 /// neighboring multiprocessors, and each copies half of `b`'s boxes to both blocks (multicast). So for each stage, a
 /// block reads 32 KB from the L2 cache instead of 48.
 ///
@@ -75,7 +75,7 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         [row + rank * ROWS, column]
     };
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     let mut tile = thread::block_idx_x() / BLOCKS;
     if warp_group == 0 {
         // SAFETY: all threads of the warp group reach this code.
@@ -87,10 +87,10 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
                 // SAFETY: one thread of each block fills the stage, after the consumers of both blocks have left the
                 // stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill_share::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], corner, rank);
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    fill_share::<COLUMN_MAJOR>(&ring, position.stage, [a_map, b_map], corner, rank);
                 }
-                at.advance();
+                position.advance();
             }
             tile += thread::grid_dim_x() / BLOCKS;
         }
@@ -113,20 +113,20 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
                 // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and
                 // leave it only when its products have ended.
                 unsafe {
-                    ring.full(at.stage).wait(at.parity);
-                    multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                    ring.full(position.stage).wait(position.parity);
+                    multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(position.stage), i > 0);
                     wgmma::wait::<1>();
                 }
                 if i > 0 {
-                    leave(at.previous());
+                    leave(position.previous());
                 }
-                at.advance();
+                position.advance();
             }
             // SAFETY: all threads of the warp group reach this code. Only this warp group writes these rows of the tile
             // and these boxes.
             unsafe {
                 sums.finish();
-                leave(at.previous());
+                leave(position.previous());
                 let [row, column] = block_corner(tile);
                 let corner = [row + consumer * BOX_ROWS, column];
                 store_through_shared::<_, _, SLOTS>(&sums, corner, &output, slots, consumer);

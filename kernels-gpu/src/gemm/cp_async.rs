@@ -44,7 +44,7 @@ const STAGES: u32 = 4;
 ///
 /// A tile inside the matrix is copied without checks, so few instructions remain between the products. The copies are
 /// the first instructions of a step: after the `ldmatrix` of the second half, they would wait in the same queue. On an
-/// H100, both choices matter: with the copies after `ldmatrix`, 8192³ takes 1.03 times as long, and with additional
+/// H100, both choices matter: with the copies after `ldmatrix`, 8192³ takes 1.03 times the time, and with additional
 /// bounds checks for all chunks 1.17 times.
 ///
 /// Rows must be multiples of 16 bytes, the unit of the copies. `gemm_unaligned` accepts any rows.
@@ -183,8 +183,8 @@ impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
     /// Starts the copies of a tile that is inside the matrix.
     ///
     /// # Safety
-    /// The caller must ensure that the matrix has the given size, that its rows begin at multiples of 16 bytes, and
-    /// that no thread accesses `tile` before a wait for the copies and a barrier.
+    /// The caller must ensure that the matrix has the given size and that its rows begin at multiples of 16 bytes. No
+    /// thread may access `tile` before a wait for the copies and a barrier.
     #[inline(always)]
     unsafe fn start(&self, tile: Shared) {
         for i in 0..COUNT {

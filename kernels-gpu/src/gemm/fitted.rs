@@ -60,10 +60,10 @@ const ROTATION: u32 = 37;
 /// 4096 × 4096 elements are 512 tiles of 128 × 256. 132 multiprocessors compute these tiles in four rounds, and in the
 /// last round 16 multiprocessors are idle: 3 % of the time. The number of rows of the *second* factor of a warp-group
 /// product can be any multiple of eight. So here the tensor cores compute the transposed product: columns of `b` are
-/// the first factor, 64 per instruction, and rows of `a` are the second. Instead of 32 bands of 128 rows, 4096 rows are
-/// divided into 16 rows of tall tiles with 248 rows and 128 columns, and a wide tile with 128 rows and 256 columns. So
-/// each 256 columns have 33 tiles, and the product has 528 tiles. These tiles fill four rounds, and each round takes 3
-/// % less time (`Plan`).
+/// the first factor, 64 per instruction, and rows of `a` are the second. `gemm_persistent` divides 4096 rows into 32
+/// bands of 128 rows. Here they are 16 rows of tall tiles with 248 rows and 128 columns, and a wide tile with 128 rows
+/// and 256 columns. So each 256 columns have 33 tiles, and the product has 528 tiles. These tiles fill four rounds, and
+/// each round takes 3 % less time (`Plan`).
 ///
 /// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for 4096³
 /// and 1.008 for 2048³.
@@ -101,7 +101,7 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
     }
     thread::sync_threads();
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     let mut tiles = BlockTiles::of_block();
     if warp_group == 0 {
         // SAFETY: all threads of the warp group reach this code.
@@ -112,10 +112,10 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
             for i in 0..stage_count {
                 // SAFETY: one thread fills the stage, after all consumers have left the stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], tile, i * depth::<A>());
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    fill::<COLUMN_MAJOR>(&ring, position.stage, [a_map, b_map], tile, i * depth::<A>());
                 }
-                at.advance();
+                position.advance();
             }
         }
         return;
@@ -131,14 +131,21 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
         // Only this warp group writes its half of the tile and its boxes.
         unsafe {
             if tile.is_fitted {
-                multiply_all::<A, COLUMN_MAJOR, FITTED_SUMS>(&mut sums, tile, consumer, &ring, &mut at, stage_count);
+                multiply_all::<A, COLUMN_MAJOR, FITTED_SUMS>(
+                    &mut sums,
+                    tile,
+                    consumer,
+                    &ring,
+                    &mut position,
+                    stage_count,
+                );
             } else {
-                multiply_all::<A, COLUMN_MAJOR, SUMS>(&mut sums, tile, consumer, &ring, &mut at, stage_count);
+                multiply_all::<A, COLUMN_MAJOR, SUMS>(&mut sums, tile, consumer, &ring, &mut position, stage_count);
             }
             let [first, second] = &mut sums;
             first.finish();
             second.finish();
-            ring.leave(at.previous());
+            ring.leave(position.previous());
             store_boxes(&PackedHalf::new::<C>(&sums, tile, consumer), consumer, slots, &output);
         }
     }
@@ -164,8 +171,8 @@ impl Plan {
     /// for each 4096 rows.
     ///
     /// The host calls this function with the number of multiprocessors, and the kernel with the number of blocks. Both
-    /// get the same plan: if there are fewer blocks than multiprocessors, the chosen plan takes one round for both
-    /// numbers, and the other plan takes at least the same time.
+    /// get the same plan. If there are fewer blocks than multiprocessors, the chosen plan takes one round for both
+    /// numbers, and the alternative takes at least the same time.
     #[inline(always)]
     pub(super) fn of(m: u32, n: u32, blocks: u32) -> Self {
         let whole = Self::with(WHOLE, m / (WHOLE * 8), m, n);
@@ -294,7 +301,7 @@ unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     tile: OutputTile,
     consumer: u32,
     ring: &Ring<STAGES>,
-    at: &mut Position<STAGES>,
+    position: &mut Position<STAGES>,
     stage_count: u32,
 ) where
     [f32; SUMS]: Sums<A>,
@@ -319,8 +326,8 @@ unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
 /// `is_added`, the first product replaces the sums. Of the second sums, only the first `N` registers are used.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call the function, that the stage is full, and that no
-/// thread writes the stage or accesses the sums before a wait for the products.
+/// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread
+/// may write the stage or access the sums before a wait for the products.
 #[inline(always)]
 pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     [first, second]: &mut [[f32; SUMS]; 2],
@@ -429,8 +436,8 @@ pub(super) unsafe fn store_boxes<C: Copy>(
 /// pairs.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group `consumer` call the function, for all boxes in order, that
-/// no other thread writes these elements of the product, and that `slots` points to [`SLOTS`] boxes that only this warp
+/// The caller must ensure that all threads of the warp group `consumer` call the function for all boxes in order. No
+/// other thread may write these elements of the product. `slots` must point to [`SLOTS`] boxes that only this warp
 /// group uses.
 #[inline(always)]
 pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
@@ -450,9 +457,9 @@ pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
             tma::wait_written::<2>();
         }
     }
-    // SAFETY: the first barrier separates the slot's last copy from the next writes to the slot, and the second barrier
-    // separates these writes from the thread that starts the next copy. Each lane passes the address of different 16
-    // bytes of the box.
+    // SAFETY: the first barrier separates the slot's last copy from the next writes to the slot. The second barrier
+    // separates these writes from the start of the next copy. Each lane passes the address of different 16 bytes of the
+    // box.
     unsafe {
         barrier_sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
         for quarter in 0..4 {

@@ -95,13 +95,12 @@ impl<const STAGES: u32> Ring<STAGES> {
         self.full(STAGES + stage)
     }
 
-    /// Starts the copies that fill a stage with the slice of both factors that begins at `k`: the rows of `a` from
-    /// `row` on, and the columns of `b` from `column` on. A box has 64 rows or columns.
+    /// Starts the copies that fill a stage with a slice of both factors. The slice begins at `k`, with the rows of `a`
+    /// from `row` on and the columns of `b` from `column` on. A box has 64 rows or columns.
     ///
     /// # Safety
-    /// The caller must ensure that the maps describe the factors as specified in [`gemm`](super), that a stage has
-    /// space for all boxes, that no thread accesses the stage before the stage is full, and that no other thread fills
-    /// the stage.
+    /// The caller must ensure that the maps describe the factors as specified in [`gemm`](super) and that a stage has
+    /// space for all boxes. No thread may access the stage before the stage is full, and no other thread may fill it.
     #[inline(always)]
     pub(super) unsafe fn fill<const COLUMN_MAJOR: bool, const A_BOXES: u32, const B_BOXES: u32>(
         &self,
@@ -188,8 +187,8 @@ pub(super) const STAGE_BYTES: u32 = 2 * BOXES * BOX_BYTES;
 /// of both halves of the rows. Unless `is_added`, the first product replaces the sums.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call the function, that the stage is full, and that no
-/// thread writes the stage or accesses the sums before a wait for the products.
+/// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread
+/// may write the stage or access the sums before a wait for the products.
 #[inline(always)]
 pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
     [upper, lower]: &mut [[f32; SUMS]; 2],
@@ -234,8 +233,8 @@ pub(super) struct OutputMatrix<'a, C> {
 /// not aligned.
 ///
 /// # Safety
-/// The caller must ensure that `c` points to `m` × `n` elements, that no other thread writes the 64 rows and `2 * N`
-/// columns from `row` and `column` on, and that the sums have the layout of [`Sums`](crate::tensor_core::wgmma::Sums).
+/// The caller must ensure that `c` points to `m` × `n` elements, and that no other thread writes the 64 rows and `2 *
+/// N` columns from `row` and `column` on. The sums must have the layout of [`Sums`](crate::tensor_core::wgmma::Sums).
 #[inline(always)]
 pub(crate) unsafe fn store_from_registers<C: Output, const N: usize>(
     sums: &[f32; N],
@@ -330,8 +329,9 @@ impl Staged for f32 {
 /// copies it to the product. The last copies are still in flight when the function returns.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group `consumer` call the function, that no other thread writes
-/// these elements of the product, and that `slots` points to `SLOTS` boxes, one or two, that only this warp group uses.
+/// The caller must ensure that all threads of the warp group `consumer` call the function, and that no other thread
+/// writes these elements of the product. `slots` must point to `SLOTS` boxes, one or two, that only this warp group
+/// uses.
 #[inline(always)]
 pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS: u32>(
     sums: &[f32; N],
@@ -351,8 +351,8 @@ pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS
                 _ => tma::wait_read::<1>(),
             }
         }
-        // SAFETY: the first barrier separates the slot's last copy from the next writes to the slot, and the second
-        // barrier separates these writes from the thread that starts the next copy.
+        // SAFETY: the first barrier separates the slot's last copy from the next writes to the slot. The second barrier
+        // separates these writes from the start of the next copy.
         unsafe {
             barrier_sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
             C::write_box(sums, index as usize, Shared::of(slot));
@@ -367,8 +367,8 @@ pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS
 /// copy, which is still in flight when the function returns. Otherwise copies element by element.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call the function, after [`tma::fence_shared`] and a
-/// barrier of the threads that wrote the box, and that no other thread writes these elements of the product.
+/// The caller must ensure that all threads of the warp group call the function after [`tma::fence_shared`] and a
+/// barrier of the threads that wrote the box. No other thread may write these elements of the product.
 #[inline(always)]
 pub(super) unsafe fn copy_box<C: Copy>(slot: *mut u8, [row, column]: [u32; 2], output: &OutputMatrix<'_, C>) {
     if !(output.columns * size_of::<C>() as u32).is_multiple_of(16) {

@@ -157,8 +157,8 @@ unsafe fn store_chunks(chunks: u32, tile: *mut Chunk, [first, second]: [Chunk; 2
 /// With `K_MAJOR`, neighbors in a row of the tile are neighbors along `k`.
 ///
 /// # Safety
-/// The caller must ensure that all lanes of the warp execute the call together, that all of the tile has been written,
-/// and that no thread writes it at the same time.
+/// The caller must ensure that all lanes of the warp execute the call together, that the whole tile has been written,
+/// and that no thread writes the tile at the same time.
 #[inline(always)]
 pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const N: usize>(
     chunks: u32,

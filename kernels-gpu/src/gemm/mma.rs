@@ -39,8 +39,8 @@ const PAIRS_STRIDE: u32 = SIDE + 8;
 /// banks 0, 20, 8, 28, 16, 4, 24 and 12: the 32 words are in 32 banks.
 ///
 /// If `b` is row-major, the two elements of a pair are in two rows of memory. A thread reads both rows and joins the
-/// pairs before it stores them, so row `i` of the tile has the pairs of elements `2 i` and `2 i + 1` along `k`. From
-/// this tile, lane `l` reads word `l / 4` of row `l % 4`. With 8 words of padding, rows are 8 banks apart.
+/// pairs before the stores. So row `i` of the tile has the pairs of elements `2 i` and `2 i + 1` along `k`. From this
+/// tile, lane `l` reads word `l / 4` of row `l % 4`. With 8 words of padding, rows are 8 banks apart.
 ///
 /// # Safety
 /// See [`gemm`](super).

@@ -64,7 +64,7 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
     thread::sync_threads();
     let tiles = m.div_ceil(ROWS) * n.div_ceil(COLUMNS);
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     let mut tile = thread::block_idx_x();
     if warp_group == 0 {
         // SAFETY: all threads of the warp group reach this code.
@@ -75,10 +75,10 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
                 let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread fills the stage, after all consumers have left the stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(position.stage, [a_map, b_map], corner);
                 }
-                at.advance();
+                position.advance();
             }
             tile += thread::grid_dim_x();
         }
@@ -95,14 +95,14 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
             // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave
             // it only when its products have ended.
             unsafe {
-                ring.full(at.stage).wait(at.parity);
-                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                ring.full(position.stage).wait(position.parity);
+                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(position.stage), i > 0);
                 wgmma::wait::<1>();
                 if i > 0 {
-                    ring.leave(at.previous());
+                    ring.leave(position.previous());
                 }
             }
-            at.advance();
+            position.advance();
         }
         // The next tile is computed while the last products run.
         let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
@@ -110,7 +110,7 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
         // these boxes.
         unsafe {
             sums.finish();
-            ring.leave(at.previous());
+            ring.leave(position.previous());
             store_through_shared::<_, _, SLOTS>(&sums, [row + consumer * BOX_ROWS, column], &output, slots, consumer);
         }
         tile += thread::grid_dim_x();

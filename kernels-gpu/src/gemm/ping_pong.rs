@@ -51,13 +51,13 @@ pub(super) const SHARED_BYTES: u32 = {
 /// `gemm_persistent` with a separate tile for each consumer. The consumers multiply alternately.
 ///
 /// In `gemm_persistent`, both consumers multiply for the same tile, and both pack and store their sums at the same
-/// time. The tensor cores idle between the last product of a tile and the first product of the next tile: 2500 to 2900
-/// cycles, a seventh of the time when k is 1024.
+/// time. The tensor cores idle for 2500 to 2900 cycles between the last product of a tile and the first product of the
+/// next tile. If k is 1024, this is a seventh of the time.
 ///
 /// Here each consumer has whole tiles of 128 rows ("ping-pong", as in CUTLASS). When a consumer has started the last
 /// products of its tile, it lets the other consumer begin, and stores its sums while the other consumer multiplies.
-/// This order has a second purpose. A thread that waits for a stage knows the phase only by its parity, so the thread
-/// must not begin to wait while the stage is more than one phase behind.
+/// This order has a second purpose. A thread that waits for a stage knows the phase only by its parity. So the thread
+/// must not begin to wait while the stage is still more than one phase earlier.
 ///
 /// A tile with 192 columns needs 53 bytes from the L2 cache per cycle of its products, and a tile with 128 columns
 /// needs 64. The kernel uses narrow tiles if they fill the multiprocessors enough better that the product ends sooner
@@ -167,7 +167,7 @@ unsafe fn alternate<
     let tiles = count_tiles(m, n, COLUMNS);
     let (first, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     let mut tile = first;
     if warp_group == 0 {
         // SAFETY: all threads of the warp group reach this code.
@@ -180,10 +180,10 @@ unsafe fn alternate<
                     let corner = [row, column, i * depth::<A>()];
                     // SAFETY: one thread fills the stage, after its consumer has left the stage.
                     unsafe {
-                        ring.empty(at.stage).wait(at.parity ^ 1);
-                        ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
+                        ring.empty(position.stage).wait(position.parity ^ 1);
+                        ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(position.stage, [a_map, b_map], corner);
                     }
-                    at.advance();
+                    position.advance();
                 }
                 tile += blocks;
             }
@@ -196,7 +196,7 @@ unsafe fn alternate<
     let mut sums = [[0.0; N]; 2];
     // The block's tiles alternate between the consumers, and so do the stages of these tiles.
     tile += consumer * blocks;
-    at.skip(consumer * stage_count);
+    position.skip(consumer * stage_count);
     while tile < tiles {
         if tile != first {
             // SAFETY: the other consumer arrives at this barrier for each tile except the block's last tile.
@@ -206,11 +206,11 @@ unsafe fn alternate<
             // SAFETY: all threads of the warp group reach this code, and the stage is full. It has the boxes of `a`,
             // followed by the boxes of `b`.
             unsafe {
-                ring.full(at.stage).wait(at.parity);
-                let stage = ring.stage(at.stage);
-                let upper_a = Tile::<A, Boxes<true>>::at(stage);
-                let lower_a = Tile::<A, Boxes<true>>::at(stage.byte_add(BOX_BYTES));
-                let b = Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(A_BOXES * BOX_BYTES));
+                ring.full(position.stage).wait(position.parity);
+                let stage = ring.stage(position.stage);
+                let upper_a = Tile::<A, Boxes<true>>::position(stage);
+                let lower_a = Tile::<A, Boxes<true>>::position(stage.byte_add(BOX_BYTES));
+                let b = Tile::<A, Boxes<COLUMN_MAJOR>>::position(stage.byte_add(A_BOXES * BOX_BYTES));
                 let [upper, lower] = &mut sums;
                 wgmma::fence();
                 for step in 0..STEPS {
@@ -228,10 +228,10 @@ unsafe fn alternate<
             unsafe {
                 wgmma::wait::<1>();
                 if i > 0 {
-                    ring.leave(at.previous());
+                    ring.leave(position.previous());
                 }
             }
-            at.advance();
+            position.advance();
         }
         // The next tile is computed while the last products run.
         let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
@@ -241,13 +241,13 @@ unsafe fn alternate<
             unsafe {
                 sums.finish();
                 if half == 0 {
-                    ring.leave(at.previous());
+                    ring.leave(position.previous());
                 }
                 let (corner, slot) = ([row + half as u32 * BOX_ROWS, column], ring.output_box(consumer));
                 store_through_shared::<_, _, 1>(sums, corner, output, slot, consumer);
             }
         }
-        at.skip(stage_count);
+        position.skip(stage_count);
         tile += CONSUMERS * blocks;
     }
     if thread == 0 {
@@ -256,8 +256,8 @@ unsafe fn alternate<
     }
 }
 
-/// Returns whether wide tiles are faster for this number of blocks: whether the block with the most columns to multiply
-/// has fewer columns with wide tiles than with narrow tiles, whose products take 4 % longer.
+/// Returns whether wide tiles are faster for this number of blocks. The block with the most columns decides: it must
+/// have fewer columns with wide tiles than with narrow tiles, whose products take 4 % longer.
 ///
 /// The host calls this function with the number of multiprocessors, and the kernel with the number of blocks. If there
 /// are fewer blocks than multiprocessors, each block has at most one tile of the chosen width, and the result is the

@@ -29,7 +29,7 @@ const DONE: usize = 2;
 /// `gemm_ping_pong`, after a copy of each factor that no tensor map can describe.
 ///
 /// A tensor map requires rows that are a multiple of 16 bytes. For other factors, only the rungs that compute addresses
-/// remain (`gemm_small_blocks`, `gemm_wgmma`). For 1000 × 1100 × 1301, these rungs take three times as long as
+/// remain (`gemm_small_blocks`, `gemm_wgmma`). For 1000 × 1100 × 1301, these rungs take three times the time of
 /// `gemm_ping_pong` for 1000 × 1104 × 1304.
 ///
 /// Here the kernel first copies such a factor to memory where each row is padded with zeros to the next multiple of 16
@@ -106,21 +106,21 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
 /// Takes groups of rows of both factors from a counter and copies them, until no group remains.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the block call the function, that the factors and the memory of their
-/// copies exist, and that `workspace` is the workspace of [`gemm_repacked`](self).
+/// The caller must ensure that all threads of the block call the function, and that the factors and the memory of their
+/// copies exist. `workspace` must be the workspace of [`gemm_repacked`](self).
 #[inline(always)]
 unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
     let is_first_thread = thread::thread_idx_x() == 0;
-    let taken = shared::dynamic_shared_mem::<u32>();
+    let group_word = shared::dynamic_shared_mem::<u32>();
     let mut copied = 0;
     loop {
         if is_first_thread {
             // SAFETY: no thread reads the word of shared memory before the barrier.
-            unsafe { *taken = atomic_fetch_add_u32_device(workspace.add(TAKEN), Relaxed, 1) };
+            unsafe { *group_word = atomic_fetch_add_u32_device(workspace.add(TAKEN), Relaxed, 1) };
         }
         thread::sync_threads();
         // SAFETY: the word was written before the barrier, and it is written again only after the next barrier.
-        let group = unsafe { *taken };
+        let group = unsafe { *group_word };
         thread::sync_threads();
         if group >= a.groups() + b.groups() {
             break;

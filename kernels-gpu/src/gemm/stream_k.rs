@@ -33,10 +33,10 @@ const HANDOVER_STAGES: u32 = 12;
 /// Here the tiles beyond the whole rounds come first, as one sequence of stages that all blocks share evenly
 /// ("stream-K": Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense
 /// Matrix-Matrix Multiplication on the GPU*, 2023). A block's share begins inside one tile and ends inside another. If
-/// a block has some of a tile's stages, but not the last one, it hands its sums over through memory. The block with the
-/// last stage waits for the sums of the blocks before it, adds them, and stores the tile. A block processes its share
-/// from the end to the beginning, so it hands over first and waits last. The block waits only for blocks with smaller
-/// numbers, which were launched earlier.
+/// a block has some of a tile's stages, but not the last stage, it hands its sums over through memory. The block with
+/// the last stage waits for the sums of the blocks before it, adds them, and stores the tile. A block processes its
+/// share from the end to the beginning, so it hands over first and waits last. The block waits only for blocks with
+/// smaller numbers, which were launched earlier.
 ///
 /// Handing sums over costs some microseconds. Tiles are not divided if the idle multiprocessors of a last round would
 /// cost less, or if there is no whole round.
@@ -77,7 +77,7 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
     let block = thread::block_idx_x();
     let division = Division::new(m.div_ceil(ROWS) * n.div_ceil(COLUMNS), k.div_ceil(depth::<A>()));
     let mut pieces = division.pieces(block);
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     if warp_group == 0 {
         // SAFETY: all threads of the warp group reach this code.
         unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
@@ -89,10 +89,10 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
                 let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread fills the stage, after all consumers have left the stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(position.stage, [a_map, b_map], corner);
                 }
-                at.advance();
+                position.advance();
             }
         }
         return;
@@ -109,20 +109,20 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
             // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave
             // it only when its products have ended.
             unsafe {
-                ring.full(at.stage).wait(at.parity);
-                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                ring.full(position.stage).wait(position.parity);
+                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(position.stage), i > 0);
                 wgmma::wait::<1>();
                 if i > 0 {
-                    ring.leave(at.previous());
+                    ring.leave(position.previous());
                 }
             }
-            at.advance();
+            position.advance();
         }
         let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
         // SAFETY: all threads of the warp group reach this code.
         unsafe {
             sums.finish();
-            ring.leave(at.previous());
+            ring.leave(position.previous());
         }
         if end < division.depth {
             // SAFETY: a block has at most one piece without the tile's last stage, and the block with the last stage
@@ -171,10 +171,10 @@ impl Division {
     #[inline(always)]
     fn new(tiles: u32, depth: u32) -> Self {
         let blocks = blocks();
-        let beyond = tiles % blocks;
+        let leftover = tiles % blocks;
         // The division of the last tiles saves the time of the idle blocks, spread over all blocks.
-        let gain = (blocks - beyond) * depth;
-        let divided = if tiles > blocks && beyond > 0 && gain > HANDOVER_STAGES * blocks { beyond } else { 0 };
+        let gain = (blocks - leftover) * depth;
+        let divided = if tiles > blocks && leftover > 0 && gain > HANDOVER_STAGES * blocks { leftover } else { 0 };
         Self { tiles, depth: depth.max(1), divided }
     }
 

@@ -294,8 +294,8 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
     /// multiples of 16 bytes.
     ///
     /// # Safety
-    /// The caller must ensure that rows begin at multiples of `ALIGNMENT` bytes, and that no thread accesses the tile
-    /// before a wait for the copies, a call of [`realign`](Self::realign) and a barrier.
+    /// The caller must ensure that rows begin at multiples of `ALIGNMENT` bytes. No thread may access the tile before a
+    /// wait for the copies, a call of [`realign`](Self::realign) and a barrier.
     #[inline(always)]
     unsafe fn copy<const ALIGNMENT: u32>(&self, step: u32, tile: *mut u8) {
         let (row, col) =
@@ -348,8 +348,8 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
     /// Joins this thread's chunks from the copies of this lane and the next lane, if copies began early.
     ///
     /// # Safety
-    /// The caller must ensure that all lanes of the warp execute the call together, that the copies to this tile have
-    /// arrived, and that no other thread accesses this thread's chunks before a barrier.
+    /// The caller must ensure that all lanes of the warp execute the call together, and that the copies to this tile
+    /// have arrived. No other thread may access this thread's chunks before a barrier.
     #[inline(always)]
     unsafe fn realign(&self, tile: *mut u8) {
         if self.alignment >= 8 {

@@ -73,7 +73,7 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
     thread::sync_threads();
     let (row, column) = tile_corner(thread::block_idx_x(), [ROWS, COLUMNS], BAND, m, n);
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     if warp_group == 0 {
         // SAFETY: all threads of the warp group reach this code.
         unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
@@ -82,10 +82,10 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
                 let corner = [row, column, i * depth::<A>()];
                 // SAFETY: one thread fills the stage, after all consumers have left the stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(position.stage, [a_map, b_map], corner);
                 }
-                at.advance();
+                position.advance();
             }
         }
         return;
@@ -98,14 +98,14 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
         // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave it
         // only when its products have ended.
         unsafe {
-            ring.full(at.stage).wait(at.parity);
-            multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+            ring.full(position.stage).wait(position.parity);
+            multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(position.stage), i > 0);
             wgmma::wait::<1>();
             if i > 0 {
-                ring.leave(at.previous());
+                ring.leave(position.previous());
             }
         }
-        at.advance();
+        position.advance();
     }
     // SAFETY: all threads of the warp group reach this code, and no other warp group writes these rows of the tile.
     unsafe {
@@ -118,8 +118,8 @@ pub unsafe fn gemm_warp_specialized<A, C, const COLUMN_MAJOR: bool>(
 /// `is_added`, the first product replaces the sums.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call the function, that the stage is full, and that no
-/// thread writes the stage or accesses the sums before a wait for the products.
+/// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread
+/// may write the stage or access the sums before a wait for the products.
 #[inline(always)]
 pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
     sums: &mut [f32; SUMS],

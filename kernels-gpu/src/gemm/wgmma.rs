@@ -142,7 +142,7 @@ unsafe fn copy_boxes<A: Element>(
         for element in 0..elements {
             let exists = row < rows && column + element < columns;
             let from = matrix.wrapping_add((row * columns + column + element) as usize);
-            // SAFETY: the element exists where it is read, and its copy is in the boxes.
+            // SAFETY: the element is read only if it exists, and its copy is in the boxes.
             unsafe { *to.cast::<A>().add(element as usize) = if exists { *from } else { A::ZERO } };
         }
     }

@@ -17,11 +17,11 @@ const ITEMS: u32 = 16;
 ///
 /// If one value dominates, most additions disappear, and so does the contention for its counter. If all values are
 /// equally likely, there are few runs, and the search for runs costs a little. But from compute capability 8.0 on, the
-/// previous rung has no contention either: the hardware counts the lanes that add 1 to a word and adds once for all of
-/// them (`ATOMS.POPC.INC`). It does so only for additions of 1, and the counts of runs are larger. For 2^28 constant
-/// bytes, an H100 80GB HBM3 takes 418 µs with runs and 401 µs without. A run consists of bytes that the same thread
-/// reads, which are a block's width apart. (Section 6.4, the entry "privatization", which leaves the kernel to a later
-/// chapter.)
+/// previous rung has no contention either. The hardware counts the lanes that add 1 to a word, and adds the count once
+/// (`ATOMS.POPC.INC`). It does so only for additions of 1, and the counts of runs are larger. For 2^28 constant bytes,
+/// an H100 80GB HBM3 takes 418 µs with runs and 401 µs without. A run consists of bytes that the same thread reads,
+/// which are a block's width apart. (Section 6.4, the entry "privatization", which refers to a later chapter for the
+/// kernel.)
 ///
 /// # Safety
 /// See [`histogram`](super).

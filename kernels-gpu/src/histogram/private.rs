@@ -11,9 +11,9 @@ use super::BINS;
 
 /// Each block counts in shared memory and finally adds its 256 counters to the global counters.
 ///
-/// Only threads of the same block contend for a counter, and the counters are on the multiprocessor: an atomic of
-/// shared memory takes a few cycles, and one of global memory travels to the L2 cache and back. But with one byte per
-/// thread, a block of 256 threads writes up to 256 counters for 256 bytes. (Section 6.4, the entry "privatization".)
+/// Only threads of the same block contend for a counter. The counters are on the multiprocessor, so an atomic operation
+/// takes a few cycles. In global memory, it needs a trip to the L2 cache and back. But with one byte per thread, a
+/// block of 256 threads writes up to 256 counters for 256 bytes. (Section 6.4, the entry "privatization".)
 ///
 /// # Safety
 /// See [`histogram`](super).

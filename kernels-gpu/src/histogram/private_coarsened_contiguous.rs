@@ -17,7 +17,7 @@ const ITEMS: u32 = 16;
 /// zero and add to the global counters.
 ///
 /// A thread's bytes are contiguous, the usual division of work on a CPU. But here the 32 threads of a warp read bytes
-/// 16 apart in each step: each step touches 16 sectors instead of one, and each sector is read in 16 steps. (Section
+/// that are 16 apart. So each step touches 16 sectors instead of one, and each sector is read in 16 steps. (Section
 /// 6.4, the entry "thread coarsening".)
 ///
 /// # Safety

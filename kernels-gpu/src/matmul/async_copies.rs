@@ -49,7 +49,7 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. Instead of a
-    // row or column outside a matrix, the thread copies the last one, whose products are not written to `c`.
+    // row or column outside a matrix, the thread copies the last row or column, whose products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let b_col = (tile_col + tid).min(n - 1);
@@ -80,7 +80,7 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
         cp_async::commit();
     }
     for pair in 0..k.div_ceil(DEPTH) {
-        // All copy groups except the last one have arrived: this thread's copies of this pair, and after the barrier,
+        // All copy groups except the last group have arrived: this thread's copies of this pair, and after the barrier,
         // the copies of all threads. The barrier also follows the last read of the stage that is overwritten next.
         cp_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();

@@ -64,7 +64,7 @@ pub unsafe fn matmul_coarsened1<const BLOCK_X: u32, const BLOCK_Y: u32>(
                     *sum = GpuFloat::mul_add(x, y, *sum);
                 }
             }
-            // The sum is not needed before the next round, so LLVM moves the last addition past the barriers, to the
+            // The sum is not needed before the next round. So LLVM moves the last addition past the barriers, to the
             // end of the loop, and keeps both factors in registers until then. With eight tiles, a multiprocessor then
             // has registers for one block instead of two. An `asm!` comment with the sum as its operand pins the
             // addition here.

@@ -10,7 +10,7 @@ const COARSE: u32 = 2;
 
 /// Two tiles of `c` per block: each tile of `a` is loaded half as often.
 ///
-/// Blocks cannot share what they loaded, so each of two neighbors loads the same tile of `a`. The duplicate load is the
+/// Blocks cannot share loaded data, so each of two neighbors loads the same tile of `a`. The duplicate load is the
 /// price of parallelism. If the device runs the blocks one after the other, this price buys nothing. (Section 6.3,
 /// figures 6.12 and 6.13.)
 ///

@@ -32,8 +32,8 @@ pub unsafe fn matmul_corner_turning<const BLOCK_X: u32, const BLOCK_Y: u32>(
 ) {
     const { assert!(BLOCK_X == BLOCK_Y, "the tiles are square") };
     const SIDE: u32 = BLOCK_X;
-    // The lanes of a warp write 32 / SIDE neighboring columns of the tile, so with 32 / SIDE words of padding per row,
-    // the 32 words are in 32 different banks: 1 word for SIDE = 32, 2 words for SIDE = 16.
+    // The lanes of a warp write 32 / SIDE neighboring columns of the tile. With 32 / SIDE words of padding per row (1
+    // for SIDE = 32, 2 for SIDE = 16), the 32 words are in 32 different banks.
     const STRIDE_B: u32 = SIDE + 32 / SIDE;
     #[address_space(shared)]
     static mut TILE_A: MaybeUninit<[f32; (SIDE * SIDE) as usize]> = MaybeUninit::uninit();

@@ -46,7 +46,7 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. Instead of a
-    // row or column outside a matrix, the thread copies the last one, whose products are not written to `c`.
+    // row or column outside a matrix, the thread copies the last row or column, whose products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let b_col = (tile_col + tid).min(n - 1);

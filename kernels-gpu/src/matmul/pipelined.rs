@@ -28,12 +28,12 @@ const COLS: u32 = 256;
 ///
 /// Prediction: 94 of 100 instructions are multiplications, so the kernel reaches at most 94 % of the multipliers' peak.
 /// In cuBLAS's kernel for these sizes (256 × 128 × 8, three stages, eight warps), 89 of 100 are. Measured on an H100
-/// 80GB HBM3, whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), 49.7 for
-/// 2048³, whose 128 tiles are one round of 132 multiprocessors (50.0). The kernel reaches 79 %, not 94: Nsight Compute
-/// classifies a fifth of the stalls as dispatch stalls, and cuBLAS has half as many. The intermediate steps, each
-/// measured at 4096³: both fragments in registers a step ahead 46.8, a warp barrier in each step 47.9, tiles of 128 ×
-/// 256 49.1, the copies spread over the steps 51.2, and edges without a separate loop 52.4 (with other data, of 24
-/// bits).
+/// 80GB HBM3, whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), and 49.7
+/// for 2048³ (50.0), whose 128 tiles are one round of 132 multiprocessors. The kernel reaches 79 %, not 94: Nsight
+/// Compute classifies a fifth of the stalls as dispatch stalls, and cuBLAS has half of that number. The intermediate
+/// steps, each measured at 4096³: both fragments in registers a step ahead 46.8, a warp barrier in each step 47.9,
+/// tiles of 128 × 256 49.1, the copies spread over the steps 51.2, and edges without a separate loop 52.4 (with other
+/// data, of 24 bits).
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -57,8 +57,8 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
-    // of `b`. Instead of a row or column outside a matrix, the thread copies the last one, whose products are not
-    // written to `c`.
+    // of `b`. Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are
+    // not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
@@ -108,7 +108,7 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     cp_async::wait::<{ STAGES - 2 }>();
     thread::sync_threads();
     let mut fragments: [[f32; 4]; 6] = array::from_fn(|group| read(0, 0, group as u32));
-    // `pair % STAGES` would cost a dozen instructions per pair, so the kernel keeps the first words of two stages: the
+    // `pair % STAGES` would cost a dozen instructions per pair. So the kernel keeps the first words of two stages: the
     // stage of this pair, and the stage of the previous pair, which is free for the next copies.
     let (mut stage, mut free) = (0, (STAGES - 1) * PAIR_LEN);
     for pair in 0..k.div_ceil(DEPTH) {

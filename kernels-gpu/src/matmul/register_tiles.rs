@@ -141,7 +141,7 @@ pub unsafe fn add_elements<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Writes four neighboring elements of `c`, which has `n` columns, or the ones that exist.
+/// Writes four neighboring elements of `c`, which has `n` columns, or only the elements that exist.
 ///
 /// # Safety
 /// The first element is in `c`, and its column is a multiple of 4. No other thread accesses the four elements.

@@ -67,8 +67,8 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let end = (start + depth).min(k);
 
     // The elements that this thread copies: every 8th row of one column of `a`, and four columns of two rows of `b`.
-    // Instead of a row or column outside a matrix, the thread copies the last one, whose products are not written to
-    // `c`.
+    // Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are not
+    // written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;

@@ -27,8 +27,8 @@ const COLS: u32 = 256;
 /// a thread starts 8 one-word copies of `a`, whose tile is transposed, and 4 copies of 16 bytes of `b`. For 2048
 /// multiplications, the simulator counts 2253 PTX instructions per warp and pair of tiles instead of 2318.
 ///
-/// A copy of 16 bytes needs an address that is a multiple of 16, so every row of `b` must begin at such an address: `n`
-/// must be a multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
+/// A copy of 16 bytes needs an address that is a multiple of 16. So every row of `b` must begin at such an address, and
+/// `n` must be a multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
 ///
 /// # Safety
 /// See [`matmul`](super).
@@ -51,8 +51,8 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
-    // of `b`. Instead of a row or column outside a matrix, the thread copies the last one, whose products are not
-    // written to `c`.
+    // of `b`. Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are
+    // not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;

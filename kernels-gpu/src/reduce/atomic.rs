@@ -12,7 +12,7 @@ use super::vector::sum_vectors;
 
 /// `reduce_vector`, except that each block adds its sum to `sum`, which is initially 0.
 ///
-/// A thread does not wait for an atomic operation whose result it does not use: a block ends as early as in
+/// A thread does not wait for an atomic operation if it ignores the result. So a block ends as early as in
 /// `reduce_vector`, and the additions happen in the L2 cache while other blocks still load.
 ///
 /// Prediction: the time of `reduce_vector`, as long as the L2 adds faster than blocks end. At 2^28 elements, 32768

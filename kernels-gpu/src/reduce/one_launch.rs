@@ -73,7 +73,8 @@ pub unsafe fn reduce_one_launch<const BLOCK: u32>(input: *const i32, output: *mu
 /// Returns the sum of this thread's share of the first `blocks` blocks' sums, and resets their words to 0.
 ///
 /// # Safety
-/// All threads of one block of the grid call it. The first `blocks` blocks publish their sums and wait for nothing.
+/// All threads of one block of the grid call the function. The first `blocks` blocks publish their sums and wait for
+/// nothing.
 #[inline(always)]
 unsafe fn collect<const BLOCK: u32>(workspace: *mut u64, blocks: u32) -> i32 {
     let mut sum = 0;
@@ -82,13 +83,13 @@ unsafe fn collect<const BLOCK: u32>(workspace: *mut u64, blocks: u32) -> i32 {
         let block = |k: usize| first + k as u32 * BLOCK;
         let address = |k: usize| workspace.wrapping_add(block(k) as usize);
         // All loads start before the loop waits for the first word.
-        let found: [u64; IN_FLIGHT] = array::from_fn(|k| {
+        let words: [u64; IN_FLIGHT] = array::from_fn(|k| {
             // SAFETY: block(k) < blocks, so the word belongs to a block of this grid.
             if block(k) < blocks { unsafe { atomic_load_64_device(address(k), Relaxed) } } else { PUBLISHED }
         });
         #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
         for k in 0..IN_FLIGHT {
-            let mut word = found[k];
+            let mut word = words[k];
             while word & PUBLISHED == 0 {
                 // SAFETY: a word without `PUBLISHED` was loaded above, so it belongs to a block of this grid.
                 word = unsafe { atomic_load_64_device(address(k), Relaxed) };

@@ -6,7 +6,7 @@ use cuda_std::{address_space, thread, warp};
 use rung::rung;
 
 /// Each warp sums its 32 elements with shuffles and leaves one word in shared memory. After the only barrier, the first
-/// warp sums those words the same way.
+/// warp sums these words in the same way.
 ///
 /// Compared with `reduce_smem`, five exchanges between registers replace the rounds through shared memory. The block
 /// executes one barrier and uses one word of shared memory per warp. The article *Warp Shuffle Instruction* measures
@@ -29,7 +29,7 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
     let i = block_idx * BLOCK + tid;
 
-    // SAFETY: i < n where the input is read.
+    // SAFETY: the input is read only if i < n.
     let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
     // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let sum = unsafe { sum_block::<BLOCK>(warp_sums, value) };
@@ -42,8 +42,8 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
 /// Sums the values of the block's threads and returns the sum to the threads of the first warp.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory with a word for each warp, which
-/// nothing else uses.
+/// All threads of a block of `BLOCK` call the function together. `warp_sums` is shared memory with a word for each
+/// warp, which nothing else uses.
 #[inline(always)]
 pub(super) unsafe fn sum_block<const BLOCK: u32>(warp_sums: *mut i32, value: i32) -> i32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);

@@ -26,7 +26,7 @@ pub unsafe fn reduce_smem_dyn<const BLOCK: u32>(input: *const i32, output: *mut 
     let i = block_idx * BLOCK + tid;
 
     // A thread without an element stores 0, so the tile is full in every round and no round needs a check.
-    // SAFETY: i < n where the input is read, and every thread writes its own word of the tile.
+    // SAFETY: the input is read only if i < n, and every thread writes a different word of the tile.
     unsafe { *tile.add(tid as usize) = if i < n { *input.add(i as usize) } else { 0 } };
     thread::sync_threads();
     for stride in [512, 256, 128, 64] {

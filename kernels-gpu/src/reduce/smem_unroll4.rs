@@ -31,7 +31,7 @@ pub unsafe fn reduce_smem_unroll4<const BLOCK: u32>(input: *const i32, output: *
     let first = block_idx * BLOCK * ITEMS as u32 + tid;
 
     // The change: the sum of four elements, as in `reduce_unrolling4`, but in a register.
-    // SAFETY: `input` has n elements that no thread writes, and every thread writes its own word of the tile.
+    // SAFETY: `input` has n elements that no thread writes, and every thread writes a different word of the tile.
     unsafe { *tile.add(tid as usize) = sum_items::<ITEMS>(input, first, BLOCK, n) };
     thread::sync_threads();
     for stride in [512, 256, 128, 64] {

@@ -27,7 +27,7 @@ pub unsafe fn reduce_smem_unroll4_dyn<const BLOCK: u32>(input: *const i32, outpu
     let first = block_idx * BLOCK * ITEMS as u32 + tid;
 
     // The sum of four elements, as in `reduce_unrolling4`, but in a register.
-    // SAFETY: `input` has n elements that no thread writes, and every thread writes its own word of the tile.
+    // SAFETY: `input` has n elements that no thread writes, and every thread writes a different word of the tile.
     unsafe { *tile.add(tid as usize) = sum_items::<ITEMS>(input, first, BLOCK, n) };
     thread::sync_threads();
     for stride in [512, 256, 128, 64] {

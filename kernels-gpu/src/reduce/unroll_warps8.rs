@@ -71,14 +71,15 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
 /// returns whether the element `stride` after the lane's element exists.
 ///
 /// # Safety
-/// All lanes of one warp call it together, each with its number. No other warp accesses the elements. A barrier orders
-/// earlier writes before this call.
+/// All lanes of one warp call the function together, each with its number. No other warp accesses the elements. A
+/// barrier orders earlier writes before this call.
 #[inline(always)]
 pub(super) unsafe fn sum_last_warp(data: *mut i32, lane: u32, exists: impl Fn(u32) -> bool) {
     let word = data.wrapping_add(lane as usize);
     for stride in [32, 16, 8, 4, 2, 1] {
-        // SAFETY: both elements exist where they are accessed. The two warp barriers separate the reads of a round from
-        // its writes. The accesses are volatile, so each round reads from memory what the previous round wrote.
+        // SAFETY: both elements are accessed only if they exist. The two warp barriers separate the reads of a round
+        // from its writes. The accesses are volatile, so each round reads the values that the previous round wrote to
+        // memory.
         unsafe {
             let mut sum = 0;
             if exists(stride) {

@@ -58,7 +58,7 @@ pub unsafe fn reduce_vector<const BLOCK: u32>(input: *const i32, output: *mut i3
     }
 }
 
-/// Returns the sum of this thread's eight elements, or of the existing ones at the end of the input.
+/// Returns the sum of this thread's eight elements, or of fewer elements at the end of the input.
 ///
 /// # Safety
 /// `input` points to `n` elements that no thread writes, and is aligned to 16 bytes. The block has `BLOCK` threads.

@@ -14,8 +14,8 @@ const ITEMS: u32 = 8;
 
 /// A thread scans eight neighboring elements in registers. Its warp scans only the threads' sums.
 ///
-/// Compared with `scan_shuffle`, the shuffles and the barriers serve eight times as much data. But the addresses of a
-/// warp's load are eight words apart: the load touches 32 sectors instead of 4, and the L1 cache has to keep these
+/// Compared with `scan_shuffle`, the shuffles and the barriers serve eight times the data. But the addresses of a
+/// warp's load are eight words apart. The load touches 32 sectors instead of 4, and the L1 cache has to keep these
 /// sectors for the next loads. (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
 ///
 /// # Safety
@@ -36,7 +36,7 @@ pub unsafe fn scan_coarsened<const BLOCK: u32>(input: *const i32, output: *mut i
     let mut sum = 0_i32;
     let sums: [i32; ITEMS as usize] = array::from_fn(|k| {
         let i = first + k as u32;
-        // SAFETY: i < n where the input is read.
+        // SAFETY: the input is read only if i < n.
         sum = sum.wrapping_add(if i < n { unsafe { *input.add(i as usize) } } else { 0 });
         sum
     });

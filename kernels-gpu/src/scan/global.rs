@@ -3,8 +3,8 @@
 use cuda_std::thread;
 use rung::rung;
 
-/// Each block scans its section of the input in log2 rounds: in round `k`, each element adds the sum that ends `2^k`
-/// elements earlier, so its sum covers twice as many elements.
+/// Each block scans its section of the input in log2 rounds. In round `k`, each element adds the sum that ends `2^k`
+/// elements earlier, so its sum covers twice the number of elements.
 ///
 /// The sections are scanned in place in `output`. Two barriers per round keep a thread from reading a sum that another
 /// thread has already changed in this round. (Hillis and Steele, *Data Parallel Algorithms*, 1986; *Programming

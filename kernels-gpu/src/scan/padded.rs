@@ -25,13 +25,13 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
     static mut SUMS: MaybeUninit<[i32; 2 * BLOCK as usize + 2 * BLOCK as usize / 32]> = MaybeUninit::uninit();
     let sums = (&raw mut SUMS).cast::<i32>();
     // The change: the address of an element of the section.
-    let at = |place: u32| sums.wrapping_add((place + place / 32) as usize);
+    let word_of = |place: u32| sums.wrapping_add((place + place / 32) as usize);
     let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * 2);
 
     for place in [tid, tid + BLOCK] {
         let i = start + place;
-        // SAFETY: i < n where the input is read, and each element of the section has one writer.
-        unsafe { *at(place) = if i < n { *input.add(i as usize) } else { 0 } };
+        // SAFETY: the input is read only if i < n, and each element of the section has one writer.
+        unsafe { *word_of(place) = if i < n { *input.add(i as usize) } else { 0 } };
     }
     let mut stride = 1;
     while stride <= BLOCK {
@@ -40,7 +40,7 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
         if node < 2 * BLOCK {
             // SAFETY: stride <= node < 2 * BLOCK. Each node has one writer, and no other thread reads the node in this
             // round.
-            unsafe { *at(node) += *at(node - stride) };
+            unsafe { *word_of(node) += *word_of(node - stride) };
         }
         stride *= 2;
     }
@@ -51,7 +51,7 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
         if node + stride < 2 * BLOCK {
             // SAFETY: node + stride < 2 * BLOCK. Each node has one writer, and no other thread reads the node in this
             // round.
-            unsafe { *at(node + stride) += *at(node) };
+            unsafe { *word_of(node + stride) += *word_of(node) };
         }
         stride /= 2;
     }
@@ -60,7 +60,7 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
         let i = start + place;
         if i < n {
             // SAFETY: i < n, and no other thread writes this element.
-            unsafe { *output.add(i as usize) = *at(place) };
+            unsafe { *output.add(i as usize) = *word_of(place) };
         }
     }
 }

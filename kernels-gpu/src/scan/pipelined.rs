@@ -167,10 +167,10 @@ unsafe fn publish_tile<T: Element, O: Operation<T>, const BLOCK: u32>(
     before: *mut T,
 ) {
     let lane = thread::thread_idx_x() % 32;
-    // SAFETY: lane < BLOCK / 32 where an element is read.
-    let own = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { O::IDENTITY };
-    let sum = scan_warp::<T, O>(own);
-    let sum_before = sum_of_lanes_before::<T, O>(sum, own);
+    // SAFETY: an element is read only if lane < BLOCK / 32.
+    let warp_total = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { O::IDENTITY };
+    let sum = scan_warp::<T, O>(warp_total);
+    let sum_before = sum_of_lanes_before::<T, O>(sum, warp_total);
     if lane < BLOCK / 32 {
         // SAFETY: lane < BLOCK / 32, and each element has one writer.
         unsafe { *before.add(lane as usize) = sum_before };

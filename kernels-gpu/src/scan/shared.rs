@@ -26,7 +26,7 @@ pub unsafe fn scan_shared<const BLOCK: u32>(input: *const i32, output: *mut i32,
     let tid = thread::thread_idx_x();
     let i = thread::block_idx_x() * BLOCK + tid;
 
-    // SAFETY: i < n where the input is read.
+    // SAFETY: the input is read only if i < n.
     let mut sum = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
     let (mut stride, mut from) = (1, 0);
     while stride < BLOCK {

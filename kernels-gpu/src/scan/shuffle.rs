@@ -27,7 +27,7 @@ pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let i = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
 
-    // SAFETY: i < n where the input is read.
+    // SAFETY: the input is read only if i < n.
     let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
     let sum = scan_warp::<i32, Sum>(value);
     // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
@@ -90,7 +90,7 @@ pub(crate) unsafe fn sum_of_warps_before<T: Element, O: Operation<T>, const BLOC
     }
     thread::sync_threads();
     if warp == 0 {
-        // SAFETY: lane < BLOCK / 32 where an element is accessed, and all elements were written before the barrier.
+        // SAFETY: an element is accessed only if lane < BLOCK / 32, and all elements were written before the barrier.
         let total = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { O::IDENTITY };
         let total = scan_warp::<T, O>(total);
         if lane < BLOCK / 32 {

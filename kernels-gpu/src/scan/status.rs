@@ -193,13 +193,13 @@ impl Status {
             };
             // SAFETY: the mask names all 32 lanes, and all of them vote.
             let [empty, prefix] =
-                [State::Empty, State::Prefix].map(|each| unsafe { warp::warp_vote_ballot(u32::MAX, state == each) });
+                [State::Empty, State::Prefix].map(|kind| unsafe { warp::warp_vote_ballot(u32::MAX, state == kind) });
             // The lanes up to the nearest prefix, or all lanes if no lane has a prefix.
-            let needed = prefix ^ prefix.wrapping_sub(1);
-            if empty & needed != 0 {
+            let summed_lanes = prefix ^ prefix.wrapping_sub(1);
+            if empty & summed_lanes != 0 {
                 continue;
             }
-            let value = if needed >> lane & 1 == 1 { value } else { O::IDENTITY };
+            let value = if summed_lanes >> lane & 1 == 1 { value } else { O::IDENTITY };
             before = O::combine(sum_warp::<T, O>(value), before);
             other = if prefix == 0 { other - 32 } else { 0 };
         }

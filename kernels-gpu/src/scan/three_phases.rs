@@ -20,8 +20,8 @@ use crate::operation::Sum;
 /// the input. (*Programming Massively Parallel Processors*, section 11.6.)
 ///
 /// # Safety
-/// See [`scan`](super). `input` and `output` are aligned to 16 bytes, `sums` has an element for each tile and is
-/// aligned to 16 bytes, and `barrier` points to a 0 that the kernel leaves as 0.
+/// See [`scan`](super). `input`, `output` and `sums` are aligned to 16 bytes. `sums` has an element for each tile, and
+/// `barrier` points to a 0 that the kernel leaves as 0.
 #[rung(
     after = scan_vector,
     lesson = "the whole scan in three phases: scan tiles, scan their sums, add them; this moves the data four times",

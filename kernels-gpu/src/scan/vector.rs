@@ -80,7 +80,7 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
         }
         let element = |row: usize, k: usize| {
             let i = (first + row as u32 * 32) * WIDTH as u32 + k as u32;
-            // SAFETY: i < n where the input is read.
+            // SAFETY: the input is read only if i < n.
             if i < n { unsafe { *input.add(i as usize) } } else { O::IDENTITY }
         };
         Self(array::from_fn(|row| Wide(array::from_fn(|k| element(row, k)))), PhantomData)
@@ -113,9 +113,9 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
             for k in 1..WIDTH {
                 row[k] = O::combine(row[k - 1], row[k]);
             }
-            let own = row[WIDTH - 1];
-            let sum = scan_warp::<T, O>(own);
-            let before = O::combine(carry, sum_of_lanes_before::<T, O>(sum, own));
+            let lane_sum = row[WIDTH - 1];
+            let sum = scan_warp::<T, O>(lane_sum);
+            let before = O::combine(carry, sum_of_lanes_before::<T, O>(sum, lane_sum));
             // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
             carry = O::combine(carry, unsafe { warp::warp_shuffle_idx(u32::MAX, sum, 31, 32) }.0);
             Wide(array::from_fn(|k| match EXCLUSIVE {
@@ -130,8 +130,8 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
     /// Sums the elements of this warp. Returns the sum to all lanes. All 32 lanes must call the function together.
     #[inline(always)]
     pub(super) fn sum(self) -> T {
-        let own = self.0.into_iter().flat_map(|Wide(row)| row).fold(O::IDENTITY, O::combine);
-        sum_warp::<T, O>(own)
+        let lane_sum = self.0.into_iter().flat_map(|Wide(row)| row).fold(O::IDENTITY, O::combine);
+        sum_warp::<T, O>(lane_sum)
     }
 
     /// Stores the elements below `n`, each combined with `before`.

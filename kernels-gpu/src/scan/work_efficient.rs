@@ -30,7 +30,7 @@ pub unsafe fn scan_work_efficient<const BLOCK: u32>(input: *const i32, output: *
 
     for place in [tid, tid + BLOCK] {
         let i = start + place;
-        // SAFETY: i < n where the input is read, and each element of the section has one writer.
+        // SAFETY: the input is read only if i < n, and each element of the section has one writer.
         unsafe { *sums.add(place as usize) = if i < n { *input.add(i as usize) } else { 0 } };
     }
     let mut stride = 1;

@@ -13,8 +13,8 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 /// A block computes a row in the same three passes. Neighboring threads read neighboring elements.
 ///
 /// After the first and the second pass, each thread has the maximum or the sum of every `BLOCK`-th element. A tree in
-/// shared memory combines them: in each of log2 `BLOCK` rounds, each thread of the first half combines its value with a
-/// value of the second half, between two barriers.
+/// shared memory combines these values. In each of log2 `BLOCK` rounds, each thread of the first half combines its
+/// value with a value of the second half, between two barriers.
 ///
 /// # Safety
 /// See [`softmax`](super).
@@ -76,10 +76,9 @@ unsafe fn combine_tree<O: Operation<f32>, const BLOCK: u32>(values: *mut f32, va
     while half > 0 {
         thread::sync_threads();
         if tid < half {
-            let (own, other) = (values.wrapping_add(tid as usize), values.wrapping_add((tid + half) as usize));
-            // SAFETY: tid + half < BLOCK. In this round, no thread writes the other element, and no other thread reads
-            // this thread's element.
-            unsafe { *own = O::combine(*own, *other) };
+            let (left, right) = (values.wrapping_add(tid as usize), values.wrapping_add((tid + half) as usize));
+            // SAFETY: tid + half < BLOCK. In this round, no thread writes `right`, and no other thread reads `left`.
+            unsafe { *left = O::combine(*left, *right) };
         }
         half /= 2;
     }

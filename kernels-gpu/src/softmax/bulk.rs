@@ -37,7 +37,7 @@ fn resident(block: u32, multiprocessors: u32) -> u32 {
     (multiprocessors / blocks(block) - u32::from(block == 1024 && multiprocessors > 8)).max(1)
 }
 
-/// `softmax_cluster` with resident clusters, each of which computes one row after another. The copies of the next rows
+/// `softmax_cluster` with resident clusters. Each cluster computes one row after another. The copies of the next rows
 /// are in flight while a cluster computes a row.
 ///
 /// In `softmax_cluster`, a block of 1024 threads fills a multiprocessor. The block loads, computes, stores and ends,

@@ -328,7 +328,7 @@ pub(super) unsafe fn of_block<O: RowOperation, const BLOCK: u32>(parts: *mut O::
         unsafe { *parts.add(warp as usize) = part };
     }
     thread::sync_threads();
-    // SAFETY: lane < BLOCK / 32 where an element is read, and all elements were written before the barrier.
+    // SAFETY: an element is read only if lane < BLOCK / 32, and all elements were written before the barrier.
     O::of_warp([if lane < BLOCK / 32 { unsafe { *parts.add(lane as usize) } } else { O::NONE }])
 }
 
@@ -365,7 +365,7 @@ impl Span {
         if !is_aligned {
             return T::vector(|e| {
                 let i = index + e as u32;
-                // SAFETY: i < n where an element is read.
+                // SAFETY: an element is read only if i < n.
                 if i < self.n { unsafe { *row.add(i as usize) } } else { outside }
             });
         }

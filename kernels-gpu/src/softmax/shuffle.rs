@@ -76,6 +76,6 @@ unsafe fn combine_block<O: Operation<f32>, const BLOCK: u32>(values: *mut f32, v
         unsafe { *values.add(warp as usize) = value };
     }
     thread::sync_threads();
-    // SAFETY: lane < BLOCK / 32 where an element is read, and all elements were written before the barrier.
+    // SAFETY: an element is read only if lane < BLOCK / 32, and all elements were written before the barrier.
     combine_warp::<O>(if lane < BLOCK / 32 { unsafe { *values.add(lane as usize) } } else { O::IDENTITY })
 }

@@ -103,7 +103,7 @@ pub(super) unsafe fn exchange<K: Key, V: Value>(
     let run = 2 * (pair - offset);
     let low = run + offset;
     let high = run + if is_reversed { size - 1 - offset } else { size / 2 + offset };
-    // SAFETY: low < high < count where keys are accessed.
+    // SAFETY: keys are accessed only if low < high < count.
     unsafe {
         if high < count && pairs.ordered(low) > pairs.ordered(high) {
             pairs.swap(low, high);

@@ -132,7 +132,7 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
     // Places after the last key have the greatest digit, so their ranks follow the ranks of all keys.
     let keys: [Ordered<K>; ITEMS as usize] = array::from_fn(|k| {
         let i = start + place(ITEMS, k as u32);
-        // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
+        // SAFETY: a key is read only if i < n, and no thread writes these keys in this pass.
         if i < n { unsafe { from.ordered(i) } } else { K::GREATEST }
     });
     let digits = keys.map(|key| K::digit::<DIGIT_BITS>(key, shift));

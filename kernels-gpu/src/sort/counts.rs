@@ -89,7 +89,7 @@ pub(super) unsafe fn scan_counts<const BLOCK: u32>(
     let (_, mut before) = unsafe { scan_block::<BLOCK>(warp_sums, before) };
     while start < end {
         let i = (start + tid) as usize;
-        // SAFETY: i < end where a count is accessed. Only this block accesses the part, and only one thread accesses
+        // SAFETY: a count is accessed only if i < end. Only this block accesses the part, and only one thread accesses
         // each count.
         unsafe {
             let count = if i < end as usize { *counts.add(i) } else { 0 };
@@ -105,8 +105,8 @@ pub(super) unsafe fn scan_counts<const BLOCK: u32>(
     unsafe { barrier.wait() };
 }
 
-/// Returns the rank of each key of this thread among the tile's keys with the same digit, and the number of keys in the
-/// tile whose digit is this thread's index. Ranks follow the order of the keys' [`place`].
+/// Returns the rank of each key of this thread among the tile's keys with the same digit. Also returns the number of
+/// keys in the tile whose digit is this thread's index. Ranks follow the order of the keys' [`place`].
 ///
 /// Each lane finds the lanes of its warp with the same digit (`match.any`). The first of these lanes adds the number of
 /// these lanes to the histogram of the warp. Then the block scans each digit's counts over the warps.

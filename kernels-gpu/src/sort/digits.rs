@@ -78,7 +78,7 @@ pub unsafe fn sort_digits<K: Key, V: Value, const BLOCK: u32>(
             // Places after the last key have the greatest digit, so their ranks follow the ranks of all keys.
             let digits: [u32; ITEMS as usize] = array::from_fn(|k| {
                 let i = index * tile + place(ITEMS, k as u32);
-                // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
+                // SAFETY: a key is read only if i < n, and no thread writes these keys in this pass.
                 let ordered = if i < n { unsafe { from.ordered(i) } } else { K::GREATEST };
                 K::digit::<DIGIT_BITS>(ordered, shift)
             });

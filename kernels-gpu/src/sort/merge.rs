@@ -18,13 +18,13 @@ const ITEMS: u32 = 5;
 ///
 /// The network of `sort_bitonic` needs about `n log2² n / 4` comparisons, because its pairs do not depend on the keys.
 /// A merge that depends on the keys doubles the length of the runs in one pass. Every thread writes an equal number of
-/// keys of the result. A binary search finds where these keys start in both runs: of the first `d` keys of the result,
-/// `i` are from the first run and `d - i` from the second run, and only one `i` is correct. First the threads of the
-/// grid search for the parts of all tiles. Then a block loads the parts of a tile, and its threads search in the tile.
-/// Among equal keys, the keys of the first run come first, so the sort is stable. For 2^24 keys there are 13 passes:
-/// expect the time of about 14 copies of the array, and more for the searches. (Green, McColl and Bader, *GPU Merge
-/// Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore GPUs*, 2009, section
-/// 5.)
+/// keys of the result. A binary search finds the starts of these keys in both runs. Of the first `d` keys of the
+/// result, `i` are from the first run and `d - i` from the second run, and only one `i` is correct. First the threads
+/// of the grid search for the parts of all tiles. Then a block loads the parts of a tile, and its threads search in the
+/// tile. Among equal keys, the keys of the first run come first, so the sort is stable. For 2^24 keys there are 13
+/// passes: expect the time of about 14 copies of the array, and more for the searches. (Green, McColl and Bader, *GPU
+/// Merge Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore GPUs*, 2009,
+/// section 5.)
 ///
 /// # Safety
 /// See [`sort`](super).
@@ -136,7 +136,7 @@ unsafe fn sort_tile<K: Key, V: Value>(tile: Pairs<K, V>, count: u32) {
     for round in 0..ITEMS {
         for k in (round % 2..ITEMS - 1).step_by(2) {
             let place = tid * ITEMS + k;
-            // SAFETY: place + 1 < count where keys are accessed, and only this thread accesses both places.
+            // SAFETY: keys are accessed only if place + 1 < count, and only this thread accesses both places.
             unsafe {
                 if place + 1 < count && tile.ordered(place) > tile.ordered(place + 1) {
                     tile.swap(place, place + 1);
@@ -171,8 +171,8 @@ unsafe fn merge<K: Key, V: Value>(runs: Pairs<K, V>, middle: u32, end: u32, diag
         // Separate addresses instead of `runs`, because the closure would put `runs` into local memory.
         let Pairs { keys, values } = runs;
         Some(array::from_fn::<(K, V), { ITEMS as usize }, _>(|_| {
-            // SAFETY: first < middle and second < end where a key is read. After the last key of a run, the thread
-            // reads the last key again.
+            // SAFETY: a key is read only if its place is below the end of its run. After the last key of a run, the
+            // thread reads the last key again.
             unsafe {
                 let is_before =
                     || (*keys.add(first as usize)).to_ordered() <= (*keys.add(second as usize)).to_ordered();

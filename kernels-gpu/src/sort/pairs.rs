@@ -51,7 +51,7 @@ impl<K: Key, V: Value> Pairs<K, V> {
     ///
     /// # Safety
     /// All threads of a block of `BLOCK` call the function together. All arrays have `count` elements. No thread writes
-    /// the elements of this array, and nothing else accesses the elements of the others.
+    /// the elements of this array, and nothing else accesses the elements of the other arrays.
     #[inline(always)]
     pub(super) unsafe fn copy_all<const BLOCK: u32>(self, others: Self, count: u32) {
         for i in (thread::thread_idx_x()..count).step_by(BLOCK as usize) {

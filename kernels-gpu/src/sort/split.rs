@@ -66,7 +66,7 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
     for bit in 0..bits {
-        // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
+        // SAFETY: a key is read only if i < n, and no thread writes these keys in this pass.
         let is_zero = |i: u32| i < n && K::digit::<1>(unsafe { from.ordered(i) }, bit) == 0;
         for index in (first..tiles).step_by(blocks) {
             let (mut zeros, count) = (0, (n - index * tile).min(tile));

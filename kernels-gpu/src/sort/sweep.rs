@@ -81,7 +81,7 @@ pub(super) unsafe fn load_keys<K: Key, const BLOCK: u32, const ITEMS: usize>(
     }
     array::from_fn(|item| {
         let i = place::<BLOCK, ITEMS>(tile, item);
-        // SAFETY: i < n where the key is read.
+        // SAFETY: the key is read only if i < n.
         if i < n { unsafe { *keys.add(i as usize) }.to_ordered() } else { K::GREATEST }
     })
 }
@@ -98,7 +98,7 @@ pub(super) unsafe fn load_values<V: Value, const BLOCK: u32, const ITEMS: usize>
 ) -> [V; ITEMS] {
     array::from_fn(|item| {
         let i = place::<BLOCK, ITEMS>(tile, item);
-        // SAFETY: i < n where the value is read.
+        // SAFETY: the value is read only if i < n.
         if i < n { unsafe { *values.add(i as usize) } } else { V::NONE }
     })
 }

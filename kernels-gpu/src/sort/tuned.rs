@@ -17,13 +17,13 @@ use crate::tensor_core::opaque;
 /// The number of keys per thread in each tile.
 const ITEMS: usize = 24;
 
-/// `sort_one_sweep` with three changes, each of which hides or avoids a wait.
+/// `sort_one_sweep` with three changes that hide or avoid waits.
 ///
 /// - A block loads its next tile as soon as the registers of this tile's keys are free: before the look-back. If there
 ///   are values, the block loads this tile's values at this point, and the next keys after the look-back.
 /// - The look-back reads four words at a time, so it makes a quarter of the trips to the L2 cache.
-/// - A tile is twice as large, so there are half as many look-backs. A digit has an average of 48 keys per tile instead
-///   of 24, and fewer sectors are written partially. The cost is registers for the keys: a multiprocessor has one block
+/// - A tile is twice as large, so there are half the look-backs. A digit has an average of 48 keys per tile instead of
+///   24, and fewer sectors are written partially. The cost is registers for the keys: a multiprocessor has one block
 ///   instead of two.
 ///
 /// Prediction: a pass that hides all waits takes the time of a copy, so four passes and the counts take at least the

@@ -2,10 +2,10 @@
 //!
 //! A *fragment* is a piece of a matrix that is spread over the registers of a warp's 32 lanes. Here a fragment has 16
 //! rows of `a`, or 16 columns of `b`, and 16 elements along `k`. It consists of four *matrices* of 8 × 8 elements, one
-//! register of each lane for each matrix. Of such a matrix, lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1`
-//! along `k`, in row (of `a`) or column (of `b`) `l / 4`. The first of these two elements is in the register's lower
-//! half. [`halves`] gives the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular
-//! "Matrix Fragments for mma.m16n8k16 with floating point type".)
+//! register of each lane for each matrix. Lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1` along `k` of row (of
+//! `a`) or column (of `b`) `l / 4` of each matrix. The first of these two elements is in the register's lower half.
+//! [`halves`] gives the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular "Matrix
+//! Fragments for mma.m16n8k16 with floating point type".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -29,7 +29,7 @@ pub struct Chunk(pub [u32; 4]);
 /// The registers that hold a fragment: four per lane, with two elements each.
 pub type Fragment = [u32; 4];
 
-/// The sums of `M` · 16 rows and `N` · 16 columns: for each pair of a fragment of `a` and a fragment of `b`, the
+/// The sums of `M` · 16 rows and `N` · 16 columns. Each pair of a fragment of `a` and a fragment of `b` has the
 /// accumulators of two `mma.sync`, which compute 8 columns each.
 pub type Sums<const M: usize, const N: usize> = [[[[f32; 4]; 2]; N]; M];
 
@@ -100,7 +100,7 @@ pub unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, lef
 /// (of `b`), and which half along `k`.
 ///
 /// For `a`, the second matrix has the next 8 rows. For `b`, the second matrix has the next 8 elements along `k`,
-/// because `mma.sync` takes 8 columns of `b` in two registers: the first two registers hold the first 8 columns.
+/// because `mma.sync` takes 8 columns of `b` in two registers. The first two registers hold the first 8 columns.
 #[inline(always)]
 #[must_use]
 pub const fn halves<const IS_B: bool>(matrix: u32) -> (u32, u32) {

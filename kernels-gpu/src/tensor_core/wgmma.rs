@@ -130,9 +130,8 @@ pub trait Sums<E>: Finish {
     /// the first factor gets the transposed product.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call the function after a [`fence`], that no thread
-    /// writes the tiles before a [`wait`] for the product, and that before this wait only further products access the
-    /// sums.
+    /// The caller must ensure that all threads of the warp group call the function after a [`fence`]. Before a [`wait`]
+    /// for the product, no thread may write the tiles, and only further products may access the sums.
     unsafe fn multiply<L: Layout, M: Layout>(&mut self, a: Tile<E, L>, b: Tile<E, M>, is_added: bool);
 
     /// Starts the product like [`Sums::multiply`], with `a` in registers: this thread's [`fragment`].
@@ -231,8 +230,8 @@ pub unsafe fn setmaxnreg_dec<const REGISTERS: u32>() {
 /// Waits until each thread can have `REGISTERS` registers (`setmaxnreg.inc`).
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call the function, that each thread has at most
-/// `REGISTERS` registers, and that the block's other warp groups release the missing registers.
+/// The caller must ensure that all threads of the warp group call the function, and that each thread has at most
+/// `REGISTERS` registers. The block's other warp groups must release the missing registers.
 #[inline(always)]
 pub unsafe fn setmaxnreg_inc<const REGISTERS: u32>() {
     const { assert!(is_register_count(REGISTERS), "a multiple of 8 from 24 to 256") };
@@ -247,8 +246,8 @@ const fn is_register_count(registers: u32) -> bool {
 /// Stores four 8 × 8 matrices of 16-bit elements from the registers of a warp's lanes to shared memory. Lane `8 i + j` passes the address of row `j` of matrix `i`, which is 16 bytes long.
 ///
 /// # Safety
-/// The caller must ensure that all lanes of the warp call the function, and that each address points to 16 bytes of
-/// this block's shared memory, aligned to 16, which no other thread accesses.
+/// The caller must ensure that all lanes of the warp call the function. Each address must point to 16 bytes of this
+/// block's shared memory, aligned to 16, which no other thread accesses.
 #[inline(always)]
 pub unsafe fn stmatrix(to: Shared, fragments: [u32; 4]) {
     ptx!("stmatrix.sync.aligned.m8n8.x4.shared.b16 [{}], {{{}, {}, {}, {}}};", in(reg32) to.0, in(reg32) fragments[0],

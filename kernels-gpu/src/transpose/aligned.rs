@@ -42,8 +42,8 @@ pub(super) const fn blocks(rows: u32, cols: u32) -> u32 {
 /// 128 elements of each output row that a tile covers. In the previous rungs, two blocks each write a part of the
 /// sectors at both ends: memory has to read such a sector, insert the part and write it. Here the block moves its
 /// window of an output row back by 0 to 7 elements, to a sector boundary. It therefore also reads the 8 rows above its
-/// tile. All sectors are written whole, except those at the ends of the matrix. The block reads 136 rows and writes
-/// 128, and the 8 additional rows come from L2. The tiles are numbered in column-major order, so blocks that run
+/// tile. All sectors are written whole, except the sectors at the ends of the matrix. The block reads 136 rows and
+/// writes 128, and the 8 additional rows come from L2. The tiles are numbered in column-major order, so blocks that run
 /// together write neighboring segments of the same output rows.
 ///
 /// Prediction: the previous rungs write one sector in 5 in parts, and each of these sectors costs another read and

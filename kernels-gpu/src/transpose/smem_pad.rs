@@ -5,18 +5,18 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// `transpose_smem` with unused words at the end of each row of the tile, so that the words of a column lie in different
-/// banks: `32 / BLOCK_Y` words, which are 2 for 32 × 16, 1 for 32 × 32 and 2 for 16 × 16.
+/// `transpose_smem` with unused words at the end of each row of the tile, so that the words of a column lie in
+/// different banks. The number of unused words is `32 / BLOCK_Y`: 2 for 32 × 16, 1 for 32 × 32 and 2 for 16 × 16.
 ///
 /// Word `i` of shared memory lies in bank `i % 32`, and a bank serves one word at a time. Lane `l` of a warp reads row
-/// `l % BLOCK_Y` and column `l / BLOCK_Y` of the tile, so the warp reads `32 / BLOCK_Y` neighboring columns at once:
-/// one for 32 rows, two for 16. The starting banks of the rows must therefore be `32 / BLOCK_Y` banks apart, in any
-/// order. These starting banks are the multiples of the stride modulo 32, and they are all different exactly when the
-/// stride is an odd multiple of `32 / BLOCK_Y`. The tile's width is an even multiple, because it is a larger power of
-/// two. The next odd multiple is `32 / BLOCK_Y` words larger.
+/// `l % BLOCK_Y` and column `l / BLOCK_Y` of the tile. So the warp reads `32 / BLOCK_Y` neighboring columns at once:
+/// one column for 32 rows, and two for 16. The starting banks of the rows must therefore be `32 / BLOCK_Y` banks apart,
+/// in any order. These starting banks are the multiples of the stride modulo 32, and they are all different exactly
+/// when the stride is an odd multiple of `32 / BLOCK_Y`. The tile's width is an even multiple, because it is a larger
+/// power of two. The next odd multiple is `32 / BLOCK_Y` words larger.
 ///
 /// With one word of padding for 32 × 16 (a stride of 33), the second column of row 1 would lie in the same bank as the
-/// first column of row 2. For 16 × 16 and two words of padding, a write still takes a second wavefront: a warp writes
+/// first column of row 2. For 16 × 16 and two words of padding, a write still takes a second wavefront. A warp writes
 /// two rows of 16 words, which overlap in two banks unless the rows are 16 banks apart. But a stride of 16 banks causes
 /// the most conflicts in columns.
 ///
