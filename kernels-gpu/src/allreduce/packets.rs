@@ -25,7 +25,7 @@ use super::{Table, grid};
 #[rung(
     after = allreduce_one_shot,
     lesson = "each element also acts as a flag: no fence, no barrier",
-    // With 1024 threads, a thread has 64 registers, and so the slots of eight ranks do not fit.
+    // With 1024 threads, a thread has 64 registers, so the slots of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,
     // A grid has at most one block per multiprocessor, so a block can use all registers.

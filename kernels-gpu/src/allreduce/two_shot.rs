@@ -24,7 +24,7 @@ use super::{Table, grid};
 #[rung(
     after = allreduce_one_shot,
     lesson = "each rank adds one chunk and writes it to all ranks: a ring's bytes without its steps",
-    // With 1024 threads, a thread has 64 registers, and so the loads of eight ranks do not fit.
+    // With 1024 threads, a thread has 64 registers, so the loads of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,
     // A grid has at most one block per multiprocessor, so a block can use all registers.

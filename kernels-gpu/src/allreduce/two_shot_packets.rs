@@ -27,7 +27,7 @@ use super::{MAX_RANKS, Table, grid};
 #[rung(
     after = allreduce_two_shot,
     lesson = "chunks and sums travel as packets: a ring's bytes without a barrier",
-    // With 1024 threads, a thread has 64 registers, and so the slots of eight ranks do not fit.
+    // With 1024 threads, a thread has 64 registers, so the slots of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,
     // A grid has at most one block per multiprocessor, so a block can use all registers.

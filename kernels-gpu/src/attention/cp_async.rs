@@ -16,7 +16,7 @@ const THREADS: u32 = 256;
 /// The number of elements in 16 bytes, which one copy moves.
 const CHUNK: u32 = 8;
 
-/// Copies of the next tiles of `k` and `v` are in flight while a tile is multiplied.
+/// The copies of the next tiles of `k` and `v` are in flight while a tile is multiplied.
 ///
 /// In `attention_mma`, a block loads two tiles into registers, waits for the loads, stores the tiles in shared memory,
 /// and waits for all threads before it multiplies. This takes two barriers for each tile, and 32 registers that serve

@@ -100,7 +100,7 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
     }
 }
 
-/// Tiles of `ROWS` rows in shared memory, with the mbarriers of each.
+/// Tiles of `ROWS` rows in shared memory, with two mbarriers each.
 #[derive(Clone, Copy)]
 pub(super) struct Stages<const D: u32, const ROWS: u32> {
     first: Shared,

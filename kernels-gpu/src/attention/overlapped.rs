@@ -129,42 +129,42 @@ where
     // SAFETY: all threads of the warp group call this function. They use tiles only when the tiles are full, and leave
     // them when the products are complete.
     unsafe {
-        of_queries.full(0).wait(at.query.parity());
-        of_keys.full(at.key.stage()).wait(at.key.parity());
+        of_queries.full(0).wait(positions.query.parity());
+        of_keys.full(positions.key.stage()).wait(positions.key.parity());
         turn.wait();
-        start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
+        start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(positions.key.stage()));
         turn.pass();
         scores.finish();
-        of_keys.leave(&mut at.key);
+        of_keys.leave(&mut positions.key);
         // The last tile comes first. Without a causal mask, no other tile has keys to mask.
         work.mask(&mut scores, consumer, work.tiles - 1);
         softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
         let mut weights: [[u32; 4]; FRAGMENTS] = round::<T, _, _>(&scores);
         for tile in (0..work.tiles - 1).rev() {
-            of_keys.full(at.key.stage()).wait(at.key.parity());
+            of_keys.full(positions.key.stage()).wait(positions.key.parity());
             turn.wait();
-            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
-            of_values.full(at.value.stage()).wait(at.value.parity());
-            start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage()));
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(positions.key.stage()));
+            of_values.full(positions.value.stage()).wait(positions.value.parity());
+            start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(positions.value.stage()));
             turn.pass();
             scores.finish_but::<1>();
-            of_keys.leave(&mut at.key);
+            of_keys.leave(&mut positions.key);
             if CAUSAL {
                 work.mask(&mut scores, consumer, tile);
             }
             let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
             sums.finish();
-            of_values.leave(&mut at.value);
+            of_values.leave(&mut positions.value);
             scale(sums.as_chunks_mut().0, factors);
             weights = round::<T, _, _>(&scores);
         }
-        of_queries.leave(&mut at.query);
-        of_values.full(at.value.stage()).wait(at.value.parity());
+        of_queries.leave(&mut positions.query);
+        of_values.full(positions.value.stage()).wait(positions.value.parity());
         turn.wait();
-        start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage()));
+        start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(positions.value.stage()));
         turn.pass();
         sums.finish();
-        of_values.leave(&mut at.value);
+        of_values.leave(&mut positions.value);
     }
     scale(sums.as_chunks_mut().0, softmax.inverse_sums());
     sums

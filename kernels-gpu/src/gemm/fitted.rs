@@ -311,14 +311,14 @@ unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
         // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave it
         // only when its products have ended.
         unsafe {
-            ring.full(at.stage).wait(at.parity);
-            multiply::<A, COLUMN_MAJOR, N>(sums, tile, consumer, ring.stage(at.stage), i > 0);
+            ring.full(position.stage).wait(position.parity);
+            multiply::<A, COLUMN_MAJOR, N>(sums, tile, consumer, ring.stage(position.stage), i > 0);
             wgmma::wait::<1>();
             if i > 0 {
-                ring.leave(at.previous());
+                ring.leave(position.previous());
             }
         }
-        at.advance();
+        position.advance();
     }
 }
 

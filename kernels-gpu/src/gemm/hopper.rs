@@ -284,7 +284,8 @@ pub(super) trait Staged: Output {
     unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared);
 }
 
-/// Elements of 16 bits: `stmatrix` stores four matrices of 8 × 8 at a time, which are 16 rows × 16 columns.
+/// Implements `Staged` for elements of 16 bits: `stmatrix` stores four matrices of 8 × 8 at a time, which are 16 rows ×
+/// 16 columns.
 macro_rules! staged_by_stmatrix {
     ($element:ty) => {
         impl Staged for $element {
@@ -345,7 +346,7 @@ pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS
     for index in 0..2 * N as u32 / columns {
         let slot = slots.wrapping_add((index % SLOTS * BOX_BYTES) as usize);
         if starts_copies {
-            // Until the last copy from this slot has read it.
+            // Waits until the last copy from this slot has read the slot.
             match SLOTS {
                 1 => tma::wait_read::<0>(),
                 _ => tma::wait_read::<1>(),

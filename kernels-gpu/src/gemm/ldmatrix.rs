@@ -64,7 +64,7 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     #[address_space(shared)]
     static mut TILE_B: MaybeUninit<[Chunk; CHUNKS as usize]> = MaybeUninit::uninit();
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<Chunk>(), (&raw mut TILE_B).cast::<Chunk>());
-    // Chunks in a row of the tiles as they lie in memory, and the size of `b` in memory.
+    // The number of chunks in a row of each tile in memory order, and the size of `b` in memory.
     let (chunks_a, chunks_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { SIDE } / CHUNK);
     let size_b = if COLUMN_MAJOR { [n, k] } else { [k, n] };
     let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);

@@ -208,9 +208,9 @@ unsafe fn alternate<
             unsafe {
                 ring.full(position.stage).wait(position.parity);
                 let stage = ring.stage(position.stage);
-                let upper_a = Tile::<A, Boxes<true>>::position(stage);
-                let lower_a = Tile::<A, Boxes<true>>::position(stage.byte_add(BOX_BYTES));
-                let b = Tile::<A, Boxes<COLUMN_MAJOR>>::position(stage.byte_add(A_BOXES * BOX_BYTES));
+                let upper_a = Tile::<A, Boxes<true>>::at(stage);
+                let lower_a = Tile::<A, Boxes<true>>::at(stage.byte_add(BOX_BYTES));
+                let b = Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(A_BOXES * BOX_BYTES));
                 let [upper, lower] = &mut sums;
                 wgmma::fence();
                 for step in 0..STEPS {

@@ -6,7 +6,7 @@ use rung::rung;
 use super::unroll_warps8::sum_last_warp;
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
 /// `reduce_complete_unroll_warps8` for a block size that the compiler knows. If the block is too small for a round, the

@@ -6,7 +6,7 @@ use rung::rung;
 use super::unroll_warps8::sum_last_warp;
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
 /// `reduce_unroll_warps8` with the rounds of 512, 256, 128 and 64 unrolled. Each round checks at run time whether the

@@ -6,7 +6,7 @@ use rung::rung;
 use super::unroll_warps8::sum_last_warp;
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 4;
 
 /// `reduce_smem_unroll4` with dynamic shared memory, as in `reduce_smem_dyn`.

@@ -5,7 +5,7 @@ use rung::rung;
 
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
 /// `reduce_unrolling8`, but the loop stops at 64 sums. One warp runs the remaining six rounds, without block-wide

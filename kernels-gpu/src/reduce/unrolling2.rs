@@ -5,7 +5,7 @@ use core::array;
 use cuda_std::thread;
 use rung::rung;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 2;
 
 /// A block adds two elements per thread, so the same input needs half the blocks.

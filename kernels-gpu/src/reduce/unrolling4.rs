@@ -5,7 +5,7 @@ use rung::rung;
 
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 4;
 
 /// A block adds four elements per thread. ("Reducing with Unrolling" names this version next to `reduceUnrolling2`.)

@@ -5,7 +5,7 @@ use rung::rung;
 
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
 /// A block adds eight elements per thread. Reading the input dominates the time, and its rate rises with the number of

@@ -45,14 +45,14 @@ pub unsafe fn softmax_shuffle<T: RowElement, const BLOCK: u32>(input: *const T, 
         max = max.max(value(k));
         k += BLOCK;
     }
-    // SAFETY: all threads of the block call `combine_block`, and the array has an element for each warp.
+    // SAFETY: all threads of the block call `combine_block`, and its array has an element for each warp.
     let shift = shift(unsafe { combine_block::<Max, BLOCK>(maxima, max) });
     let (mut sum, mut k) = (0.0, thread::thread_idx_x());
     while k < n {
         sum += exp(value(k) - shift);
         k += BLOCK;
     }
-    // SAFETY: all threads of the block call `combine_block`, and the array has an element for each warp.
+    // SAFETY: all threads of the block call `combine_block`, and its array has an element for each warp.
     let factor = 1.0 / unsafe { combine_block::<Sum, BLOCK>(sums, sum) };
     let mut k = thread::thread_idx_x();
     while k < n {

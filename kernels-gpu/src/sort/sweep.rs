@@ -63,8 +63,8 @@ fn place<const BLOCK: u32, const ITEMS: usize>(tile: u32, item: usize) -> u32 {
     (tile * BLOCK + warp * 32) * ITEMS as u32 + item as u32 * 32 + lane
 }
 
-/// Loads this thread's `ITEMS` keys of a tile. The greatest key replaces each key from `n` on, so these keys come last
-/// in the tile in every pass.
+/// Loads this thread's `ITEMS` keys of a tile. Keys from `n` on are replaced by the greatest key, so they come last in
+/// the tile in every pass.
 ///
 /// # Safety
 /// `keys` has `n` keys, and no thread writes them.

@@ -5,11 +5,11 @@ use core::{array, mem::MaybeUninit};
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// Rows of a tile.
+/// The number of rows in a tile.
 const TILE_ROWS: u32 = 128;
-/// Columns of a tile.
+/// The number of columns in a tile.
 const TILE_COLS: u32 = 64;
-/// Threads of a block.
+/// The number of threads in a block.
 const BLOCK: u32 = 512;
 /// The elements of a 32-byte sector. A block reads this number of rows above its tile.
 const SECTOR: u32 = 8;
@@ -21,7 +21,7 @@ const STEPS: usize = ((TILE_ROWS + SECTOR) / ROWS_PER_STEP) as usize;
 const IN_FLIGHT: usize = 8;
 /// The row stride of the tile in words, with one word of padding as in `transpose_smem_pad`.
 const STRIDE: u32 = TILE_COLS + 1;
-/// Words of the tile.
+/// The number of words in the tile.
 pub(super) const WORDS: usize = ((TILE_ROWS + SECTOR) * STRIDE) as usize;
 
 /// Returns the number of rows of tiles. If windows begin before their tile, the last row of tiles extends up to seven

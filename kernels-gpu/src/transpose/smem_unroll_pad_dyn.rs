@@ -40,7 +40,7 @@ pub unsafe fn transpose_smem_unroll_pad_dyn<const BLOCK_X: u32, const BLOCK_Y: u
     let has_second = (row < rows) & (col + BLOCK_X < cols);
     let element = input.wrapping_add((row * cols + col) as usize);
     let (mut first, mut second) = (0.0, 0.0);
-    // SAFETY: `has_first` and the second check ensure that only elements of the matrix are read.
+    // SAFETY: `has_first` and `has_second` ensure that only elements of the matrix are read.
     unsafe {
         if has_first {
             first = *element;
@@ -61,8 +61,8 @@ pub unsafe fn transpose_smem_unroll_pad_dyn<const BLOCK_X: u32, const BLOCK_Y: u
     let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);
     let element = output.wrapping_add((col * rows + row) as usize);
-    // SAFETY: the checks ensure that only elements of the matrix are written, and each by one thread. All words of the
-    // tile were written before the barrier.
+    // SAFETY: the checks ensure that only elements of the matrix are written, and only one thread writes each element.
+    // All words of the tile were written before the barrier.
     unsafe {
         let word = tile.add((thread_row * STRIDE + thread_col) as usize);
         if row < rows && col < cols {

@@ -14,21 +14,22 @@ use super::aligned::{self, transpose_windows};
 #[derive(Clone, Copy)]
 struct Float4([f32; 4]);
 
-/// Rows of a tile.
+/// The number of rows in a tile.
 const TILE_ROWS: u32 = 64;
-/// Columns of a tile.
+/// The number of columns in a tile.
 const TILE_COLS: u32 = 128;
 /// The number of rows and columns of the square that a thread transposes: the elements of a 16-byte access.
 const SIDE: u32 = 4;
-/// Rows of squares in a tile, and vectors of a row of its transpose.
+/// The number of rows of squares in a tile, and of vectors in a row of its transpose.
 const SQUARE_ROWS: u32 = TILE_ROWS / SIDE;
-/// Columns of squares in a tile.
+/// The number of columns of squares in a tile.
 const SQUARE_COLS: u32 = TILE_COLS / SIDE;
-/// Threads of a block: one for each square of the tile.
+/// The number of threads in a block: one for each square of the tile.
 const BLOCK: u32 = SQUARE_ROWS * SQUARE_COLS;
-/// Vectors that one wavefront of shared memory serves: 32 banks of 4 bytes.
+/// The number of vectors that one wavefront of shared memory serves: 32 banks of 4 bytes.
 const VECTORS_PER_WAVEFRONT: u32 = 8;
-/// Vectors of shared memory: enough for the tile of `transpose_aligned`, which is larger than this rung's tile.
+/// The number of vectors in shared memory: enough for the tile of `transpose_aligned`, which is larger than this rung's
+/// tile.
 const VECTORS: usize = aligned::WORDS.div_ceil(SIDE as usize);
 const _: () = assert!(VECTORS as u32 * SIDE >= TILE_ROWS * TILE_COLS);
 
