@@ -378,8 +378,8 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
 /// of the last row is copied with loads and stores.
 ///
 /// # Safety
-/// The caller must ensure that `from` points to `bytes` bytes, and to 16 bytes unless the row is the last one. Both
-/// addresses are multiples of 16, and no thread accesses `to` before a wait for the copy.
+/// The caller must ensure that `from` points to `bytes` bytes, and to 16 bytes unless the row is the last row of the
+/// matrix. Both addresses are multiples of 16, and no thread accesses `to` before a wait for the copy.
 #[inline(always)]
 unsafe fn copy_up_to(to: *mut u8, from: *const u16, bytes: i32, is_last_row: bool) {
     if is_last_row && bytes < 16 {

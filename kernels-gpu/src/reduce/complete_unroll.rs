@@ -31,7 +31,7 @@ pub unsafe fn reduce_complete_unroll<const BLOCK: u32>(input: *mut i32, output: 
     let len = (n - start).min(BLOCK);
     let slice = input.wrapping_add(start as usize);
 
-    // As in `reduce_unrolling8`.
+    // The same as in `reduce_unrolling8`.
     let first = start + tid;
     // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
@@ -46,16 +46,16 @@ pub unsafe fn reduce_complete_unroll<const BLOCK: u32>(input: *mut i32, output: 
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride && tid + stride < len {
-                // SAFETY: both elements are in the slice. In this round no other thread touches either.
+                // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
                 unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
             }
             thread::sync_threads();
         }
     }
 
-    // As in `reduce_unroll_warps8`.
+    // The same as in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp touches these elements anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp accesses these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {

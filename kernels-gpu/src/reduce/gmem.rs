@@ -25,16 +25,17 @@ pub unsafe fn reduce_gmem<const BLOCK: u32>(input: *mut i32, output: *mut i32, n
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride && tid + stride < len {
-                // SAFETY: both elements are in the slice. In this round no other thread touches either.
+                // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
                 unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
             }
             thread::sync_threads();
         }
     }
 
-    // As in `reduce_unroll_warps8`. A full slice needs no checks, which would take 2 % of this rung's time on an H100.
+    // The same as in `reduce_unroll_warps8`. A full slice needs no checks, which would take 2 % of this rung's time on
+    // an H100.
     if tid < 32 {
-        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp touches these 64 elements
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp accesses these 64 elements
         // anymore. In a full slice, all 64 elements exist.
         unsafe {
             if len >= 64 {

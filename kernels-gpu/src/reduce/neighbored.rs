@@ -27,7 +27,7 @@ pub unsafe fn reduce_neighbored(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = 1;
     while stride < block_dim {
         if tid % (2 * stride) == 0 && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

@@ -32,7 +32,7 @@ pub unsafe fn reduce_neighbored_less(input: *mut i32, output: *mut i32, n: u32) 
         // thread.
         let first = 2 * stride * tid;
         if first + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(first as usize) += *slice.add((first + stride) as usize) };
         }
         thread::sync_threads();

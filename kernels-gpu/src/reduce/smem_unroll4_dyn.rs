@@ -33,16 +33,16 @@ pub unsafe fn reduce_smem_unroll4_dyn<const BLOCK: u32>(input: *const i32, outpu
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride {
-                // SAFETY: both words are in the tile. In this round no other thread touches either.
+                // SAFETY: both words are in the tile. In this round, no other thread accesses either.
                 unsafe { *tile.add(tid as usize) += *tile.add((tid + stride) as usize) };
             }
             thread::sync_threads();
         }
     }
-    // As in `reduce_unroll_warps8`.
+    // The same as in `reduce_unroll_warps8`.
     if tid < 32 {
         // SAFETY: all lanes of the first warp call `sum_last_warp`, and the tile has 64 words that no other warp
-        // touches anymore.
+        // accesses anymore.
         unsafe { sum_last_warp(tile, tid, |_| true) };
     }
     if tid == 0 {

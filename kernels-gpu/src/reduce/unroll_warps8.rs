@@ -35,7 +35,7 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let len = (n - start).min(block_dim);
     let slice = input.wrapping_add(start as usize);
 
-    // As in `reduce_unrolling8`.
+    // The same as in `reduce_unrolling8`.
     let first = start + tid;
     // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
@@ -49,7 +49,7 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = block_dim / 2;
     while stride > 32 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();
@@ -58,7 +58,7 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
 
     // The change: the first warp does the rest.
     if tid < 32 {
-        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp touches these elements anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp accesses these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {

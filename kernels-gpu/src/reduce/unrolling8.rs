@@ -36,12 +36,12 @@ pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
     }
     thread::sync_threads();
 
-    // The rest is as in `reduce_interleaved`: one sum per thread is left.
+    // The rest is the same as in `reduce_interleaved`, with one sum per thread.
     let len = (n - start).min(block_dim);
     let mut stride = block_dim / 2;
     while stride > 0 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

@@ -1,4 +1,4 @@
-//! The whole scan in one launch: each block waits for the block before it.
+//! The whole scan in one launch: each block waits for the previous block.
 
 use core::mem::MaybeUninit;
 

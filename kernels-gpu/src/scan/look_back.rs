@@ -1,4 +1,4 @@
-//! Decoupled look-back: a block does not wait for the prefix of the block before it.
+//! Decoupled look-back: a block does not wait for the prefix of the previous block.
 
 use core::mem::MaybeUninit;
 

@@ -30,7 +30,7 @@ macro_rules! start {
     };
 }
 
-/// Starts a copy of 4 bytes, which become zeros unless `exists`: `cp.async.ca`, 4 bytes.
+/// Starts a copy of 4 bytes (`cp.async.ca`). If `exists` is false, the copied bytes are zeros.
 ///
 /// # Safety
 /// The caller must ensure that `to` is the address of 4 bytes that no thread accesses before a wait for the copy. If
@@ -40,7 +40,7 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
     start!("ca", 4, to, from, if exists { 4 } else { 0 });
 }
 
-/// Starts a copy of 8 bytes, which become zeros unless `exist`: `cp.async.ca`, 8 bytes.
+/// Starts a copy of 8 bytes (`cp.async.ca`). If `exist` is false, the copied bytes are zeros.
 ///
 /// # Safety
 /// See [`copy_one`], for 8 bytes at addresses that are multiples of 8.
@@ -49,7 +49,8 @@ pub unsafe fn copy_two(to: Shared, from: *const Wide<f32, 2>, exist: bool) {
     start!("ca", 8, to, from, if exist { 8 } else { 0 });
 }
 
-/// Starts a copy of 16 bytes, which become zeros unless `exist`: `cp.async.cg`, which bypasses the L1 cache.
+/// Starts a copy of 16 bytes (`cp.async.cg`, which bypasses the L1 cache). If `exist` is false, the copied bytes are
+/// zeros.
 ///
 /// # Safety
 /// See [`copy_one`], for 16 bytes at addresses that are multiples of 16.
