@@ -127,8 +127,8 @@ macro_rules! elements {
                 const WIDTH: usize = 16 / size_of::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
                 let loaded: [[Self; WIDTH]; ITEMS / WIDTH] = array::from_fn(|k| {
-                    // SAFETY: the vector is in bounds. It is aligned to 16 bytes, because `data` is and each vector has
-                    // 16 bytes.
+                    // SAFETY: the vector is in bounds. Its address is a multiple of 16 bytes, because `data` is aligned
+                    // to 16 bytes and each vector has 16 bytes.
                     unsafe { *first.wrapping_add(k * stride * WIDTH).cast::<Wide<Self, WIDTH>>() }.0
                 });
                 array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])

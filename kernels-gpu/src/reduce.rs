@@ -2,8 +2,8 @@
 //!
 //! Every rung is one kernel in one file. All rungs have the same parameters and the same result: block `b` writes the
 //! sum of its slice of `input` to `output[b]`, and the host adds these partial sums. Only `reduce_one_launch` and
-//! `reduce_atomic` compute the sum of all elements. A block's slice has one element per thread, or 2, 4 or 8 where the
-//! rung says so. The grid has just enough blocks for `n` elements, and one block for `n` = 0.
+//! `reduce_atomic` compute the sum of all elements. A block's slice has one element per thread, or 2, 4 or 8 in some
+//! rungs. The grid has just enough blocks for `n` elements, and one block for `n` = 0.
 //!
 //! # Where the rungs come from
 //!

@@ -31,7 +31,7 @@ pub const START: usize = 0;
 /// The barrier of the ranks at the end of a launch.
 pub const END: usize = 1;
 /// The number of barriers. Successive barriers use different flags, even across launches, because a rank can be one
-/// barrier ahead of another rank. It cannot be two barriers ahead.
+/// barrier ahead of another rank, but not two.
 const BARRIERS: usize = 2;
 
 /// The maximum number of steps in a launch. A ring has `2 * (ranks - 1)` steps.

@@ -175,8 +175,8 @@ impl<'a> Inboxes<'a> {
         thread::sync_threads();
         let word = thread::block_idx_x() + thread::thread_idx_x() * thread::grid_dim_x();
         if n > 0 && word < MAX_BLOCKS {
-            // SAFETY: different blocks and threads write different words. Only block `word` reads the word. Either it
-            // is this block, which reads before the barrier, or it does not run in this launch.
+            // SAFETY: different blocks and threads write different words. Only block `word` reads the word. Block
+            // `word` is either this block, which reads before the barrier, or a block that does not run in this launch.
             unsafe { *self.table.of(self.rank).cast::<u32>().add(word as usize) = self.launch };
         }
     }

@@ -233,9 +233,8 @@ struct Handover {
 }
 
 impl Handover {
-    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The thread's
-    /// next four sums follow at a distance of 128 times four sums, so that neighboring threads access neighboring
-    /// memory.
+    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The distance to
+    /// the thread's next four sums is 128 times four sums, so that neighboring threads access neighboring memory.
     #[inline(always)]
     fn of_block(self, block: u32) -> (*mut u32, *mut f32) {
         let index = block * CONSUMERS + self.consumer;

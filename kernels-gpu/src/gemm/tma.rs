@@ -21,9 +21,9 @@ const STAGES: u32 = 3;
 ///
 /// Hopper has a copy engine in each multiprocessor, the Tensor Memory Accelerator (TMA). The host describes both
 /// factors with tensor maps, and one thread names the corner of a box. The TMA computes the addresses, fills in zeros
-/// at the edges, and writes the box with the swizzle that the tensor cores expect. It reports the bytes that have
-/// arrived to an `mbarrier` in shared memory, where all threads wait. Two blocks share a multiprocessor: while one
-/// waits, the other multiplies.
+/// at the edges, and writes the box with the swizzle that the tensor cores expect. The TMA reports arrived bytes to an
+/// `mbarrier` in shared memory, at which all threads wait. Two blocks share a multiprocessor: while one waits, the
+/// other multiplies.
 ///
 /// # Safety
 /// See [`gemm`](super).

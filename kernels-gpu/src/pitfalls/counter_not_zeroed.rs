@@ -1,8 +1,9 @@
 //! A counter of finished blocks that the host does not set to zero.
 //!
 //! Each block increments a counter, and the last block does the final step. If the counter does not start at 0, no
-//! block sees the last count. Then the result is not written, or it is left over from the previous launch. The two
-//! kernels are the same: the host forgets to zero the counter before it launches the faulty kernel.
+//! block sees the last count. Then no block writes the result, and the output keeps its old contents, for example the
+//! previous launch's result. The two kernels are the same: the host forgets to zero the counter before it launches the
+//! faulty kernel.
 //!
 //! The fixed version zeroes the counter before every launch. (Alternatively, the last block resets it to 0.)
 
