@@ -1,30 +1,30 @@
-//! All-reduce: the sum of one array of each rank, in the memory of every rank.
+//! All-reduce: every rank gets the sum of the arrays of all ranks.
 //!
-//! NCCL's `ncclAllReduce` does this. Each device is a rank, numbered from 0. The kernels here read and write the memory
-//! of the other ranks by address (CUDA C++ Programming Guide, "Peer-to-Peer Memory Access"): every kernel gets a
-//! [`Table`] of the ranks' inputs, one of their outputs and one of their flags.
+//! This is the operation of NCCL's `ncclAllReduce`. Each device is a rank, numbered from 0. The kernels here read and
+//! write the memory of the other ranks by address (CUDA C++ Programming Guide, "Peer-to-Peer Memory Access"). Every
+//! kernel gets one [`Table`] each of the ranks' inputs, outputs and flags.
 //!
 //! A launch has one row of blocks (the grid's y) for each rank that it computes for, and the first row is rank `first`.
 //! With one rank on each device, every device launches one row. One device can also hold the memory of all ranks and
-//! launch all rows. That shows what the kernels do, but not what the links between devices do.
+//! launch all rows. Such a launch shows the behavior of the kernels, but not of the links between devices.
 //!
 //! Blocks with the same x form a group: they process the same elements, one block for each rank, and they wait for each
 //! other with flags ([`flags`]). Different groups never wait for each other.
 //!
-//! Every rung without packets has a barrier of the ranks at its start and one at its end:
+//! Every rung without packets has a barrier of all ranks at its start and another at its end:
 //! - A rank's input is complete when its kernel starts, and no other rank may read the input earlier.
 //! - When a rank's kernel has ended, the rank may change its input and read its output. So no other rank may still read
 //!   the input or write the output.
 //!
-//! Copying and adding is the same in every rung: [`sum`](fn@sum::sum) adds arrays element by element. The rungs differ in
-//! which rank reads and writes which arrays, and when.
+//! Copying and adding are the same in every rung: [`sum`](fn@sum::sum) adds arrays element by element. The rungs differ
+//! in when each rank reads and writes which arrays.
 //!
 //! # Safety
-//! All kernels: entry `r` of `inputs` and of `outputs` points to `n` < 2^31 elements, at a multiple of 16 bytes. Entry `r`
-//! of `flags` points to [`MAX_BLOCKS`] × [`flags::FLAGS_PER_BLOCK`] zeros, which are zeros again after the launch.
-//! `ranks` is 1 to [`MAX_RANKS`], and each row's rank is less than `ranks`. All ranks use the same `n`, `ranks` and block,
-//! and rows of the same number of blocks, [`MAX_BLOCKS`] at most. All blocks of all rows run at the same time. Nothing
-//! else uses the memory during the launch.
+//! For all kernels, entry `r` of `inputs` and of `outputs` points to `n` < 2^31 elements, aligned to 16 bytes. Entry
+//! `r` of `flags` points to [`MAX_BLOCKS`] × [`flags::FLAGS_PER_BLOCK`] zeros, which are zeros again after the launch.
+//! `ranks` is 1 to [`MAX_RANKS`], and each row's rank is below `ranks`. All ranks use the same `n`, `ranks` and block.
+//! All rows have the same number of blocks, at most [`MAX_BLOCKS`]. All blocks of all rows run at the same time.
+//! Nothing else uses the memory during the launch.
 
 use rung::LaunchRequest;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -41,7 +41,7 @@ pub mod tree;
 pub mod two_shot;
 pub mod two_shot_packets;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     at_one::ALLREDUCE_AT_ONE,
@@ -56,11 +56,11 @@ pub const RUNGS: &[Rung] = &[
 /// The maximum number of ranks.
 pub const MAX_RANKS: usize = 8;
 
-/// The maximum number of blocks of all rows of one device, on any device: [`grid`] never exceeds it, so it is also the
-/// size of what has an entry for each block of a row.
+/// The maximum number of blocks in all rows of one device. [`grid`] never exceeds this number, so it is also the size
+/// of arrays with an entry for each block of a row.
 ///
-/// More blocks would not be faster: over NVLink, 32 blocks reach 346 GB/s of a ring's 360 (two H100s, a prototype in CUDA
-/// C++).
+/// More blocks would not be faster: over NVLink, 32 blocks reach 346 GB/s of the 360 GB/s of a ring (two H100s, a
+/// prototype in CUDA C++).
 pub const MAX_BLOCKS: u32 = 128;
 
 /// An address for each rank: a parameter of a kernel with `#[grid_constant]`.
@@ -71,23 +71,23 @@ impl<T> Table<T> {
     /// Returns the address of a rank's memory.
     #[inline(always)]
     pub fn of(&self, rank: u32) -> *mut T {
-        // SAFETY: the kernels' contract has each rank below MAX_RANKS, the length of the table.
+        // SAFETY: each rank is below `ranks`, which is at most MAX_RANKS, the length of the table.
         unsafe { *self.0.as_ptr().add(rank as usize) }
     }
 }
 
-/// Returns the rank after `rank` in the ring of all ranks: the last one is followed by rank 0.
+/// Returns the rank after `rank` in the ring of all ranks. Rank 0 follows the last rank.
 #[inline(always)]
 pub(crate) fn next_rank(rank: u32, ranks: u32) -> u32 {
     if rank + 1 < ranks { rank + 1 } else { 0 }
 }
 
-/// The grid of every rung: a row of blocks for each of the device's ranks (the first length of the shape), with enough
-/// blocks for all elements (the second length).
+/// Returns the grid of every rung. It has a row of blocks for each of the device's ranks (the first length of the
+/// shape), with enough blocks for all elements (the second length).
 ///
-/// All rows together have at most one block for each multiprocessor, because blocks wait for each other: a block that
-/// waits for a block that cannot start waits forever. A multiprocessor always has room for one block, and with these
-/// kernels' registers a block of 512 threads may leave no room for a second one.
+/// All rows together have at most one block per multiprocessor, because blocks wait for each other: if a block waits
+/// for a block that cannot start, it waits forever. One block always fits on a multiprocessor. But these kernels use so
+/// many registers that a second block of 512 threads may not fit.
 #[must_use]
 pub fn grid(launch: &LaunchRequest<'_>) -> [u32; 3] {
     let rows = launch.length(0).clamp(1, MAX_RANKS as u64) as u32;

@@ -1,7 +1,7 @@
 //! The kernels of the book's chapters on launches and on Rust: how slices, constants and dynamic shared memory reach a
 //! kernel. They are not rungs of a ladder.
 //!
-//! `ladder ptx NAME` shows one of them. `host/tests/host_side.rs` launches them through cust.
+//! `ladder ptx NAME` shows one of these kernels. `host/tests/host_side.rs` launches the kernels through cust.
 //!
 //! # Safety
 //! Launches are one-dimensional. Every raw pointer points to an element for each index that its kernel computes, and
@@ -29,12 +29,12 @@ pub unsafe fn axpy_pointers(a: f32, x: *const f32, y: *mut f32, n: usize) {
 pub unsafe fn axpy_slice(a: f32, x: &[f32], y: *mut f32) {
     let i = thread::index_1d() as usize;
     if i < x.len() {
-        // SAFETY: i < x.len(), and `y` has as many elements. No other thread uses element i.
+        // SAFETY: i < x.len(), and `y` has x.len() elements. No other thread uses element i.
         unsafe { *y.add(i) += a * x[i] };
     }
 }
 
-/// Adds `a * x` to `y`. The guard compares with `n`, so that the index needs a bounds check in addition.
+/// Adds `a * x` to `y`. The guard compares with `n`, so the index needs a bounds check as well.
 #[kernel]
 pub unsafe fn axpy_checked(a: f32, x: &[f32], y: *mut f32, n: usize) {
     let i = thread::index_1d() as usize;
@@ -53,8 +53,7 @@ pub unsafe fn column_sums_indexed(matrix: &[f32], sums: *mut f32, rows: usize, c
         for row in 0..rows {
             sum += matrix[row * columns + column];
         }
-        // SAFETY: column < columns, and `sums` has that many elements. No other thread writes
-        // this one.
+        // SAFETY: column < columns, and `sums` has `columns` elements. No other thread writes this element.
         unsafe { *sums.add(column) = sum };
     }
 }
@@ -67,12 +66,11 @@ pub unsafe fn column_sums_checked_once(matrix: &[f32], sums: *mut f32, rows: usi
     if column < columns {
         let mut sum = 0.0;
         for row in 0..rows {
-            // SAFETY: row < rows and column < columns, so the index is below rows * columns.
-            // By the assertion, that is at most the length.
+            // SAFETY: row < rows and column < columns, so the index is below rows * columns. The assertion ensures that
+            // `matrix` has rows * columns elements.
             sum += unsafe { matrix.get_unchecked(row * columns + column) };
         }
-        // SAFETY: column < columns, and `sums` has that many elements. No other thread writes
-        // this one.
+        // SAFETY: column < columns, and `sums` has `columns` elements. No other thread writes this element.
         unsafe { *sums.add(column) = sum };
     }
 }
@@ -82,7 +80,7 @@ pub unsafe fn column_sums_checked_once(matrix: &[f32], sums: *mut f32, rows: usi
 #[unsafe(no_mangle)]
 static mut WEIGHTS: [f32; 5] = [0.0; 5];
 
-/// Computes a weighted mean of each element and its four neighbors. Elements outside of the input count as 0.
+/// Computes a weighted mean of each element and its four neighbors. Elements outside the input count as 0.
 #[kernel]
 pub unsafe fn filter(input: &[f32], output: *mut f32) {
     let weights = (&raw const WEIGHTS).cast::<f32>();
@@ -95,22 +93,20 @@ pub unsafe fn filter(input: &[f32], output: *mut f32) {
             // during the launch.
             sum += unsafe { *weights.add(k) } * element;
         }
-        // SAFETY: i < input.len(), and `output` has as many elements. No other thread writes
-        // this one.
+        // SAFETY: i < input.len(), and `output` has input.len() elements. No other thread writes this element.
         unsafe { *output.add(i) = sum };
     }
 }
 
-/// Adds the products of equal elements to `sum`. The launch gives dynamic shared memory for one `f32` per thread, and the
-/// number of threads in a block is a power of two.
+/// Adds the dot product of `a` and `b` to `sum`. The launch provides dynamic shared memory for one `f32` per thread,
+/// and the number of threads in a block is a power of two.
 #[kernel]
 pub unsafe fn dot(a: &[f32], b: &[f32], sum: *mut f32) {
     let products = shared::dynamic_shared_mem::<f32>();
     let (i, thread) = (thread::index_1d() as usize, thread::thread_idx_x() as usize);
     let mut stride = thread::block_dim_x() as usize / 2;
-    // SAFETY: the launch gives an element per thread, and thread and thread + stride are below
-    // the number of threads. A barrier separates the writes of a round from the reads of the
-    // next one. The addition to `sum` is atomic.
+    // SAFETY: `products` has an element per thread, and thread and thread + stride are below the number of threads. A
+    // barrier separates the writes of a round from the reads of the next round. The addition to `sum` is atomic.
     unsafe {
         *products.add(thread) = if i < a.len() && i < b.len() { a[i] * b[i] } else { 0.0 };
         while stride > 0 {

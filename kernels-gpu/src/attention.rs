@@ -1,19 +1,21 @@
 //! Attention, the forward pass: `output` = softmax(`q` `k`ᵀ / √d) `v`, from a matrix of scores in memory to tiles that never
 //! leave the multiprocessor.
 //!
-//! `q` and `output` are [`batch`, `heads`, `queries`, `D`], `k` and `v` are [`batch`, `kv_heads`, `keys`, `D`], all row-major.
-//! Elements have 16 bits, bfloat16 or half precision; sums are 32-bit floats. A group of `heads / kv_heads` heads shares a
-//! head of `k` and `v`. In the entries with `causal` in their names, query `i` sees the keys up to `i + keys - queries`, so
-//! the last query sees all keys. The output of a query that sees no key is 0.
+//! `q` and `output` are [`batch`, `heads`, `queries`, `D`], `k` and `v` are [`batch`, `kv_heads`, `keys`, `D`], all
+//! row-major. Elements have 16 bits, bfloat16 or half precision. Sums are 32-bit floats. A group of `heads / kv_heads`
+//! heads shares a head of `k` and `v`. In entry points with `causal` in their names, query `i` sees the keys up to `i +
+//! keys - queries`, so the last query sees all keys. The output of a query that sees no key is 0.
 //!
-//! The softmax has base 2: a score `s` becomes 2^((s - maximum) log2(e) / √d), which is one multiply-add and one `ex2`. These
-//! weights are rounded to 16 bits before they are multiplied by `v`. Their sum adds the weights before that rounding.
+//! The softmax has base 2: a score `s` becomes 2^((s - maximum) log2(e) / √d), which is one multiply-add and one `ex2`.
+//! These weights are rounded to 16 bits before the multiplication by `v`. The sum of the weights uses their values
+//! before this rounding.
 //!
 //! # Safety
-//! All kernels: `q`, `k`, `v` and `output` point to elements of these shapes, fewer than 2^31 each, at multiples of 16 bytes, in
-//! device memory that nothing else uses during the launch; `kv_heads` divides `heads`; the block has as many threads as the
-//! name ends with; the grid is the one that the rung describes. Tensor maps describe the tensor that their name says, with
-//! three dimensions (`D`, the length, all heads) and boxes of 64 columns, swizzled by 128 bytes.
+//! For all kernels, `q`, `k`, `v` and `output` point to tensors of these shapes, with fewer than 2^31 elements each,
+//! aligned to 16 bytes, in device memory that nothing else uses during the launch. `kv_heads` divides `heads`. The
+//! number at the end of the kernel's name is the number of threads in the block. The grid has the size that the rung
+//! describes. Each tensor map describes the tensor in its name, with three dimensions (`D`, the length, all heads) and
+//! boxes of 64 columns, swizzled by 128 bytes.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
@@ -30,8 +32,8 @@ pub mod ping_pong;
 pub mod tiled;
 pub mod wgmma;
 
-/// The rungs, in the order in which they are climbed.
-// On a GPU some of the files are missing, because their instructions need a newer architecture.
+/// The rungs, in the order of the ladder.
+// Some of the modules do not exist on a GPU, because their instructions need a newer architecture.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     naive::ATTENTION_NAIVE,
@@ -46,12 +48,12 @@ pub const RUNGS: &[Rung] = &[
 
 /// Returns log2(e) / √`d`: the factor from a score to the exponent of 2.
 const fn exponent_scale(d: u32) -> f32 {
-    // The square root of 2 where the exponent of d is odd.
+    // The square root of 2 if the exponent of d is odd.
     let root = if d.trailing_zeros().is_multiple_of(2) { 1.0 } else { core::f64::consts::SQRT_2 };
     (core::f64::consts::LOG2_E / (root * (1 << (d.trailing_zeros() / 2)) as f64)) as f32
 }
 
-/// Returns the number of keys that a query sees: the keys from the first one on.
+/// Returns the number of keys that a query sees, counted from the first key.
 #[inline(always)]
 fn keys_seen<const CAUSAL: bool>(query: u32, queries: u32, keys: u32) -> u32 {
     if CAUSAL { (query + 1 + keys).saturating_sub(queries).min(keys) } else { keys }

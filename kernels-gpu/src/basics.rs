@@ -1,10 +1,11 @@
 //! The kernels of the book's foundations: each shows one idea in about ten lines. They are not rungs of a ladder.
 //!
-//! `ladder why NAME --grid … --block … --arg …` shows one of them on the simulator. `lab basics` times them on a GPU.
+//! `ladder why NAME --grid … --block … --arg …` shows one of these kernels on the simulator. `lab basics` times the
+//! kernels on a GPU.
 //!
 //! # Safety
-//! Every buffer has an element for each index that the kernel computes, and the output overlaps no input. The launches
-//! are one-dimensional, except those of `swizzled_tile`.
+//! Every buffer has an element for each index that the kernel computes, and the output overlaps no input. All launches
+//! are one-dimensional, except for `swizzled_tile`.
 #![allow(clippy::missing_safety_doc, reason = "the section above holds for all kernels")]
 
 use core::mem::MaybeUninit;
@@ -22,7 +23,7 @@ pub unsafe fn vector_add(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     }
 }
 
-/// Adds two vectors, coarsened: each thread adds four elements, a grid's width apart.
+/// Adds two vectors, coarsened: each thread adds four elements, which are a grid's width apart.
 #[kernel]
 pub unsafe fn vector_add_coarsened(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     let threads = thread::grid_dim_x() * thread::block_dim_x();
@@ -41,7 +42,7 @@ pub unsafe fn vector_add_coarsened(a: *const f32, b: *const f32, sum: *mut f32, 
 #[kernel]
 pub unsafe fn strided_copy(input: *const f32, output: *mut f32, offset: u32, stride: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
-    // SAFETY: the input has this word, and the output has a word for each thread.
+    // SAFETY: the input has the word that this thread reads, and the output has a word for each thread.
     unsafe {
         let word = *input.add((offset + i * stride) as usize);
         *output.add(i as usize) = word;
@@ -95,7 +96,7 @@ pub unsafe fn swizzled_tile(input: *const u32, output: *mut u32) {
     }
 }
 
-/// Computes in one of two loops. Groups of `group` neighboring threads take the same one.
+/// Computes in one of two loops. Groups of `group` neighboring threads take the same loop.
 #[kernel]
 pub unsafe fn two_ways(output: *mut u32, group: u32, rounds: u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();

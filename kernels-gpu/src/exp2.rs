@@ -1,6 +1,7 @@
 //! The exponential that `softmax` and `attention` share.
 
-/// Returns 2 to the power `x`, off by 2 units in the last place at most; results below 2^-126 are 0. (PTX ISA, "ex2".)
+/// Returns 2 to the power `x`, with an error of at most 2 units in the last place. Results below 2^-126 are 0. (PTX
+/// ISA, "ex2".)
 ///
 /// Without `.ftz`, `ex2.approx` takes four machine instructions, because results below 2^-126 need a scaled argument.
 #[inline(always)]

@@ -3,22 +3,22 @@
 //!
 //! Every kernel computes `c` (`m` × `n`) = `a` (`m` × `k`) · `b` (`k` × `n`). Elements of the inputs have 16 bits,
 //! bfloat16 or half precision, or 32 bits, TF32. Sums are 32-bit floats and are rounded once, when they are stored. `a`
-//! and `c` are row-major. `b` is row-major too, or column-major in the entries with `columns` in their names; the
-//! weights of a linear layer are stored in column-major order.
+//! and `c` are row-major. `b` is also row-major, except that it is column-major in entry points with `columns` in their
+//! names. The weights of a linear layer are stored in column-major order.
 //!
 //! The FP32 ladder `matmul` ends at the limit of the CUDA cores: 128 multiply-adds per cycle on each multiprocessor. A
 //! tensor core of an H100 or H200 multiplies whole fragments, 512 multiply-adds per cycle for 16-bit elements, 2048 on
-//! each multiprocessor. So the whole ladder answers one question: how do operands reach the tensor cores fast enough?
+//! each multiprocessor. So the ladder is about moving operands to the tensor cores fast enough.
 //!
 //! # Layouts
-//! A tile of `a` or `b` is *K-major* if neighbors in a row of memory are neighbors along `k`. Tiles of `a` are K-major,
-//! and tiles of `b` are K-major where `b` is column-major.
+//! A tile of `a` or `b` is *K-major* if elements that are neighbors in memory are neighbors along `k`. Tiles of `a` are
+//! K-major, and tiles of `b` are K-major if `b` is column-major.
 //!
 //! # Safety
-//! All kernels: `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device memory
-//! that nothing else uses during the launch; the block has as many threads as the name ends with; the grid is the one
-//! that the rung describes. Tensor maps describe the matrix that their name says, with tiles of 64 rows × 128 bytes,
-//! swizzled by 128 bytes.
+//! For all kernels, `a`, `b` and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each, in device
+//! memory that nothing else uses during the launch. The number at the end of the kernel's name is the number of threads
+//! in the block. The grid has the size that the rung describes. Each tensor map describes the matrix in its name, with
+//! tiles of 64 rows × 128 bytes, swizzled by 128 bytes.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
@@ -42,8 +42,8 @@ pub mod unaligned;
 pub mod warp_specialized;
 pub mod wgmma;
 
-/// The rungs, in the order in which they are climbed.
-// On a GPU some of the files are missing, because their instructions need a newer architecture.
+/// The rungs, in the order of the ladder.
+// Some of the modules do not exist on a GPU, because their instructions need a newer architecture.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     naive::GEMM_NAIVE,

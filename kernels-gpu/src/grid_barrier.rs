@@ -1,4 +1,4 @@
-//! A barrier of all blocks of a grid.
+//! A barrier for all blocks of a grid.
 
 use core::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 
@@ -11,12 +11,12 @@ use cuda_std::thread;
 pub(crate) struct GridBarrier {
     /// The number of arrivals in this launch.
     counter: *mut u32,
-    /// Arrivals after which the next barrier is complete.
+    /// The number of arrivals after which the next barrier is complete.
     target: u32,
 }
 
 impl GridBarrier {
-    /// The barriers that count in `counter`.
+    /// Returns the barriers that count their arrivals in `counter`.
     ///
     /// # Safety
     /// `counter` is 0, and only these barriers use it.
@@ -25,10 +25,10 @@ impl GridBarrier {
         Self { counter, target: 0 }
     }
 
-    /// Waits until all blocks have arrived. What they wrote before is visible after it.
+    /// Waits until all blocks have arrived. Their writes before the barrier are visible after it.
     ///
     /// # Safety
-    /// All threads of all blocks call it, and all blocks are resident.
+    /// All threads of all blocks call the function, and all blocks are resident.
     #[inline(always)]
     pub(crate) unsafe fn wait(&mut self) {
         self.target += thread::grid_dim_x();
@@ -44,14 +44,14 @@ impl GridBarrier {
         thread::sync_threads();
     }
 
-    /// Ends the barriers: the last block that calls it sets the counter to 0 for the next launch.
+    /// Ends the barriers. The last block that calls this function sets the counter to 0 for the next launch.
     ///
     /// # Safety
-    /// Each block calls it once, after its last barrier.
+    /// Each block calls the function once, after its last barrier.
     #[inline(always)]
     pub(crate) unsafe fn finish(self) {
         if thread::thread_idx_x() == 0 {
-            // SAFETY: the counter is accessed with atomics only, and no block waits for it any more.
+            // SAFETY: the counter is accessed with atomics only, and no block waits for it anymore.
             unsafe {
                 let arrived = atomic_fetch_add_u32_device(self.counter, Relaxed, 1) + 1;
                 if arrived == self.target + thread::grid_dim_x() {

@@ -1,19 +1,19 @@
-//! How often each byte value occurs: from atomics on shared counters to a copy of the counters for each lane.
+//! The histogram of byte values: from atomics on shared counters to a copy of the counters for each lane.
 //!
-//! Every rung is one kernel in one file. It takes `input`, `n` bytes, and adds to `bins`, 256 counters. Two threads may add
-//! to the same counter at the same time, so every addition is atomic, and the hardware executes additions to one address
-//! one after another. A rung is fast when few threads add to the same counter at a time, and when the counters are in
-//! shared memory.
+//! Every rung is one kernel in one file. The kernel reads `input`, `n` bytes, and adds to `bins`, 256 counters. Two
+//! threads may add to the same counter at the same time, so every addition is atomic, and the hardware executes
+//! additions to one address one after another. A rung is fast if few threads add to the same counter at a time, and if
+//! the counters are in shared memory.
 //!
-//! A block takes as many bytes as it has threads, or 16 times that number in the coarsened rungs. The last rung has few
-//! blocks, which stride over the input. A counter does not overflow, because `n` is less than 2^31. All rungs but the last
-//! apply entries of the checklist in *Programming Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022),
-//! section 6.4.
+//! A block counts one byte per thread, or 16 in the coarsened rungs. The last rung has few blocks, which stride over
+//! the input. A counter does not overflow, because `n` is less than 2^31. All rungs except the last apply entries of
+//! the checklist in *Programming Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), section
+//! 6.4.
 //!
 //! # Safety
-//! All kernels: `input` points to `n` bytes and `bins` to 256 counters, in device memory that nothing else uses during the
-//! launch; the block is one-dimensional, of the size in the kernel's name, where there is one; the grid is the one that
-//! the rung describes.
+//! For all kernels, `input` points to `n` bytes and `bins` to 256 counters, in device memory that nothing else uses
+//! during the launch. The block is one-dimensional. If the kernel's name contains a size, the block has that size. The
+//! grid has the size that the rung describes.
 
 use rung::Rung;
 
@@ -24,10 +24,10 @@ pub mod private;
 pub mod private_coarsened;
 pub mod private_coarsened_contiguous;
 
-/// The number of values of a byte, and of counters.
+/// The number of byte values, and of counters.
 pub const BINS: usize = 256;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 pub const RUNGS: &[Rung] = &[
     global::HISTOGRAM_GLOBAL,
     private::HISTOGRAM_PRIVATE,

@@ -1,19 +1,19 @@
-//! The kernels of every ladder: device code, one module per ladder, one function in one file per rung. The modules
-//! `arguments`, `basics` and `pitfalls` have kernels that are not rungs.
+//! The kernels of every ladder: device code, with one module per ladder and one file per rung. The modules `arguments`,
+//! `basics` and `pitfalls` hold kernels that are not rungs.
 //!
-//! A rung's file says first what it changes against an earlier rung and why that should help, then shows the code. The
-//! attribute [`rung::rung`] above the function writes an entry point for each block size and variant, and the constant
-//! that describes the rung to the host. A new rung is one file, and two lines in its ladder's file: its module, and its
-//! place in the list `RUNGS`.
+//! A rung's file first states what the rung changes compared with an earlier rung and why the change should help. Then
+//! it shows the code. The attribute [`rung::rung`] above the function writes an entry point for each block size and
+//! variant, and the constant that describes the rung to the host. A new rung is one file, and two lines in its ladder's
+//! file: its module, and its place in the list `RUNGS`.
 //!
-//! `cuda_builder` compiles this crate to PTX, from `host/build.rs`. On any other target everything type-checks and nothing
-//! runs.
+//! `cuda_builder` compiles this crate to PTX, from `host/build.rs`. On any other target, the crate type-checks but no
+//! kernel can run.
 //!
-//! It is compiled for several architectures (the list is in `host/build.rs`), and a device gets the newest that it can run.
-//! A file whose kernels need instructions that the oldest lacks begins with `#![cfg(any(not(target_arch = "nvptx64"),
-//! target_feature = "sm_80"))]` (or `"sm_90a"`): rustc sets that feature when it compiles for `compute_80` or newer. The
-//! kernels are then only in the newer PTX. The host has their descriptions all the same, and a device that is too old is
-//! refused before the launch.
+//! The crate is compiled for several architectures (the list is in `host/build.rs`), and a device gets the newest PTX
+//! that it can run. If the oldest architecture lacks instructions that a file's kernels need, the file begins with
+//! `#![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]` (or `"sm_90a"`). rustc sets this feature when
+//! it compiles for `compute_80` or newer. Such kernels exist only in the newer PTX. The host still has their
+//! descriptions, and refuses a device that is too old before the launch.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(asm_experimental_arch))]
 

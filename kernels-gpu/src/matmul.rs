@@ -1,26 +1,26 @@
-//! The product of two matrices of 32-bit floats: from reads of each thread to tiles that a block shares, and to a
+//! The product of two matrices of 32-bit floats: from reads by each thread to tiles that a block shares, and to a
 //! pipeline that keeps the multipliers busy.
 //!
-//! Every rung is one kernel in one file. It takes `a` (`m` × `k`) and `b` (`k` × `n`) and writes their product `c`
-//! (`m` × `n`): element (row, column) is the sum of `k` products, added from the first to the last in one register by
-//! fused multiply-adds. All matrices are row-major. Where a rung's parameter is `b_columns`, the second matrix is
-//! column-major: the transpose of a matrix that was stored in row-major order.
+//! Every rung is one kernel in one file. The kernel reads `a` (`m` × `k`) and `b` (`k` × `n`) and writes their product
+//! `c` (`m` × `n`). Element (row, column) is the sum of `k` products, added in order in one register by fused
+//! multiply-adds. All matrices are row-major, except that a parameter named `b_columns` is the second matrix in
+//! column-major order.
 //!
-//! A thread computes one element of `c`; in the coarsened rungs one in each of 2, 4 or 8 neighboring tiles; and from
-//! `matmul_register_tile` on a small tile in its registers. The blocks of a row of tiles lie along the grid's x, and
-//! the rows of tiles are counted through y and then z, because y ends at 65535. From `matmul_large_register_tile` on, x
-//! counts all tiles.
+//! A thread computes one element of `c`. In the coarsened rungs, a thread computes one element in each of 2, 4 or 8
+//! neighboring tiles, and from `matmul_register_tile` on, a small tile in its registers. The grid's x selects the
+//! column of tiles. The grid's y and z together select the row of tiles, because y is limited to 65535. From
+//! `matmul_large_register_tile` on, x counts all tiles.
 //!
-//! A product needs every element of `a` once for each of the `n` columns of `b`. The rungs differ in where these reads
-//! go: the `2 m n k` reads of the first rung go to global memory. The rungs up to `matmul_coarsened8` follow
-//! *Programming Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), chapter 6, "Performance
-//! considerations". Their descriptions name its sections.
+//! A product needs every element of `a` once for each of the `n` columns of `b`. The rungs differ in the memory that
+//! serves these reads: in the first rung, all `2 m n k` reads go to global memory. The rungs up to `matmul_coarsened8`
+//! follow *Programming Massively Parallel Processors* (Hwu, Kirk and El Hajj, 4th edition, 2022), chapter 6,
+//! "Performance considerations". Their descriptions name its sections.
 //!
 //! # Safety
-//! All kernels: `a`, `b` (or `b_columns`) and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31 each,
-//! in device memory that nothing else uses during the launch; where `n` is a multiple of 4, `b` and `c` begin at
-//! multiples of 16 bytes; the block has the shape in the kernel's name, where there is one; the grid is the one that
-//! the rung describes.
+//! For all kernels, `a`, `b` (or `b_columns`) and `c` point to `m * k`, `k * n` and `m * n` elements, fewer than 2^31
+//! each, in device memory that nothing else uses during the launch. If `n` is a multiple of 4, `b` and `c` are aligned
+//! to 16 bytes. If the kernel's name contains a block shape, the block has that shape. The grid has the shape that the
+//! rung describes.
 
 use rung::LaunchRequest;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -43,7 +43,7 @@ pub mod tiled;
 pub mod uncoalesced;
 pub mod vector_copies;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     naive::MATMUL_NAIVE,
@@ -63,14 +63,15 @@ pub const RUNGS: &[Rung] = &[
     sliced::MATMUL_SLICED,
 ];
 
-/// The least number of summands of a slice. With fewer, a further slice costs more for its addition than it gains.
+/// The minimum number of summands per slice. With fewer, the addition of a further slice costs more than the slice
+/// saves.
 const LEAST_DEPTH: u64 = 128;
 
-/// The most slices of a product.
+/// The maximum number of slices per product.
 const MOST_SLICES: u64 = 8;
 
-/// Returns the grid whose x counts the tiles of `rows` × `cols` elements and whose y counts slices of `k`: the fewest
-/// slices with which nine in ten of the device's multiprocessors are busy on average.
+/// Returns the grid. Its x counts the tiles of `rows` × `cols` elements, and its y counts slices of `k`. The grid has
+/// the fewest slices with which nine in ten of the device's multiprocessors are busy on average.
 #[must_use]
 pub fn sliced_tiles(launch: &LaunchRequest<'_>, rows: u32, cols: u32) -> [u32; 3] {
     let (tiles, multiprocessors) = (launch.count_tiles(rows, cols), u64::from(launch.device.multiprocessors));
@@ -95,7 +96,7 @@ mod tests {
             let device = DeviceProperties { multiprocessors };
             sliced_tiles(&LaunchRequest { shape, block: [128, 1, 1], items_per_thread: 1, device }, 64, 64)
         };
-        // 256 tiles are nearly two for each of 132 multiprocessors, and 288 are a little more than two.
+        // 256 tiles are nearly two per multiprocessor for 132 multiprocessors, and 288 are a little more than two.
         assert_eq!(grid(132, &[1024, 1024, 1024]), [256, 1, 1]);
         assert_eq!(grid(132, &[1000, 1100, 1300]), [288, 3, 1]);
         assert_eq!(grid(144, &[1000, 1100, 1300]), [288, 1, 1]);

@@ -9,12 +9,12 @@
 //! | min | the greatest value, +∞ | | ignores NaN; -0 and +0 are equal |
 //! | max | the least value, -∞ | | ignores NaN; -0 and +0 are equal |
 //!
-//! The identity is the result of no elements, and for min and max also of elements that are all NaN. Sum and product of
-//! floats are associative only up to rounding, so two rungs may differ in the last digits. An infinity or a NaN among the
-//! elements may be the result of a sum or a product.
+//! The identity is the result for an empty input, and for min and max also the result if all elements are NaN. Sum and
+//! product of floats are associative only up to rounding, so two rungs may differ in the last digits. If an element is
+//! an infinity or a NaN, the sum or the product may be that value.
 //!
-//! A scan applies this to each prefix. A prefix of nothing but NaN has the identity as its min and max, and a later NaN
-//! leaves the min and max before it unchanged. The sum and the product of every prefix from the first NaN on are NaN.
+//! A scan applies these rules to each prefix. A prefix that contains only NaN has the identity as its min and max. A
+//! later NaN leaves the min and max unchanged. The sum and the product of every prefix from the first NaN on are NaN.
 
 use core::array;
 
@@ -25,7 +25,7 @@ use cuda_std::warp::WarpShuffleValue;
 #[derive(Clone, Copy)]
 pub(crate) struct Wide<T, const N: usize>(pub(crate) [T; N]);
 
-/// Elements of a thread of `reduce_any`.
+/// The number of elements per thread in `reduce_any`.
 pub const ITEMS: usize = 8;
 
 /// An associative and commutative operation.
@@ -33,7 +33,7 @@ pub trait Operation<T> {
     /// The neutral element: `combine(IDENTITY, a)` is `a`.
     const IDENTITY: T;
 
-    /// The operation. A scan passes the earlier elements as `a`, except where pairs of lanes exchange sums (`sum_warp`).
+    /// The operation. A scan passes the earlier elements as `a`, except when pairs of lanes exchange sums (`sum_warp`).
     fn combine(a: T, b: T) -> T;
 
     /// Returns `before` from `all = combine(before, last)` and `last`, if that is exact for all values.
@@ -43,7 +43,7 @@ pub trait Operation<T> {
     }
 }
 
-/// A type of element. Its operations are total: nothing overflows and nothing panics.
+/// An element type. Its operations are total: they neither overflow nor panic.
 pub trait Element: Copy + WarpShuffleValue {
     /// 0.
     const ZERO: Self;
@@ -54,27 +54,27 @@ pub trait Element: Copy + WarpShuffleValue {
     /// The greatest element of the type.
     const GREATEST: Self;
 
-    /// The sum; that of integers wraps.
+    /// Returns the sum, which wraps for integers.
     fn plus(self, other: Self) -> Self;
-    /// The summand that gives `self` together with `other`. `None` for floats, whose difference is rounded.
+    /// Returns the value whose sum with `other` is `self`, or `None` for floats, because their difference is rounded.
     fn minus(self, other: Self) -> Option<Self>;
-    /// The product; that of integers wraps.
+    /// Returns the product, which wraps for integers.
     fn times(self, other: Self) -> Self;
-    /// The lesser of two elements; of a NaN and a number, the number.
+    /// Returns the lesser of two elements. If exactly one of them is a NaN, returns the number.
     fn lesser(self, other: Self) -> Self;
-    /// The greater of two elements; of a NaN and a number, the number.
+    /// Returns the greater of two elements. If exactly one of them is a NaN, returns the number.
     fn greater(self, other: Self) -> Self;
 
-    /// The element's bits, in the low end of a word.
+    /// Returns the element's bits in the low end of a word.
     fn to_word(self) -> u64;
-    /// The element with these bits.
+    /// Returns the element with these bits.
     fn from_word(word: u64) -> Self;
 
-    /// Loads [`ITEMS`] elements, 16 bytes at a time: the vector with index `vector` from `data` on, the vector `stride`
-    /// vectors further, and so on.
+    /// Loads [`ITEMS`] elements, 16 bytes at a time: the vectors with the indices `vector`, `vector + stride` and so
+    /// on, counted from `data`.
     ///
     /// # Safety
-    /// These elements are in bounds, no thread writes them, and `data` is a multiple of 16.
+    /// All loaded elements are in bounds, no thread writes them, and `data` is aligned to 16 bytes.
     unsafe fn load_wide(data: *const Self, vector: usize, stride: usize) -> [Self; ITEMS];
 }
 
@@ -127,7 +127,8 @@ macro_rules! elements {
                 const WIDTH: usize = 16 / size_of::<$type>();
                 let first = data.wrapping_add(vector * WIDTH);
                 let loaded: [[Self; WIDTH]; ITEMS / WIDTH] = array::from_fn(|k| {
-                    // SAFETY: the vector is in bounds, and at a multiple of 16 bytes as `data` is.
+                    // SAFETY: the vector is in bounds. Its address is a multiple of 16 bytes, because `data` is aligned
+                    // to 16 bytes and each vector has 16 bytes.
                     unsafe { *first.wrapping_add(k * stride * WIDTH).cast::<Wide<Self, WIDTH>>() }.0
                 });
                 array::from_fn(|k| loaded[k / WIDTH][k % WIDTH])

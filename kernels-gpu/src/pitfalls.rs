@@ -1,9 +1,10 @@
 //! Common bugs in kernels: each file has one faulty kernel and the fixed version.
 //!
 //! A file explains the bug, why it fails, and the fix. The faulty kernel has the file's name and one bug. The line with
-//! the bug ends with the comment `fault`. If the bug is a conflict between two lines, the second line ends with `other`.
-//! The fixed version changes as little as possible. Both kernels run on a few words, chosen so that every run reaches
-//! the bug. The description ([`Pitfall`]) gives the launch, and the check of the simulator that must find the bug.
+//! the bug ends with the comment `fault`. If the bug is a conflict between two lines, the second line ends with
+//! `other`. The fixed version changes as little as possible. Both kernels run on a few words, chosen so that every run
+//! reaches the bug. The description ([`Pitfall`]) gives the launch, and the simulator's sanitizer that must find the
+//! bug.
 //!
 //! To add a pitfall, add a file and its name in the two lists below.
 //!
@@ -11,8 +12,8 @@
 //! faulty kernels prevent that with volatile accesses, and some with inline PTX.
 //!
 //! # Safety
-//! The fixed versions: the launch has the blocks, the threads and the arguments of the description. The faulty kernels
-//! have undefined behavior in every launch. Launch them only to show that.
+//! The fixed versions must be launched with the blocks, the threads and the arguments of the description. The faulty
+//! kernels have undefined behavior in every launch. Launch them only for demonstration.
 #![allow(clippy::missing_safety_doc, reason = "the section above holds for all kernels")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "no reason can be given for the faulty kernels")]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused, reason = "inline PTX is left out on the host"))]
@@ -21,9 +22,9 @@ use inline::shared_address;
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Pitfall;
 
-/// Writes the description of a pitfall, the constant `PITFALL`, from its name, the check that finds it, the number of
-/// blocks, the threads per block, and further fields of [`rung::Pitfall`]. Without `shared` the launches have no
-/// dynamic shared memory.
+/// Writes the description of a pitfall, the constant `PITFALL`. The arguments are its name, the sanitizer that finds
+/// the bug, the number of blocks, the threads per block, and further fields of [`rung::Pitfall`]. Without `shared`, the
+/// launches have no dynamic shared memory.
 macro_rules! pitfall {
     ($name:ident: $check:ident, $blocks:literal x $threads:literal {
         lesson: $lesson:literal,
@@ -104,10 +105,10 @@ pub mod uninitialized_tail;
 pub mod use_after_free;
 pub mod wrong_grid_stride;
 
-/// The pitfalls, ordered by the check that finds them.
+/// The pitfalls, ordered by the sanitizer that finds them.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const PITFALLS: &[Pitfall] = &[
-    // found by the memory check
+    // found by the memory sanitizer
     shared_array_one_short::PITFALL,
     one_element_too_far::PITFALL,
     tail_reads_past_the_end::PITFALL,
@@ -118,7 +119,7 @@ pub const PITFALLS: &[Pitfall] = &[
     shared_bytes_as_elements::PITFALL,
     null_pointer::PITFALL,
     use_after_free::PITFALL,
-    // found by the init check
+    // found by the init sanitizer
     uninitialized_accumulator::PITFALL,
     uninitialized_tail::PITFALL,
     output_read_first::PITFALL,
@@ -128,7 +129,7 @@ pub const PITFALLS: &[Pitfall] = &[
     local_array_half_filled::PITFALL,
     shuffle_from_inactive_lane::PITFALL,
     partial_last_warp::PITFALL,
-    // found by the race check
+    // found by the race sanitizer
     missing_barrier::PITFALL,
     buffer_reused_too_early::PITFALL,
     last_warp_without_syncwarp::PITFALL,
@@ -147,7 +148,7 @@ pub const PITFALLS: &[Pitfall] = &[
     copy_group_miscounted::PITFALL,
     copy_without_barrier::PITFALL,
     mbarrier_of_wrong_phase::PITFALL,
-    // found by the sync check
+    // found by the sync sanitizer
     divergent_barrier::PITFALL,
     barrier_count_too_high::PITFALL,
     crossed_barriers::PITFALL,

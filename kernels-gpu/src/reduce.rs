@@ -1,29 +1,30 @@
 //! The sum of `n` 32-bit integers, wrapping: from one addition by two threads to warp shuffles.
 //!
-//! Every rung is one kernel in one file, and has the same parameters and the same result: block `b` writes the sum of its
-//! slice of `input` to `output[b]`, and the host adds these partial sums. Only `reduce_one_launch` and `reduce_atomic`
-//! give the sum of all. A block's slice has as many elements as the block has threads, or 2, 4 or 8 times that number
-//! where the rung says so. The grid has just enough blocks for `n` elements, and one for `n` = 0.
+//! Every rung is one kernel in one file. All rungs have the same parameters and the same result: block `b` writes the
+//! sum of its slice of `input` to `output[b]`, and the host adds these partial sums. Only `reduce_one_launch` and
+//! `reduce_atomic` compute the sum of all elements. A block's slice has one element per thread, or 2, 4 or 8 in some
+//! rungs. The grid has just enough blocks for `n` elements, and one block for `n` = 0.
 //!
 //! # Where the rungs come from
 //!
 //! The rungs up to `reduce_complete_unroll` follow *Divergent Warps (Example: Sum Reduction)*, an article after
 //! *Professional CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and
-//! kernels, and "the article measures" means that article: measurements of January 2022, compiled for compute capability
-//! 7.5, profiled with Nsight Compute, and over the first rung. `reduce_shfl` follows another article, which it names.
+//! kernels, and "the article measures" refers to the measurements of that article. They are from January 2022, compiled
+//! for compute capability 7.5, profiled with Nsight Compute, and relative to the first rung. `reduce_shfl` follows a
+//! different article, which its description names.
 //!
-//! The article's kernels are correct when `n` is a multiple of everything. These are correct for every `n` up to 2^31 - 1.
-//! That takes three things, none of which does anything in a full block:
-//! - no thread returns before a barrier that others wait at; instead a round checks that its pair exists
+//! The article's kernels are correct only if `n` is a multiple of the number of elements that a block adds. The kernels
+//! here are correct for every `n` up to 2^31 - 1. They differ in three ways, which do not affect full blocks:
+//! - no thread returns before a barrier at which other threads wait; instead, each round checks that its pair exists
 //!   (`tid + stride < len`);
-//! - where a thread takes several elements at once, the last block takes those that exist;
-//! - threads of a warp have not run in lockstep since Volta: the last warp synchronizes between reading a neighbor's value
-//!   and writing its own (`reduce_unroll_warps8`).
+//! - where a thread adds several elements at once, the last block adds only the elements that exist;
+//! - threads of a warp have not run in lockstep since Volta: the last warp synchronizes between reading a neighbor's
+//!   value and writing a value (`reduce_unroll_warps8`).
 //!
 //! # Safety
-//! All kernels: `input` points to `n` elements and `output` to one for each block, in device memory that nothing else uses
-//! during the launch; the block is one-dimensional, its size a power of two from 64 to 1024 (the one in the kernel's name,
-//! where there is one); the grid is the one that the rung describes.
+//! For all kernels, `input` points to `n` elements and `output` to one element per block, in device memory that nothing
+//! else uses during the launch. The block is one-dimensional, and its size is a power of two from 64 to 1024. If the
+//! kernel's name contains a size, the block has that size. The grid has the size that the rung describes.
 
 use rung::Rung;
 
@@ -49,7 +50,7 @@ pub mod unrolling4;
 pub mod unrolling8;
 pub mod vector;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 pub const RUNGS: &[Rung] = &[
     neighbored::REDUCE_NEIGHBORED,
     neighbored_less::REDUCE_NEIGHBORED_LESS,

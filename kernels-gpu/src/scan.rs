@@ -1,19 +1,19 @@
 //! The prefix sum: element `i` of `output` is the sum of the elements 0 to `i` of `input`, wrapping.
 //!
-//! `scan_look_back_warp` and `scan_pipelined` are generic: over the type `T` of the elements, over the
-//! [operation](crate::operation) `O`, and over the form. In the exclusive form, element `i` of `output` is the sum of the
-//! elements before element `i`. In these rungs and in the functions that the rungs share, "sum" means the combination of
-//! elements by `O`.
+//! `scan_look_back_warp` and `scan_pipelined` are generic: over the element type `T`, the [operation](crate::operation)
+//! `O`, and the form (inclusive or exclusive). In the exclusive form, element `i` of `output` is the sum of the
+//! elements before element `i`. In these rungs and in the functions that the rungs share, "sum" means the combination
+//! of elements by `O`.
 //!
-//! Every rung is one kernel in one file. The rungs up to `scan_vector` scan sections: each block scans the elements that it
-//! takes, and the host adds the sums of the sections before, as it adds the partial sums of the reduction. From
-//! `scan_three_phases` on, one launch gives the whole scan. The kernels are correct for every `n` up to 2^31 - 1: threads
-//! without an element take part in every barrier and shuffle with the identity, which is 0 for a sum.
+//! Every rung is one kernel in one file. The rungs up to `scan_vector` scan sections: each block scans one section, and
+//! the host adds the sums of the preceding sections. From `scan_three_phases` on, one launch computes the whole scan.
+//! The kernels are correct for every `n` up to 2^31 - 1. Threads without an element execute every barrier and shuffle,
+//! with the identity as their value, which is 0 for a sum.
 //!
 //! # Safety
-//! All kernels: `input` and `output` each point to `n` elements in device memory that nothing else uses during the launch;
-//! the block is one-dimensional, a power of two from 64 to 1024 (the one in the kernel's name, where there is one); the grid
-//! is the one that the rung describes.
+//! For all kernels, `input` and `output` each point to `n` elements in device memory that nothing else uses during the
+//! launch. The block is one-dimensional, and its size is a power of two from 64 to 1024. If the kernel's name contains
+//! a size, the block has that size. The grid has the size that the rung describes.
 
 use cuda_std::thread;
 use rung::LaunchRequest;
@@ -37,7 +37,7 @@ pub mod three_phases;
 pub mod vector;
 pub mod work_efficient;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     global::SCAN_GLOBAL,
@@ -55,20 +55,20 @@ pub const RUNGS: &[Rung] = &[
     pipelined::SCAN_PIPELINED,
 ];
 
-/// The number of blocks of a rung whose blocks stay and take several tiles: one for each multiprocessor, or the second length
-/// of the shape if that is smaller.
+/// Returns the number of blocks for a rung whose resident blocks each process several tiles. The result is the number
+/// of multiprocessors, or the second length of the shape if that length is smaller.
 fn resident(launch: &LaunchRequest<'_>) -> u32 {
     launch.device.multiprocessors.min(launch.length(1) as u32)
 }
 
-/// Takes the next tile for this block, and returns its number to all threads.
+/// Takes the next tile for this block, and returns the tile's number to all threads.
 ///
 /// # Safety
-/// All threads of the block call it once. `ticket` is a word of shared memory that nothing else uses.
+/// All threads of the block call the function once. `ticket` is a word of shared memory that nothing else uses.
 #[inline(always)]
 unsafe fn next_tile(status: Status, ticket: *mut u32) -> u32 {
     if thread::thread_idx_x() == 0 {
-        // SAFETY: one thread takes it, and no thread reads the word before the barrier.
+        // SAFETY: only the first thread takes a ticket, and no thread reads the word before the barrier.
         unsafe { *ticket = status.take_ticket() };
     }
     thread::sync_threads();

@@ -1,19 +1,20 @@
-//! What a warp shuffle does: each kernel is one exchange within one warp, and computes nothing.
+//! Warp shuffles: each kernel is one exchange within one warp, and computes nothing.
 //!
-//! A shuffle lets a lane read a register of another lane: no memory, no barrier, a few cycles. The four modes differ in how
-//! a lane finds the lane to read: by number (`idx`), by a distance to a lower lane (`up`) or to a higher one (`down`), or by
-//! flipping bits of the lane's number (`xor`). A `width` divides the warp into segments. A lane that would have to read
-//! outside of its segment keeps its value.
+//! A shuffle lets a lane read a register of another lane in a few cycles, without memory or a barrier. In the four
+//! modes, a lane names the lane to read by its number (`idx`), by the distance to a lower lane (`up`) or a higher lane
+//! (`down`), or by the bits in which the numbers differ (`xor`). A `width` divides the warp into segments. A lane that
+//! would read outside its segment keeps its value.
 //!
-//! Every rung is one kernel in one file. It reads the lanes' values, writes the value that each lane has after the shuffle,
-//! and takes the shuffle's argument and the width. There is a kernel for `i32` and one for `f32`: a shuffle moves 32 bits,
-//! whatever they mean. The kernels follow *Warp Shuffle Instruction*, an article after *Professional CUDA C Programming*
-//! (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections.
+//! Every rung is one kernel in one file. The kernel reads the lanes' values and writes the value that each lane has
+//! after the shuffle. Its parameters are the shuffle's argument and the width. Each rung has an entry point for `i32`
+//! and one for `f32`, because a shuffle moves 32 bits of any type. The kernels follow *Warp Shuffle Instruction*, an
+//! article based on *Professional CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name
+//! its sections.
 //!
 //! # Safety
-//! All kernels: one block of one dimension and at most 32 threads; `input` and `output` each point to a value for each
-//! thread (four for the array), in device memory that nothing else uses during the launch; `width` is 1, 2, 4, 8, 16 or 32
-//! and divides the number of threads.
+//! For all kernels, the grid is one one-dimensional block of at most 32 threads. `input` and `output` each point to one
+//! value per thread (four for the array), in device memory that nothing else uses during the launch. `width` is 1, 2,
+//! 4, 8, 16 or 32 and divides the number of threads.
 
 use rung::Rung;
 
@@ -25,7 +26,7 @@ pub mod wrap_back;
 pub mod xor;
 pub mod xor_array;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 pub const RUNGS: &[Rung] = &[
     broadcast::SHUFFLE_BROADCAST,
     up::SHUFFLE_UP,

@@ -1,20 +1,20 @@
 //! The softmax of each row of a matrix, and the RMSNorm of each row.
 //!
 //! `input` and `output` are row-major matrices of `m` rows and `n` columns. Element `j` of a row of the softmax is
-//! `exp(x[j] - max) / sum`, with the row's maximum `max` and the sum of all `exp(x[k] - max)`. Element `j` of a row of the
-//! RMSNorm is `x[j] / sqrt(mean(x²) + 1e-6) * weight[j]`; `weight` has `n` elements of the same type. The elements are bf16,
-//! f16 or f32, and all arithmetic is that of f32. [`row`] has what the rungs share, and says what a row with infinities or
-//! NaN gives.
+//! `exp(x[j] - max) / sum`, with the row's maximum `max` and the sum of all `exp(x[k] - max)`. Element `j` of a row of
+//! the RMSNorm is `x[j] / sqrt(mean(x²) + 1e-6) * weight[j]`; `weight` has `n` elements of the same type. The elements
+//! are bf16, f16 or f32, and all arithmetic is in f32. [`row`] holds the code that the rungs share, and describes the
+//! results for rows with infinities or NaN.
 //!
-//! Every rung is one kernel in one file. The rungs before `softmax_online` compute the softmax alone. The others are generic
-//! over the [operation](row::RowOperation). From `softmax_registers` on, the rungs keep a row in registers or in shared memory,
-//! so each has a longest row.
+//! Every rung is one kernel in one file. The rungs before `softmax_online` compute the softmax alone. The others are
+//! generic over the [operation](row::RowOperation). From `softmax_registers` on, the rungs keep a row in registers or
+//! in shared memory, so the length of a row is limited.
 //!
 //! # Safety
-//! All kernels: `input` and `output` each point to `m * n` elements in device memory that nothing else uses during the launch,
-//! at a multiple of 16, and `m * n` is below 2^31. `weight` points to `n` elements at a multiple of 16 if the operation has
-//! a weight. The block is the one in the kernel's name, where there is one, the grid is the one that the rung describes, and
-//! no row is longer than the rung's longest row.
+//! For all kernels, `input` and `output` each point to `m * n` elements, fewer than 2^31, in device memory that nothing
+//! else uses during the launch. Both are aligned to 16 bytes. If the operation has a weight, `weight` points to `n`
+//! elements and is aligned to 16 bytes. If the kernel's name contains a block size, the block has that size. The grid
+//! has the size that the rung describes, and no row is longer than the rung's limit.
 
 use rung::LaunchRequest;
 #[cfg(not(target_arch = "nvptx64"))]
@@ -31,7 +31,7 @@ pub mod thread_per_row;
 pub mod vector;
 pub mod warp_per_row;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     thread_per_row::SOFTMAX_THREAD_PER_ROW,
@@ -45,7 +45,8 @@ pub const RUNGS: &[Rung] = &[
     bulk::SOFTMAX_BULK,
 ];
 
-/// The most bytes of a row that a rung accepts for elements of `size` bytes. `None` if the rung accepts all rows.
+/// Returns the maximum length in bytes of a row that a rung accepts for elements of `size` bytes, or `None` if the rung
+/// accepts all rows.
 #[cfg(not(target_arch = "nvptx64"))]
 #[must_use]
 pub fn longest_row(rung: &Rung, size: u64) -> Option<u64> {
@@ -59,13 +60,14 @@ pub fn longest_row(rung: &Rung, size: u64) -> Option<u64> {
     }
 }
 
-/// A block for each row. The number of rows is the first length of the shape. A matrix without rows has one block.
+/// Returns a grid with one block per row. The number of rows is the first length of the shape. A matrix without rows
+/// has one block.
 fn rows(launch: &LaunchRequest<'_>) -> [u32; 3] {
     [launch.length(0).max(1) as u32, 1, 1]
 }
 
-/// The smallest of the blocks that keeps a row of the shape `[m, n, bytes of an element]`, where a block of `BLOCK` threads
-/// keeps `bytes(BLOCK)` bytes. The largest block if no block keeps the row.
+/// Returns the smallest block that can keep a row of the shape `[m, n, bytes of an element]`, if a block of `BLOCK`
+/// threads keeps `bytes(BLOCK)` bytes. Returns the largest block if no block can keep the row.
 fn smallest_block<const N: usize>(shape: &[u64], blocks: [u32; N], bytes: impl Fn(u32) -> u32) -> [u32; 3] {
     let row = shape.get(1).copied().unwrap_or(1) * shape.get(2).copied().unwrap_or(1);
     let mut block = blocks[N - 1];

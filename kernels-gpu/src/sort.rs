@@ -1,21 +1,23 @@
 //! Sorting keys, or keys with values, in ascending order.
 //!
-//! Every rung is one kernel in one file. The first rung sorts the section of each block, and the others sort the whole array
-//! in one launch. Their blocks are all resident at the same time and meet at barriers of the grid between the passes over
-//! the array. CUDA C++ usually launches a kernel for each pass, because the end of a kernel is a barrier of its grid.
+//! Every rung is one kernel in one file. In the first rung, each block sorts its section. The other rungs sort the
+//! whole array in one launch. Their blocks are all resident at the same time and synchronize at grid barriers between
+//! the passes over the array. In CUDA C++, each pass is usually a kernel launch, because the end of a kernel acts as a
+//! grid barrier.
 //!
-//! The kernels are generic over the type of the keys ([`key::Key`]) and of the values ([`key::Value`]). Without values, `V`
-//! is `()`. They are correct for every `n` up to 2^30. The sorts by bitonic networks are not stable: values of equal keys
-//! may change their order. All others are stable.
+//! The kernels are generic over the type of the keys ([`key::Key`]) and of the values ([`key::Value`]). Without values,
+//! `V` is `()`. They are correct for every `n` up to 2^30. The sorts by bitonic networks are not stable: values of
+//! equal keys may change their order. All other sorts are stable.
 //!
 //! # Safety
-//! All kernels: `keys` points to `n` keys and `values` to `n` values in device memory that nothing else uses during the
-//! launch, and so do `sorted_keys` and `sorted_values`, and `other_keys` and `other_values` where a kernel has them. The
-//! block is the one in the kernel's name, and the grid is the one that the rung describes. `counts` has a word for each
-//! digit and tile, `sums` has one for each block, and `barrier` is a word that is 0, and is 0 again afterwards. `totals` has
-//! [`sweep::TOTALS`] words that are 0, and are 0 again afterwards. `status` has a word for each digit and tile: zeros before the
-//! first launch, and later what the launch before left. `bits` is the number of bits of a key. It is an argument so that the
-//! compiler does not unroll the passes, which would be four times the code.
+//! For all kernels, `keys` points to `n` keys and `values` to `n` values in device memory that nothing else uses during
+//! the launch. So do `sorted_keys` and `sorted_values`, and `other_keys` and `other_values`, if the kernel has these
+//! parameters. The block has the size in the kernel's name, and the grid has the size that the rung describes. `counts`
+//! has a word for each digit and tile, `sums` has a word for each block, and `barrier` points to a word that is 0, and
+//! is 0 again afterwards. `totals` has [`sweep::TOTALS`] words that are 0, and are 0 again afterwards. `status` has a
+//! word for each digit and tile. All its words are zero before the first launch, and unchanged between launches. `bits`
+//! is the number of bits of a key. It is an argument so that the compiler does not unroll the passes, which would
+//! quadruple the code.
 
 #[cfg(not(target_arch = "nvptx64"))]
 use rung::Rung;
@@ -33,19 +35,20 @@ pub mod split;
 pub mod sweep;
 pub mod tuned;
 
-/// The smallest number of keys of a tile, of the rungs that keep words for each tile.
+/// The smallest number of keys in a tile among the rungs that keep words for each tile.
 pub const SMALLEST_TILE: u32 = 512 * 7;
 
-/// The number of values of the widest digit, and of words that a tile has in `counts` and in `status`.
+/// The number of values of the widest digit, and the number of words per tile in `counts` and in `status`.
 pub const MOST_DIGITS: u32 = counts::DIGITS;
 
-/// The most blocks that a multiprocessor has of a kernel with `sums`.
+/// The maximum number of resident blocks per multiprocessor for kernels with `sums`.
 pub const MOST_RESIDENT: u32 = 2;
 
-/// The most keys of an array: twice as many must not overflow 32 bits, because a merge and a network count that far.
+/// The maximum number of keys in an array. Twice this number must fit into 32 bits, because a merge and a network count
+/// that far.
 pub const MAX_KEYS: u32 = 1 << 30;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 #[cfg(not(target_arch = "nvptx64"))]
 pub const RUNGS: &[Rung] = &[
     bitonic_block::SORT_BITONIC_BLOCK,

@@ -1,9 +1,10 @@
-//! What the rungs of `gemm` share: types of elements, addresses in shared memory, 16-byte accesses, and the order of tiles.
+//! Shared code of the `gemm` rungs: element types, addresses in shared memory, 16-byte accesses, and the order of
+//! tiles.
 //!
-//! - [`Bf16`], [`F16`] and [`Tf32`] are the types of elements, with the traits [`Element`] (of `a` and `b`) and [`Output`]
+//! - [`Bf16`], [`F16`] and [`Tf32`] are the element types, with the traits [`Element`] (of `a` and `b`) and [`Output`]
 //!   (of `c`).
-//! - [`Shared`] is an address in shared memory, as the instructions of the modules below take it. Rungs of `matmul` use it
-//!   too, with `cp_async`.
+//! - [`Shared`] is an address in shared memory, in the form that the instructions of the modules below need. Rungs of
+//!   `matmul` also use it, with `cp_async`.
 //! - [`load`] and [`store`] access 16 bytes with one instruction, as a [`Wide`].
 //! - [`tile_corner`] returns the tile of `c` that a block computes, and [`opaque`] hides a number from the compiler.
 //!
@@ -16,17 +17,19 @@
 //! | `wgmma` | `wgmma`, `setmaxnreg`, `stmatrix`: a warp group multiplies tiles in shared memory | `sm_90a` |
 //! | `tma` | `cp.async.bulk.tensor`, `mbarrier`, `barrier`: copies of whole boxes, and barriers to wait at | `sm_90a` |
 //!
-//! Each function is one PTX instruction or two, and names its section of the PTX ISA. LLVM has intrinsics for some of these
-//! instructions. They take pointers with an address space, which Rust cannot express, or return structures that the C ABI of
-//! Rust returns otherwise. So all of them are `asm!`, which `cuda_builder` makes convergent where threads have to execute an
-//! instruction together. On any other target than a GPU the functions do nothing.
+//! Each function is one PTX instruction or two, and names its section of the PTX ISA. LLVM has intrinsics for some of
+//! these instructions. But some intrinsics take pointers with an address space, which Rust cannot express. Others
+//! return structures, which Rust's C ABI returns in a different way. So all these functions use `asm!`, which
+//! `cuda_builder` makes convergent if threads have to execute an instruction together. On targets other than a GPU, the
+//! functions do nothing.
 
-/// An `asm!` block on a GPU, and nothing elsewhere. The requirements are those of the function around it.
+/// An `asm!` block on a GPU, and nothing elsewhere. Its safety requirements are the requirements of the enclosing
+/// function.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 macro_rules! ptx {
     ($($asm:tt)*) => {
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the instruction's requirements are those of the function around it, or it has none.
+        // SAFETY: the instruction has no requirements, or the enclosing function has the same requirements.
         unsafe {
             ::core::arch::asm!($($asm)*);
         }
@@ -38,14 +41,14 @@ pub mod mma;
 pub mod tma;
 pub mod wgmma;
 
-/// An address in shared memory as instructions take it: 32 bits, the offset in the shared window.
+/// An address in shared memory in the form that instructions need: a 32-bit offset in the shared window.
 #[derive(Clone, Copy)]
 pub struct Shared(pub(crate) u32);
 
 impl Shared {
-    /// Returns the address of a pointer to shared memory.
+    /// Converts a pointer to shared memory to an address.
     ///
-    /// `cuda_builder` turns this instruction into a cast, so that the compiler can optimize through it.
+    /// `cuda_builder` turns the instruction `cvta.to.shared` into a cast that the compiler can optimize.
     #[inline(always)]
     #[must_use]
     pub fn of<T>(pointer: *const T) -> Self {
@@ -64,25 +67,25 @@ impl Shared {
         {
             address = pointer as u64;
         }
-        // The window has 32 bits (PTX ISA, "Generic Addressing").
+        // The shared window has 32-bit addresses (PTX ISA, "Generic Addressing").
         Self(address as u32)
     }
 
-    /// Returns the number of bytes from `other` to this address, which is not lower.
+    /// Returns the number of bytes from `other` to this address, which must not be lower than `other`.
     #[inline(always)]
     #[must_use]
     pub fn offset_from(self, other: Self) -> u32 {
         self.0.wrapping_sub(other.0)
     }
 
-    /// Rounds up to a multiple of `bytes`, a power of two.
+    /// Rounds the address up to a multiple of `bytes`, a power of two.
     #[inline(always)]
     #[must_use]
     pub fn aligned_to(self, bytes: u32) -> Self {
         Self((self.0 + bytes - 1) & !(bytes - 1))
     }
 
-    /// Returns the address `bytes` higher.
+    /// Returns the address that is `bytes` higher.
     #[inline(always)]
     #[must_use]
     pub fn byte_add(self, bytes: u32) -> Self {
@@ -92,7 +95,7 @@ impl Shared {
 
 /// `N` neighboring elements, aligned for an access of 16 bytes (PTX ISA, "Vectors").
 ///
-/// 16 bytes are the most that a thread reads or writes with one instruction (`ld.v4.b32`, `st.v4.b32`).
+/// A thread can read or write at most 16 bytes with one instruction (`ld.v4.b32`, `st.v4.b32`).
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub struct Wide<T, const N: usize>(pub [T; N]);
@@ -100,39 +103,40 @@ pub struct Wide<T, const N: usize>(pub [T; N]);
 /// Loads `N` neighboring elements with one instruction.
 ///
 /// # Safety
-/// The caller must ensure that `from` points to `N` elements, is a multiple of 16, and that no thread writes these
-/// elements at the same time.
+/// The caller must ensure that `from` points to `N` elements and is aligned to 16 bytes, and that no thread writes
+/// these elements at the same time.
 #[inline(always)]
 #[must_use]
 pub unsafe fn load<T: Copy, const N: usize>(from: *const T) -> [T; N] {
     const { assert!(N * size_of::<T>() == 16, "an access is 16 bytes") };
-    // SAFETY: `from` points to `N` elements and is a multiple of 16.
+    // SAFETY: `from` points to `N` elements and is aligned to 16 bytes.
     unsafe { (*from.cast::<Wide<T, N>>()).0 }
 }
 
 /// Stores `N` neighboring elements with one instruction.
 ///
 /// # Safety
-/// The caller must ensure that `to` points to `N` elements, is a multiple of 16, and that no other thread accesses
-/// these elements at the same time.
+/// The caller must ensure that `to` points to `N` elements and is aligned to 16 bytes, and that no other thread
+/// accesses these elements at the same time.
 #[inline(always)]
 pub unsafe fn store<T: Copy, const N: usize>(to: *mut T, elements: [T; N]) {
     const { assert!(N * size_of::<T>() == 16, "an access is 16 bytes") };
-    // Element by element, because the compiler copies a whole array from a load in pieces of 8 bytes.
+    // The copy is element by element, because the compiler copies a whole loaded array in pieces of 8 bytes.
     let elements = core::array::from_fn(|k| elements[k]);
-    // SAFETY: `to` points to `N` elements and is a multiple of 16.
+    // SAFETY: `to` points to `N` elements and is aligned to 16 bytes.
     unsafe { *to.cast::<Wide<T, N>>() = Wide(elements) };
 }
 
-/// The rows of tiles in a band, for [`tile_corner`].
+/// The number of rows of tiles in a band, for [`tile_corner`].
 pub const BAND: u32 = 8;
 
 /// Returns the first row and the first column of tile number `index` of `c`, which is `m` × `n`, for tiles of `rows` ×
 /// `columns` elements.
 ///
-/// `band` rows of tiles are a band. Tiles are counted from band to band, and column by column within a band. So the blocks
-/// that run at the same time share a few rows of tiles of `a` and a few columns of tiles of `b`, which stay in the L2 cache.
-/// In row-major order they would read all of `b` for one row of tiles.
+/// A band consists of `band` rows of tiles. The bands are counted one after another, and the tiles within a band in
+/// column-major order. So the blocks that run at the same time share a few rows of tiles of `a` and a few columns of
+/// tiles of `b`, which stay in the L2 cache. In row-major order, these blocks would read all of `b` for one row of
+/// tiles.
 #[inline(always)]
 #[must_use]
 pub fn tile_corner(index: u32, [rows, columns]: [u32; 2], band: u32, m: u32, n: u32) -> (u32, u32) {
@@ -146,8 +150,8 @@ pub fn tile_corner(index: u32, [rows, columns]: [u32; 2], band: u32, m: u32, n: 
 
 /// Returns `number` in a way that hides its value from the compiler.
 ///
-/// A loop with an opaque bound is not unrolled. What is computed from an opaque number is computed where it is used,
-/// and does not occupy registers before.
+/// The compiler does not unroll a loop with an opaque bound. It computes values that depend on an opaque number only
+/// where they are used, so they do not occupy registers before.
 #[inline(always)]
 #[must_use]
 pub fn opaque(number: u32) -> u32 {
@@ -172,12 +176,12 @@ pub struct Bf16(pub u16);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct F16(pub u16);
 
-/// TF32: a 32-bit float of which a tensor core uses 11 bits of precision. The lower bits are zero.
+/// TF32: a 32-bit float with 11 bits of precision, as tensor cores use it. The lower bits are zero.
 #[repr(transparent)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Tf32(pub f32);
 
-/// An element of `a` or `b`, the matrices that are multiplied.
+/// An element of the factors `a` and `b`.
 pub trait Element: Copy {
     /// The number 0.
     const ZERO: Self;
@@ -186,9 +190,9 @@ pub trait Element: Copy {
     fn to_f32(self) -> f32;
 }
 
-/// An element of `c`, the product.
+/// An element of the product `c`.
 ///
-/// Sums are rounded by `cvt.rn.bf16.f32` and `cvt.rn.f16.f32`, or two at once by `cvt.rn.bf16x2.f32` and
+/// Sums are rounded with `cvt.rn.bf16.f32` and `cvt.rn.f16.f32`, or two at once with `cvt.rn.bf16x2.f32` and
 /// `cvt.rn.f16x2.f32` (PTX ISA, "Data Movement and Conversion Instructions: cvt").
 pub trait Output: Copy {
     /// Rounds a sum to the nearest value, ties to even.
@@ -197,11 +201,11 @@ pub trait Output: Copy {
     /// Two neighboring elements as one word: `u32` for elements of 16 bits.
     type Pair: Copy;
 
-    /// Rounds two sums for neighboring elements.
+    /// Rounds two sums to two neighboring elements.
     fn pair(first: f32, second: f32) -> Self::Pair;
 }
 
-/// Rounds two sums to one word of 16-bit elements: with one instruction from compute capability 8.0 on.
+/// Rounds two sums to one word of 16-bit elements, with one instruction from compute capability 8.0 on.
 macro_rules! packed {
     ($instruction:literal, $element:ty, $first:ident, $second:ident) => {{
         #[cfg(all(target_arch = "nvptx64", target_feature = "sm_80"))]
@@ -255,7 +259,7 @@ impl Output for Bf16 {
             if sum.is_nan() {
                 return Self(0x7fff);
             }
-            // Half a unit in the last place that is kept, or slightly less if that place is even (ties to even).
+            // Half a unit in the last remaining place, or slightly less if the last remaining bit is 0 (ties to even).
             let half = 0x7fff + (bits >> 16 & 1);
             Self((bits.wrapping_add(half) >> 16) as u16)
         }

@@ -1,27 +1,28 @@
 //! The transpose of a matrix of 32-bit floats: from strided writes to padded tiles in shared memory.
 //!
-//! Every rung is one kernel in one file. `input` has `rows` × `cols` elements in row-major order, and `output` has `cols`
-//! × `rows`: element (r, c) of `input` becomes element (c, r) of `output`. A kernel computes nothing, so its speed depends
-//! only on how it accesses memory.
+//! Every rung is one kernel in one file. `input` has `rows` × `cols` elements in row-major order, and `output` has
+//! `cols` × `rows`: element (r, c) of `input` becomes element (c, r) of `output`. The kernels compute nothing, so their
+//! speed depends only on how they access memory.
 //!
-//! A block of `BLOCK_X` × `BLOCK_Y` threads takes a tile of `BLOCK_Y` rows and `BLOCK_X` columns. The unrolled rungs take
-//! `2 * BLOCK_X` columns. A row of tiles lies along the grid's x. The rows of tiles are counted through the grid's y and
-//! then its z, because y ends at 65535 and a matrix of one column has more rows than that. The tiles of the last two rungs
-//! are larger than their blocks. Their grids have one dimension and number the tiles in column-major order.
+//! A block of `BLOCK_X` × `BLOCK_Y` threads transposes a tile of `BLOCK_Y` rows and `BLOCK_X` columns. Tiles of the
+//! unrolled rungs have `2 * BLOCK_X` columns. The grid's x selects the column of tiles. The grid's y and z together
+//! select the row of tiles, because y is limited to 65535 and a matrix of one column can have more rows of tiles. The
+//! tiles of the last two rungs are larger than their blocks. Their grids have one dimension and number the tiles in
+//! column-major order.
 //!
 //! # Where the rungs come from
 //!
-//! The first rungs follow *Shared Memory (4): Matrix Transpose*, an article of January 2022 that retells *Professional
-//! CUDA C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels, and "the
-//! article measures" means the measurements of that article's author. The article's unrolled kernels test once whether
-//! both of a thread's elements exist, and lose the matrix's right edge where only the first does. These kernels test each
-//! element, so every shape is right. The article has a second barrier after the index arithmetic. That barrier orders
-//! nothing, and these kernels leave it out.
+//! The first rungs follow *Shared Memory (4): Matrix Transpose*, an article of January 2022 based on *Professional CUDA
+//! C Programming* (Cheng, Grossman and McKercher, 2014). Their descriptions name its sections and kernels, and "the
+//! article measures" means the measurements of that article's author. The article's unrolled kernels check once whether
+//! both of a thread's elements exist, and lose the matrix's right edge where only the first element exists. The kernels
+//! here check each element, so they are correct for every shape. The article has a second barrier after the index
+//! arithmetic. That barrier orders nothing, so the kernels here omit it.
 //!
 //! # Safety
-//! All kernels: `input` and `output` each point to `rows * cols` elements, fewer than 2^31, in device memory that nothing
-//! else uses during the launch; the block has the shape in the kernel's name, where there is one; the grid is the one that
-//! the rung describes.
+//! For all kernels, `input` and `output` each point to `rows * cols` elements, fewer than 2^31, in device memory that
+//! nothing else uses during the launch. If the kernel's name contains a block shape, the block has that shape. The grid
+//! has the shape that the rung describes.
 
 use rung::Rung;
 
@@ -35,7 +36,7 @@ pub mod smem_unroll_pad;
 pub mod smem_unroll_pad_dyn;
 pub mod vector;
 
-/// The rungs, in the order in which they are climbed.
+/// The rungs, in the order of the ladder.
 pub const RUNGS: &[Rung] = &[
     copy_gmem::COPY_GMEM,
     naive::TRANSPOSE_NAIVE,

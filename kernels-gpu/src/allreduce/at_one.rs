@@ -7,17 +7,17 @@ use super::flags::{END, Flags, START};
 use super::sum::{AllRanks, WIDTH, sum};
 use super::{Table, grid};
 
-/// The naive start: rank 0 adds the inputs of all ranks and stores the sum to every output, while the other ranks wait.
+/// The naive start: rank 0 adds the inputs of all ranks and stores the sum to every output. The other ranks wait.
 ///
 /// With `k` ranks, the links of rank 0 carry `k - 1` arrays in each direction, and the other links carry none.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     lesson = "one rank reads all inputs and writes all outputs: its links carry everything",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
-    // A grid has at most one block for each multiprocessor, which can use all registers.
+    // A grid has at most one block per multiprocessor, so a block can use all registers.
     resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
@@ -43,6 +43,6 @@ pub unsafe fn allreduce_at_one<const BLOCK: u32>(
         // SAFETY: no kernel writes an input, and between the barriers only rank 0 accesses the outputs.
         unsafe { sum::<BLOCK>(0..n, &all_inputs, &all_outputs) };
     }
-    // SAFETY: as for the first barrier.
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
     unsafe { flags.barrier(END) };
 }

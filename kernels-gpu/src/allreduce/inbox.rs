@@ -1,21 +1,21 @@
-//! Inboxes: how elements travel between ranks without flags, fences and barriers of the ranks.
+//! Inboxes, through which ranks exchange elements without flags, fences and barriers between ranks.
 //!
-//! Each rank has an inbox, with a row of slots for each rank that sends to it. The sender stores four elements to a slot
-//! with one access. The receiver reads the slot until it is full, and empties it.
+//! Each rank has an inbox, with a row of slots for each rank that sends to it. The sender stores four elements to a
+//! slot with one access. The receiver polls the slot until it is full, and then empties the slot.
 //!
-//! # Each word is its own flag
-//! An empty slot has four zeros. An element travels as the complement of its bits, and no complement is sent as zero. So a
-//! word that is not zero has arrived. PTX treats an access to four words as four accesses, in any order (PTX ISA, "Vector
-//! Data-types"). That order does not matter here, because the receiver checks every word.
+//! # Every word is a flag
+//! An empty slot has four zeros. An element is sent as the complement of its bits, and no complement is sent as zero.
+//! So a word that is not zero has arrived. PTX treats an access to four words as four accesses, in any order (PTX ISA,
+//! "Vector Data-types"). That order does not matter here, because the receiver checks every word.
 //!
 //! Only the complement of the NaN `0xffffffff` is zero. [`Inboxes::send`] replaces that NaN with `0xfffffffe`, which is
 //! also a NaN. TensorRT-LLM's all-reduces do the same with -0.0, which they replace with 0.0.
 //!
 //! # Reuse of slots
-//! An inbox has two halves, and the launches alternate between them. Rank `a` fills slots of rank `b` that `b` emptied two
-//! launches earlier. In the previous launch, `a` received elements that `b` sent in that launch. So `b` had started that
-//! launch, and had ended the launch that emptied the slots. The ends of kernels order the accesses: each is a fence between
-//! the accesses of a launch and those of the next one.
+//! An inbox has two halves, and the launches alternate between them. Rank `a` fills slots of rank `b` that `b` emptied
+//! two launches earlier. In the previous launch, `a` received elements from `b`. So `b` had started the previous
+//! launch, and had ended the launch that emptied the slots. The end of a kernel orders the accesses: it is a fence
+//! between the accesses of one launch and the accesses of the next launch.
 
 use core::array;
 use core::ops::Add;
@@ -45,30 +45,31 @@ impl Slot {
     }
 }
 
-/// The slots before the rows: they hold the number of the last launch for each block.
+/// The number of slots before the rows. These slots hold the number of the last launch for each block.
 const HEADER: u32 = MAX_BLOCKS / WIDTH;
 
-/// Returns the slots of a row: one for each vector, or two for each vector of a rank's chunk, and one for the rest.
+/// Returns the number of slots in a row: one for each vector, or two for each vector of a rank's chunk, and one for the
+/// remaining elements.
 const fn row(ranks: u32, n: u32) -> u32 {
     let (all, chunks) = (n / WIDTH, 2 * (n / WIDTH).div_ceil(ranks));
     1 + if all > chunks { all } else { chunks }
 }
 
-/// Returns the bytes of a rank's inbox. Arrays of more than [`MAX_ELEMENTS`] elements have none.
+/// Returns the number of bytes in a rank's inbox, or 0 for arrays of more than [`MAX_ELEMENTS`] elements.
 #[must_use]
 pub const fn inbox_bytes(ranks: u32, n: u64) -> u64 {
     let slots = if n > MAX_ELEMENTS as u64 { 0 } else { HEADER + 2 * ranks * row(ranks, n as u32) };
     slots as u64 * size_of::<Slot>() as u64
 }
 
-/// The inboxes of all ranks in one launch, from the view of one rank.
+/// The inboxes of all ranks in one launch, as one rank accesses them.
 pub struct Inboxes<'a> {
     table: &'a Table<Slot>,
     rank: u32,
     ranks: u32,
     /// The number of the launch, counted from 1.
     launch: u32,
-    /// The slots of a row.
+    /// The number of slots in a row.
     row: u32,
 }
 
@@ -76,8 +77,8 @@ impl<'a> Inboxes<'a> {
     /// Opens the inboxes for a launch.
     ///
     /// # Safety
-    /// Each entry of the table points to [`inbox_bytes`]. These were zeros before the first launch, and only launches that
-    /// call `open` and [`close`](Self::close) have changed them since.
+    /// Each entry of the table points to [`inbox_bytes`] bytes. These bytes were zeros before the first launch, and
+    /// only launches that call `open` and [`close`](Self::close) have changed them since.
     #[inline(always)]
     pub unsafe fn open(table: &'a Table<Slot>, rank: u32, ranks: u32, n: u32) -> Self {
         // SAFETY: the inbox starts with a word for each block, and this block's x is below MAX_BLOCKS.
@@ -85,15 +86,15 @@ impl<'a> Inboxes<'a> {
         Self { table, rank, ranks, launch: last.wrapping_add(1), row: row(ranks, n) }
     }
 
-    /// Returns the rank `step` after this one in the ring of all ranks. Each rank sends to the next rank first, so that
-    /// the ranks do not all use the same link at the same time.
+    /// Returns the rank that is `step` places after this rank in the ring of all ranks. Each rank sends to the next
+    /// rank first, so that the ranks do not all use the same link at the same time.
     #[inline(always)]
     pub fn peer(&self, step: u32) -> u32 {
         let peer = self.rank + step;
         if peer < self.ranks { peer } else { peer - self.ranks }
     }
 
-    /// Returns whether a rank exists and is not this one.
+    /// Returns whether a rank exists and is not this rank.
     #[inline(always)]
     pub fn is_other(&self, rank: usize) -> bool {
         (rank as u32) < self.ranks && rank as u32 != self.rank
@@ -102,23 +103,23 @@ impl<'a> Inboxes<'a> {
     /// Sends elements to slot `index` of this rank's row in a peer's inbox.
     ///
     /// # Safety
-    /// The row has the slot, and no thread has sent to it in this launch.
+    /// The row has the slot, and no thread has sent to this slot in this launch.
     #[inline(always)]
     pub unsafe fn send(&self, peer: u32, index: u32, elements: Float4) {
         // SAFETY: the slot exists, and its accesses are atomic.
         unsafe { store(self.slot(peer, self.rank, index), Slot::full(elements)) };
     }
 
-    /// Waits until slot `index` of every other rank's row is full, and empties these slots. Returns the elements by rank,
-    /// with `own` for this rank and zeros for ranks that do not exist.
+    /// Waits until slot `index` of every other rank's row is full, and empties these slots. Returns the elements by
+    /// rank, with `local` for this rank and zeros for ranks that do not exist.
     ///
     /// # Safety
-    /// The rows have the slot. Each other rank sends to it in this launch, and no other thread receives from it.
+    /// The rows have the slot. Each other rank sends to the slot in this launch, and no other thread receives from it.
     #[inline(always)]
-    pub unsafe fn receive(&self, index: u32, own: Float4) -> [Float4; MAX_RANKS] {
+    pub unsafe fn receive(&self, index: u32, local: Float4) -> [Float4; MAX_RANKS] {
         let slot = |from: usize| self.slot(self.rank, from as u32, index);
         let mut slots: [Slot; MAX_RANKS];
-        // The loads of all slots are in flight at a time.
+        // The loads of all slots are in flight together.
         while {
             slots = array::from_fn(|from| {
                 // SAFETY: the slot exists, and its accesses are atomic.
@@ -131,55 +132,56 @@ impl<'a> Inboxes<'a> {
                 // SAFETY: the slot exists, its accesses are atomic, and its sender does not use it until the launch after next.
                 unsafe { store(slot(from), Slot::EMPTY) };
             }
-            if from as u32 == self.rank { own } else { slots[from].elements() }
+            if from as u32 == self.rank { local } else { slots[from].elements() }
         })
     }
 
-    /// Adds the elements after the last vector, one to three, as `allreduce_packets` adds vectors. One thread of each rank
-    /// does it.
+    /// Adds the one to three elements after the last vector in the same way that `allreduce_packets` adds vectors. One
+    /// thread of each rank adds them.
     ///
     /// # Safety
-    /// All threads of the row of blocks call it. The arrays have `n` elements, and no other thread stores these.
+    /// All threads of the row of blocks call the function. The arrays have `n` elements, and no other thread stores the
+    /// elements after the last vector.
     #[inline(always)]
     pub unsafe fn sum_rest(&self, input: *const f32, output: *mut f32, n: u32) {
         let (rest, index) = (n % WIDTH, self.row - 1);
         if rest == 0 || thread::block_idx_x() > 0 || thread::thread_idx_x() > 0 {
             return;
         }
-        let at = |k: usize| (n - rest) as usize + k;
-        // SAFETY: the elements are below n. The last slot of a row is for them.
+        let index_of = |k: usize| (n - rest) as usize + k;
+        // SAFETY: the indices are below n. The last slot of a row is reserved for these elements.
         unsafe {
-            let own = Float4(array::from_fn(|k| if k < rest as usize { *input.add(at(k)) } else { 0.0 }));
+            let local = Float4(array::from_fn(|k| if k < rest as usize { *input.add(index_of(k)) } else { 0.0 }));
             for step in 1..self.ranks {
-                self.send(self.peer(step), index, own);
+                self.send(self.peer(step), index, local);
             }
-            let Float4(sums) = add(self.receive(index, own));
+            let Float4(sums) = add(self.receive(index, local));
             for (k, sum) in sums.into_iter().enumerate() {
                 if k < rest as usize {
-                    *output.add(at(k)) = sum;
+                    *output.add(index_of(k)) = sum;
                 }
             }
         }
     }
 
-    /// Counts the launch for every block of a row, also for blocks that only later launches have.
+    /// Counts the launch for every block of a row, even for blocks that exist only in later launches.
     ///
-    /// A launch without elements does not count, because no rank waits in it.
+    /// A launch without elements is not counted, because no rank waits in such a launch.
     ///
     /// # Safety
-    /// All threads of the block call it, and `n` is the number of elements.
+    /// All threads of the block call the function, and `n` is the number of elements.
     #[inline(always)]
     pub unsafe fn close(self, n: u32) {
         thread::sync_threads();
         let word = thread::block_idx_x() + thread::thread_idx_x() * thread::grid_dim_x();
         if n > 0 && word < MAX_BLOCKS {
-            // SAFETY: the words of different blocks and threads differ. Only block `word` reads the word: it is this block,
-            // before the barrier, or it does not run in this launch.
+            // SAFETY: different blocks and threads write different words. Only block `word` reads the word. Block
+            // `word` is either this block, which reads before the barrier, or a block that does not run in this launch.
             unsafe { *self.table.of(self.rank).cast::<u32>().add(word as usize) = self.launch };
         }
     }
 
-    /// Returns the address of a slot in the half of this launch.
+    /// Returns the address of a slot in this launch's half of the inbox.
     #[inline(always)]
     fn slot(&self, to: u32, from: u32, index: u32) -> *mut Slot {
         let row = self.launch % 2 * self.ranks + from;
@@ -187,17 +189,18 @@ impl<'a> Inboxes<'a> {
     }
 }
 
-/// Returns this thread's first vector, and the distance to its next one. Vector `v` is the four elements from `4 v` on.
+/// Returns this thread's first vector, and the distance to its next vector. Vector `v` is the four elements from `4 v`
+/// on.
 ///
-/// The first warps of all blocks come before the second warps. So a few vectors are divided over all multiprocessors.
+/// The first warps of all blocks come before the second warps, so that even a few vectors are spread over all
+/// multiprocessors.
 #[inline(always)]
 pub fn vectors<const BLOCK: u32>() -> [u32; 2] {
     let (tid, blocks) = (thread::thread_idx_x(), thread::grid_dim_x());
     [(tid / 32 * blocks + thread::block_idx_x()) * 32 + tid % 32, blocks * BLOCK]
 }
 
-/// Returns the sum of a vector's elements of all ranks, in the order of the ranks: all ranks have the same sum to the last
-/// bit.
+/// Returns the sum of a vector over all ranks, added in rank order, so all ranks compute the same bits.
 #[inline(always)]
 pub fn add(parts: [Float4; MAX_RANKS]) -> Float4 {
     parts.into_iter().fold(Float4::default(), Add::add)
@@ -206,12 +209,12 @@ pub fn add(parts: [Float4; MAX_RANKS]) -> Float4 {
 /// Loads a slot with one relaxed access of system scope.
 ///
 /// # Safety
-/// The slot exists, and all its accesses are atomic.
+/// The slot exists, and all accesses to the slot are atomic.
 #[gpu_only]
 #[inline(always)]
 unsafe fn load(slot: *const Slot) -> Slot {
     let (a, b, c, d);
-    // SAFETY: the slot exists, at a multiple of 16 bytes.
+    // SAFETY: the slot exists and is aligned to 16 bytes.
     unsafe {
         core::arch::asm!(
             "ld.relaxed.sys.global.v4.b32 {{{}, {}, {}, {}}}, [{}];",
@@ -225,11 +228,11 @@ unsafe fn load(slot: *const Slot) -> Slot {
 /// Stores a slot with one relaxed access of system scope.
 ///
 /// # Safety
-/// The slot exists, and all its accesses are atomic.
+/// The slot exists, and all accesses to the slot are atomic.
 #[gpu_only]
 #[inline(always)]
 unsafe fn store(slot: *mut Slot, Slot([a, b, c, d]): Slot) {
-    // SAFETY: the slot exists, at a multiple of 16 bytes.
+    // SAFETY: the slot exists and is aligned to 16 bytes.
     unsafe {
         core::arch::asm!(
             "st.relaxed.sys.global.v4.b32 [{}], {{{}, {}, {}, {}}};",
@@ -257,7 +260,7 @@ mod tests {
     #[test]
     fn an_inbox_has_two_halves_with_a_row_for_each_rank() {
         assert_eq!(inbox_bytes(3, 0), 512 + 2 * 3 * 16);
-        // One vector, of which the chunk of each rank has one, and the last three elements.
+        // One vector and three further elements. The chunk of each rank has space for one vector.
         assert_eq!(inbox_bytes(3, 7), 512 + 2 * 3 * (2 + 1) * 16);
         assert_eq!(inbox_bytes(4, 1 << 20), 512 + 2 * 4 * ((1 << 18) + 1) * 16);
         assert_eq!(inbox_bytes(4, (1 << 22) + 1), 0);

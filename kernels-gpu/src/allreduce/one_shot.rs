@@ -7,21 +7,21 @@ use super::flags::{END, Flags, START};
 use super::sum::{AllRanks, WIDTH, sum};
 use super::{Table, grid};
 
-/// `allreduce_at_one` on every rank: each adds the inputs of all ranks, and stores the sum to its output alone.
+/// `allreduce_at_one` on every rank: each rank adds the inputs of all ranks, and stores the sum only to its output.
 ///
-/// No rank waits for another rank's result, so small arrays take the least time of the rungs with barriers. But each rank
-/// reads `k - 1` arrays, where `2 (k - 1) / k` would be enough.
+/// No rank waits for another rank's result, so among the rungs with barriers, this rung is the fastest for small
+/// arrays. But each rank reads `k - 1` arrays, and `2 (k - 1) / k` arrays would be enough.
 ///
-/// Each rank starts to add with its input, so the ranks add in different orders, and their sums may differ by rounding.
+/// Each rank starts with its input, so the ranks add in different orders, and their sums may differ by rounding.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     after = allreduce_at_one,
     lesson = "each rank reads all inputs and adds them itself: one step, for the smallest arrays",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
-    // A grid has at most one block for each multiprocessor, which can use all registers.
+    // A grid has at most one block per multiprocessor, so a block can use all registers.
     resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
@@ -45,6 +45,6 @@ pub unsafe fn allreduce_one_shot<const BLOCK: u32>(
     // SAFETY: no kernel writes an input, and only this rank accesses its output.
     unsafe { sum::<BLOCK>(0..n, &all_inputs, &[outputs.of(rank)]) };
     // Other ranks may still read this rank's input.
-    // SAFETY: as for the first barrier.
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
     unsafe { flags.barrier(END) };
 }

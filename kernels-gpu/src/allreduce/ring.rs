@@ -7,24 +7,26 @@ use super::flags::{END, Flags, START};
 use super::sum::{WIDTH, chunk, sum};
 use super::{Table, grid, next_rank};
 
-/// Each rank sends to the next rank only. The array is divided into one chunk for each of the `k` ranks.
+/// Each rank sends only to the next rank. The array is divided into one chunk for each of the `k` ranks.
 ///
-/// In step 0 each rank sends one chunk of its input to the next rank's output. In every later step it sends the chunk that
-/// it has just received. For the first `k - 1` steps it adds its input on the way (a reduce-scatter). After these, each
-/// rank holds the complete sum of one chunk, and the sums travel around the ring in `k - 1` more steps (an all-gather).
+/// In step 0, each rank sends one chunk of its input to the next rank's output. In every later step, it sends the chunk
+/// that it has just received. In the first `k - 1` steps, each rank adds its input to the chunk (a reduce-scatter).
+/// Afterwards each rank holds the complete sum of one chunk, and the sums travel around the ring in `k - 1` more steps
+/// (an all-gather).
 ///
-/// A link carries `2 (k - 1) / k` arrays. That is the minimum without a switch that adds (Patarasuk and Yuan, *Bandwidth
-/// optimal all-reduce algorithms for clusters of workstations*, 2009), and the bus bandwidth of nccl-tests is relative to
-/// it. Each step waits for the previous one, so small arrays take `2 (k - 1)` times the latency of a link.
+/// A link carries `2 (k - 1) / k` arrays. Without a switch that adds, this is the minimum (Patarasuk and Yuan,
+/// *Bandwidth optimal all-reduce algorithms for clusters of workstations*, 2009). The bus bandwidth of nccl-tests is
+/// relative to this minimum. Each step waits for the previous step, so small arrays take `2 (k - 1)` times the latency
+/// of a link.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     after = allreduce_tree,
-    lesson = "each rank sends chunks to the next rank only: no link carries more than it must",
+    lesson = "each rank sends chunks only to the next rank: every link carries the minimum",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
-    // A grid has at most one block for each multiprocessor, which can use all registers.
+    // A grid has at most one block per multiprocessor, so a block can use all registers.
     resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
@@ -43,7 +45,7 @@ pub unsafe fn allreduce_ring<const BLOCK: u32>(
     let flags = Flags { table: flags, rank, ranks };
     let next = next_rank(rank, ranks);
     let (input, output, next_output) = (inputs.of(rank), outputs.of(rank), outputs.of(next));
-    // The chunk that this rank sends in a step: the one that it received in the previous step.
+    // Returns the chunk that this rank sends in a step: the chunk that it received in the previous step.
     let sent = |step: u32| {
         let mut index = rank + 2 * ranks - step;
         while index >= ranks {
@@ -59,9 +61,10 @@ pub unsafe fn allreduce_ring<const BLOCK: u32>(
         unsafe { sum::<BLOCK>(0..n, &[input], &[output]) };
     } else {
         let last = 2 * (ranks - 1) - 1;
-        // SAFETY: in each step a rank writes a chunk of the next rank's output, which that rank reads after the step's signal.
-        // The chunk is written again `ranks` steps later, after it has traveled around the ring, so it has been read.
-        // A rank writes to its output one chunk, the one that it does not receive in the last `ranks - 1` steps.
+        // SAFETY: in each step, a rank writes a chunk of the next rank's output, which the next rank reads after the
+        // step's signal. The chunk is written again only `ranks` steps later, after it has traveled around the ring, so
+        // it has been read. A rank itself writes only one chunk of its output: the chunk that it does not receive in
+        // the last `ranks - 1` steps.
         unsafe {
             sum::<BLOCK>(sent(0), &[input], &[next_output]);
             flags.signal(next, 0);
@@ -83,6 +86,6 @@ pub unsafe fn allreduce_ring<const BLOCK: u32>(
             flags.wait(last as usize);
         }
     }
-    // SAFETY: as for the first barrier.
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
     unsafe { flags.barrier(END) };
 }

@@ -1,4 +1,4 @@
-//! Sums of arrays, element by element: what the blocks do between two flags.
+//! Element-wise sums of arrays: the work of the blocks between two flags.
 
 use core::array;
 use core::ops::{Add, Range};
@@ -7,10 +7,11 @@ use cuda_std::thread;
 
 use super::{MAX_RANKS, Table, next_rank};
 
-/// Elements of an access of 16 bytes, the widest that a thread has.
+/// The number of elements in an access of 16 bytes, the widest access of a thread.
 pub const WIDTH: u32 = 4;
 
-/// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s `float4`.
+/// Four neighboring elements, aligned for an access of 16 bytes (PTX ISA §5.4.2, "Vectors"): the counterpart of CUDA
+/// C++'s `float4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy, Default)]
 pub struct Float4(pub [f32; WIDTH as usize]);
@@ -24,7 +25,7 @@ impl Add for Float4 {
     }
 }
 
-/// What one access loads or stores: one element, or four.
+/// The value of one access: one element, or four.
 pub trait Value: Copy + Default + Add<Output = Self> {}
 impl Value for f32 {}
 impl Value for Float4 {}
@@ -50,7 +51,7 @@ impl<const K: usize> Arrays for [*mut f32; K] {
         let mut sums = [T::default(); N];
         let mut k = 0;
         while k < K {
-            // SAFETY: the array has these values, as this function requires.
+            // SAFETY: the array has these values, because `load` requires that all arrays have them.
             sums = add(sums, unsafe { load(self[k], indices) });
             k += 1;
         }
@@ -60,7 +61,7 @@ impl<const K: usize> Arrays for [*mut f32; K] {
     #[inline(always)]
     unsafe fn store<T: Value>(&self, index: u32, value: T) {
         for array in *self {
-            // SAFETY: the array has this value, as this function requires.
+            // SAFETY: the array has this value, because `store` requires that all arrays have it.
             unsafe { *array.add(index as usize).cast() = value };
         }
     }
@@ -70,8 +71,8 @@ impl<const K: usize> Arrays for [*mut f32; K] {
 pub struct AllRanks<'a> {
     /// The address of each rank's array.
     pub table: &'a Table<f32>,
-    /// The rank whose array comes first. Each rank starts with another array, so that the ranks do not all use the same
-    /// link at the same time.
+    /// The rank whose array comes first. Each rank starts with a different array, so that the ranks do not all use the
+    /// same link at the same time.
     pub first: u32,
     /// The number of ranks.
     pub ranks: u32,
@@ -84,11 +85,11 @@ impl Arrays for AllRanks<'_> {
         let mut next = || {
             let array = self.table.of(rank);
             rank = next_rank(rank, self.ranks);
-            // SAFETY: the rank's array has these values, as this function requires.
+            // SAFETY: the rank's array has these values, because `load` requires that all arrays have them.
             unsafe { load(array, indices) }
         };
         if N > 1 {
-            // N loads are in flight at a time.
+            // N loads are in flight together.
             let mut sums = next();
             for _ in 1..self.ranks {
                 sums = add(sums, next());
@@ -105,7 +106,7 @@ impl Arrays for AllRanks<'_> {
     unsafe fn store<T: Value>(&self, index: u32, value: T) {
         let mut rank = self.first;
         for _ in 0..self.ranks {
-            // SAFETY: the rank's array has this value, as this function requires.
+            // SAFETY: the rank's array has this value, because `store` requires that all arrays have it.
             unsafe { *self.table.of(rank).add(index as usize).cast() = value };
             rank = next_rank(rank, self.ranks);
         }
@@ -114,19 +115,19 @@ impl Arrays for AllRanks<'_> {
 
 /// Stores the sums of the elements of `sources` to each of `destinations`, in a range of indices.
 ///
-/// All blocks of a row divide the range. Blocks of the same group process the same elements, because these depend on the
-/// range, the block's x and the row's length alone.
+/// All blocks of a row divide the range. Blocks of the same group process the same elements, because the elements
+/// depend only on the range, the block's x and the row's length.
 ///
 /// # Safety
-/// All threads of a row of blocks of `BLOCK` threads call it for the same range. The range starts at a multiple of
-/// [`WIDTH`]. The arrays contain it, and start at multiples of 16 bytes. No other block writes the elements that this block
-/// loads or accesses those that it stores.
+/// All threads of a row of blocks of `BLOCK` threads call the function for the same range. The range starts at a
+/// multiple of [`WIDTH`]. The arrays contain it, and start at multiples of 16 bytes. No other block writes the elements
+/// that this block loads, or accesses the elements that this block stores.
 #[inline(always)]
 pub unsafe fn sum<const BLOCK: u32>(range: Range<u32>, sources: &impl Arrays, destinations: &impl Arrays) {
     let stride = thread::grid_dim_x() * BLOCK * WIDTH;
     let mut index = range.start + (thread::block_idx_x() * BLOCK + thread::thread_idx_x()) * WIDTH;
     // No index overflows: the range ends below 2^31, and the stride is at most 2^19.
-    // SAFETY: all values are in the range. No other thread of the block takes them.
+    // SAFETY: all values are in the range, and no other thread of the block accesses them.
     unsafe {
         // Two values at a time, so that a thread has two loads of each source in flight.
         while index + stride + WIDTH <= range.end {
@@ -139,7 +140,7 @@ pub unsafe fn sum<const BLOCK: u32>(range: Range<u32>, sources: &impl Arrays, de
             let [value] = sources.load::<Float4, 1>([index]);
             destinations.store(index, value);
         }
-        // The first threads of the first block take one to three elements at the end of the range.
+        // The first threads of the first block process the one to three elements at the end of the range.
         let rest = (range.end - range.start) % WIDTH;
         if thread::block_idx_x() == 0 && thread::thread_idx_x() < rest {
             let index = range.end - rest + thread::thread_idx_x();
@@ -149,8 +150,8 @@ pub unsafe fn sum<const BLOCK: u32>(range: Range<u32>, sources: &impl Arrays, de
     }
 }
 
-/// Returns the indices of a chunk, where `n` elements are divided into `chunks` of the same length. The last chunks may be
-/// shorter or empty. Each starts at a multiple of [`WIDTH`].
+/// Returns the indices of a chunk if `n` elements are divided into `chunks` chunks of the same length. The last chunks
+/// may be shorter or empty. Each chunk starts at a multiple of [`WIDTH`].
 #[inline(always)]
 #[must_use]
 pub fn chunk(n: u32, chunks: u32, number: u32) -> Range<u32> {
@@ -162,10 +163,11 @@ pub fn chunk(n: u32, chunks: u32, number: u32) -> Range<u32> {
 /// Loads `N` values of an array.
 ///
 /// # Safety
-/// The array has them, no other thread writes them, and each index is a multiple of the value's width.
+/// The array has these values, no other thread writes them, and each index is a multiple of the value's width.
 #[inline(always)]
 unsafe fn load<T: Value, const N: usize>(array: *const f32, indices: [u32; N]) -> [T; N] {
-    // SAFETY: the array has these values, aligned, as this function requires.
+    // SAFETY: the array starts at a multiple of 16 bytes and has these values, and each index is a multiple of the
+    // value's width.
     array::from_fn(|k| unsafe { *array.add(indices[k] as usize).cast::<T>() })
 }
 

@@ -7,28 +7,28 @@ use super::flags::{END, Flags, START};
 use super::sum::{WIDTH, sum};
 use super::{Table, grid};
 
-/// The step of a rank's first child: its sum is complete. The step of the second child is the next one.
+/// The step in which a rank's first child reports that its sum is complete. The second child uses the next step.
 const CHILD: usize = 0;
-/// The step of the parent: the total is complete.
+/// The step in which the parent reports that the total is complete.
 const TOTAL: usize = 2;
 
-/// The ranks form a binary tree, where the parent of rank `r` is rank `(r - 1) / 2`.
+/// The ranks form a binary tree, in which the parent of rank `r` is rank `(r - 1) / 2`.
 ///
 /// From the leaves to the root, each rank adds its children's sums to its input and stores the result to its output. Then,
 /// from the root to the leaves, each rank copies the total from its parent's output.
 ///
-/// With `k` ranks, the tree has `2 log2(k)` steps, and `allreduce_ring` has `2 (k - 1)`: for small arrays the number of
-/// steps decides. For large arrays, each link carries the whole array, and the links of the leaves carry it once in each
-/// direction: half of the links wait for the others.
+/// With `k` ranks, the tree has `2 log2(k)` steps, and `allreduce_ring` has `2 (k - 1)`. For small arrays, the number
+/// of steps determines the time. For large arrays, each link carries the whole array. The links of the leaves carry it
+/// only once in each direction, so half of the links wait for the others.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     after = allreduce_at_one,
     lesson = "sums go up a tree of ranks and the total comes down: few steps, for small arrays",
     blocks = [128, 256, 512, 1024],
     default_block = 512,
-    // A grid has at most one block for each multiprocessor, which can use all registers.
+    // A grid has at most one block per multiprocessor, so a block can use all registers.
     resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
@@ -51,15 +51,15 @@ pub unsafe fn allreduce_tree<const BLOCK: u32>(
     // SAFETY: all blocks of all ranks call the two barriers, START and then END.
     unsafe { flags.barrier(START) };
 
-    // Up the tree: the sum of this rank and of the ranks below it.
+    // Up the tree: adds the sums of this rank's children to its input.
     for (k, child) in children.into_iter().enumerate() {
         if child < ranks {
             // SAFETY: each child signals its step once.
             unsafe { flags.wait(CHILD + k) };
         }
     }
-    // SAFETY: each child has signaled that its output is complete, and changes it only after this rank's signal. No rank
-    // but this one accesses its output before that.
+    // SAFETY: each child has signaled that its output is complete, and changes the output only after this rank's
+    // signal. Before that signal, no other rank accesses this rank's output.
     unsafe {
         if children[1] < ranks {
             sum::<BLOCK>(0..n, &[input, outputs.of(children[0]), outputs.of(children[1])], &[output]);
@@ -70,10 +70,10 @@ pub unsafe fn allreduce_tree<const BLOCK: u32>(
         }
     }
 
-    // Down the tree: the total.
+    // Down the tree: copies the total.
     if rank > 0 {
-        // SAFETY: the parent waits for one signal of each child, and signals TOTAL once. Then its output stays as it is, and
-        // no other rank reads this rank's output before this rank's signals below.
+        // SAFETY: the parent waits for one signal of each child, and signals TOTAL once. Afterwards its output does not
+        // change, and no other rank reads this rank's output before this rank's signals below.
         unsafe {
             flags.signal(parent, CHILD + (rank as usize - 1) % 2);
             flags.wait(TOTAL);
@@ -87,6 +87,6 @@ pub unsafe fn allreduce_tree<const BLOCK: u32>(
         }
     }
     // Children may still read this rank's output.
-    // SAFETY: as for the first barrier.
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
     unsafe { flags.barrier(END) };
 }

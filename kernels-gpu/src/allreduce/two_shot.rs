@@ -1,4 +1,5 @@
-//! Every rank adds one chunk and writes it to all: as few bytes as a ring, without its steps.
+//! Every rank adds one chunk and writes the sums to all ranks: the same number of bytes as in a ring, without its
+//! steps.
 
 use cuda_std::thread;
 use rung::rung;
@@ -10,23 +11,23 @@ use super::{Table, grid};
 /// `allreduce_one_shot` without repeated work: each rank adds one chunk of all inputs (a reduce-scatter) and stores the
 /// chunk's sums to the outputs of all ranks (an all-gather).
 ///
-/// Each link carries `2 (k - 1) / k` arrays, as in `allreduce_ring`, but no step waits for another: while one thread's sums
-/// leave, the elements of other threads arrive. In exchange, every rank reads from and writes to every other rank, which
-/// needs links between all of them, or a switch.
+/// Each link carries `2 (k - 1) / k` arrays, as in `allreduce_ring`, but no step waits for another: while one thread
+/// sends sums, other threads receive elements. In exchange, every rank reads from and writes to every other rank, which
+/// needs links between all ranks, or a switch.
 ///
-/// The alternative is a barrier of the ranks between the two halves, after which each rank reads the sums of the others.
-/// Measured with two H100s over NVLink, in a prototype in CUDA C++: with that barrier, 256 KiB take 13.1 µs instead of 9.3,
-/// and 256 MiB reach 330 GB/s instead of 339.
+/// The alternative is a barrier of all ranks between the two halves, after which each rank reads the sums of the other
+/// ranks. Measured with two H100s over NVLink, in a prototype in CUDA C++: with that barrier, 256 KiB take 13.1 µs
+/// instead of 9.3, and 256 MiB reach 330 GB/s instead of 339.
 ///
 /// # Safety
-/// As [`allreduce`](super) says.
+/// See [`allreduce`](super).
 #[rung(
     after = allreduce_one_shot,
-    lesson = "each rank adds one chunk and writes it to all: a ring's bytes without its steps",
-    // With 1024 threads, a thread has 64 registers, and the loads of eight ranks do not fit.
+    lesson = "each rank adds one chunk and writes it to all ranks: a ring's bytes without its steps",
+    // With 1024 threads, a thread has 64 registers, so the loads of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,
-    // A grid has at most one block for each multiprocessor, which can use all registers.
+    // A grid has at most one block per multiprocessor, so a block can use all registers.
     resident = 1,
     items_per_thread = WIDTH,
     grid = |launch| grid(launch),
@@ -51,6 +52,6 @@ pub unsafe fn allreduce_two_shot<const BLOCK: u32>(
     // SAFETY: no kernel writes an input, and only this rank accesses this chunk of the outputs.
     unsafe { sum::<BLOCK>(chunk(n, ranks, rank), &all_inputs, &all_outputs) };
     // Other ranks may still read this rank's input and write its output.
-    // SAFETY: as for the first barrier.
+    // SAFETY: all blocks of all ranks call the two barriers, START and then END.
     unsafe { flags.barrier(END) };
 }

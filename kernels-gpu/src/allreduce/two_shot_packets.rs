@@ -9,28 +9,28 @@ use super::inbox::{Inboxes, Slot, add, vectors};
 use super::sum::{Float4, WIDTH};
 use super::{MAX_RANKS, Table, grid};
 
-/// `allreduce_two_shot` with the elements of `allreduce_packets`, which need no flags: a rank sends each other rank that
-/// rank's chunk, adds its own chunk, and sends the sums to all. It is for at most
+/// `allreduce_two_shot` with the packets of `allreduce_packets`, which need no separate flags. A rank sends each other
+/// rank that rank's chunk, adds up the chunk assigned to it, and sends the sums to all ranks. The rung is for at most
 /// [`MAX_ELEMENTS`](super::inbox::MAX_ELEMENTS) elements.
 ///
-/// Each link carries `2 (k - 1) / k` arrays, and there is no barrier. All accesses over the links are stores, so no thread
-/// waits for a link's way there and back. A thread sends all its elements before it waits. So the sums of the first
-/// elements leave while the last elements arrive.
+/// Each link carries `2 (k - 1) / k` arrays, and there is no barrier. All accesses over the links are stores, so no
+/// thread waits for a round trip over a link. A thread sends all its elements before it waits. So the sums of the first
+/// elements are sent while the last elements arrive.
 ///
-/// Prediction for four H100s: the time of a launch and two ways over a link, about 5 µs, and 1.5 arrays at 370 GB/s: 10 µs
-/// for 1 MiB and 22 µs for 4 MiB. With two ranks, `allreduce_packets` sends the same bytes in one way. Measured on four H100
-/// 80GB HBM3: 11.6 µs for 1 MiB (NCCL 17.2, `allreduce_two_shot` 23.8), 26.3 µs for 4 MiB (40.7, 42.6), 90 µs for 16 MiB (102,
-/// 101).
+/// Prediction for four H100s: the time of a launch and two trips over a link, about 5 µs, plus the time of 1.5 arrays
+/// at 370 GB/s. That is 10 µs for 1 MiB and 22 µs for 4 MiB. With two ranks, `allreduce_packets` sends the same bytes
+/// in one trip. Measured on four H100 80GB HBM3: 11.6 µs for 1 MiB (NCCL 17.2, `allreduce_two_shot` 23.8), 26.3 µs for
+/// 4 MiB (40.7, 42.6), 90 µs for 16 MiB (102, 101).
 ///
 /// # Safety
-/// As [`packets`](super::packets) says.
+/// See [`packets`](super::packets).
 #[rung(
     after = allreduce_two_shot,
     lesson = "chunks and sums travel as packets: a ring's bytes without a barrier",
-    // With 1024 threads, a thread has 64 registers, and the slots of eight ranks do not fit.
+    // With 1024 threads, a thread has 64 registers, so the slots of eight ranks do not fit.
     blocks = [128, 256, 512],
     default_block = 512,
-    // A grid has at most one block for each multiprocessor, which can use all registers.
+    // A grid has at most one block per multiprocessor, so a block can use all registers.
     resident = 1,
     grid = |launch| grid(launch),
     single_pass,
@@ -48,9 +48,10 @@ pub unsafe fn allreduce_two_shot_packets<const BLOCK: u32>(
     let (input, output) = (inputs.of(rank), outputs.of(rank));
     let (len, chunk) = (n / WIDTH, (n / WIDTH).div_ceil(ranks));
     let [start, stride] = vectors::<BLOCK>();
-    // The last chunks may have vectors beyond the array. They travel as copies of the last vector, and are not stored.
-    // Without a branch, a thread's loads are all in flight at a time.
-    // SAFETY: the vector is in the input, which no kernel writes. A thread that reads has a chunk, so `len` is not 0.
+    // The last chunks may have vectors beyond the array. The ranks send copies of the last vector for these, and do not
+    // store them. Without a branch, all loads of a thread are in flight together.
+    // SAFETY: the vector is in the input, which no kernel writes. A thread that reads has a nonempty chunk, so `len` is
+    // not 0.
     let read = |index: u32| unsafe { *input.cast::<Float4>().add(index.min(len - 1) as usize) };
     let write = |index: u32, sum: Float4| {
         if index < len {
@@ -58,17 +59,18 @@ pub unsafe fn allreduce_two_shot_packets<const BLOCK: u32>(
             unsafe { *output.cast::<Float4>().add(index as usize) = sum };
         }
     };
-    // SAFETY: the contract says what the inboxes hold.
+    // SAFETY: the inboxes were zeros before the first launch, and only launches with the same `n` and `ranks` have
+    // changed them.
     let inbox = unsafe { Inboxes::open(inboxes, rank, ranks, n) };
 
     // Reduce-scatter: each rank receives the vectors of its chunk.
     let mut index = start;
     while index < chunk {
-        // Also for ranks that do not exist.
+        // The loads include ranks that do not exist.
         let parts: [Float4; MAX_RANKS] = array::from_fn(|step| read(inbox.peer(step as u32) * chunk + index));
         for (step, part) in parts.iter().enumerate().skip(1) {
             if (step as u32) < ranks {
-                // SAFETY: a row has two slots for each vector of a chunk, and only this thread sends to the first one.
+                // SAFETY: a row has two slots for each vector of a chunk, and only this thread sends to the first slot.
                 unsafe { inbox.send(inbox.peer(step as u32), index, *part) };
             }
         }
@@ -98,7 +100,7 @@ pub unsafe fn allreduce_two_shot_packets<const BLOCK: u32>(
         }
         index += stride;
     }
-    // SAFETY: all threads call both functions, and no chunk has the rest.
+    // SAFETY: all threads of the block call both functions, and no chunk contains the remaining elements.
     unsafe {
         inbox.sum_rest(input, output, n);
         inbox.close(n);

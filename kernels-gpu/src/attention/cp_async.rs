@@ -13,22 +13,22 @@ use crate::tensor_core::mma::{Chunk, Fragment, MmaElement, SIDE, ldmatrix, multi
 use crate::tensor_core::{Bf16, F16, Output, Shared};
 
 const THREADS: u32 = 256;
-/// Elements in 16 bytes, which one copy moves.
+/// The number of elements in 16 bytes, which one copy moves.
 const CHUNK: u32 = 8;
 
-/// Copies of the next tiles of `k` and `v` are in flight while a tile is multiplied.
+/// The copies of the next tiles of `k` and `v` are in flight while a tile is multiplied.
 ///
-/// In `attention_mma` a block loads two tiles into registers, waits for them, stores them in shared memory, and waits for
-/// all threads before it multiplies: two barriers for each tile, and 32 registers that do no other work. Here shared memory
-/// has two stages of a tile of `k` and a tile of `v`. `cp.async` fills one stage while the other one is multiplied. One
-/// barrier for each tile is enough: after it, the stage has arrived for all threads, and all threads have multiplied
-/// the stage before, which is filled next.
+/// In `attention_mma`, a block loads two tiles into registers, waits for the loads, stores the tiles in shared memory,
+/// and waits for all threads before it multiplies. This takes two barriers for each tile, and 32 registers that serve
+/// no other purpose. Here shared memory has two stages, each with a tile of `k` and a tile of `v`. `cp.async` fills one
+/// stage while the block multiplies the other. One barrier for each tile is enough: after the barrier, the stage has
+/// arrived for all threads, and all threads have multiplied the previous stage, which is filled next.
 ///
-/// The tiles are swizzled, as in `gemm_ldmatrix`: chunk `j` of row `i` is stored as chunk `j ^ i % 8`. Padding would take 4 KB
-/// of the two stages, and rows would not be lines of 128 bytes.
+/// The tiles are swizzled, as in `gemm_ldmatrix`: chunk `j` of row `i` is stored as chunk `j ^ i % 8`. Padding would
+/// cost 4 KB for the two stages, and rows would not be lines of 128 bytes.
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_mma,
     lesson = "asynchronous copies fill one stage while the other is multiplied, with one barrier for each tile",
@@ -58,13 +58,14 @@ pub unsafe fn attention_cp_async<T: MmaElement + Output<Pair = u32>, const D: u3
         return;
     }
     let tile = Tile::<CAUSAL>::of_block(heads, kv_heads, queries, keys);
-    // SAFETY: the head exists, and so do the heads of `k` and `v` that it uses.
+    // SAFETY: the head exists, and so does its head of `k` and `v`.
     let (q, k, v, output) = unsafe {
         let (of_q, of_kv) = ((tile.head * queries * D) as usize, (tile.kv_head * keys * D) as usize);
         (q.add(of_q), k.add(of_kv), v.add(of_kv), output.add(of_q))
     };
     let start_copies = |first_key: u32, stage: u32| {
-        // SAFETY: `k` and `v` have `keys` rows of `D` elements. All threads have passed a barrier since the stage was read.
+        // SAFETY: `k` and `v` have `keys` rows of `D` elements. All threads have passed a barrier since the last read
+        // of the stage.
         unsafe {
             start_copies(stages.byte_add(stage), k, D, first_key, keys);
             start_copies(stages.byte_add(stage + TILE_BYTES), v, D, first_key, keys);
@@ -88,11 +89,11 @@ pub unsafe fn attention_cp_async<T: MmaElement + Output<Pair = u32>, const D: u3
         if first_key >= tile.end_of_warp {
             continue;
         }
-        // Two chunks further in a row is an exclusive or, and 16 rows further the swizzle is the same.
+        // A step of two chunks in a row is an exclusive or, and a step of 16 rows does not change the swizzle.
         let mut scores = [[[[0.0; 4]; 2]; STEPS]];
         for (step, q) in q.iter().enumerate() {
             let from = tile_k.byte_add(from_k ^ (step as u32 * 32));
-            // SAFETY: the tile has arrived, and all lanes of the warp take part.
+            // SAFETY: the tile has arrived, and all lanes of the warp execute the calls together.
             unsafe {
                 let k = array::from_fn(|i| ldmatrix::<false>(from.byte_add(i as u32 * 16 * PITCH)));
                 multiply_add::<T, 1, STEPS>(&mut scores, &[*q], &k);
@@ -104,31 +105,31 @@ pub unsafe fn attention_cp_async<T: MmaElement + Output<Pair = u32>, const D: u3
         scale(sums[0].as_flattened_mut(), factors);
         for (step, weights) in scores.iter().enumerate() {
             let from = |i: usize| tile_v.byte_add((from_v ^ (i as u32 * 32)) + step as u32 * 16 * PITCH);
-            // SAFETY: the tile has arrived, and all lanes of the warp take part.
+            // SAFETY: the tile has arrived, and all lanes of the warp execute the calls together.
             unsafe {
                 let v = array::from_fn(|i| ldmatrix::<true>(from(i)));
                 multiply_add::<T, 1, COLUMNS>(&mut sums, &[fragment::<T>(weights)], &v);
             }
         }
     }
-    // The first stage arrives also where no query sees a key.
+    // The copies of the first stage are waited for even if no query sees a key.
     wait::<0>();
     scale(sums[0].as_flattened_mut(), softmax.inverse_sums());
-    // SAFETY: each row of `output` belongs to one warp.
+    // SAFETY: only one warp stores each row of `output`.
     unsafe { store_sums(&sums, output, [queries, D], tile.row, 0) };
 }
 
 /// Starts the copies of this thread's chunks of a tile of `KEYS` rows of `columns` elements. Rows from `rows` on are 0.
 ///
 /// # Safety
-/// The caller must ensure that the matrix has `rows` rows at a multiple of 16 bytes, and that no thread accesses the tile before
-/// the copies have been waited for.
+/// The caller must ensure that the matrix has `rows` rows and is aligned to 16 bytes, and that no thread accesses the
+/// tile before a wait for the copies.
 #[inline(always)]
 unsafe fn start_copies<T>(tile: Shared, matrix: *const T, columns: u32, first_row: u32, rows: u32) {
     for i in (thread::thread_idx_x()..KEYS * columns / CHUNK).step_by(THREADS as usize) {
         let (row, chunk) = (i * CHUNK / columns, i % (columns / CHUNK));
         let from = matrix.wrapping_add((first_row * columns + i * CHUNK) as usize);
-        // SAFETY: the chunk is read only if its row exists. Its place is in the tile, and no other thread has it.
+        // SAFETY: the chunk is read only if its row exists. Its place is in the tile, and no other thread writes there.
         unsafe { copy_four(tile.byte_add(swizzled(columns * 2, row, chunk)), from.cast(), first_row + row < rows) };
     }
 }

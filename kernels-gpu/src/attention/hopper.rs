@@ -1,8 +1,9 @@
-//! What the rungs for Hopper share: tiles in shared memory, the products of a warp group, and the order of warp groups.
+//! Shared code of the rungs for Hopper: tiles in shared memory, the products of a warp group, and the order of warp
+//! groups.
 //!
-//! A block computes 64 queries of a head for each warp group that multiplies. Its shared memory has the queries, and stages for
-//! tiles of keys and of values ([`Stages`]). Tensor copies fill them. A tile consists of boxes: of 64 columns, and all rows of
-//! the tile.
+//! A block computes 64 queries of a head for each warp group that multiplies. Its shared memory holds the queries, and
+//! stages for tiles of keys and of values ([`Stages`]). Tensor copies fill the tiles. A tile consists of boxes, each
+//! with 64 columns and all rows of the tile.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::array;
@@ -17,26 +18,26 @@ use crate::tensor_core::wgmma::{
 };
 use crate::tensor_core::{Element, Output, Shared};
 
-/// The elements of 16 bits in a box's row.
+/// The number of 16-bit elements in a row of a box.
 const BOX_COLUMNS: u32 = ROW_BYTES / 2;
 
-/// Stages for tiles of keys, and for tiles of values.
+/// The number of stages for tiles of keys, and for tiles of values.
 pub(super) const STAGES: u32 = 2;
 
-/// Returns the warp groups of a block that multiply. They have 64 queries each. Queries and keys of 64 elements leave registers
-/// for a third warp group.
+/// Returns the number of warp groups of a block that multiply, for 64 queries each. If queries and keys have 64
+/// elements, there are enough registers for a third warp group.
 pub(super) const fn consumers(d: u32) -> u32 {
     if d == 64 { 3 } else { 2 }
 }
 
-/// Returns the keys of a tile: as many as fit into the registers of two warp groups, and fewer where the causal mask hides
-/// parts of tiles.
+/// Returns the number of keys in a tile: the largest number that the registers of two warp groups allow, and fewer if
+/// the causal mask hides parts of tiles.
 pub(super) const fn tile_keys(d: u32, is_causal: bool) -> u32 {
     if d == 128 && !is_causal { 176 } else { 128 }
 }
 
-/// The dynamic shared memory of a block: `ROWS` queries, then the stages of the keys and of the values with `KEYS` rows each,
-/// then the mbarriers. Two mbarriers belong to the queries and to each stage: "full" and "empty", as in
+/// The dynamic shared memory of a block: `ROWS` queries, then the stages of the keys and of the values with `KEYS` rows
+/// each, then the mbarriers. The queries and each stage have two mbarriers: "full" and "empty", as in
 /// [`Ring`](crate::gemm::hopper::Ring).
 #[derive(Clone, Copy)]
 pub(super) struct Memory<const D: u32, const ROWS: u32, const KEYS: u32> {
@@ -48,10 +49,10 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
     const TILE_BYTES: u32 = KEYS * D * 2;
     const BARRIERS: u32 = Self::QUERY_BYTES + 2 * STAGES * Self::TILE_BYTES;
 
-    /// The bytes of dynamic shared memory. It may begin anywhere, and the queries are aligned.
+    /// The number of bytes of dynamic shared memory, including space to align the queries.
     pub(super) const BYTES: u32 = BOX_ALIGN + Self::BARRIERS + 2 * (1 + 2 * STAGES) * Mbarrier::BYTES;
 
-    /// Returns the block's memory, which must have been launched with [`Self::BYTES`] bytes of dynamic shared memory.
+    /// Returns the block's memory. The launch must provide [`Self::BYTES`] bytes of dynamic shared memory.
     #[inline(always)]
     pub(super) fn of_block() -> Self {
         Self { start: Shared::of(shared::dynamic_shared_mem::<u8>()).aligned_to(BOX_ALIGN) }
@@ -85,20 +86,21 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
     /// Initializes the mbarriers: one thread fills a stage, and each warp that multiplies leaves it.
     ///
     /// # Safety
-    /// The caller must ensure that one thread of the block calls it once, and that a barrier of the block follows before any
-    /// thread uses the mbarriers.
+    /// The caller must ensure that one thread of the block calls the function once, and that a barrier of the block
+    /// follows before any thread uses the mbarriers.
     #[inline(always)]
     pub(super) unsafe fn init(self) {
         for index in 0..2 * (1 + 2 * STAGES) {
             let is_empty = index == 1 || index >= 2 && (index - 2) / STAGES % 2 == 1;
-            // SAFETY: the mbarrier is in the block's shared memory, where nothing else is, and a barrier follows.
+            // SAFETY: the mbarrier is in the block's shared memory, nothing else uses its memory, and a barrier
+            // follows.
             unsafe { self.barrier(index).init(if is_empty { ROWS / 16 } else { 1 }) };
         }
         fence_mbarrier_init();
     }
 }
 
-/// Tiles of `ROWS` rows in shared memory, with the mbarriers of each.
+/// Tiles of `ROWS` rows in shared memory, with two mbarriers each.
 #[derive(Clone, Copy)]
 pub(super) struct Stages<const D: u32, const ROWS: u32> {
     first: Shared,
@@ -113,28 +115,28 @@ impl<const D: u32, const ROWS: u32> Stages<D, ROWS> {
         self.first.byte_add(stage * ROWS * D * 2)
     }
 
-    /// Returns the mbarrier that ends a phase when the tile is full.
+    /// Returns the mbarrier whose phase ends when the tile is full.
     #[inline(always)]
     pub(super) fn full(self, stage: u32) -> Mbarrier {
         Mbarrier(self.full.0.byte_add(stage * Mbarrier::BYTES))
     }
 
-    /// Returns the mbarrier that ends a phase when all warps have left the tile.
+    /// Returns the mbarrier whose phase ends when all warps have left the tile.
     #[inline(always)]
     fn empty(self, stage: u32) -> Mbarrier {
         Mbarrier(self.empty.0.byte_add(stage * Mbarrier::BYTES))
     }
 
-    /// Starts the copies that fill a tile with the rows from `row` on of a head.
+    /// Starts the copies that fill a tile with the rows of a head from `row` on.
     ///
     /// # Safety
-    /// The caller must ensure that one thread of the block calls it, that all warps have left the tile, and that the map has
-    /// boxes of `ROWS` rows.
+    /// The caller must ensure that one thread of the block calls the function, that all warps have left the tile, and
+    /// that the map has boxes of `ROWS` rows.
     #[inline(always)]
     pub(super) unsafe fn fill(self, stage: u32, map: &TensorMap, row: u32, head: u32) {
         let full = self.full(stage);
-        // SAFETY: this thread is the only one that arrives, and it announces the bytes of all boxes that it copies. The boxes
-        // are in the tile, which no thread accesses before the phase ends.
+        // SAFETY: only this thread arrives, and it announces the bytes of all boxes that it copies. The boxes are in
+        // the tile, which no thread accesses before the phase ends.
         unsafe {
             full.arrive_expect_tx(ROWS * D * 2);
             for i in 0..D / BOX_COLUMNS {
@@ -144,36 +146,39 @@ impl<const D: u32, const ROWS: u32> Stages<D, ROWS> {
         }
     }
 
-    /// Fills the next tile when all warps have left it, as [`Self::fill`] does.
+    /// Fills the next tile like [`Self::fill`], after all warps have left the tile.
     ///
     /// # Safety
-    /// The caller must ensure that one thread of the block calls it, and that the map has boxes of `ROWS` rows.
+    /// The caller must ensure that one thread of the block calls the function, and that the map has boxes of `ROWS`
+    /// rows.
     #[inline(always)]
-    pub(super) unsafe fn fill_next<const N: u32>(self, at: &mut Place<N>, map: &TensorMap, row: u32, head: u32) {
-        // SAFETY: in the first round the tile is free: a barrier that is in its first phase has ended the phase before.
+    pub(super) unsafe fn fill_next<const N: u32>(self, place: &mut Place<N>, map: &TensorMap, row: u32, head: u32) {
+        // SAFETY: in the first round the tile is free, because a wait for the phase before the first phase returns at
+        // once.
         unsafe {
-            self.empty(at.stage()).wait(at.parity() ^ 1);
-            self.fill(at.stage(), map, row, head);
+            self.empty(place.stage()).wait(place.parity() ^ 1);
+            self.fill(place.stage(), map, row, head);
         }
-        at.0 += 1;
+        place.0 += 1;
     }
 
-    /// Says for each warp that it has left the tile, and moves to the next one.
+    /// Reports that this warp has left the tile, with one arrival per warp, and advances to the next tile.
     ///
     /// # Safety
-    /// The caller must ensure that whole warps call it, once for each time that the tile was full, and that their products with
-    /// the tile are complete.
+    /// The caller must ensure that whole warps call the function, once for each time that the tile was full, and that
+    /// their products with the tile are complete.
     #[inline(always)]
-    pub(super) unsafe fn leave<const N: u32>(self, at: &mut Place<N>) {
+    pub(super) unsafe fn leave<const N: u32>(self, place: &mut Place<N>) {
         if thread::thread_idx_x().is_multiple_of(32) {
-            // SAFETY: the phase ends with the arrivals of all warps, and this one has not arrived in it.
-            unsafe { self.empty(at.stage()).arrive() };
+            // SAFETY: the phase ends with the arrivals of all warps, and this warp has not arrived yet in this phase.
+            unsafe { self.empty(place.stage()).arrive() };
         }
-        at.0 += 1;
+        place.0 += 1;
     }
 }
 
-/// A tile, by its number since the start of the kernel. One number takes fewer registers than the stage and the parity.
+/// A tile, identified by its number since the start of the kernel. One number takes fewer registers than the stage and
+/// the parity.
 #[derive(Clone, Copy)]
 pub(super) struct Place<const STAGES: u32>(u32);
 
@@ -204,7 +209,7 @@ impl Positions {
 }
 
 impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
-    /// Fills the tiles of a part of the work, each when all warps have left it. The last tile of keys is the first one.
+    /// Fills the tiles of a part of the work, each after all warps have left it. The last tile of keys comes first.
     ///
     /// # Safety
     /// The caller must ensure that one thread of the block fills all tiles, and that the maps describe `q`, `k` and `v` with
@@ -214,17 +219,17 @@ impl<const D: u32, const ROWS: u32, const KEYS: u32> Memory<D, ROWS, KEYS> {
         self,
         [q_map, k_map, v_map]: [&TensorMap; 3],
         work: &Work<CAUSAL, ROWS, KEYS>,
-        at: &mut Positions,
+        positions: &mut Positions,
     ) {
         if work.tiles == 0 {
             return;
         }
-        // SAFETY: this thread alone fills the tiles, from maps with their boxes.
+        // SAFETY: only this thread fills the tiles, from maps with boxes of their sizes.
         unsafe {
-            self.queries().fill_next(&mut at.query, q_map, work.row, work.head);
+            self.queries().fill_next(&mut positions.query, q_map, work.row, work.head);
             for tile in (0..work.tiles).rev() {
-                self.keys().fill_next(&mut at.key, k_map, tile * KEYS, work.kv_head);
-                self.values().fill_next(&mut at.value, v_map, tile * KEYS, work.kv_head);
+                self.keys().fill_next(&mut positions.key, k_map, tile * KEYS, work.kv_head);
+                self.values().fill_next(&mut positions.value, v_map, tile * KEYS, work.kv_head);
             }
         }
     }
@@ -245,18 +250,19 @@ pub(super) struct Work<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> {
 }
 
 impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KEYS> {
-    /// The queries from `row` on of a head.
+    /// Returns the work for the queries of a head from `row` on.
     #[inline(always)]
     pub(super) fn new(head: u32, row: u32, [heads, kv_heads, queries, keys]: [u32; 4]) -> Self {
-        // At least one, so that the divisions need no check.
+        // At least 1, so that the divisions need no check.
         let kv_head = head / (heads / kv_heads.max(1)).max(1);
         let last = (row + ROWS).min(queries).max(1) - 1;
         let tiles = if row < queries { keys_seen::<CAUSAL>(last, queries, keys).div_ceil(KEYS) } else { 0 };
         Self { head, kv_head, row, tiles, queries, keys }
     }
 
-    /// The work of block number `index`. Neighboring blocks have the same head, so they read the same keys and values from the
-    /// L2 cache. With a causal mask, the last queries of a head come first: they see the most keys.
+    /// Returns the work of block number `index`. Neighboring blocks have the same head, so they read the same keys and
+    /// values from the L2 cache. With a causal mask, the last queries of a head come first, because they see the most
+    /// keys.
     #[inline(always)]
     pub(super) fn of_block(index: u32, lengths: [u32; 4]) -> Self {
         let rows = lengths[2].div_ceil(ROWS).max(1);
@@ -264,8 +270,8 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
         Self::new(index / rows, row * ROWS, lengths)
     }
 
-    /// Replaces the scores of keys that a query of this warp group does not see by -∞. The scores are those of
-    /// [`Sums`](crate::tensor_core::wgmma::Sums) with tile number `tile`.
+    /// Replaces the scores of keys that a query of this warp group does not see by -∞. The scores belong to tile number
+    /// `tile` and have the layout of [`Sums`](crate::tensor_core::wgmma::Sums).
     #[inline(always)]
     pub(super) fn mask<const N: usize>(&self, scores: &mut [f32; N], consumer: u32, tile: u32) {
         let (first_row, first_key) = (self.row + consumer * BOX_ROWS, tile * KEYS);
@@ -275,20 +281,21 @@ impl<const CAUSAL: bool, const ROWS: u32, const KEYS: u32> Work<CAUSAL, ROWS, KE
         }
         let t = thread::thread_idx_x() % WARP_GROUP;
         let row = first_row + t / 32 * 16 + t % 32 / 4;
-        let seen = [row, row + 8].map(|row| keys_seen::<CAUSAL>(row, self.queries, self.keys));
+        let key_counts = [row, row + 8].map(|row| keys_seen::<CAUSAL>(row, self.queries, self.keys));
         for i in 0..N {
-            if first_key + i as u32 / 4 * 8 + t % 4 * 2 + i as u32 % 2 >= seen[i / 2 % 2] {
+            if first_key + i as u32 / 4 * 8 + t % 4 * 2 + i as u32 % 2 >= key_counts[i / 2 % 2] {
                 scores[i] = f32::NEG_INFINITY;
             }
         }
     }
 }
 
-/// Starts the products of a warp group's 64 queries with the keys of a tile, as one group. They replace the scores.
+/// Starts the products of a warp group's 64 queries with the keys of a tile, as one group. The products replace the
+/// scores.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, that both tiles are full and no thread writes them
-/// before the products have been waited for, and that until then no thread accesses the scores.
+/// The caller must ensure that all threads of the warp group call the function and that both tiles are full. No thread
+/// may write the tiles or access the scores before a wait for the products.
 #[inline(always)]
 pub(super) unsafe fn start_scores<T: Element, const D: u32, const ROWS: u32, const KEYS: u32, const N: usize>(
     scores: &mut [f32; N],
@@ -297,7 +304,8 @@ pub(super) unsafe fn start_scores<T: Element, const D: u32, const ROWS: u32, con
 ) where
     [f32; N]: Sums<T>,
 {
-    // SAFETY: the tiles have their boxes one after another. They are full and stay so, and all threads are here.
+    // SAFETY: the boxes of each tile are contiguous. The tiles stay full, and all threads of the warp group call this
+    // function.
     unsafe {
         wgmma::fence();
         for i in 0..D / BOX_COLUMNS {
@@ -314,7 +322,7 @@ pub(super) unsafe fn start_scores<T: Element, const D: u32, const ROWS: u32, con
 /// Starts the products of weights with the values of a tile, as one group, and adds them to the sums.
 ///
 /// # Safety
-/// As for [`start_scores`], for the tile of values and the sums.
+/// See [`start_scores`], for the tile of values and the sums.
 #[inline(always)]
 pub(super) unsafe fn start_sums<T: Element, const KEYS: u32, const N: usize, const FRAGMENTS: usize>(
     sums: &mut [f32; N],
@@ -323,7 +331,7 @@ pub(super) unsafe fn start_sums<T: Element, const KEYS: u32, const N: usize, con
 ) where
     [f32; N]: Sums<T>,
 {
-    // SAFETY: the tile is full and stays so, and all threads are here.
+    // SAFETY: the tile stays full, and all threads of the warp group call this function.
     unsafe {
         let v = Tile::<T, TallBoxes<KEYS>>::at(values);
         let weights = fence_fragments(weights);
@@ -335,7 +343,7 @@ pub(super) unsafe fn start_sums<T: Element, const KEYS: u32, const N: usize, con
     }
 }
 
-/// Returns the fragments of the weights, rounded to 16 bits.
+/// Returns the fragments of the weights, which are rounded to 16 bits.
 #[inline(always)]
 pub(super) fn round<T: Output<Pair = u32>, const N: usize, const FRAGMENTS: usize>(
     weights: &[f32; N],
@@ -351,10 +359,10 @@ pub(super) struct Turn {
 }
 
 impl Turn {
-    /// The order of `consumers` warp groups. The first one starts.
+    /// Returns the order of `consumers` warp groups. The first warp group starts.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of all consumers call it once.
+    /// The caller must ensure that all threads of all consumers call the function once.
     #[inline(always)]
     pub(super) unsafe fn start(consumer: u32, consumers: u32) -> Self {
         let turn = Self { consumer, next: if consumer + 1 == consumers { 0 } else { consumer + 1 } };
@@ -365,34 +373,35 @@ impl Turn {
         turn
     }
 
-    /// Waits until the consumer before this one has passed.
+    /// Waits until the previous consumer has passed the turn on.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the consumer call it, alternating with [`Self::pass`].
+    /// The caller must ensure that all threads of the consumer call the function, alternating with [`Self::pass`].
     #[inline(always)]
     pub(super) unsafe fn wait(self) {
-        // SAFETY: this warp group waits, and the one before it arrives.
+        // SAFETY: this warp group waits, and the previous warp group arrives.
         unsafe { barrier_sync(CONSUMER_BARRIER + self.consumer, 2 * WARP_GROUP) };
     }
 
     /// Lets the next consumer start.
     ///
     /// # Safety
-    /// As for [`Self::wait`].
+    /// See [`Self::wait`].
     #[inline(always)]
     pub(super) unsafe fn pass(self) {
-        // SAFETY: this warp group arrives, and the next one waits.
+        // SAFETY: this warp group arrives, and the next warp group waits.
         unsafe { barrier_arrive(CONSUMER_BARRIER + self.next, 2 * WARP_GROUP) };
     }
 
-    /// Ends the order: the first consumer waits for the last arrival of the last one.
+    /// Ends the order: the first consumer waits for the final arrival of the last consumer.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of all consumers call it once, after their last [`Self::pass`].
+    /// The caller must ensure that all threads of all consumers call the function once, after their last
+    /// [`Self::pass`].
     #[inline(always)]
     pub(super) unsafe fn end(self) {
         if self.consumer == 0 {
-            // SAFETY: the last consumer has one more arrival here than the first one has waits.
+            // SAFETY: at this barrier, the last consumer has arrived once more than the first consumer has waited.
             unsafe { self.wait() };
         }
     }

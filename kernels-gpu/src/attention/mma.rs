@@ -13,13 +13,13 @@ use crate::tensor_core::mma::{Chunk, Fragment, MmaElement, SIDE, halves, ldmatri
 use crate::tensor_core::{Bf16, F16, Output, Shared, load, store};
 
 const THREADS: u32 = 256;
-/// Queries of a block: 16 of each warp.
+/// The number of queries in a block: 16 per warp.
 pub(super) const ROWS: u32 = THREADS / 32 * SIDE;
-/// Keys of a tile.
+/// The number of keys in a tile.
 pub(super) const KEYS: u32 = 64;
-/// Fragments along the keys of a tile.
+/// The number of fragments along the keys of a tile.
 pub(super) const STEPS: usize = (KEYS / SIDE) as usize;
-/// Elements in 16 bytes.
+/// The number of elements in 16 bytes.
 const CHUNK: u32 = 8;
 
 /// A warp computes 16 queries with `mma.sync`, and its weights never leave its registers.
@@ -28,20 +28,21 @@ const CHUNK: u32 = 8;
 /// `mma.sync`. A warp holds the fragments of 16 rows of `q`, multiplies them by a tile of 64 keys, and has 16 × 64 scores in
 /// its accumulators. Lane `l` holds scores of rows `l / 4` and `l / 4 + 8`, so the maximum of a row takes two shuffles.
 ///
-/// The weights are the left factor of the second product. The accumulators of a lane for 16 keys are exactly the elements
-/// that `mma.sync` takes from this lane as a fragment of 16 × 16: two neighbors along the keys, rounded to 16 bits, are a
-/// register. So no weight goes through shared memory. `k` is stored with its rows along the head, which is the order that
-/// `mma.sync` takes for the right factor. `v` is not, and `ldmatrix.trans` transposes each 8 × 8. (Dao, *FlashAttention-2*, 2023.)
+/// The weights are the left factor of the second product. For 16 keys, a lane's accumulators are exactly the elements
+/// that `mma.sync` expects from this lane in a fragment of 16 × 16. Two neighbors along the keys, rounded to 16 bits,
+/// fill one register. So no weight passes through shared memory. The rows of `k` run along the head dimension, which is
+/// the order that `mma.sync` expects for the right factor. `v` has the other order, so `ldmatrix.trans` transposes each
+/// 8 × 8 matrix. (Dao, *FlashAttention-2*, 2023.)
 ///
 /// # Bank conflicts
 /// `ldmatrix` reads 8 rows of 16 bytes in a wavefront if they are in different banks. Rows have 16 bytes of padding, so
 /// that neighboring rows begin 4 banks apart.
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_tiled,
-    lesson = "tensor cores: scores become weights in registers, in the layout that the second product takes",
+    lesson = "tensor cores: scores become weights in registers, in the layout that the second product expects",
     blocks = [256],
     resident = 128 / D,
     grid = |launch| [launch.count_tiles(ROWS, 1), 1, 1],
@@ -71,7 +72,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         return;
     }
     let tile = Tile::<CAUSAL>::of_block(heads, kv_heads, queries, keys);
-    // SAFETY: the head exists, and so do the heads of `k` and `v` that it uses.
+    // SAFETY: the head exists, and so does its head of `k` and `v`.
     let (q, k, v, output) = unsafe {
         let (of_q, of_kv) = ((tile.head * queries * D) as usize, (tile.kv_head * keys * D) as usize);
         (q.add(of_q), k.add(of_kv), v.add(of_kv), output.add(of_q))
@@ -86,7 +87,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         let (loaded_k, loaded_v): ([[u32; 4]; COUNT], [[u32; 4]; COUNT]) =
             unsafe { (load_chunks(k.cast(), D, first_key, keys), load_chunks(v.cast(), D, first_key, keys)) };
         thread::sync_threads();
-        // SAFETY: all threads have passed a barrier since the tiles were read.
+        // SAFETY: all threads have passed a barrier since the last read of the tiles.
         unsafe {
             store_chunks(tile_k, PITCH, D, &loaded_k);
             store_chunks(tile_v, PITCH, D, &loaded_v);
@@ -97,7 +98,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         }
         let mut scores = [[[[0.0; 4]; 2]; STEPS]];
         for (step, q) in q.iter().enumerate() {
-            // SAFETY: the tile is complete, and all lanes of the warp take part.
+            // SAFETY: the tile is complete, and all lanes of the warp execute the calls together.
             unsafe {
                 let k =
                     array::from_fn(|i| ldmatrix::<false>(from_k.byte_add(i as u32 * 16 * PITCH + step as u32 * 32)));
@@ -109,7 +110,7 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         let factors = softmax.weigh(scores.as_flattened_mut(), exponent_scale(D));
         scale(sums[0].as_flattened_mut(), factors);
         for (step, weights) in scores.iter().enumerate() {
-            // SAFETY: the tile is complete, and all lanes of the warp take part.
+            // SAFETY: the tile is complete, and all lanes of the warp execute the calls together.
             unsafe {
                 let v = array::from_fn(|i| ldmatrix::<true>(from_v.byte_add(step as u32 * 16 * PITCH + i as u32 * 32)));
                 multiply_add::<T, 1, COLUMNS>(&mut sums, &[fragment::<T>(weights)], &v);
@@ -117,18 +118,18 @@ pub unsafe fn attention_mma<T: MmaElement + Output<Pair = u32>, const D: u32, co
         }
     }
     scale(sums[0].as_flattened_mut(), softmax.inverse_sums());
-    // SAFETY: each row of `output` belongs to one warp.
+    // SAFETY: only one warp stores each row of `output`.
     unsafe { store_sums(&sums, output, [queries, D], tile.row, 0) };
 }
 
 /// The queries of a warp, and the keys that they see.
 pub(super) struct Tile<const CAUSAL: bool> {
-    /// The head of `q`, and that of `k` and `v`, counted through all sequences.
+    /// The head of `q`, and the head of `k` and `v`, counted through all sequences.
     pub(super) head: u32,
     pub(super) kv_head: u32,
     /// The first query of the warp.
     pub(super) row: u32,
-    /// The number of keys that the block sees, and that the warp does.
+    /// The number of keys that the block sees, and the number that the warp sees.
     pub(super) end: u32,
     pub(super) end_of_warp: u32,
     queries: u32,
@@ -136,10 +137,10 @@ pub(super) struct Tile<const CAUSAL: bool> {
 }
 
 impl<const CAUSAL: bool> Tile<CAUSAL> {
-    /// The tile of this warp: a block has `ROWS` queries of a head. `queries` is not 0.
+    /// Returns the tile of this warp. A block has `ROWS` queries of a head. `queries` must not be 0.
     #[inline(always)]
     pub(super) fn of_block(heads: u32, kv_heads: u32, queries: u32, keys: u32) -> Self {
-        // At least one, so that the divisions need no check.
+        // At least 1, so that the divisions need no check.
         let (blocks, group) = (queries.div_ceil(ROWS).max(1), (heads / kv_heads.max(1)).max(1));
         let (head, first) = (thread::block_idx_x() / blocks, thread::block_idx_x() % blocks * ROWS);
         let row = first + thread::thread_idx_x() / 32 * SIDE;
@@ -151,16 +152,16 @@ impl<const CAUSAL: bool> Tile<CAUSAL> {
     /// Replaces the scores of keys that a query does not see by -∞. The tile of keys begins at `first_key`.
     #[inline(always)]
     pub(super) fn mask(&self, scores: &mut [[[f32; 4]; 2]; STEPS], first_key: u32) {
-        let seen = |row: u32| keys_seen::<CAUSAL>(row, self.queries, self.keys);
+        let key_count = |row: u32| keys_seen::<CAUSAL>(row, self.queries, self.keys);
         // The first query of the warp sees the fewest keys.
-        if first_key + KEYS <= seen(self.row) {
+        if first_key + KEYS <= key_count(self.row) {
             return;
         }
         let lane = thread::thread_idx_x() % 32;
-        let seen = [0, 8].map(|half| seen(self.row + half + lane / 4));
+        let key_count = [0, 8].map(|half| key_count(self.row + half + lane / 4));
         for (i, scores) in scores.as_flattened_mut().iter_mut().enumerate() {
             for (j, score) in scores.iter_mut().enumerate() {
-                if first_key + i as u32 * 8 + lane % 4 * 2 + j as u32 % 2 >= seen[j / 2] {
+                if first_key + i as u32 * 8 + lane % 4 * 2 + j as u32 % 2 >= key_count[j / 2] {
                     *score = f32::NEG_INFINITY;
                 }
             }
@@ -168,7 +169,7 @@ impl<const CAUSAL: bool> Tile<CAUSAL> {
     }
 }
 
-/// The online softmax of two rows: those of a lane's accumulators.
+/// The online softmax of the two rows in a lane's accumulators.
 pub(super) struct Softmax {
     /// The maximum of each row's scores.
     max: [f32; 2],
@@ -177,7 +178,8 @@ pub(super) struct Softmax {
 }
 
 impl Softmax {
-    /// Before the first key. A finite maximum has a finite difference from each score, or -∞.
+    /// The state before the first key. The maximum is finite, so its difference from each score is finite or -∞, and
+    /// never NaN.
     pub(super) const START: Self = Self { max: [f32::MIN; 2], sum: [0.0; 2] };
 
     /// Replaces scores by their weights. Returns the factors for earlier sums of both rows.
@@ -190,7 +192,7 @@ impl Softmax {
         let max = max.map(|max| of_four(max, f32::max));
         let offsets = max.map(|max| -max * exponent_scale);
         let factors = [0, 1].map(|row| exp2((self.max[row] - max[row]) * exponent_scale));
-        // Both rows in each step, because instructions of different rows do not wait for each other.
+        // Each step processes both rows, because instructions of different rows do not wait for each other.
         let mut sum = [0.0; 2];
         for [a, b, c, d] in scores {
             *a = exp2(GpuFloat::mul_add(*a, exponent_scale, offsets[0]));
@@ -214,7 +216,7 @@ impl Softmax {
     }
 }
 
-/// Multiplies the accumulators of both rows by a factor of each row.
+/// Multiplies the accumulators of both rows by one factor per row.
 #[inline(always)]
 pub(super) fn scale(sums: &mut [[f32; 4]], [first, second]: [f32; 2]) {
     for [a, b, c, d] in sums {
@@ -222,7 +224,7 @@ pub(super) fn scale(sums: &mut [[f32; 4]], [first, second]: [f32; 2]) {
     }
 }
 
-/// Returns the fragment of 16 × 16 weights: of rows 0 and 8, then of the next 8 keys.
+/// Returns the fragment of 16 × 16 weights: first rows 0 and 8, then the same rows for the next 8 keys.
 #[inline(always)]
 pub(super) fn fragment<T: Output<Pair = u32>>([left, right]: &[[f32; 4]; 2]) -> Fragment {
     [T::pair(left[0], left[1]), T::pair(left[2], left[3]), T::pair(right[0], right[1]), T::pair(right[2], right[3])]
@@ -231,7 +233,7 @@ pub(super) fn fragment<T: Output<Pair = u32>>([left, right]: &[[f32; 4]; 2]) -> 
 /// Loads the fragments of 16 rows of `q` from `row` on. Rows from `rows` on are 0.
 ///
 /// # Safety
-/// The caller must ensure that `q` has `rows` rows of `columns` elements, at a multiple of 4 bytes.
+/// The caller must ensure that `q` has `rows` rows of `columns` elements and is aligned to 4 bytes.
 #[inline(always)]
 pub(super) unsafe fn load_queries<const N: usize>(q: *const u32, columns: u32, row: u32, rows: u32) -> [Fragment; N] {
     let lane = thread::thread_idx_x() % 32;
@@ -240,7 +242,7 @@ pub(super) unsafe fn load_queries<const N: usize>(q: *const u32, columns: u32, r
             let (half, k_half) = halves::<false>(matrix);
             let row = row + half * 8 + lane / 4;
             let pair = row * columns / 2 + step as u32 * 8 + k_half * 4 + lane % 4;
-            // SAFETY: row < rows where the pair is read.
+            // SAFETY: the pair is read only if row < rows.
             if row < rows { unsafe { *q.add(pair as usize) } } else { 0 }
         })
     })
@@ -249,13 +251,13 @@ pub(super) unsafe fn load_queries<const N: usize>(q: *const u32, columns: u32, r
 /// Loads this thread's chunks of a tile of `KEYS` rows of `columns` elements. Rows from `rows` on are 0.
 ///
 /// # Safety
-/// The caller must ensure that the matrix has `rows` rows, at least one, at a multiple of 16 bytes.
+/// The caller must ensure that the matrix has `rows` rows, at least one, and is aligned to 16 bytes.
 #[inline(always)]
 unsafe fn load_chunks<const N: usize>(matrix: *const u32, columns: u32, first_row: u32, rows: u32) -> [[u32; 4]; N] {
     array::from_fn(|i| {
         let chunk = i as u32 * THREADS + thread::thread_idx_x();
         let exists = first_row + chunk * CHUNK / columns < rows;
-        // A chunk that does not exist is replaced by one that does: loads without a branch are in flight together.
+        // The loads replace missing chunks by existing chunks, so loads without a branch are in flight together.
         let place = if exists { first_row * columns / 2 + chunk * 4 } else { 0 };
         // SAFETY: the first row exists, and so does the row of this chunk.
         let words: [u32; 4] = unsafe { load(matrix.add(place as usize)) };
@@ -272,20 +274,21 @@ unsafe fn store_chunks<const N: usize>(tile: *mut Chunk, pitch: u32, columns: u3
     for (i, words) in chunks.iter().enumerate() {
         let chunk = i as u32 * THREADS + thread::thread_idx_x();
         let (row, column) = (chunk * CHUNK / columns, chunk % (columns / CHUNK));
-        // SAFETY: the chunk is in the tile, and no other thread has it.
+        // SAFETY: the chunk is in the tile, and no other thread writes it.
         unsafe { store(tile.wrapping_byte_add((row * pitch + column * 16) as usize).cast(), *words) };
     }
 }
 
-/// Returns the address of the chunk that this lane gives to the first `ldmatrix` of a tile.
+/// Returns the address of the chunk that this lane passes to the first `ldmatrix` of a tile.
 #[inline(always)]
 fn first_chunk<const IS_V: bool>(tile: *const Chunk, pitch: u32) -> Shared {
     let (row, chunk) = row_and_chunk::<IS_V>();
     Shared::of(tile).byte_add(row * pitch + chunk * 16)
 }
 
-/// Returns the row and the chunk of a tile that this lane gives to the first `ldmatrix`: a row of 8 × 8 matrix number
-/// `lane / 8`. Keys are columns of the right factor in the first product, and lie along the sum in the second.
+/// Returns the row and the chunk of a tile that this lane passes to the first `ldmatrix`: a row of the 8 × 8 matrix
+/// with number `lane / 8`. In the first product, keys are columns of the right factor. In the second product, the sum
+/// runs along the keys.
 #[inline(always)]
 pub(super) fn row_and_chunk<const IS_V: bool>() -> (u32, u32) {
     let lane = thread::thread_idx_x() % 32;

@@ -8,22 +8,24 @@ use crate::grid_barrier::GridBarrier;
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
 const THREADS: u32 = 256;
-/// Blocks of a multiprocessor.
+/// The number of blocks per multiprocessor.
 const RESIDENT: u32 = 4;
 
-/// The naive start, as the formula says: all scores, then the softmax of each row, then the product with `v`.
+/// The naive start, which follows the formula: all scores, then the softmax of each row, then the product with `v`.
 ///
-/// The three phases are separate kernels in most libraries. Here they are one launch with a barrier of the grid between them.
-/// In the first phase, a thread computes a score. In the second, a warp reads a row three times: for its maximum, for
-/// the weights and their sum, and to divide the weights by the sum. In the third, a thread computes an element of the output.
+/// The three phases are separate kernels in most libraries. Here they run in one launch, with grid barriers between
+/// them. In the first phase, a thread computes a score. In the second phase, a warp reads a row three times: for its
+/// maximum, for the weights and their sum, and to divide the weights by the sum. In the third phase, a thread computes
+/// an element of the output.
 ///
-/// The matrix has `queries` × `keys` floats for each head. It is written three times and read four times, and its size is
-/// quadratic: 64 MB for each head of 4096 queries and keys, while `q`, `k`, `v` and `output` have 4 MB. The CUDA cores do all
-/// arithmetic, and lanes with neighboring keys read `k` from rows that are `D` elements apart.
+/// The matrix has `queries` × `keys` floats for each head. The kernel writes the matrix three times and reads it four
+/// times, and the matrix has quadratic size. Each head of 4096 queries and keys has 64 MB of scores, and `q`, `k`, `v`
+/// and `output` together have 4 MB. The CUDA cores do all arithmetic, and lanes with neighboring keys read `k` from
+/// rows that are `D` elements apart.
 ///
 /// # Safety
-/// As [`attention`](super) says. `scores` has a float for each query and key of each head, fewer than 2^31, and `barrier`
-/// is 0, and is 0 again afterwards.
+/// See [`attention`](super). `scores` has a float for each query and key of each head, fewer than 2^31, and `barrier`
+/// points to a 0 that the kernel leaves as 0.
 #[rung(
     lesson = "all scores in memory, then the softmax of each row, then the product with v",
     blocks = [256],
@@ -53,19 +55,19 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
 ) {
     let (first, threads) = (thread::index_1d(), thread::grid_dim_x() * THREADS);
     let (lane, warps) = (thread::thread_idx_x() % 32, threads / 32);
-    // At least one, so that the divisions need no check.
+    // At least 1, so that the divisions need no check.
     let (length, group) = (queries.max(1), (heads / kv_heads.max(1)).max(1));
     let rows = batch * heads * queries;
-    let seen = |row: u32| keys_seen::<CAUSAL>(row % length, queries, keys);
+    let key_count = |row: u32| keys_seen::<CAUSAL>(row % length, queries, keys);
     // The first key of the head that a row of `q` uses.
     let first_key = |row: u32| row / length / group * keys;
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
     let mut i = first;
     while i < rows * keys {
         let (row, key) = (i / keys.max(1), i % keys.max(1));
-        if key < seen(row) {
+        if key < key_count(row) {
             let (q_row, k_row) = (row * D, (first_key(row) + key) * D);
             let mut score = 0.0;
             for d in 0..D {
@@ -73,45 +75,46 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
                 let (q, k) = unsafe { (*q.add((q_row + d) as usize), *k.add((k_row + d) as usize)) };
                 score = GpuFloat::mul_add(q.to_f32(), k.to_f32(), score);
             }
-            // SAFETY: i < rows * keys, and each score has one thread.
+            // SAFETY: i < rows * keys, and only one thread writes each score.
             unsafe { *scores.add(i as usize) = score };
         }
         i += threads;
     }
-    // SAFETY: all threads call it, and all blocks are resident.
+    // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
     unsafe { barrier.wait() };
 
     let mut row = first / 32;
     while row < rows {
         let row_scores = scores.wrapping_add((row * keys) as usize);
-        // SAFETY: the row has these scores, written before the barrier. A score has one lane from here on.
+        // SAFETY: the row has these scores, which were written before the barrier. From here on, only one lane accesses
+        // each score.
         unsafe {
             let mut max = f32::NEG_INFINITY;
-            for key in (lane..seen(row)).step_by(32) {
+            for key in (lane..key_count(row)).step_by(32) {
                 max = max.max(*row_scores.add(key as usize));
             }
             max = of_warp(max, f32::max);
             let mut sum = 0.0;
-            for key in (lane..seen(row)).step_by(32) {
+            for key in (lane..key_count(row)).step_by(32) {
                 let weight = exp2((*row_scores.add(key as usize) - max) * exponent_scale(D));
                 sum += weight;
                 *row_scores.add(key as usize) = weight;
             }
             let inverse = 1.0 / of_warp(sum, |a, b| a + b);
-            for key in (lane..seen(row)).step_by(32) {
+            for key in (lane..key_count(row)).step_by(32) {
                 *row_scores.add(key as usize) *= inverse;
             }
         }
         row += warps;
     }
-    // SAFETY: all threads call it, and all blocks are resident.
+    // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
     unsafe { barrier.wait() };
 
     let mut i = first;
     while i < rows * D {
         let row = i / D;
         let mut sum = 0.0;
-        for key in 0..seen(row) {
+        for key in 0..key_count(row) {
             // SAFETY: key < keys, so the weight and the element of `v` exist. The weights are complete after the barrier.
             let (weight, v) = unsafe {
                 let element = (first_key(row) + key) * D + i % D;
@@ -119,19 +122,20 @@ pub unsafe fn attention_naive<T: Element + Output, const D: u32, const CAUSAL: b
             };
             sum = GpuFloat::mul_add(weight, v.to_f32(), sum);
         }
-        // SAFETY: i < rows * D, and each element has one thread.
+        // SAFETY: i < rows * D, and only one thread writes each element.
         unsafe { *output.add(i as usize) = T::from_f32(sum) };
         i += threads;
     }
-    // SAFETY: once for each block, after the last barrier.
+    // SAFETY: each block calls `finish` once, after the last grid barrier.
     unsafe { barrier.finish() };
 }
 
-/// Combines the values of a warp's lanes, and returns the result to all lanes. All lanes must call it together.
+/// Combines the values of a warp's lanes, and returns the result to all lanes. All lanes must call the function
+/// together.
 #[inline(always)]
 fn of_warp(mut value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         value = combine(value, unsafe { warp::warp_shuffle_xor(u32::MAX, value, lane_mask, 32) }.0);
     }
     value

@@ -1,4 +1,4 @@
-//! Overlap within a warp group: the products with the next keys run while it computes weights.
+//! Overlap within a warp group: the products with the next keys run while the warp group computes weights.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -12,19 +12,19 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish, Sums, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// `attention_ping_pong`, whose warp groups start the products of two tiles together.
+/// `attention_ping_pong`, but a warp group starts the products of two tiles together.
 ///
-/// A warp group of the previous rung waits twice for each tile: for its scores, and for its sums. The weights are between
-/// both products. But the scores of the next tile depend on nothing before them. Here a warp group starts them together with
-/// the sums of the current tile. It needs the scores first. While it computes their weights, the tensor cores add the sums.
-/// The price is registers for the scores of one tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024,
-/// section 3.2.)
+/// A warp group of the previous rung waits twice for each tile: for the scores, and for the sums. The weights are
+/// computed between the two products. But the scores of the next tile depend on no earlier result. Here a warp group
+/// starts the scores of the next tile together with the sums of the current tile. The scores finish first, and while
+/// the warp group computes their weights, the tensor cores add the sums. The cost is registers for the scores of one
+/// tile and the weights of the other. (Shah et al., *FlashAttention-3*, 2024, section 3.2.)
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_ping_pong,
-    lesson = "the scores of the next tile start with the sums of this one, which run on while weights are computed",
+    lesson = "the scores of the next tile start with the sums of this tile, which run while weights are computed",
     default_block = 384,
     block_for = |shape| [(consumers(shape[3] as u32) + 1) * WARP_GROUP, 1, 1],
     fixed_block,
@@ -59,30 +59,34 @@ pub unsafe fn attention_overlapped<
     let memory = Memory::<D, ROWS, KEYS>::of_block();
     if thread::thread_idx_x() == 0 {
         tma::prefetch([q_map, k_map, v_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { memory.init() };
     }
     thread::sync_threads();
     let work = Work::<CAUSAL, ROWS, KEYS>::of_block(thread::block_idx_x(), [heads, kv_heads, queries, keys]);
-    let mut at = Positions::START;
+    let mut positions = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
-        // SAFETY: the whole warp group comes here, and one thread fills all tiles.
+        // SAFETY: all threads of the warp group reach this code, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {
-                memory.produce([q_map, k_map, v_map], &work, &mut at);
+                memory.produce([q_map, k_map, v_map], &work, &mut positions);
             }
         }
         return;
     }
     let consumer = thread::thread_idx_x() / WARP_GROUP - 1;
-    // SAFETY: whole warp groups come here. The producer releases what they acquire, and fills the tiles of the work. A warp
-    // group has 64 rows of the head.
+    // SAFETY: whole warp groups reach this code. The producer releases the registers that the consumers acquire, and
+    // fills the tiles of the work. Each warp group writes 64 rows of the head.
     unsafe {
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));
         let sums = attend::<T, D, ROWS, KEYS, CAUSAL, SCORES, { D as usize / 2 }, FRAGMENTS>(
-            memory, &work, consumer, turn, &mut at,
+            memory,
+            &work,
+            consumer,
+            turn,
+            &mut positions,
         );
         turn.end();
         let to = output.wrapping_add(work.head as usize * (queries * D) as usize);
@@ -90,11 +94,11 @@ pub unsafe fn attention_overlapped<
     }
 }
 
-/// Returns the output of a warp group's 64 queries, 0 where the block sees no key.
+/// Returns the output of a warp group's 64 queries, which is 0 if the block sees no key.
 ///
 /// # Safety
-/// The caller must ensure that all threads of all consumers call it for the same work, that a producer fills the tiles of that work, and that
-/// the positions are those of the next tiles.
+/// The caller must ensure that all threads of all consumers call the function for the same work, and that a producer
+/// fills the tiles of this work. `positions` must hold the next tiles.
 #[inline(always)]
 pub(super) unsafe fn attend<
     T: Element + Output<Pair = u32>,
@@ -110,7 +114,7 @@ pub(super) unsafe fn attend<
     work: &Work<CAUSAL, ROWS, KEYS>,
     consumer: u32,
     turn: Turn,
-    at: &mut Positions,
+    positions: &mut Positions,
 ) -> [f32; SUMS]
 where
     [f32; SCORES]: Sums<T>,
@@ -122,44 +126,45 @@ where
     }
     let (of_queries, of_keys, of_values) = (memory.queries(), memory.keys(), memory.values());
     let of_consumer = of_queries.tile(0).byte_add(consumer * BOX_BYTES);
-    // SAFETY: the whole warp group uses tiles when they are full, and leaves them when its products are complete.
+    // SAFETY: all threads of the warp group call this function. They use tiles only when the tiles are full, and leave
+    // them when the products are complete.
     unsafe {
-        of_queries.full(0).wait(at.query.parity());
-        of_keys.full(at.key.stage()).wait(at.key.parity());
+        of_queries.full(0).wait(positions.query.parity());
+        of_keys.full(positions.key.stage()).wait(positions.key.parity());
         turn.wait();
-        start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
+        start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(positions.key.stage()));
         turn.pass();
         scores.finish();
-        of_keys.leave(&mut at.key);
-        // The last tile is the first one, so that without a causal mask no other tile has keys to mask.
+        of_keys.leave(&mut positions.key);
+        // The last tile comes first. Without a causal mask, no other tile has keys to mask.
         work.mask(&mut scores, consumer, work.tiles - 1);
         softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
         let mut weights: [[u32; 4]; FRAGMENTS] = round::<T, _, _>(&scores);
         for tile in (0..work.tiles - 1).rev() {
-            of_keys.full(at.key.stage()).wait(at.key.parity());
+            of_keys.full(positions.key.stage()).wait(positions.key.parity());
             turn.wait();
-            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
-            of_values.full(at.value.stage()).wait(at.value.parity());
-            start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage()));
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(positions.key.stage()));
+            of_values.full(positions.value.stage()).wait(positions.value.parity());
+            start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(positions.value.stage()));
             turn.pass();
             scores.finish_but::<1>();
-            of_keys.leave(&mut at.key);
+            of_keys.leave(&mut positions.key);
             if CAUSAL {
                 work.mask(&mut scores, consumer, tile);
             }
             let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
             sums.finish();
-            of_values.leave(&mut at.value);
+            of_values.leave(&mut positions.value);
             scale(sums.as_chunks_mut().0, factors);
             weights = round::<T, _, _>(&scores);
         }
-        of_queries.leave(&mut at.query);
-        of_values.full(at.value.stage()).wait(at.value.parity());
+        of_queries.leave(&mut positions.query);
+        of_values.full(positions.value.stage()).wait(positions.value.parity());
         turn.wait();
-        start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(at.value.stage()));
+        start_sums::<T, KEYS, _, _>(&mut sums, weights, of_values.tile(positions.value.stage()));
         turn.pass();
         sums.finish();
-        of_values.leave(&mut at.value);
+        of_values.leave(&mut positions.value);
     }
     scale(sums.as_chunks_mut().0, softmax.inverse_sums());
     sums

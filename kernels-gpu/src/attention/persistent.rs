@@ -1,4 +1,4 @@
-//! Blocks that stay: the copies for the next queries start early, and the longest work comes first.
+//! Persistent blocks: the copies for the next queries start early, and the longest work comes first.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -11,20 +11,21 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_ROWS, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// `attention_overlapped`, with one block for each multiprocessor, which computes one part of the queries after another.
+/// `attention_overlapped` with one block per multiprocessor. Each block computes one part of the queries after another.
 ///
-/// A block of the previous rung starts with an empty shared memory, and its tensor cores wait for the first tiles. At its
-/// end they wait again, while it stores its output. Here the producer goes on to the next queries while the consumers finish.
+/// A block of the previous rung starts with an empty shared memory, and its tensor cores wait for the first tiles. At
+/// the end of the block, the tensor cores wait again, while the block stores its output. Here the producer continues
+/// with the next queries while the consumers finish.
 ///
-/// Queries with a causal mask see different numbers of keys. The parts with the most keys come first, so that all blocks end
-/// at about the same time. Every second round goes through the blocks backward, so that no block has the longest part of each
-/// round. (Shah et al., *FlashAttention-3*, 2024.)
+/// With a causal mask, queries see different numbers of keys. The parts with the most keys come first, so that all
+/// blocks end at about the same time. Every second round assigns the parts to the blocks in reverse order, so that no
+/// block gets the longest part of every round. (Shah et al., *FlashAttention-3*, 2024.)
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_overlapped,
-    lesson = "blocks stay: the next tiles arrive while the last output is stored, and the longest rows come first",
+    lesson = "persistent blocks: the next tiles arrive during the last stores, and the longest rows come first",
     default_block = 384,
     block_for = |shape| [(consumers(shape[3] as u32) + 1) * WARP_GROUP, 1, 1],
     fixed_block,
@@ -63,16 +64,16 @@ pub unsafe fn attention_persistent<
     let memory = Memory::<D, ROWS, KEYS>::of_block();
     if thread::thread_idx_x() == 0 {
         tma::prefetch([q_map, k_map, v_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { memory.init() };
     }
     thread::sync_threads();
-    // At least one, so that the division needs no check.
+    // At least 1, so that the division needs no check.
     let (rows, all_heads) = (queries.div_ceil(ROWS), (batch * heads).max(1));
     let work_of = |index: u32| {
         let lengths = [heads, kv_heads, queries, keys];
         match CAUSAL {
-            // The last rows of all heads, which see the most keys, then the rows before them.
+            // The last rows of all heads come first, because they see the most keys, then the rows before them.
             true => Work::<CAUSAL, ROWS, KEYS>::new(index % all_heads, (rows - 1 - index / all_heads) * ROWS, lengths),
             false => Work::of_block(index, lengths),
         }
@@ -82,14 +83,14 @@ pub unsafe fn attention_persistent<
         round * blocks + if round.is_multiple_of(2) { block } else { blocks - 1 - block }
     };
     let mut round = 0;
-    let mut at = Positions::START;
+    let mut positions = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
-        // SAFETY: the whole warp group comes here, and one thread fills all tiles.
+        // SAFETY: all threads of the warp group reach this code, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {
                 while index_of(round) < rows * all_heads {
-                    memory.produce([q_map, k_map, v_map], &work_of(index_of(round)), &mut at);
+                    memory.produce([q_map, k_map, v_map], &work_of(index_of(round)), &mut positions);
                     round += 1;
                 }
             }
@@ -97,15 +98,19 @@ pub unsafe fn attention_persistent<
         return;
     }
     let consumer = thread::thread_idx_x() / WARP_GROUP - 1;
-    // SAFETY: whole warp groups come here. The producer releases what they acquire, and fills the tiles of the same work. A
-    // warp group has 64 rows of the head.
+    // SAFETY: whole warp groups reach this code. The producer releases the registers that the consumers acquire, and
+    // fills the tiles of the same work. Each warp group writes 64 rows of the head.
     unsafe {
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));
         while index_of(round) < rows * all_heads {
             let work = work_of(index_of(round));
             let sums = attend::<T, D, ROWS, KEYS, CAUSAL, SCORES, { D as usize / 2 }, FRAGMENTS>(
-                memory, &work, consumer, turn, &mut at,
+                memory,
+                &work,
+                consumer,
+                turn,
+                &mut positions,
             );
             let to = output.wrapping_add(work.head as usize * (queries * D) as usize);
             store_from_registers(&sums, [work.row + consumer * BOX_ROWS, 0], to, [queries, D]);

@@ -1,4 +1,4 @@
-//! Warp groups that alternate: one computes weights while another one multiplies.
+//! Warp groups that alternate: one computes weights while another multiplies.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -14,21 +14,21 @@ use crate::tensor_core::{Bf16, Element, F16, Output};
 
 /// A producer copies, and the warp groups that multiply alternate at the tensor cores.
 ///
-/// In `attention_wgmma` all warp groups wait at the barrier of the block after each tile, so all of them compute weights at
-/// the same time. A multiprocessor computes 16 exponentials in a cycle, in which its tensor cores could do 2048
-/// multiply-adds. So the exponentials of a tile take half of the time of its products for heads of 128 elements, and as long
-/// as its products for heads of 64 elements.
+/// In `attention_wgmma`, all warp groups wait at the block's barrier after each tile, so all warp groups compute
+/// weights at the same time. Per cycle, a multiprocessor computes 16 exponentials, or 2048 multiply-adds on its tensor
+/// cores. So for heads of 128 elements, the exponentials of a tile take half the time of its products, and for heads of
+/// 64 elements the same time.
 ///
-/// Here one warp group at a time starts its products, and then lets the next one start. While the tensor cores work for the
-/// next one, it computes its weights. A producer warp group starts the copies, as in `gemm_warp_specialized`, and gives its
-/// registers to the others, which makes larger tiles possible. (Shah et al., *FlashAttention-3*, 2024, section 3.1; CUDA C++
-/// Programming Guide, "Arithmetic Instructions".)
+/// Here one warp group at a time starts its products, and then lets the next warp group start. While the tensor cores
+/// work for the next warp group, the first warp group computes its weights. A producer warp group starts the copies, as
+/// in `gemm_warp_specialized`, and gives its registers to the other warp groups, which makes larger tiles possible.
+/// (Shah et al., *FlashAttention-3*, 2024, section 3.1; CUDA C++ Programming Guide, "Arithmetic Instructions".)
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_wgmma,
-    lesson = "warp groups alternate: one computes exponentials while the tensor cores work for another one",
+    lesson = "warp groups alternate: one computes exponentials while the tensor cores work for another",
     default_block = 384,
     block_for = |shape| [(consumers(shape[3] as u32) + 1) * WARP_GROUP, 1, 1],
     fixed_block,
@@ -64,18 +64,18 @@ pub unsafe fn attention_ping_pong<
     let (of_queries, of_keys, of_values) = (memory.queries(), memory.keys(), memory.values());
     if thread::thread_idx_x() == 0 {
         tma::prefetch([q_map, k_map, v_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { memory.init() };
     }
     thread::sync_threads();
     let work = Work::<CAUSAL, ROWS, KEYS>::of_block(thread::block_idx_x(), [heads, kv_heads, queries, keys]);
-    let mut at = Positions::START;
+    let mut positions = Positions::START;
     if thread::thread_idx_x() < WARP_GROUP {
-        // SAFETY: the whole warp group comes here, and one thread fills all tiles.
+        // SAFETY: all threads of the warp group reach this code, and one thread fills all tiles.
         unsafe {
             setmaxnreg_dec::<PRODUCER_REGISTERS>();
             if thread::thread_idx_x() == 0 {
-                memory.produce([q_map, k_map, v_map], &work, &mut at);
+                memory.produce([q_map, k_map, v_map], &work, &mut positions);
             }
         }
         return;
@@ -83,28 +83,32 @@ pub unsafe fn attention_ping_pong<
     let consumer = thread::thread_idx_x() / WARP_GROUP - 1;
     let of_consumer = of_queries.tile(0).byte_add(consumer * BOX_BYTES);
     let (mut softmax, mut sums) = (Softmax::START, [0.0; D as usize / 2]);
-    // SAFETY: whole warp groups come here. The producer releases what they acquire. They use tiles when these are full, and
-    // leave them when their products are complete.
+    // SAFETY: whole warp groups reach this code. The producer releases the registers that the consumers acquire. The
+    // consumers use tiles only when the tiles are full, and leave them when the products are complete.
     unsafe {
         setmaxnreg_inc::<CONSUMER_REGISTERS>();
         let turn = Turn::start(consumer, consumers(D));
         for tile in (0..work.tiles).rev() {
             let mut scores = [0.0; SCORES];
             of_queries.full(0).wait(0);
-            of_keys.full(at.key.stage()).wait(at.key.parity());
+            of_keys.full(positions.key.stage()).wait(positions.key.parity());
             turn.wait();
-            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(at.key.stage()));
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, of_keys.tile(positions.key.stage()));
             scores.finish();
-            of_keys.leave(&mut at.key);
+            of_keys.leave(&mut positions.key);
             turn.pass();
             work.mask(&mut scores, consumer, tile);
             let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
             scale(sums.as_chunks_mut().0, factors);
-            of_values.full(at.value.stage()).wait(at.value.parity());
+            of_values.full(positions.value.stage()).wait(positions.value.parity());
             turn.wait();
-            start_sums::<T, KEYS, _, FRAGMENTS>(&mut sums, round::<T, _, _>(&scores), of_values.tile(at.value.stage()));
+            start_sums::<T, KEYS, _, FRAGMENTS>(
+                &mut sums,
+                round::<T, _, _>(&scores),
+                of_values.tile(positions.value.stage()),
+            );
             sums.finish();
-            of_values.leave(&mut at.value);
+            of_values.leave(&mut positions.value);
             turn.pass();
         }
         turn.end();

@@ -10,37 +10,37 @@ use super::{exp2, exponent_scale, keys_seen};
 use crate::tensor_core::{Bf16, Element, F16, Output, Wide, load, opaque};
 
 const THREADS: u32 = 128;
-/// Lanes that share a query.
+/// The number of lanes that share a query.
 const LANES: u32 = 4;
-/// Queries of a block.
+/// The number of queries in a block.
 const ROWS: u32 = THREADS / LANES;
-/// Keys of a tile in shared memory, and keys whose scores a thread holds.
+/// The number of keys in a tile in shared memory, and of keys whose scores a thread holds.
 const KEYS: u32 = 32;
 const STEP: usize = 16;
-/// Elements in 16 bytes of memory, and in 16 bytes of shared memory.
+/// The number of elements in 16 bytes of global memory, and in 16 bytes of shared memory.
 const CHUNK: u32 = 8;
 const FLOATS: u32 = 4;
 
-/// One pass over the keys: the sums of the product with `v` are corrected whenever the maximum of a row grows.
+/// One pass over the keys: whenever the maximum of a row grows, the sums of the product with `v` are rescaled.
 ///
-/// The softmax needs the maximum of a row before the first weight, so `attention_naive` writes all scores first. The *online
-/// softmax* takes the maximum of the scores so far. For the next scores it computes the new maximum, multiplies the sum of
-/// weights and the sums of the output by 2^(old - new), and continues. After the last key, both sums have the weights that
-/// the maximum of the whole row gives, and their quotient is the output. (Milakov and Gimelshein, *Online normalizer
-/// calculation for softmax*, 2018; Dao et al., *FlashAttention*, 2022.)
+/// The softmax needs the maximum of a row before the first weight, so `attention_naive` writes all scores first. The
+/// *online softmax* uses the maximum of the scores so far. For the next scores, it computes the new maximum, multiplies
+/// the sum of weights and the sums of the output by 2^(old - new), and continues. After the last key, both sums are
+/// relative to the maximum of the whole row, and their quotient is the output. (Milakov and Gimelshein, *Online
+/// normalizer calculation for softmax*, 2018; Dao et al., *FlashAttention*, 2022.)
 ///
-/// So a score lives in a register, and memory holds nothing but the four tensors. Four lanes share a query. Each holds a
-/// quarter of its elements of `q` and of `output`, and two shuffles add their parts of a score. Tiles of `k` and `v` are in
-/// shared memory as floats, and 32 queries use them. A thread reads 16 bytes of shared memory for four multiply-adds, and its
-/// scores come in steps of 16 keys, so that the sums are corrected once for 16 keys. Tiles that no query of the block
-/// sees are skipped.
+/// So scores stay in registers, and global memory holds only the four tensors. Four lanes share a query. Each lane
+/// holds a quarter of the query's elements of `q` and of `output`, and two shuffles add the lanes' parts of a score.
+/// Tiles of `k` and `v` are in shared memory as floats, and 32 queries use each tile. A thread reads 16 bytes of shared
+/// memory for four multiply-adds. It processes the scores in steps of 16 keys, so it rescales the sums once per 16
+/// keys. The block skips tiles that none of its queries sees.
 ///
 /// # Bank conflicts
-/// Four lanes read 16 bytes each, neighbors in a row: the elements of a lane are 16 elements apart. The other lanes of the
-/// warp have other queries and read the same 64 bytes.
+/// Four lanes read 16 neighboring bytes each in a row, because the groups of elements of a lane are 16 elements apart.
+/// The other lanes of the warp have other queries and read the same 64 bytes.
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_naive,
     lesson = "the online softmax: one pass over tiles of keys, and no matrix of scores in memory",
@@ -86,28 +86,28 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
             false => 0.0,
         })
     });
-    let (seen, mut max, mut sum) = (keys_seen::<CAUSAL>(query, queries, keys), f32::MIN, 0.0);
+    let (key_count, mut max, mut sum) = (keys_seen::<CAUSAL>(query, queries, keys), f32::MIN, 0.0);
     let mut sums = [[0.0; 4]; PARTS];
     let end = keys_seen::<CAUSAL>((first_query + ROWS).min(queries) - 1, queries, keys);
     for first_key in (0..end).step_by(KEYS as usize) {
         thread::sync_threads();
-        // SAFETY: all threads have passed a barrier since the tiles were read.
+        // SAFETY: all threads have passed a barrier since the last read of the tiles.
         unsafe {
             store_tile::<T>(tile_k, k, D, first_key, keys);
             store_tile::<T>(tile_v, v, D, first_key, keys);
         }
         thread::sync_threads();
         for step in (0..opaque(KEYS)).step_by(STEP) {
-            let at = |key: usize, i: usize| (step + key as u32) * D / FLOATS + i as u32 * LANES + part;
+            let index_of = |key: usize, i: usize| (step + key as u32) * D / FLOATS + i as u32 * LANES + part;
             let mut scores = [0.0; STEP];
             for (key, score) in scores.iter_mut().enumerate() {
                 for (i, q) in row.iter().enumerate() {
                     // SAFETY: the chunk is in the tile, which is complete.
-                    let k = unsafe { (*tile_k.add(at(key, i) as usize)).0 };
+                    let k = unsafe { (*tile_k.add(index_of(key, i) as usize)).0 };
                     *score = (0..4).fold(*score, |score, j| GpuFloat::mul_add(q[j], k[j], score));
                 }
                 *score = of_four(*score, |a, b| a + b);
-                if first_key + step + key as u32 >= seen {
+                if first_key + step + key as u32 >= key_count {
                     *score = f32::NEG_INFINITY;
                 }
             }
@@ -121,7 +121,7 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
                 sum += weight;
                 for (i, sums) in sums.iter_mut().enumerate() {
                     // SAFETY: the chunk is in the tile, which is complete.
-                    let v = unsafe { (*tile_v.add(at(key, i) as usize)).0 };
+                    let v = unsafe { (*tile_v.add(index_of(key, i) as usize)).0 };
                     (0..4).for_each(|j| sums[j] = GpuFloat::mul_add(weight, v[j], sums[j]));
                 }
             }
@@ -132,7 +132,7 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
     if query < queries {
         for (i, sums) in sums.iter().enumerate() {
             let [a, b, c, d] = sums.map(|sum| sum * inverse);
-            // SAFETY: query < queries, and no other thread has these elements, which are aligned as pairs.
+            // SAFETY: query < queries, and no other thread writes these elements, which are aligned as pairs.
             unsafe {
                 let to = output.add((first + i as u32 * LANES * FLOATS) as usize).cast::<u32>();
                 *to = T::pair(a, b);
@@ -142,21 +142,21 @@ pub unsafe fn attention_tiled<T: Element + Output<Pair = u32>, const D: u32, con
     }
 }
 
-/// Combines the values of the four lanes of a query, and returns the result to all of them. All lanes of the warp must call
-/// it together.
+/// Combines the values of the four lanes of a query, and returns the result to all four. All lanes of the warp must
+/// call the function together.
 #[inline(always)]
 pub(super) fn of_four(value: f32, combine: impl Fn(f32, f32) -> f32) -> f32 {
-    // SAFETY: all 32 lanes take part, as the mask says.
+    // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
     let value = combine(value, unsafe { warp::warp_shuffle_xor(u32::MAX, value, 1, 32) }.0);
-    // SAFETY: as above.
+    // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
     combine(value, unsafe { warp::warp_shuffle_xor(u32::MAX, value, 2, 32) }.0)
 }
 
 /// Converts a tile of `KEYS` rows of `columns` elements to floats and stores it. Rows from `rows` on are 0.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the block call it, that the matrix has `rows` rows at a multiple of 16 bytes,
-/// and that no thread reads the tile before a barrier.
+/// The caller must ensure that all threads of the block call the function, and that no thread reads the tile before a
+/// barrier. The matrix must have `rows` rows and be aligned to 16 bytes.
 #[inline(always)]
 unsafe fn store_tile<T: Element>(tile: *mut Wide<f32, 4>, matrix: *const T, columns: u32, first_row: u32, rows: u32) {
     for i in (thread::thread_idx_x()..KEYS * columns / CHUNK).step_by(THREADS as usize) {
@@ -166,7 +166,7 @@ unsafe fn store_tile<T: Element>(tile: *mut Wide<f32, 4>, matrix: *const T, colu
             let elements: [T; 8] = unsafe { load(matrix.add((first_row * columns + i * CHUNK) as usize)) };
             floats = [0, 4].map(|half| Wide(array::from_fn(|j| elements[half + j].to_f32())));
         }
-        // SAFETY: i * CHUNK < KEYS * columns, and no other thread has this chunk.
+        // SAFETY: i * CHUNK < KEYS * columns, and no other thread writes this chunk.
         unsafe {
             *tile.add(i as usize * 2) = floats[0];
             *tile.add(i as usize * 2 + 1) = floats[1];

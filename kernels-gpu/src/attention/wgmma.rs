@@ -1,4 +1,4 @@
-//! Products of warp groups, from tiles that tensor copies bring.
+//! Warp-group products of tiles that tensor copies load.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -12,24 +12,24 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{BOX_BYTES, BOX_ROWS, Finish};
 use crate::tensor_core::{Bf16, Element, F16, Output};
 
-/// Keys of a tile.
+/// The number of keys in a tile.
 const KEYS: u32 = 128;
-/// Scores of a thread, and fragments of its weights.
+/// The number of scores per thread, and of fragments of its weights.
 const SCORES: usize = KEYS as usize / 2;
 const FRAGMENTS: usize = KEYS as usize / 16;
 
 /// A warp group computes 64 queries with `wgmma`, and one thread of the block copies whole tiles.
 ///
-/// In `attention_cp_async` every warp loads fragments of `k` and `v` from shared memory for its 16 queries, and every thread
-/// computes the addresses of its copies. `wgmma` reads the tiles of keys and values in shared memory itself, once for 64
-/// queries. The weights are its first factor, and stay in registers as before. A tensor copy takes one instruction for 64
-/// columns of a tile. Rows after the last key of a head arrive as zeros.
+/// In `attention_cp_async` every warp loads fragments of `k` and `v` from shared memory for its 16 queries, and every
+/// thread computes the addresses of its copies. `wgmma` reads the tiles of keys and values directly from shared memory,
+/// once for 64 queries. The weights are the first factor of `wgmma`, and stay in registers as before. A tensor copy
+/// takes one instruction for 64 columns of a tile. Rows after the last key of a head arrive as zeros.
 ///
-/// The next tile arrives while the warp groups compute. But all warp groups do the same thing at the same time: while they
-/// compute weights, the tensor cores wait.
+/// The next tile arrives while the warp groups compute. But all warp groups work in the same phase: while they compute
+/// weights, the tensor cores wait.
 ///
 /// # Safety
-/// As [`attention`](super) says.
+/// See [`attention`](super).
 #[rung(
     after = attention_cp_async,
     lesson = "wgmma multiplies 64 rows with tiles in shared memory, which one thread copies with TMA",
@@ -62,7 +62,8 @@ pub unsafe fn attention_wgmma<
     let memory = Memory::<D, ROWS, KEYS>::of_block();
     let work = Work::<CAUSAL, ROWS, KEYS>::of_block(thread::block_idx_x(), [heads, kv_heads, queries, keys]);
     let fill = |stage, tile| {
-        // SAFETY: one thread calls it for each tile, when all threads have left the tile before in this stage.
+        // SAFETY: one thread calls this closure for each tile, after all threads have left the previous tile in this
+        // stage.
         unsafe {
             memory.keys().fill(stage, k_map, tile * KEYS, work.kv_head);
             memory.values().fill(stage, v_map, tile * KEYS, work.kv_head);
@@ -70,10 +71,11 @@ pub unsafe fn attention_wgmma<
     };
     if thread::thread_idx_x() == 0 {
         tma::prefetch([q_map, k_map, v_map]);
-        // SAFETY: the barrier of the block follows. A thread that starts copies needs no barrier before.
+        // SAFETY: a barrier of the block follows. The thread that initializes the barriers can start copies before the
+        // block's barrier.
         unsafe { memory.init() };
         if work.tiles > 0 {
-            // SAFETY: no thread has used the queries before.
+            // SAFETY: no thread uses the queries before this copy.
             unsafe { memory.queries().fill(0, q_map, work.row, work.head) };
             fill(0, 0);
         }
@@ -82,33 +84,39 @@ pub unsafe fn attention_wgmma<
     let consumer = thread::thread_idx_x() / WARP_GROUP;
     let of_consumer = memory.queries().tile(0).byte_add(consumer * BOX_BYTES);
     let (mut softmax, mut sums) = (Softmax::START, [0.0; D as usize / 2]);
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     for tile in 0..work.tiles {
         if thread::thread_idx_x() == 0 && tile + 1 < work.tiles {
             fill((tile + 1) % STAGES, tile + 1);
         }
         let mut scores = [0.0; SCORES];
-        // SAFETY: the whole warp group uses the tiles when they are full, and leaves them at the barrier.
+        // SAFETY: all threads of the warp group reach this code. They use the tiles only when the tiles are full, and
+        // leave them at the barrier.
         unsafe {
             memory.queries().full(0).wait(0);
-            memory.keys().full(at.stage).wait(at.parity);
-            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, memory.keys().tile(at.stage));
+            memory.keys().full(position.stage).wait(position.parity);
+            start_scores::<T, D, ROWS, KEYS, SCORES>(&mut scores, of_consumer, memory.keys().tile(position.stage));
             scores.finish();
         }
         work.mask(&mut scores, consumer, tile);
         let factors = softmax.weigh(scores.as_chunks_mut().0, exponent_scale(D));
         scale(sums.as_chunks_mut().0, factors);
-        // SAFETY: as above.
+        // SAFETY: all threads of the warp group reach this code. They use the tiles only when the tiles are full, and
+        // leave them at the barrier.
         unsafe {
-            memory.values().full(at.stage).wait(at.parity);
-            start_sums::<T, KEYS, _, FRAGMENTS>(&mut sums, round::<T, _, _>(&scores), memory.values().tile(at.stage));
+            memory.values().full(position.stage).wait(position.parity);
+            start_sums::<T, KEYS, _, FRAGMENTS>(
+                &mut sums,
+                round::<T, _, _>(&scores),
+                memory.values().tile(position.stage),
+            );
             sums.finish();
         }
         thread::sync_threads();
-        at.advance();
+        position.advance();
     }
     scale(sums.as_chunks_mut().0, softmax.inverse_sums());
     let to = output.wrapping_add(work.head as usize * (queries * D) as usize);
-    // SAFETY: the head has `queries` rows, and one warp group has these 64.
+    // SAFETY: the head has `queries` rows, and only this warp group writes these 64 rows.
     unsafe { store_from_registers(&sums, [work.row + consumer * BOX_ROWS, 0], to, [queries, D]) };
 }

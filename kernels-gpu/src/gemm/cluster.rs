@@ -13,30 +13,31 @@ use crate::tensor_core::tma::{self, TensorMap, cluster_rank, cluster_sync};
 use crate::tensor_core::wgmma::{self, BOX_BYTES, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{BAND, Bf16, tile_corner};
 
-/// The blocks of a cluster: one has the rows of a tile, and the next one the rows below it.
+/// The number of blocks in a cluster: the first block computes the rows of a tile, and the second block the rows of the
+/// tile below.
 const BLOCKS: u32 = 2;
-/// The rows of a cluster's tiles.
+/// The number of rows in a cluster's tiles.
 const CLUSTER_ROWS: u32 = BLOCKS * ROWS;
-/// Stages in shared memory.
+/// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// A consumer's boxes for the product: one is written while the other is copied.
+/// The number of a consumer's boxes for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
 
-/// `gemm_persistent` in clusters of two blocks, each of which copies half of `b`'s tile to both.
+/// `gemm_persistent` in clusters of two blocks. Each block copies half of `b`'s tile to both blocks.
 ///
-/// Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage. 32 KB of them are `b`'s, and the block
-/// with the same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on neighboring
-/// multiprocessors, and each copies half of `b`'s boxes to both (multicast). So a stage costs the L2 cache 32 KB for
-/// each block instead of 48.
+/// Each block of `gemm_persistent` reads 48 KB from the L2 cache for a stage. Of this data, 32 KB belong to `b`, and
+/// the block with the same columns and the next rows reads the same 32 KB. Here these two blocks form a cluster on
+/// neighboring multiprocessors, and each copies half of `b`'s boxes to both blocks (multicast). So for each stage, a
+/// block reads 32 KB from the L2 cache instead of 48.
 ///
 /// A copy may start only when both blocks have left the stage that it fills, so consumers report an empty stage to both
-/// producers. No block may end while the other one still writes to its shared memory.
+/// producers. No block may end while the other block still writes to its shared memory.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_persistent,
-    lesson = "two blocks share b's tiles by multicast: a third less to read from the L2 cache",
+    lesson = "two blocks share b's tiles by multicast, and read a third less from the L2 cache",
     blocks = [384],
     cluster = 2,
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
@@ -61,10 +62,10 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
     let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
     if thread::thread_idx_x() == 0 {
         tma::prefetch([a_map, b_map, c_map]);
-        // SAFETY: the barrier of the cluster follows.
+        // SAFETY: a barrier of the cluster follows.
         unsafe { ring.init(BLOCKS * CONSUMER_WARPS) };
     }
-    // SAFETY: all threads of both blocks come here.
+    // SAFETY: all threads of both blocks reach this code.
     unsafe { cluster_sync() };
     let rank = cluster_rank();
     let tiles = m.div_ceil(CLUSTER_ROWS) * n.div_ceil(COLUMNS);
@@ -74,31 +75,32 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         [row + rank * ROWS, column]
     };
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     let mut tile = thread::block_idx_x() / BLOCKS;
     if warp_group == 0 {
-        // SAFETY: the whole warp group comes here.
+        // SAFETY: all threads of the warp group reach this code.
         unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0 && tile < tiles {
             let [row, column] = block_corner(tile);
             for i in 0..stage_count {
                 let corner = [row, column, i * depth::<A>()];
-                // SAFETY: one thread of each block fills the stage, after the consumers of both have left it.
+                // SAFETY: one thread of each block fills the stage, after the consumers of both blocks have left the
+                // stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill_share::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], corner, rank);
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    fill_share::<COLUMN_MAJOR>(&ring, position.stage, [a_map, b_map], corner, rank);
                 }
-                at.advance();
+                position.advance();
             }
             tile += thread::grid_dim_x() / BLOCKS;
         }
     } else {
-        // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+        // SAFETY: whole warp groups reach this code, and the producer releases the registers that they acquire.
         unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
         let consumer = warp_group - 1;
         let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
         let slots = ring.output_box(consumer * SLOTS);
-        // Each warp reports an empty stage to both blocks: lane 0 to the first, lane 1 to the second.
+        // Each warp reports an empty stage to both blocks: lane 0 to the first block, lane 1 to the second.
         let leave = |stage| {
             if thread % 32 < BLOCKS {
                 // SAFETY: the phase lacks this warp's arrival, and neither block has ended.
@@ -108,22 +110,23 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
         let mut sums = [0.0; SUMS];
         while tile < tiles {
             for i in 0..stage_count {
-                // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have
-                // ended, which is after the next stage's have been started.
+                // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and
+                // leave it only when its products have ended.
                 unsafe {
-                    ring.full(at.stage).wait(at.parity);
-                    multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                    ring.full(position.stage).wait(position.parity);
+                    multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(position.stage), i > 0);
                     wgmma::wait::<1>();
                 }
                 if i > 0 {
-                    leave(at.previous());
+                    leave(position.previous());
                 }
-                at.advance();
+                position.advance();
             }
-            // SAFETY: the whole warp group comes here. Only it has these rows of the tile and these boxes.
+            // SAFETY: all threads of the warp group reach this code. Only this warp group writes these rows of the tile
+            // and these boxes.
             unsafe {
                 sums.finish();
-                leave(at.previous());
+                leave(position.previous());
                 let [row, column] = block_corner(tile);
                 let corner = [row + consumer * BOX_ROWS, column];
                 store_through_shared::<_, _, SLOTS>(&sums, corner, &output, slots, consumer);
@@ -134,15 +137,15 @@ pub unsafe fn gemm_cluster<A, C, const COLUMN_MAJOR: bool>(
             tma::wait_read::<0>();
         }
     }
-    // SAFETY: all threads of both blocks come here.
+    // SAFETY: all threads of both blocks reach this code.
     unsafe { cluster_sync() };
 }
 
 /// Starts the copies of this block's share of a stage: its rows of `a`, and half of `b`'s boxes, for both blocks.
 ///
 /// # Safety
-/// The caller must ensure that the maps describe the factors as [`gemm`](super) says, and that no thread of either
-/// block accesses the stage before it is full.
+/// The caller must ensure that the maps describe the factors as specified in [`gemm`](super), and that no thread of
+/// either block accesses the stage before it is full.
 #[inline(always)]
 unsafe fn fill_share<const COLUMN_MAJOR: bool>(
     ring: &Ring<STAGES>,
@@ -154,8 +157,8 @@ unsafe fn fill_share<const COLUMN_MAJOR: bool>(
     const SHARE: u32 = B_BOXES / BLOCKS;
     const ALL_BLOCKS: u16 = (1 << BLOCKS) - 1;
     let (boxes, full) = (ring.stage(stage), ring.full(stage));
-    // SAFETY: this thread announces the bytes of all boxes of its block's stage: those that it copies, and those that
-    // the other block's producer copies. The boxes are in the stage.
+    // SAFETY: this thread announces the bytes of all boxes of its block's stage: the boxes that this thread copies, and
+    // the boxes that the other block's producer copies. All boxes are in the stage.
     unsafe {
         full.arrive_expect_tx(STAGE_BYTES);
         for i in 0..A_BOXES {

@@ -9,48 +9,48 @@ use crate::tensor_core::cp_async::{commit, copy_four, wait};
 use crate::tensor_core::mma::{MmaElement, multiply_add, store_sums};
 use crate::tensor_core::{BAND, Bf16, F16, Output, Shared, opaque, tile_corner};
 
-/// Rows and columns of a block's tile of `c`, and elements along `k` in the tiles of `a` and `b`.
+/// The number of rows and of columns in a block's tile of `c`, and of elements along `k` in the tiles of `a` and `b`.
 const ROWS: u32 = 128;
 const COLUMNS: u32 = 256;
 const DEPTH: u32 = 32;
 const THREADS: u32 = 256;
-/// Elements in 16 bytes, which one copy moves.
+/// The number of elements in 16 bytes, which one copy moves.
 const CHUNK: u32 = 8;
-/// Chunks of a thread in a tile of `a` and in a tile of `b`.
+/// The number of chunks per thread in a tile of `a` and in a tile of `b`.
 const COUNT_A: u32 = ROWS * DEPTH / CHUNK / THREADS;
 const COUNT_B: u32 = COLUMNS * DEPTH / CHUNK / THREADS;
-/// Bytes of a stage: a tile of `a`, then a tile of `b`.
+/// The number of bytes in a stage: a tile of `a`, then a tile of `b`.
 const BYTES_A: u32 = ROWS * DEPTH * 2;
 const STAGE_BYTES: u32 = BYTES_A + COLUMNS * DEPTH * 2;
-/// Stages in shared memory: one is multiplied while copies into the others are in flight.
+/// The number of stages in shared memory: one is multiplied while the copies to the others are in flight.
 const STAGES: u32 = 4;
 
-/// While one stage is multiplied, the copies into the next three are in flight.
+/// While one stage is multiplied, the copies to the next three stages are in flight.
 ///
-/// In `gemm_ldmatrix` a block loads the next tiles, waits for them, stores them in shared memory, waits for all
-/// threads, and only then multiplies. In the meantime only the second block on the multiprocessor has work. Here shared
-/// memory has four stages, each a tile of `a` and a tile of `b`. `cp.async` copies 16 bytes from global to shared
-/// memory and bypasses the registers: 72 KB are in flight on each multiprocessor.
+/// In `gemm_ldmatrix`, a block loads the next tiles, waits for the loads, stores the tiles in shared memory, waits for
+/// all threads, and only then multiplies. During these waits, only the second block on the multiprocessor has work.
+/// Here shared memory has four stages, each a tile of `a` and a tile of `b`. `cp.async` copies 16 bytes from global to
+/// shared memory and bypasses the registers: 72 KB are in flight on each multiprocessor.
 ///
-/// The registers that held loaded chunks are free now, so a warp computes 64 × 64 elements: 4 KB from shared memory for
-/// 32 `mma.sync`, 32 cycles for 65536 multiply-adds. With 64 × 32 elements, the same multiply-adds took 48 cycles. A
-/// multiprocessor of an H200 does at most 2048 multiply-adds per cycle, so shared memory keeps up now. The 128 × 256
-/// elements of a block take 128 registers of each thread for the sums. So only one block fits on a multiprocessor, and
-/// its eight warps must hide every latency. Therefore fragments are double-buffered: while one half of a stage is
-/// multiplied, `ldmatrix` loads the fragments of the next half, across the barrier too.
+/// The registers that held loaded chunks are now free, so a warp computes 64 × 64 elements. It reads 4 KB from shared
+/// memory for 32 `mma.sync`: 32 cycles for 65536 multiply-adds. With 64 × 32 elements, the reads for the same
+/// multiply-adds took 48 cycles. A multiprocessor of an H200 does at most 2048 multiply-adds per cycle, so shared
+/// memory now keeps up. The sums of a block's 128 × 256 elements take 128 registers per thread. So only one block fits
+/// on a multiprocessor, and its eight warps must hide every latency. Therefore fragments are double-buffered: while one
+/// half of a stage is multiplied, `ldmatrix` loads the fragments of the next half, even across the barrier.
 ///
 /// One barrier per stage is enough. After the barrier, the next stage has arrived for all threads, and all threads have
-/// read the last fragments of the previous stage, which is filled next.
+/// read the last fragments of the previous stage, which the next copies fill.
 ///
-/// A tile inside the matrix is copied without checks, and few instructions are left between the products. The copies
-/// are the first instructions of a step: after the `ldmatrix` of the second half, they would wait in the same queue. On
-/// an H100 both matter: with the copies after `ldmatrix`, 8192³ takes 1.03 times as long, and with bounds checks for
-/// all chunks too 1.17 times.
+/// A tile inside the matrix is copied without checks, so few instructions remain between the products. The copies are
+/// the first instructions of a step: after the `ldmatrix` of the second half, they would wait in the same queue. On an
+/// H100, both choices matter: with the copies after `ldmatrix`, 8192³ takes 1.03 times the time, and with additional
+/// bounds checks for all chunks 1.17 times.
 ///
-/// Rows must be multiples of 16 bytes, the unit of the copies; `gemm_unaligned` accepts any.
+/// Rows must be multiples of 16 bytes, the unit of the copies. `gemm_unaligned` accepts any rows.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_ldmatrix,
     lesson = "four stages of asynchronous copies, 64 x 64 elements per warp, and the next fragments loaded ahead",
@@ -75,7 +75,7 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     // Two rows and four columns of warps.
     let warp = thread::thread_idx_x() / 32;
     let (warp_row, warp_col) = (warp % 2 * 64, warp / 2 * 64);
-    // Chunks in a row of the tiles as they lie in memory.
+    // The number of chunks in a row of each tile in memory order.
     let (chunks_a, chunks_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { COLUMNS } / CHUNK);
     let size_b = if COLUMN_MAJOR { [n, k] } else { [k, n] };
     let mut copies_a = Copies::<COUNT_A, true>::new(chunks_a, a.cast(), [m, k], tile_row);
@@ -84,8 +84,8 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     let start_copies = |a: &Copies<COUNT_A, true>, b: &Copies<COUNT_B, COLUMN_MAJOR>, stage: u32, k_left: u32| {
         let tile_a = stages.byte_add(stage);
         let tile_b = tile_a.byte_add(BYTES_A);
-        // SAFETY: all threads have passed a barrier since the stage was read. Only a tile that is inside the matrix is
-        // copied as a whole.
+        // SAFETY: all threads have passed a barrier since the last read of the stage. Only tiles inside the matrix are
+        // copied without checks.
         unsafe {
             if is_inside && k_left >= DEPTH {
                 a.start(tile_a);
@@ -95,13 +95,13 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
                 b.start_at_edge(tile_b);
             }
         }
-        // After the last step the group is empty, so that the number of groups in flight stays the same.
+        // After the last tile, the group is empty, so that the number of groups in flight stays the same.
         commit();
     };
     let next_stage = |offset: u32| if offset == (STAGES - 1) * STAGE_BYTES { 0 } else { offset + STAGE_BYTES };
     let load = |stage: u32, half: u32| {
         let tile_a = stages.byte_add(stage);
-        // SAFETY: the stage has arrived for all threads: every call follows `wait` and a barrier.
+        // SAFETY: the stage has arrived for all threads, because every call follows `wait` and a barrier.
         unsafe {
             (
                 load_fragments::<true, false, 4>(chunks_a, tile_a, warp_row, half),
@@ -126,43 +126,44 @@ pub unsafe fn gemm_cp_async<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     for k_start in (0..k).step_by(DEPTH as usize) {
         start_copies(&copies_a, &copies_b, filled_stage, k_left);
         let second_half = load(stage, 1);
-        // SAFETY: all lanes of the warp take part.
+        // SAFETY: all lanes of the warp execute the call together.
         unsafe { multiply_add::<A, 4, 4>(&mut sums, &first_half.0, &first_half.1) };
-        // The last step loads its first half again, for nothing: that costs less than a branch in every step.
+        // The last step loads its first half again without need, which costs less than a branch in every step.
         stage = if k_start + DEPTH < k { next_stage(stage) } else { stage };
         wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         first_half = load(stage, 0);
-        // SAFETY: all lanes of the warp take part.
+        // SAFETY: all lanes of the warp execute the call together.
         unsafe { multiply_add::<A, 4, 4>(&mut sums, &second_half.0, &second_half.1) };
         copies_a.advance();
         copies_b.advance();
         filled_stage = next_stage(filled_stage);
         k_left = k_left.saturating_sub(DEPTH);
     }
-    // SAFETY: each element of `c` belongs to one warp.
+    // SAFETY: only one warp stores each element of `c`.
     unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
 }
 
-/// A thread's asynchronous copies of its `COUNT` chunks of a tile, one tile after another along `k`.
+/// A thread's asynchronous copies of its `COUNT` chunks of each tile, one tile after another along `k`.
 ///
 /// With `K_MAJOR`, neighbors in a row of the matrix are neighbors along `k`.
 struct Copies<const COUNT: u32, const K_MAJOR: bool> {
     /// The first chunk of the next tile.
     from: *const u16,
-    /// Elements from one row of the matrix to the next.
+    /// The number of elements from one row of the matrix to the next.
     columns: u32,
-    /// Rows and columns of the matrix from the first chunk on. Zero or negative if the chunk is outside of the matrix.
+    /// The number of rows and of columns of the matrix from the first chunk on. Zero or negative if the chunk is
+    /// outside the matrix.
     rows_left: i32,
     columns_left: i32,
-    /// Offset in bytes of the first chunk in a tile, and rows from one chunk to the next.
+    /// The offset in bytes of the first chunk in a tile, and the number of rows from one chunk to the next.
     offset: u32,
     row_step: u32,
 }
 
 impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
-    /// The copies of the tiles of a row-major matrix whose first row (with `K_MAJOR`) or column is `first`. The rows of
-    /// the tiles have `chunks` chunks.
+    /// Returns the copies of tiles of a row-major matrix. The first row of the tiles (with `K_MAJOR`) or the first
+    /// column is `first`, and the rows of the tiles have `chunks` chunks.
     #[inline(always)]
     fn new(chunks: u32, matrix: *const u16, [rows, columns]: [u32; 2], first: u32) -> Self {
         let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
@@ -174,7 +175,7 @@ impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
             rows_left: rows as i32 - row as i32,
             columns_left: columns as i32 - col as i32,
             offset,
-            // A multiple of 8, so all of a thread's chunks are swizzled alike.
+            // A multiple of 8, so all chunks of a thread have the same swizzle.
             row_step: THREADS / chunks,
         }
     }
@@ -182,8 +183,8 @@ impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
     /// Starts the copies of a tile that is inside the matrix.
     ///
     /// # Safety
-    /// The caller must ensure that the matrix has the given size, that its rows begin at multiples of 16 bytes, and that
-    /// no thread accesses `tile` before the copies have been waited for and a barrier has been passed.
+    /// The caller must ensure that the matrix has the given size and that its rows begin at multiples of 16 bytes. No
+    /// thread may access `tile` before a wait for the copies and a barrier.
     #[inline(always)]
     unsafe fn start(&self, tile: Shared) {
         for i in 0..COUNT {
@@ -195,25 +196,25 @@ impl<const COUNT: u32, const K_MAJOR: bool> Copies<COUNT, K_MAJOR> {
     /// Starts the copies of a tile at an edge of the matrix. Elements outside become 0.
     ///
     /// # Safety
-    /// As [`start`](Self::start), but a part of the tile may be outside of the matrix.
+    /// See [`start`](Self::start), but a part of the tile may be outside the matrix.
     #[inline(always)]
     unsafe fn start_at_edge(&self, tile: Shared) {
         // Few tiles are at an edge, so this loop is not unrolled.
         for i in 0..opaque(COUNT) {
             let exists = self.columns_left > 0 && self.rows_left > (i * self.row_step) as i32;
-            // SAFETY: rows are multiples of eight elements, so a chunk is in the matrix as a whole or not at all.
+            // SAFETY: rows are multiples of eight elements, so a chunk is either entirely in the matrix or not at all.
             unsafe { self.copy(tile, i, exists) };
         }
     }
 
-    /// Starts the copy of chunk `i`, which becomes 0 unless it `exists`.
+    /// Starts the copy of chunk `i`. If the chunk does not exist, fills it with zeros.
     ///
     /// # Safety
-    /// As [`start`](Self::start), if the chunk exists.
+    /// See [`start`](Self::start), if the chunk exists.
     #[inline(always)]
     unsafe fn copy(&self, tile: Shared, i: u32, exists: bool) {
         let from = self.from.wrapping_add((i * self.row_step * self.columns) as usize).cast();
-        // SAFETY: the chunk is read only if it exists. Its place is in the tile, and no other thread has it.
+        // SAFETY: the chunk is read only if it exists. Its place is in the tile, and no other thread writes there.
         unsafe { copy_four(tile.byte_add(self.offset + i * THREADS * 16), from, exists) };
     }
 

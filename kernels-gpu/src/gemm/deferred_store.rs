@@ -1,4 +1,4 @@
-//! A deferred store: a tile is packed into registers and stored while the next one is multiplied.
+//! A deferred store: a tile is packed into registers and stored while the next tile is multiplied.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -15,21 +15,21 @@ use crate::tensor_core::{Bf16, Element, F16};
 
 /// `gemm_fitted` without a pause between tiles.
 ///
-/// The alternation of `gemm_ping_pong` hides the storing of a tile, but its tiles are smaller and read more from the L2
-/// cache. Here both consumers multiply for one tile, as in `gemm_fitted`, and at its end they wait only until they have
-/// packed their sums, two to a register. They start the next tile at once. After the products of each of its first four
-/// stages have been started, they store a box of the packed tile. For the same reason the first stages are filled
-/// before the block's barrier, so that the first products start sooner.
+/// `gemm_ping_pong` hides the stores of a tile, but its tiles are smaller and need more data from the L2 cache. Here
+/// both consumers multiply for the same tile, as in `gemm_fitted`. At the end of a tile, the consumers only pack their
+/// sums, two to a register, and then start the next tile at once. After starting the products of each of the next
+/// tile's first four stages, they store a box of the packed tile. In addition, the kernel fills the first stages before
+/// the block's barrier, so that the first products start sooner.
 ///
-/// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.967 for 8192³, 0.977 for 4096³
-/// and 1.012 for 2048³, where `gemm_fitted` has 0.974, 0.989 and 1.008. Filling the first stages early has 0.993, 0.998
-/// and 0.986 by itself.
+/// Measured on an H100 with CUDA ports, as times relative to the port of `gemm_persistent`: 0.967 for 8192³, 0.977 for
+/// 4096³ and 1.012 for 2048³. `gemm_fitted` has 0.974, 0.989 and 1.008. Filling the first stages early, without the
+/// other changes, has 0.993, 0.998 and 0.986.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_fitted,
-    lesson = "packed sums leave during the next tile: the tensor cores wait only until they are packed",
+    lesson = "packed sums are stored during the next tile: the tensor cores wait only for the packing",
     blocks = [384],
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
     row_bytes = 16,
@@ -56,13 +56,14 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
     let mut tiles = BlockTiles::of_block();
     let mut next = tiles.next(m, n);
     let fill = |tile: OutputTile, i: u32, at: Position<STAGES>| {
-        // SAFETY: one thread comes here, for a stage that is empty: at first, or when all consumers have left it.
+        // SAFETY: one thread calls `fill`, for a stage that is empty: the stage is unused, or all consumers have left
+        // it.
         unsafe { fill::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], tile, i * depth::<A>()) };
     };
     let mut filled = 0;
     if thread::thread_idx_x() == 0 {
         tma::prefetch([a_map, b_map, c_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { ring.init(CONSUMER_WARPS) };
         if let Some(tile) = next {
             while filled < stage_count.min(STAGES) {
@@ -74,7 +75,7 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
     }
     thread::sync_threads();
     if warp_group == 0 {
-        // SAFETY: the whole warp group comes here.
+        // SAFETY: all threads of the warp group reach this code.
         unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0
             && let Some(tile) = next
@@ -90,7 +91,7 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
         }
         return;
     }
-    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    // SAFETY: whole warp groups reach this code, and the producer releases the registers that they acquire.
     unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let index = warp_group - 1;
     let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
@@ -98,14 +99,14 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
     let mut sums = [[0.0; SUMS]; 2];
     let mut packed: Option<PackedHalf> = None;
     while let Some(tile) = next {
-        // SAFETY: the whole warp group comes here, and the sums are not accessed until they are finished.
+        // SAFETY: all threads of the warp group reach this code, and the sums are not accessed until they are finished.
         unsafe {
             if tile.is_fitted {
                 consumer.multiply_all::<A, COLUMN_MAJOR, FITTED_SUMS>(&mut sums, tile, packed.as_ref());
             } else {
                 consumer.multiply_all::<A, COLUMN_MAJOR, SUMS>(&mut sums, tile, packed.as_ref());
             }
-            // Computed while the last products run.
+            // The next tile is computed while the last products run.
             next = tiles.next(m, n);
             let [first, second] = &mut sums;
             first.finish();
@@ -115,11 +116,12 @@ pub unsafe fn gemm_deferred_store<A, C, const COLUMN_MAJOR: bool>(
         packed = Some(PackedHalf::new::<C>(&sums, tile, consumer.index));
     }
     if let Some(half) = &packed {
-        // SAFETY: the whole warp group comes here. Only it has its half of the last tile and its boxes.
+        // SAFETY: all threads of the warp group reach this code. Only this warp group writes its half of the last tile
+        // and its boxes.
         unsafe { store_boxes(half, consumer.index, consumer.slots, &consumer.output) };
     }
     if thread == 0 {
-        // Shared memory must stay until the last copies have read it.
+        // The block must not end before the last copies have read shared memory.
         tma::wait_read::<0>();
     }
 }
@@ -136,11 +138,11 @@ struct Consumer<'a, C> {
 
 impl<C: Copy> Consumer<'_, C> {
     /// Starts the products of all stages of a tile, which replace the sums, and stores the previous tile between the
-    /// first of them. The last products still have to be waited for.
+    /// first products. A wait for the last products must follow.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it, and that no thread accesses the sums before
-    /// the products have been waited for.
+    /// The caller must ensure that all threads of the warp group call the function, and that no thread accesses the
+    /// sums before a wait for the products.
     #[inline(always)]
     unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
         &mut self,
@@ -151,7 +153,7 @@ impl<C: Copy> Consumer<'_, C> {
         [f32; SUMS]: Sums<A>,
         [f32; N]: Sums<A>,
     {
-        // SAFETY: the contract is this function's.
+        // SAFETY: the called functions have the same requirements as this function.
         unsafe {
             self.stage_and_box::<A, COLUMN_MAJOR, N, 0>(sums, tile, previous);
             self.stage_and_box::<A, COLUMN_MAJOR, N, 1>(sums, tile, previous);
@@ -163,10 +165,11 @@ impl<C: Copy> Consumer<'_, C> {
         }
     }
 
-    /// Starts the products of stage number `I`, if there is one, and then stores box number `I` of the previous tile.
+    /// Starts the products of stage number `I`, if that stage exists, and then stores box number `I` of the previous
+    /// tile.
     ///
     /// # Safety
-    /// As for [`Consumer::multiply_all`].
+    /// See [`Consumer::multiply_all`].
     #[inline(always)]
     unsafe fn stage_and_box<A: Element, const COLUMN_MAJOR: bool, const N: usize, const I: usize>(
         &mut self,
@@ -177,8 +180,8 @@ impl<C: Copy> Consumer<'_, C> {
         [f32; SUMS]: Sums<A>,
         [f32; N]: Sums<A>,
     {
-        // SAFETY: the contract is this function's. Only this warp group has its half of the previous tile and its
-        // boxes.
+        // SAFETY: the called functions have the same requirements as this function. Only this warp group writes its
+        // half of the previous tile and its boxes.
         unsafe {
             if (I as u32) < self.stage_count {
                 self.stage::<A, COLUMN_MAJOR, N>(sums, tile, I as u32);
@@ -189,10 +192,10 @@ impl<C: Copy> Consumer<'_, C> {
         }
     }
 
-    /// Starts the products of stage number `i`, and leaves the stage before.
+    /// Starts the products of stage number `i`, and leaves the previous stage.
     ///
     /// # Safety
-    /// As for [`Consumer::multiply_all`].
+    /// See [`Consumer::multiply_all`].
     #[inline(always)]
     unsafe fn stage<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
         &mut self,
@@ -204,8 +207,8 @@ impl<C: Copy> Consumer<'_, C> {
         [f32; N]: Sums<A>,
     {
         let Self { ref ring, ref mut at, index, .. } = *self;
-        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
-        // which is after the next stage's have been started.
+        // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave it
+        // only when its products have ended.
         unsafe {
             ring.full(at.stage).wait(at.parity);
             multiply::<A, COLUMN_MAJOR, N>(sums, tile, index, ring.stage(at.stage), i > 0);

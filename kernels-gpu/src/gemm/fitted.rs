@@ -1,4 +1,4 @@
-//! Fitted tiles: a few rows less in each tile, so that the last round is as full as the others.
+//! Fitted tiles: a few rows less in each tile, so that the last round is as full as the previous rounds.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::array;
@@ -14,64 +14,65 @@ use crate::tensor_core::wgmma::{
 };
 use crate::tensor_core::{Bf16, Element, F16, Output, Shared, opaque};
 
-/// Stages in shared memory, and the boxes of a stage: two of one factor and four of the other.
+/// The number of stages in shared memory, and of boxes in a stage: two of one factor and four of the other.
 pub(super) const STAGES: u32 = 4;
 pub(super) const STAGE_BYTES: u32 = 6 * BOX_BYTES;
-/// The warp groups that multiply, and their warps.
+/// The number of warp groups that multiply, and the number of their warps.
 pub(super) const CONSUMERS: u32 = 2;
 pub(super) const CONSUMER_WARPS: u32 = CONSUMERS * WARP_GROUP / 32;
-/// A consumer's boxes for the product in shared memory: one is written while the other is copied.
+/// The number of a consumer's boxes for the product in shared memory: one is written while the other is copied.
 pub(super) const SLOTS: u32 = 2;
-/// Registers of a thread, as in `gemm_warp_specialized`: 40 + 2 · 232 = 3 · 168.
+/// The number of registers per thread, as in `gemm_warp_specialized`: 40 + 2 · 232 = 3 · 168.
 pub(super) const PRODUCER_REGISTERS: u32 = 40;
 pub(super) const CONSUMER_REGISTERS: u32 = 232;
-/// A thread's sums of 128 rows × 64 columns, and of the 120 rows that the second half of a fitted tile has.
+/// The number of a thread's sums for 128 rows × 64 columns, and for the 120 rows of the second half of a fitted tile.
 pub(super) const SUMS: usize = 64;
 pub(super) const FITTED_SUMS: usize = 60;
-/// The boxes of a consumer's half of a tile: 256 (or 248) rows × 64 columns, or 128 × 128.
+/// The number of boxes in a consumer's half of a tile: 256 (or 248) rows × 64 columns, or 128 × 128.
 pub(super) const HALF_BOXES: usize = 4;
-/// The order in which the boxes are copied. Box 3 of a fitted tile has eight rows that box 2 has too. So box 2 comes
-/// first and box 3 last: box 3 must wait until box 2 has been written, and two copies later that is long over.
+/// The order in which the boxes are copied. In a fitted tile, boxes 2 and 3 overlap in eight rows. So box 2 comes first
+/// and box 3 last: box 3 must wait until box 2 has been written, and two copies later that write is long complete.
 const COPY_ORDER: [usize; HALF_BOXES] = [2, 0, 1, 3];
-/// A thread's packed pairs of a box. 8 rows × 64 columns are two pairs of each thread.
+/// The number of a thread's packed pairs in a box. 8 rows × 64 columns are two pairs per thread.
 const BOX_PAIRS: usize = 16;
-/// The rows that box 3 of a fitted tile shares with box 2: it has 64 rows, and only 56 are left.
+/// The number of rows that box 3 of a fitted tile shares with box 2: a box has 64 rows, and only 56 rows remain.
 const SHARED_ROWS: u32 = 8;
 const SHARED_PAIRS: usize = 2;
 
-/// The rows of a wide tile, and the columns of a tall one.
+/// The number of rows in a wide tile, and of columns in a tall tile.
 const SHORT_SIDE: u32 = 128;
-/// The columns of a wide tile, and of a pair of tall ones.
+/// The number of columns in a wide tile, and in a pair of tall tiles.
 const PAIR_COLUMNS: u32 = 256;
-/// The rows of a tall tile, whole or fitted, in groups of eight.
+/// The number of rows in a tall tile, whole or fitted, in groups of eight.
 const WHOLE: u32 = 32;
 const FITTED: u32 = 31;
-/// 4096 rows are 16 fitted tiles and a wide one: 16 · 248 + 128.
+/// The number of fitted tiles per 4096 rows, which are 16 fitted tiles and a wide tile: 16 · 248 + 128.
 const FITTED_PER_PERIOD: u32 = 16;
 const PERIOD_ROWS: u32 = FITTED_PER_PERIOD * FITTED * 8 + SHORT_SIDE;
-/// The pairs of columns of tiles that are a band, so that their columns of `b`, 1024, stay in the L2 cache.
+/// The number of pairs of columns of tiles in a band. A band has 1024 columns of `b`, which stay in the L2 cache.
 const BAND_PAIRS: u32 = 4;
-/// The blocks by which a block moves on within the next round. It is a prime that divides no Hopper GPU's number of
-/// multiprocessors (78, 114, 132, 144), so a block gets every position of a round.
+/// The number of positions by which a block advances from one round to the next. This prime divides none of the numbers
+/// of multiprocessors of Hopper GPUs (78, 114, 132, 144), so a block visits every position of a round.
 const ROTATION: u32 = 37;
 
-/// `gemm_persistent` with tiles of 248 rows if those of 256 would leave the last round half empty.
+/// `gemm_persistent` with tiles of 248 rows if tiles of 256 rows would leave the last round half empty.
 ///
-/// 4096 × 4096 elements are 512 tiles of 128 × 256. 132 multiprocessors compute them in four rounds, and in the last
-/// one 16 multiprocessors are idle: 3 % of the time. The number of rows of the *second* factor of a warp-group product
-/// is free in steps of eight. So here the tensor cores compute the transposed product: columns of `b` are the first
-/// factor, 64 for an instruction, and rows of `a` are the second. Instead of 32 bands of 128 rows, 4096 rows are 16
-/// tall tiles with 248 rows and 128 columns, and a wide one with 128 rows and 256 columns. That makes 33 tiles for each
-/// 256 columns and 528 in all, which are four whole rounds of tiles that take 3 % less time (`Plan`).
+/// 4096 × 4096 elements are 512 tiles of 128 × 256. 132 multiprocessors compute these tiles in four rounds, and in the
+/// last round 16 multiprocessors are idle: 3 % of the time. The number of rows of the *second* factor of a warp-group
+/// product can be any multiple of eight. So here the tensor cores compute the transposed product: columns of `b` are
+/// the first factor, 64 per instruction, and rows of `a` are the second. `gemm_persistent` divides 4096 rows into 32
+/// bands of 128 rows. Here they are 16 rows of tall tiles with 248 rows and 128 columns, and a wide tile with 128 rows
+/// and 256 columns. So each 256 columns have 33 tiles, and the product has 528 tiles. These tiles fill four rounds, and
+/// each round takes 3 % less time (`Plan`).
 ///
 /// Measured on an H100 with CUDA ports, as times over the port of `gemm_persistent`: 0.974 for 8192³, 0.989 for 4096³
 /// and 1.008 for 2048³.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_persistent,
-    lesson = "tiles of 248 rows where those of 256 would leave the last wave half empty",
+    lesson = "tiles of 248 rows if tiles of 256 rows would leave the last wave half empty",
     blocks = [384],
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
     row_bytes = 16,
@@ -95,75 +96,83 @@ pub unsafe fn gemm_fitted<A, C, const COLUMN_MAJOR: bool>(
     let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
     if thread::thread_idx_x() == 0 {
         tma::prefetch([a_map, b_map, c_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { ring.init(CONSUMER_WARPS) };
     }
     thread::sync_threads();
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     let mut tiles = BlockTiles::of_block();
     if warp_group == 0 {
-        // SAFETY: the whole warp group comes here.
+        // SAFETY: all threads of the warp group reach this code.
         unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0
             && let Some(tile) = tiles.next(m, n)
         {
             for i in 0..stage_count {
-                // SAFETY: one thread fills the stage, after all consumers have left it.
+                // SAFETY: one thread fills the stage, after all consumers have left the stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    fill::<COLUMN_MAJOR>(&ring, at.stage, [a_map, b_map], tile, i * depth::<A>());
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    fill::<COLUMN_MAJOR>(&ring, position.stage, [a_map, b_map], tile, i * depth::<A>());
                 }
-                at.advance();
+                position.advance();
             }
         }
         return;
     }
-    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    // SAFETY: whole warp groups reach this code, and the producer releases the registers that they acquire.
     unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let (output, slots) =
         (OutputMatrix { map: c_map, data: c, rows: m, columns: n }, ring.output_box(consumer * SLOTS));
     let mut sums = [[0.0; SUMS]; 2];
     while let Some(tile) = tiles.next(m, n) {
-        // SAFETY: the whole warp group comes here, and the sums are not accessed until they are finished. Only this
-        // warp group has its half of the tile and its boxes.
+        // SAFETY: all threads of the warp group reach this code, and the sums are not accessed until they are finished.
+        // Only this warp group writes its half of the tile and its boxes.
         unsafe {
             if tile.is_fitted {
-                multiply_all::<A, COLUMN_MAJOR, FITTED_SUMS>(&mut sums, tile, consumer, &ring, &mut at, stage_count);
+                multiply_all::<A, COLUMN_MAJOR, FITTED_SUMS>(
+                    &mut sums,
+                    tile,
+                    consumer,
+                    &ring,
+                    &mut position,
+                    stage_count,
+                );
             } else {
-                multiply_all::<A, COLUMN_MAJOR, SUMS>(&mut sums, tile, consumer, &ring, &mut at, stage_count);
+                multiply_all::<A, COLUMN_MAJOR, SUMS>(&mut sums, tile, consumer, &ring, &mut position, stage_count);
             }
             let [first, second] = &mut sums;
             first.finish();
             second.finish();
-            ring.leave(at.previous());
+            ring.leave(position.previous());
             store_boxes(&PackedHalf::new::<C>(&sums, tile, consumer), consumer, slots, &output);
         }
     }
     if thread == 0 {
-        // Shared memory must stay until the last copies have read it.
+        // The block must not end before the last copies have read shared memory.
         tma::wait_read::<0>();
     }
 }
 
-/// The division of a product: each 256 columns are `tall` rows of two tall tiles, and below them `wide` wide tiles.
+/// The division of a product: each 256 columns have `tall` rows of two tall tiles, followed by `wide` wide tiles.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
-    /// The rows of a tall tile in groups of eight.
+    /// The number of rows of a tall tile in groups of eight.
     groups: u32,
     tall: u32,
     wide: u32,
-    /// The number of times that the product has 256 columns.
+    /// The number of pairs of columns of tall tiles, which have 256 columns each.
     pairs: u32,
 }
 
 impl Plan {
-    /// Returns the faster of two plans for this number of blocks: whole tall tiles, or 16 fitted ones and a wide one for
-    /// each 4096 rows.
+    /// Returns the faster of two plans for this number of blocks: whole tall tiles, or 16 fitted tiles and a wide tile
+    /// for each 4096 rows.
     ///
-    /// The host calls it with the number of multiprocessors, and the kernel with the number of blocks. If there are fewer
-    /// blocks than multiprocessors, the chosen plan takes one round for both, and the other one takes as long or longer.
+    /// The host calls this function with the number of multiprocessors, and the kernel with the number of blocks. Both
+    /// get the same plan. If there are fewer blocks than multiprocessors, the chosen plan takes one round for both
+    /// numbers, and the alternative takes at least the same time.
     #[inline(always)]
     pub(super) fn of(m: u32, n: u32, blocks: u32) -> Self {
         let whole = Self::with(WHOLE, m / (WHOLE * 8), m, n);
@@ -187,16 +196,18 @@ impl Plan {
         self.pairs * self.tiles_per_pair()
     }
 
-    /// Returns the rounds of all blocks times the rows of a tile, to which its time is proportional.
+    /// Returns the number of rounds times the number of rows in a tile. The time of the product is proportional to the
+    /// result.
     #[inline(always)]
     fn time(&self, blocks: u32) -> u32 {
         self.tiles().div_ceil(blocks) * self.groups
     }
 
-    /// Returns tile number `index`. Tiles are counted from band to band, and in a band in row-major order, tall ones first.
+    /// Returns tile number `index`. The bands are counted one after another, and the tiles within a band in row-major
+    /// order, tall tiles first.
     #[inline(always)]
     fn tile(&self, index: u32) -> OutputTile {
-        // At least one tile and one pair, so that the divisions need no check.
+        // At least 1, so that the divisions need no check.
         let tiles_per_band = (BAND_PAIRS * self.tiles_per_pair()).max(1);
         let (band, index) = (index / tiles_per_band, index % tiles_per_band);
         let first_pair = band * BAND_PAIRS;
@@ -227,8 +238,8 @@ pub(super) struct OutputTile {
     pub(super) is_fitted: bool,
 }
 
-/// The tiles of a block: one in each round of all blocks. The position in the round rotates, so that no block has all the
-/// wide tiles, which take longer than fitted ones.
+/// The tiles of a block: one in each round. The block's position in a round rotates, so that no block gets all wide
+/// tiles, which take longer than fitted tiles.
 #[derive(Clone, Copy)]
 pub(super) struct BlockTiles {
     /// The first tile of the round.
@@ -244,11 +255,11 @@ impl BlockTiles {
         Self { round_start: 0, position: thread::block_idx_x() }
     }
 
-    /// Returns the block's next tile of a product with `m` rows and `n` columns, if there is one.
+    /// Returns the block's next tile of a product with `m` rows and `n` columns, or `None` after the last tile.
     #[inline(always)]
     pub(super) fn next(&mut self, m: u32, n: u32) -> Option<OutputTile> {
         let blocks = thread::grid_dim_x().max(1);
-        // Opaque, so that the plan is computed again for each tile. The registers are needed for sums.
+        // The sizes are opaque, so the compiler recomputes the plan for each tile, and its registers are free for sums.
         let plan = Plan::of(opaque(m), opaque(n), blocks);
         let index = self.round_start + self.position;
         self.round_start += blocks;
@@ -260,7 +271,7 @@ impl BlockTiles {
 /// Starts the copies that fill a stage with the slice of a tile's factors that begins at `k`.
 ///
 /// # Safety
-/// As for [`Ring::fill`].
+/// See [`Ring::fill`].
 #[inline(always)]
 pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
     ring: &Ring<STAGES>,
@@ -270,7 +281,7 @@ pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
     k: u32,
 ) {
     let corner = [tile.row, tile.column, k];
-    // SAFETY: the contract is this function's. Both forms of tiles have six boxes.
+    // SAFETY: the called functions have the same requirements as this function. Both tile shapes have six boxes.
     unsafe {
         if tile.is_wide {
             ring.fill::<COLUMN_MAJOR, 2, 4>(stage, maps, corner);
@@ -280,43 +291,43 @@ pub(super) unsafe fn fill<const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Starts the products of all stages of a tile, which replace the sums. They still have to be waited for.
+/// Starts the products of all stages of a tile, which replace the sums. A wait for the products must follow.
 ///
 /// # Safety
-/// As for [`multiply`], for each stage of the tile when it is full.
+/// See [`multiply`], for each stage of the tile when the stage is full.
 #[inline(always)]
 unsafe fn multiply_all<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     sums: &mut [[f32; SUMS]; 2],
     tile: OutputTile,
     consumer: u32,
     ring: &Ring<STAGES>,
-    at: &mut Position<STAGES>,
+    position: &mut Position<STAGES>,
     stage_count: u32,
 ) where
     [f32; SUMS]: Sums<A>,
     [f32; N]: Sums<A>,
 {
     for i in 0..stage_count {
-        // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
-        // which is after the next stage's have been started.
+        // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave it
+        // only when its products have ended.
         unsafe {
-            ring.full(at.stage).wait(at.parity);
-            multiply::<A, COLUMN_MAJOR, N>(sums, tile, consumer, ring.stage(at.stage), i > 0);
+            ring.full(position.stage).wait(position.parity);
+            multiply::<A, COLUMN_MAJOR, N>(sums, tile, consumer, ring.stage(position.stage), i > 0);
             wgmma::wait::<1>();
             if i > 0 {
-                ring.leave(at.previous());
+                ring.leave(position.previous());
             }
         }
-        at.advance();
+        position.advance();
     }
 }
 
 /// Starts the products of a full stage for a consumer's half of a tile in one group, and adds them to the sums. Unless
-/// `is_added`, the first of them replaces the sums. The second sums are the first `N` registers of theirs.
+/// `is_added`, the first product replaces the sums. Of the second sums, only the first `N` registers are used.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, that the stage is full and no thread writes it
-/// before the products have been waited for, and that until then no thread accesses the sums.
+/// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread
+/// may write the stage or access the sums before a wait for the products.
 #[inline(always)]
 pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usize>(
     [first, second]: &mut [[f32; SUMS]; 2],
@@ -329,15 +340,15 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usi
     [f32; N]: Sums<A>,
 {
     const { assert!(N <= SUMS) };
-    // The boxes of `a` come first. Each sums have 64 columns and 128 rows, or 120. In a wide tile a consumer has 128
-    // columns, and both sums have the same rows. In a tall tile it has 64 columns, and the second sums have the lower
-    // rows.
+    // The boxes of `a` come first. Each of the two arrays of sums has 64 columns and 128 rows, or 120. In a wide tile,
+    // a consumer has 128 columns, and both arrays have the same rows. In a tall tile, a consumer has 64 columns, and
+    // the second array has the lower rows.
     let (first_b, second_b, second_a) = match tile.is_wide {
         true => (2 + 2 * consumer, 3 + 2 * consumer, 0),
         false => (4 + consumer, 4 + consumer, 2),
     };
-    // SAFETY: the boxes are in the stage, which is full and stays so, and all threads are here. `N` registers are among
-    // `SUMS`.
+    // SAFETY: the boxes are in the stage, which stays full, and all threads of the warp group call this function. `N`
+    // is at most `SUMS`.
     unsafe {
         let second = &mut *(second as *mut [f32; SUMS]).cast::<[f32; N]>();
         let tile_of_a = |boxes: u32| Tile::<A, Boxes<true>>::at(stage.byte_add(boxes * BOX_BYTES));
@@ -353,9 +364,9 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool, const N: usi
     }
 }
 
-/// A consumer's half of a tile, rounded and packed: a register has two neighboring rows of a column.
+/// A consumer's half of a tile, rounded and packed: a register holds two neighboring rows of a column.
 pub(super) struct PackedHalf {
-    /// The pairs of box 0, then those of boxes 1, 2 and 3.
+    /// The pairs of box 0, then the pairs of boxes 1, 2 and 3.
     pairs: [u32; HALF_BOXES * BOX_PAIRS],
     /// The tile with the first column of this half.
     tile: OutputTile,
@@ -400,10 +411,10 @@ impl PackedHalf {
     }
 }
 
-/// Stores all boxes of a consumer's half of a tile. The last copies are still under way afterwards.
+/// Stores all boxes of a consumer's half of a tile. The last copies are still in flight when the function returns.
 ///
 /// # Safety
-/// As for [`store_box`].
+/// See [`store_box`].
 #[inline(always)]
 pub(super) unsafe fn store_boxes<C: Copy>(
     half: &PackedHalf,
@@ -411,7 +422,7 @@ pub(super) unsafe fn store_boxes<C: Copy>(
     slots: *mut u8,
     output: &OutputMatrix<'_, C>,
 ) {
-    // SAFETY: the contract is this function's.
+    // SAFETY: the called functions have the same requirements as this function.
     unsafe {
         store_box::<C, 0>(half, consumer, slots, output);
         store_box::<C, 1>(half, consumer, slots, output);
@@ -420,13 +431,14 @@ pub(super) unsafe fn store_boxes<C: Copy>(
     }
 }
 
-/// Writes box number `STEP` of [`COPY_ORDER`] to shared memory and copies it to the product. The copy is under
-/// way afterwards. `STEP` is a constant, so that the compiler knows the registers with the box's pairs.
+/// Writes box number `STEP` of [`COPY_ORDER`] to shared memory and copies it to the product. The copy is still in
+/// flight when the function returns. `STEP` is a constant, so that the compiler knows the registers with the box's
+/// pairs.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group `consumer` call it, for all boxes in order, that no other
-/// thread writes these elements of the product, and that `slots` points to [`SLOTS`] boxes that only this warp group
-/// uses.
+/// The caller must ensure that all threads of the warp group `consumer` call the function for all boxes in order. No
+/// other thread may write these elements of the product. `slots` must point to [`SLOTS`] boxes that only this warp
+/// group uses.
 #[inline(always)]
 pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
     half: &PackedHalf,
@@ -438,16 +450,16 @@ pub(super) unsafe fn store_box<C: Copy, const STEP: usize>(
     let (warp, lane) = (thread::thread_idx_x() % WARP_GROUP / 32, thread::thread_idx_x() % 32);
     let slot = slots.wrapping_add((STEP as u32 % SLOTS * BOX_BYTES) as usize);
     if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
-        // Until the last copy from this slot has read it.
+        // Waits until the last copy from this slot has read the slot.
         tma::wait_read::<1>();
         if STEP == HALF_BOXES - 1 {
-            // Until box 2, which was the third to last copy, has been written.
+            // Waits until box 2, the third to last copy, has been written.
             tma::wait_written::<2>();
         }
     }
-    // SAFETY: the first barrier separates the slot's last copy from the threads that write it again, and the second one
-    // separates these from the thread that starts the next copy. Each lane passes the address of another 16 bytes of
-    // the box.
+    // SAFETY: the first barrier separates the slot's last copy from the next writes to the slot. The second barrier
+    // separates these writes from the start of the next copy. Each lane passes the address of different 16 bytes of the
+    // box.
     unsafe {
         barrier_sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
         for quarter in 0..4 {
@@ -478,7 +490,7 @@ mod tests {
         for (m, n) in [(1, 1), (128, 256), (4095, 300), (4096, 4096), (4097, 8), (8192, 1100), (12_500, 257)] {
             for multiprocessors in MULTIPROCESSORS {
                 let plan = Plan::of(m, n, multiprocessors);
-                // Eight rows and 64 columns are a unit of all tiles.
+                // All tiles consist of units of eight rows and 64 columns.
                 let (rows, columns) = (m.div_ceil(8), n.div_ceil(64));
                 let mut covered = vec![0; (rows * columns) as usize];
                 for index in 0..plan.tiles() {

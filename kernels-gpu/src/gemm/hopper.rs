@@ -1,12 +1,13 @@
-//! What the rungs for Hopper share: the ring of stages in shared memory, the products of one warp group, and the epilogue.
+//! Shared code of the rungs for Hopper: the ring of stages in shared memory, the products of one warp group, and the
+//! epilogue.
 //!
-//! A producer fills the stages by tensor copies, and consumers multiply from them. A stage holds a slice of k: boxes with
-//! rows of `a`, and after them the boxes of `b`. The slice is as deep as a box's row is long, 128 bytes. Two mbarriers belong
-//! to each stage. "Full" ends a phase when all bytes of the stage have arrived, and "empty" ends one when all consumers have
-//! left the stage ([`Ring`], [`Position`]).
+//! A producer fills the stages with tensor copies, and consumers multiply the data in the stages. A stage holds a slice
+//! of k: boxes with rows of `a`, followed by the boxes of `b`. The depth of the slice is the length of a row of a box,
+//! 128 bytes. Each stage has two mbarriers. A phase of "full" ends when all bytes of the stage have arrived, and a
+//! phase of "empty" ends when all consumers have left the stage ([`Ring`], [`Position`]).
 //!
-//! In the epilogue, the sums of a warp group go from its registers to the product in global memory: straight
-//! ([`store_from_registers`]), or through shared memory by tensor copies ([`store_through_shared`]).
+//! In the epilogue, the sums of a warp group go from its registers to the product in global memory: directly
+//! ([`store_from_registers`]), or through shared memory with tensor copies ([`store_through_shared`]).
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::{shared, thread};
@@ -18,7 +19,7 @@ use crate::tensor_core::wgmma::{
 };
 use crate::tensor_core::{Bf16, Element, F16, Output, Shared};
 
-/// Returns the elements along k that a stage holds: those of a box's row.
+/// Returns the number of elements along k in a stage: the elements of a row of a box.
 pub(super) const fn depth<A>() -> u32 {
     ROW_BYTES / size_of::<A>() as u32
 }
@@ -26,9 +27,9 @@ pub(super) const fn depth<A>() -> u32 {
 /// The dynamic shared memory of a block: `STAGES` stages, then boxes for the product, then the mbarriers of the stages.
 #[derive(Clone, Copy)]
 pub(super) struct Ring<const STAGES: u32> {
-    /// The bytes of a stage.
+    /// The number of bytes in a stage.
     stage_bytes: u32,
-    /// The boxes for the product.
+    /// The number of boxes for the product.
     output_boxes: u32,
     /// The first stage, as a pointer and as an address of shared memory.
     pointer: *mut u8,
@@ -36,12 +37,12 @@ pub(super) struct Ring<const STAGES: u32> {
 }
 
 impl<const STAGES: u32> Ring<STAGES> {
-    /// Returns the bytes of dynamic shared memory. It may begin anywhere, and the first stage is aligned.
+    /// Returns the number of bytes of dynamic shared memory. It includes space to align the first stage.
     pub(super) const fn bytes(stage_bytes: u32, output_boxes: u32) -> u32 {
         BOX_ALIGN + STAGES * stage_bytes + output_boxes * BOX_BYTES + 2 * STAGES * Mbarrier::BYTES
     }
 
-    /// Returns the block's ring, which must have been launched with [`Ring::bytes`] bytes of dynamic shared memory.
+    /// Returns the block's ring. The launch must provide [`Ring::bytes`] bytes of dynamic shared memory.
     #[inline(always)]
     pub(super) fn of_block(stage_bytes: u32, output_boxes: u32) -> Self {
         let start = shared::dynamic_shared_mem::<u8>();
@@ -50,15 +51,17 @@ impl<const STAGES: u32> Ring<STAGES> {
         Self { stage_bytes, output_boxes, pointer, address }
     }
 
-    /// Initializes the mbarriers of all stages: one thread fills a stage, and `leaves` arrivals say that it is empty.
+    /// Initializes the mbarriers of all stages: one thread fills a stage, and the stage is empty after `leaves`
+    /// arrivals.
     ///
     /// # Safety
-    /// The caller must ensure that one thread of the block calls it once, and that a barrier of the block or of the cluster
-    /// follows before any thread uses the mbarriers.
+    /// The caller must ensure that one thread of the block calls the function once, and that a barrier of the block or
+    /// of the cluster follows before any thread uses the mbarriers.
     #[inline(always)]
     pub(super) unsafe fn init(&self, leaves: u32) {
         for stage in 0..STAGES {
-            // SAFETY: the mbarriers are in the block's shared memory, where nothing else is, and a barrier follows.
+            // SAFETY: the mbarriers are in the block's shared memory, nothing else uses their memory, and a barrier
+            // follows.
             unsafe {
                 self.full(stage).init(1);
                 self.empty(stage).init(leaves);
@@ -79,25 +82,25 @@ impl<const STAGES: u32> Ring<STAGES> {
         self.pointer.wrapping_add((STAGES * self.stage_bytes + index * BOX_BYTES) as usize)
     }
 
-    /// Returns the mbarrier that ends a phase when the stage is full.
+    /// Returns the mbarrier whose phase ends when the stage is full.
     #[inline(always)]
     pub(super) fn full(&self, stage: u32) -> Mbarrier {
         let first = self.address.byte_add(STAGES * self.stage_bytes + self.output_boxes * BOX_BYTES);
         Mbarrier(first.byte_add(stage * Mbarrier::BYTES))
     }
 
-    /// Returns the mbarrier that ends a phase when the stage is empty.
+    /// Returns the mbarrier whose phase ends when the stage is empty.
     #[inline(always)]
     pub(super) fn empty(&self, stage: u32) -> Mbarrier {
         self.full(STAGES + stage)
     }
 
-    /// Starts the copies that fill a stage with the slice of both factors that begins at `k`: the rows of `a` from `row` on,
-    /// and the columns of `b` from `column` on. A box has 64 of either.
+    /// Starts the copies that fill a stage with a slice of both factors. The slice begins at `k`, with the rows of `a`
+    /// from `row` on and the columns of `b` from `column` on. A box has 64 rows or columns.
     ///
     /// # Safety
-    /// The caller must ensure that the maps describe the factors as [`gemm`](super) says, that a stage has the bytes of all
-    /// boxes, that no thread accesses the stage before it is full, and that no other thread fills it.
+    /// The caller must ensure that the maps describe the factors as specified in [`gemm`](super) and that a stage has
+    /// space for all boxes. No thread may access the stage before the stage is full, and no other thread may fill it.
     #[inline(always)]
     pub(super) unsafe fn fill<const COLUMN_MAJOR: bool, const A_BOXES: u32, const B_BOXES: u32>(
         &self,
@@ -106,8 +109,8 @@ impl<const STAGES: u32> Ring<STAGES> {
         [row, column, k]: [u32; 3],
     ) {
         let (boxes, full) = (self.stage(stage), self.full(stage));
-        // SAFETY: this thread is the only one that arrives, and it announces the bytes of all boxes that it copies. The boxes
-        // are in the stage, which no thread accesses before the phase ends.
+        // SAFETY: only this thread arrives, and it announces the bytes of all boxes that it copies. The boxes are in
+        // the stage, which no thread accesses before the phase ends.
         unsafe {
             full.arrive_expect_tx((A_BOXES + B_BOXES) * BOX_BYTES);
             for i in 0..A_BOXES {
@@ -121,20 +124,21 @@ impl<const STAGES: u32> Ring<STAGES> {
         }
     }
 
-    /// Says once for each warp that it has left a stage.
+    /// Reports that this warp has left a stage, with one arrival per warp.
     ///
     /// # Safety
-    /// The caller must ensure that whole warps call it, once for each time that the stage was full.
+    /// The caller must ensure that whole warps call the function, once for each time that the stage was full.
     #[inline(always)]
     pub(super) unsafe fn leave(&self, stage: u32) {
         if thread::thread_idx_x().is_multiple_of(32) {
-            // SAFETY: the phase ends with the arrivals of all consumers' warps, and this one has not arrived in it.
+            // SAFETY: the phase ends with the arrivals of all consumers' warps, and this warp has not arrived yet in
+            // this phase.
             unsafe { self.empty(stage).arrive() };
         }
     }
 }
 
-/// A place in the ring: a stage, and the parity of the phase of "full" in which the stage is filled.
+/// A position in the ring: a stage, and the parity of the phase of "full" in which the stage is filled.
 #[derive(Clone, Copy)]
 pub(crate) struct Position<const STAGES: u32> {
     pub(crate) stage: u32,
@@ -151,7 +155,7 @@ impl<const STAGES: u32> Position<STAGES> {
         if self.stage == 0 { STAGES - 1 } else { self.stage - 1 }
     }
 
-    /// Moves to the next stage.
+    /// Advances to the next stage.
     #[inline(always)]
     pub(crate) fn advance(&mut self) {
         self.stage += 1;
@@ -161,7 +165,7 @@ impl<const STAGES: u32> Position<STAGES> {
         }
     }
 
-    /// Skips `stages` stages, which another consumer uses.
+    /// Skips `stages` stages that another consumer uses.
     #[inline(always)]
     pub(super) fn skip(&mut self, stages: u32) {
         let stage = self.stage + stages;
@@ -170,22 +174,21 @@ impl<const STAGES: u32> Position<STAGES> {
     }
 }
 
-/// The rows and the columns of a tile of `gemm_wgmma` and `gemm_tma`, which one warp group computes.
+/// The number of rows and of columns in a tile of `gemm_wgmma` and `gemm_tma`, which one warp group computes.
 pub(super) const SIDE: u32 = 128;
-/// The sums of a thread in each half of that tile's rows.
+/// The number of sums per thread in each half of such a tile's rows.
 pub(super) const SUMS: usize = 64;
-/// The boxes of either factor in a stage for that tile.
+/// The number of boxes of each factor in a stage for such a tile.
 pub(super) const BOXES: u32 = SIDE / BOX_ROWS;
-/// The bytes of such a stage: boxes of `a`, then boxes of `b`.
+/// The number of bytes in a stage for such a tile: boxes of `a`, then boxes of `b`.
 pub(super) const STAGE_BYTES: u32 = 2 * BOXES * BOX_BYTES;
 
-/// Starts the products of a full stage for a tile of `gemm_wgmma` or `gemm_tma` in one group, and adds them to the sums of
-/// both halves of the rows. Unless
-/// `is_added`, the first of them replaces the sums.
+/// Starts the products of a full stage for a tile of `gemm_wgmma` or `gemm_tma` in one group, and adds them to the sums
+/// of both halves of the rows. Unless `is_added`, the first product replaces the sums.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, that the stage is full and no thread writes it
-/// before the products have been waited for, and that until then no thread accesses the sums.
+/// The caller must ensure that all threads of the warp group call the function and that the stage is full. No thread
+/// may write the stage or access the sums before a wait for the products.
 #[inline(always)]
 pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
     [upper, lower]: &mut [[f32; SUMS]; 2],
@@ -194,7 +197,8 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
 ) where
     [f32; SUMS]: Sums<A>,
 {
-    // SAFETY: the stage has the boxes of `a` and then those of `b`. It is full and stays so, and all threads are here.
+    // SAFETY: the stage has the boxes of `a`, followed by the boxes of `b`, and stays full. All threads of the warp
+    // group call this function.
     unsafe {
         let upper_a = Tile::<A, Boxes<true>>::at(stage);
         let lower_a = Tile::<A, Boxes<true>>::at(stage.byte_add(BOX_BYTES));
@@ -208,11 +212,11 @@ pub(super) unsafe fn multiply<A: Element, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// The threads of a warp group.
+/// The number of threads in a warp group.
 pub(crate) const WARP_GROUP: u32 = 128;
 
-/// The numbered barrier of the first consumer; the next consumer has the next one. Number 0 is that of
-/// `thread::sync_threads`.
+/// The numbered barrier of the first consumer. The next consumer uses the next barrier. `thread::sync_threads` uses
+/// number 0.
 pub(crate) const CONSUMER_BARRIER: u32 = 1;
 
 /// The product in global memory: a row-major matrix.
@@ -225,12 +229,12 @@ pub(super) struct OutputMatrix<'a, C> {
     pub(super) columns: u32,
 }
 
-/// Stores a warp group's 64 rows of sums straight from registers: pairs of neighbors, or single elements where pairs are
+/// Stores a warp group's 64 rows of sums directly from registers: pairs of neighbors, or single elements if pairs are
 /// not aligned.
 ///
 /// # Safety
-/// The caller must ensure that `c` points to `m` × `n` elements, that no other thread writes the 64 rows and `2 * N`
-/// columns from `row` and `column` on, and that the sums are those of [`Sums`](crate::tensor_core::wgmma::Sums).
+/// The caller must ensure that `c` points to `m` × `n` elements, and that no other thread writes the 64 rows and `2 *
+/// N` columns from `row` and `column` on. The sums must have the layout of [`Sums`](crate::tensor_core::wgmma::Sums).
 #[inline(always)]
 pub(crate) unsafe fn store_from_registers<C: Output, const N: usize>(
     sums: &[f32; N],
@@ -250,8 +254,8 @@ pub(crate) unsafe fn store_from_registers<C: Output, const N: usize>(
             let column = column + 8 * i as u32;
             let (first, second) = (sums[4 * i + 2 * second_row], sums[4 * i + 2 * second_row + 1]);
             if has_pairs && column < n {
-                // SAFETY: the row and the column exist. Both are even numbers of elements, so the next column exists too
-                // and the pair is aligned.
+                // SAFETY: the row and the column exist. The column and the number of columns are even, so the next
+                // column also exists and the pair is aligned.
                 unsafe { *to.add(column as usize).cast() = C::pair(first, second) };
             }
         }
@@ -275,24 +279,25 @@ pub(super) trait Staged: Output {
     /// Writes the sums of box number `index`, 64 rows × 128 bytes, swizzled by 128 bytes.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it, and that `to` is a box of shared memory that
-    /// nothing else accesses.
+    /// The caller must ensure that all threads of the warp group call the function, and that `to` is a box of shared
+    /// memory that nothing else accesses.
     unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared);
 }
 
-/// Elements of 16 bits: `stmatrix` stores four matrices of 8 × 8 at a time, which are 16 rows × 16 columns.
+/// Implements `Staged` for elements of 16 bits: `stmatrix` stores four matrices of 8 × 8 at a time, which are 16 rows ×
+/// 16 columns.
 macro_rules! staged_by_stmatrix {
     ($element:ty) => {
         impl Staged for $element {
             #[inline(always)]
             unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared) {
                 let (warp, lane) = (thread::thread_idx_x() % WARP_GROUP / 32, thread::thread_idx_x() % 32);
-                // A box has 64 columns: eight times 8, each of which is four sums of a thread.
+                // A box has 64 columns: eight groups of 8 columns, each with four sums of a thread.
                 for quarter in 0..4 {
                     let first = (index * 8 + quarter * 2) * 4;
                     let fragments = core::array::from_fn(|i| Self::pair(sums[first + 2 * i], sums[first + 2 * i + 1]));
                     let (row, chunk) = (warp * 16 + lane % 16, quarter as u32 * 2 + lane / 16);
-                    // SAFETY: the row and the chunk are in the box, and each lane has another one.
+                    // SAFETY: the row and the chunk are in the box, and each lane passes a different chunk.
                     unsafe { stmatrix(to.byte_add(swizzled_offset(row, chunk)), fragments) };
                 }
             }
@@ -307,26 +312,27 @@ impl Staged for f32 {
     #[inline(always)]
     unsafe fn write_box<const N: usize>(sums: &[f32; N], index: usize, to: Shared) {
         let (warp, lane) = (thread::thread_idx_x() % WARP_GROUP / 32, thread::thread_idx_x() % 32);
-        // A box has 32 columns: four times 8, each of which is four sums of a thread.
+        // A box has 32 columns: four groups of 8 columns, each with four sums of a thread.
         for quarter in 0..4 {
             let first = (index * 4 + quarter) * 4;
             for second_row in 0..2 {
                 let row = warp * 16 + lane / 4 + 8 * second_row as u32;
                 let offset = swizzled_offset(row, quarter as u32 * 2 + lane % 4 / 2) + lane % 2 * 8;
                 let pair = [sums[first + 2 * second_row], sums[first + 2 * second_row + 1]];
-                // SAFETY: the row and the chunk are in the box, and each lane has other 8 bytes.
+                // SAFETY: the row and the chunk are in the box, and each lane writes different 8 bytes.
                 unsafe { store_two_floats(to.byte_add(offset), pair) };
             }
         }
     }
 }
 
-/// Stores a warp group's 64 rows of sums through shared memory: one box after another is written there and copied to the
-/// product. The last copies are still under way afterwards.
+/// Stores a warp group's 64 rows of sums through shared memory: writes one box after another to shared memory and
+/// copies it to the product. The last copies are still in flight when the function returns.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group `consumer` call it, that no other thread writes these
-/// elements of the product, and that `slots` points to `SLOTS` boxes, one or two, that only this warp group uses.
+/// The caller must ensure that all threads of the warp group `consumer` call the function, and that no other thread
+/// writes these elements of the product. `slots` must point to `SLOTS` boxes, one or two, that only this warp group
+/// uses.
 #[inline(always)]
 pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS: u32>(
     sums: &[f32; N],
@@ -340,14 +346,14 @@ pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS
     for index in 0..2 * N as u32 / columns {
         let slot = slots.wrapping_add((index % SLOTS * BOX_BYTES) as usize);
         if starts_copies {
-            // Until the last copy from this slot has read it.
+            // Waits until the last copy from this slot has read the slot.
             match SLOTS {
                 1 => tma::wait_read::<0>(),
                 _ => tma::wait_read::<1>(),
             }
         }
-        // SAFETY: the first barrier separates the slot's last copy from the threads that write it again, and the second
-        // one separates these from the thread that starts the next copy.
+        // SAFETY: the first barrier separates the slot's last copy from the next writes to the slot. The second barrier
+        // separates these writes from the start of the next copy.
         unsafe {
             barrier_sync(CONSUMER_BARRIER + consumer, WARP_GROUP);
             C::write_box(sums, index as usize, Shared::of(slot));
@@ -358,19 +364,19 @@ pub(super) unsafe fn store_through_shared<C: Staged, const N: usize, const SLOTS
     }
 }
 
-/// Copies a box from shared memory to the product: by a tensor copy, which is under way afterwards, if the product's rows
-/// are a multiple of 16 bytes, else element by element.
+/// Copies a box from shared memory to the product. If the product's rows are a multiple of 16 bytes, starts a tensor
+/// copy, which is still in flight when the function returns. Otherwise copies element by element.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, after [`tma::fence_shared`] and a barrier of those
-/// that wrote the box, and that no other thread writes these elements of the product.
+/// The caller must ensure that all threads of the warp group call the function after [`tma::fence_shared`] and a
+/// barrier of the threads that wrote the box. No other thread may write these elements of the product.
 #[inline(always)]
 pub(super) unsafe fn copy_box<C: Copy>(slot: *mut u8, [row, column]: [u32; 2], output: &OutputMatrix<'_, C>) {
     if !(output.columns * size_of::<C>() as u32).is_multiple_of(16) {
         // SAFETY: the box is written, and only this warp group writes its elements of the product.
         unsafe { copy_elements(slot.cast(), [row, column], output) };
     } else if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
-        // SAFETY: the map describes the product. The box is written, and it is written again only after a wait.
+        // SAFETY: the map describes the product. The box is complete, and it is overwritten only after a wait.
         unsafe { output.map.store(column, row, Shared::of(slot)) };
         tma::commit_stores();
     }
@@ -379,7 +385,7 @@ pub(super) unsafe fn copy_box<C: Copy>(slot: *mut u8, [row, column]: [u32; 2], o
 /// Copies a box from shared memory to the product element by element. Neighboring threads copy neighboring elements.
 ///
 /// # Safety
-/// As for [`copy_box`].
+/// See [`copy_box`].
 #[inline(always)]
 unsafe fn copy_elements<C: Copy>(from: *const C, [row, column]: [u32; 2], output: &OutputMatrix<'_, C>) {
     let size = size_of::<C>() as u32;

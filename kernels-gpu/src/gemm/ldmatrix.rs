@@ -1,4 +1,4 @@
-//! Fragments by `ldmatrix`, from swizzled tiles.
+//! Fragments loaded with `ldmatrix` from swizzled tiles.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -10,38 +10,38 @@ use rung::rung;
 use crate::tensor_core::mma::{self, Chunk, Fragment, MmaElement, halves, load_chunk, multiply_add, store_sums};
 use crate::tensor_core::{BAND, Bf16, F16, Output, Shared, tile_corner};
 
-/// Rows and columns of a block's tile of `c`.
+/// The number of rows and of columns of a block's tile of `c`.
 const SIDE: u32 = 128;
-/// Elements along `k` in the tiles of `a` and `b`.
+/// The number of elements along `k` in the tiles of `a` and `b`.
 const DEPTH: u32 = 32;
 const THREADS: u32 = 256;
-/// Elements in 16 bytes.
+/// The number of elements in 16 bytes.
 const CHUNK: u32 = 8;
-/// Chunks of a tile.
+/// The number of chunks in a tile.
 const CHUNKS: u32 = SIDE * DEPTH / CHUNK;
 
 /// One instruction loads a fragment, without bank conflicts, because the tiles are swizzled.
 ///
-/// In `gemm_mma` a warp loads a fragment of 512 bytes with four instructions, and if `b` is row-major, threads join its
-/// pairs. `ldmatrix` loads the whole fragment: each lane gives the address of 16 bytes, 8 elements, and the hardware
-/// gives each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For row-major `b`, `.trans`
-/// transposes each 8 × 8 on the way. So a tile is a copy of a piece of memory, whatever the layout.
+/// In `gemm_mma`, a warp loads a fragment of 512 bytes with four instructions, and if `b` is row-major, threads join
+/// its pairs. `ldmatrix` loads the whole fragment: each lane provides the address of 16 bytes, 8 elements, and the
+/// hardware returns to each lane its four words. 6 instructions instead of 24 feed 16 `mma.sync`. For row-major `b`,
+/// `.trans` transposes each 8 × 8 matrix on the way. So for both layouts, a tile is a plain copy of global memory.
 ///
 /// # Bank conflicts
 /// `ldmatrix` takes one wavefront for every 8 rows of 16 bytes (*chunks*) if they are in different banks. The 32 banks
-/// give one line of 128 bytes, 8 chunks, so shared memory is a grid with 8 columns of chunks, and a wavefront takes one
-/// chunk of each column. In a K-major tile of 32 elements per row, a line has two rows. Then 8 rows, one chunk of each,
-/// are in two columns only: 4 wavefronts.
+/// form one line of 128 bytes, 8 chunks. So shared memory is a grid with 8 columns of chunks, and a wavefront serves
+/// one chunk of each column. In a K-major tile of 32 elements per row, a line has two rows. Then one chunk from each of
+/// 8 rows lies in only two columns: 4 wavefronts.
 ///
 /// - *Padding* leaves one chunk free after each row. A row then has 5 chunks, and 8 rows begin in columns 0, 5, 2, 7,
-///   4, 1, 6 and 3. There are no conflicts, but a tile needs a quarter more memory, which would be one of the four
+///   4, 1, 6 and 3. There are no conflicts, but a tile needs a quarter more memory, which would cost one of the four
 ///   stages of `gemm_cp_async`.
-/// - A *swizzle* needs no more memory. In line `i`, chunk `j` of a row is stored as chunk `j ^ i % 4` (`j ^ i % 8`
-///   where a row has a whole line or more). Then the chunks of 8 rows are in four different columns of each half of the
-///   lines: no conflicts. A step along `k`, or to other rows, is one exclusive or with a constant.
+/// - A *swizzle* needs no additional memory. In line `i`, chunk `j` of a row is stored as chunk `j ^ i % 4` (`j ^ i %
+///   8` if a row has a whole line or more). Then the chunks of 8 rows are in four different columns of each half of the
+///   lines, so there are no conflicts. A step along `k`, or to other rows, is one exclusive or with a constant.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_mma,
     lesson = "ldmatrix: a fragment in one instruction, transposed where needed; a swizzle avoids bank conflicts",
@@ -64,7 +64,7 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     #[address_space(shared)]
     static mut TILE_B: MaybeUninit<[Chunk; CHUNKS as usize]> = MaybeUninit::uninit();
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<Chunk>(), (&raw mut TILE_B).cast::<Chunk>());
-    // Chunks in a row of the tiles as they lie in memory, and the size of `b` there.
+    // The number of chunks in a row of each tile in memory order, and the size of `b` in memory.
     let (chunks_a, chunks_b) = (DEPTH / CHUNK, if COLUMN_MAJOR { DEPTH } else { SIDE } / CHUNK);
     let size_b = if COLUMN_MAJOR { [n, k] } else { [k, n] };
     let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
@@ -74,7 +74,7 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
     let mut sums = [[[[0.0; 4]; 2]; 2]; 4];
     for k_start in (0..k).step_by(DEPTH as usize) {
         let (first_row_b, first_col_b) = if COLUMN_MAJOR { (tile_col, k_start) } else { (k_start, tile_col) };
-        // SAFETY: the matrices have these sizes.
+        // SAFETY: the matrices have the sizes m * k and k * n.
         let (loaded_a, loaded_b) = unsafe {
             (
                 load_chunks(chunks_a, a.cast(), [m, k], tile_row, k_start),
@@ -82,14 +82,14 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
             )
         };
         thread::sync_threads();
-        // SAFETY: all threads have passed a barrier since the tiles were read.
+        // SAFETY: all threads have passed a barrier since the last read of the tiles.
         unsafe {
             store_chunks(chunks_a, tile_a, loaded_a);
             store_chunks(chunks_b, tile_b, loaded_b);
         }
         thread::sync_threads();
         for step in 0..DEPTH / mma::SIDE {
-            // SAFETY: the barrier orders the reads after all writes. All lanes of the warp take part.
+            // SAFETY: the barrier orders the reads after all writes. All lanes of the warp execute the call together.
             unsafe {
                 let a = load_fragments::<true, false, 4>(chunks_a, Shared::of(tile_a), warp_row, step);
                 let b = load_fragments::<COLUMN_MAJOR, true, 2>(chunks_b, Shared::of(tile_b), warp_col, step);
@@ -97,14 +97,15 @@ pub unsafe fn gemm_ldmatrix<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>(
             }
         }
     }
-    // SAFETY: each element of `c` belongs to one warp.
+    // SAFETY: only one warp stores each element of `c`.
     unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
 }
 
 /// Returns the offset in bytes of a chunk in a swizzled tile, whose rows have `chunks` chunks.
 #[inline(always)]
 pub(super) const fn swizzled(chunks: u32, row: u32, chunk: u32) -> u32 {
-    // Chunks that change places with each other: those of a row, and of a line of 128 bytes at most.
+    // The number of chunks that the swizzle permutes: the chunks of a row, or of a line of 128 bytes if a row is
+    // longer.
     let group = if chunks < 8 { chunks } else { 8 };
     let line = row * group / 8;
     (row * chunks + (chunk ^ (line % group))) * 16
@@ -124,12 +125,12 @@ unsafe fn load_chunks(
 ) -> [Chunk; 2] {
     let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
     let (row, col) = (tile_row + row, tile_col + chunk * CHUNK);
-    // From tile to tile along a row, only `col` changes, so the compiler computes the row's address once.
+    // Along a row of tiles, only `col` changes, so the compiler computes the row's address once.
     let first = matrix.wrapping_add((row * columns) as usize).wrapping_add(col as usize);
     let left = columns as i32 - col as i32;
     [0, THREADS / chunks].map(|i| {
         let from = first.wrapping_add((i * columns) as usize);
-        // SAFETY: `left` columns exist from there on if the row exists.
+        // SAFETY: if the row exists, `left` columns exist from `from` on.
         unsafe { load_chunk(matrix, columns, from, if row + i < rows { left } else { 0 }) }
     })
 }
@@ -141,9 +142,9 @@ unsafe fn load_chunks(
 #[inline(always)]
 unsafe fn store_chunks(chunks: u32, tile: *mut Chunk, [first, second]: [Chunk; 2]) {
     let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
-    // The second chunk is a multiple of 8 rows below the first, so it is swizzled alike.
+    // The second chunk is a multiple of 8 rows below the first, so it has the same swizzle.
     let to = tile.wrapping_byte_add(swizzled(chunks, row, chunk) as usize);
-    // SAFETY: the tile has two chunks for each thread, and no other thread has these.
+    // SAFETY: the tile has two chunks for each thread, and no other thread writes these chunks.
     unsafe {
         *to = first;
         *to.wrapping_add(THREADS as usize) = second;
@@ -151,13 +152,13 @@ unsafe fn store_chunks(chunks: u32, tile: *mut Chunk, [first, second]: [Chunk; 2
 }
 
 /// Loads `N` fragments from a swizzled tile, whose rows have `chunks` chunks: 16 · `N` rows of `a` or columns of `b`
-/// from number `first` on, a multiple of 16, and of each the 16 elements of `step` along `k`.
+/// from `first` on, a multiple of 16. From each row or column, it loads the 16 elements of `step` along `k`.
 ///
 /// With `K_MAJOR`, neighbors in a row of the tile are neighbors along `k`.
 ///
 /// # Safety
-/// The caller must ensure that all lanes of the warp execute the call together, that all of the tile has been written,
-/// and that no thread writes it at the same time.
+/// The caller must ensure that all lanes of the warp execute the call together, that the whole tile has been written,
+/// and that no thread writes the tile at the same time.
 #[inline(always)]
 pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const N: usize>(
     chunks: u32,
@@ -165,7 +166,7 @@ pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const
     first: u32,
     step: u32,
 ) -> [Fragment; N] {
-    // The chunk that this lane addresses is a row of 8 × 8 matrix number `lane / 8`.
+    // This lane addresses a chunk that is a row of the 8 × 8 matrix with number `lane / 8`.
     let lane = thread::thread_idx_x() % 32;
     let (half, k_half) = halves::<IS_B>(lane / 8);
     let (row, chunk) = if K_MAJOR { (half * 8 + lane % 8, k_half) } else { (k_half * 8 + lane % 8, half) };
@@ -173,7 +174,8 @@ pub(super) unsafe fn load_fragments<const K_MAJOR: bool, const IS_B: bool, const
     array::from_fn(|i| {
         let x = first + i as u32 * mma::SIDE;
         let (row, col) = if K_MAJOR { (x, step * mma::SIDE) } else { (step * mma::SIDE, x) };
-        // An even number of chunks further in a row is an exclusive or, and 16 rows further the swizzle is the same.
+        // A step of an even number of chunks in a row is an exclusive or, and a step of 16 rows does not change the
+        // swizzle.
         let offset = (offset ^ (col / CHUNK * 16)) + row * chunks * 16;
         let chunk = tile.byte_add(offset);
         // SAFETY: the chunk is in the tile, and all lanes of the warp execute the call together.

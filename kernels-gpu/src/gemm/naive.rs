@@ -5,20 +5,20 @@ use rung::rung;
 
 use crate::tensor_core::{Bf16, Element, F16, Output, Tf32};
 
-/// Rows and columns of a block's tile of `c`. A row of the tile is a warp, so neighboring lanes have neighboring
-/// columns.
+/// The number of rows and of columns of a block's tile of `c`. Each warp computes a row of the tile, so neighboring
+/// lanes compute neighboring columns.
 const ROWS: u32 = 8;
 const COLUMNS: u32 = 32;
 
 /// The naive start: a thread multiplies a row of `a` by a column of `b`.
 ///
 /// A thread converts each pair of elements to 32-bit floats and adds their product to its sum. `matmul_naive` does the
-/// same with twice the bytes. In each step, all lanes of a warp read the same element of `a`, one sector. Of `b` they
-/// read 32 neighboring elements if `b` is row-major: 64 bytes, two sectors. The limit is the number of requests to the
-/// L1 cache, two loads for each multiply-add.
+/// same with twice the bytes. In each step, all lanes of a warp read the same element of `a`, one sector. If `b` is
+/// row-major, the lanes read 32 neighboring elements of `b`: 64 bytes, two sectors. The limit is the number of requests
+/// to the L1 cache, two loads for each multiply-add.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     lesson = "one thread per element: two loads for each multiply-add, on CUDA cores",
     blocks = [256],
@@ -35,7 +35,7 @@ pub unsafe fn gemm_naive<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     k: u32,
 ) {
     let (tid, tile) = (thread::thread_idx_x(), thread::block_idx_x());
-    // At least one, so that the divisions need no check.
+    // At least 1, so that the divisions need no check.
     let tiles_in_row = n.div_ceil(COLUMNS).max(1);
     let row = tile / tiles_in_row * ROWS + tid / COLUMNS;
     let col = tile % tiles_in_row * COLUMNS + tid % COLUMNS;

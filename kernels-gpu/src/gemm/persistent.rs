@@ -1,4 +1,4 @@
-//! Persistent blocks: one for each multiprocessor, which computes one tile after another.
+//! Persistent blocks: one block per multiprocessor computes one tile after another.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -13,28 +13,28 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{BAND, Bf16, F16, Tf32, tile_corner};
 
-/// Stages in shared memory.
+/// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// A consumer's boxes for the product: one is written while the other is copied.
+/// The number of a consumer's boxes for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
 
-/// `gemm_warp_specialized` with a block for each multiprocessor, which computes one tile after another and stores them by
-/// tensor copies.
+/// `gemm_warp_specialized` with one block per multiprocessor. Each block computes one tile after another and stores the
+/// tiles with tensor copies.
 ///
-/// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end the tensor cores wait until the sums are
-/// stored, in pieces of 4 bytes. With one block on a multiprocessor nothing covers that.
+/// A block of `gemm_warp_specialized` fills its pipeline at its start. At its end, the tensor cores wait until the sums
+/// are stored, in pieces of 4 bytes. With one block per multiprocessor, nothing hides these waits.
 ///
-/// Here the grid has a block for each multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks` and
-/// so on. The producer goes on to the next tile at once, so the stages are full when the consumers return. The sums are
-/// packed, stored by `stmatrix` to boxes without bank conflicts, and copied out by the TMA in whole rows of 128 bytes while
-/// the next products run (`store_through_shared`). Tiles are counted in bands of eight rows (`tile_corner`), so that the
-/// tiles of a round share what they read in the L2 cache.
+/// Here the grid has one block per multiprocessor. Block `i` computes the tiles `i`, `i + blocks`, `i + 2 * blocks` and
+/// so on. The producer continues with the next tile at once, so the stages are full when the consumers start the next
+/// tile. The consumers pack the sums and store them with `stmatrix` to boxes without bank conflicts. The TMA copies the
+/// boxes to the product in whole rows of 128 bytes while the next products run (`store_through_shared`). Tiles are
+/// counted in bands of eight rows (`tile_corner`), so that the tiles of a round share data in the L2 cache.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_warp_specialized,
-    lesson = "a block for each SM stays for tile after tile; the product leaves by tensor copies while the next is multiplied",
+    lesson = "one block per SM computes many tiles; tensor copies store a tile while the next is multiplied",
     blocks = [384],
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, CONSUMERS * SLOTS),
     row_bytes = 16,
@@ -58,33 +58,33 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
     let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
     if thread::thread_idx_x() == 0 {
         tma::prefetch([a_map, b_map, c_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { ring.init(CONSUMER_WARPS) };
     }
     thread::sync_threads();
     let tiles = m.div_ceil(ROWS) * n.div_ceil(COLUMNS);
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     let mut tile = thread::block_idx_x();
     if warp_group == 0 {
-        // SAFETY: the whole warp group comes here.
+        // SAFETY: all threads of the warp group reach this code.
         unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0 && tile < tiles {
             let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
             for i in 0..stage_count {
                 let corner = [row, column, i * depth::<A>()];
-                // SAFETY: one thread fills the stage, after all consumers have left it.
+                // SAFETY: one thread fills the stage, after all consumers have left the stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(position.stage, [a_map, b_map], corner);
                 }
-                at.advance();
+                position.advance();
             }
             tile += thread::grid_dim_x();
         }
         return;
     }
-    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    // SAFETY: whole warp groups reach this code, and the producer releases the registers that they acquire.
     unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let (output, slots) =
@@ -92,30 +92,31 @@ pub unsafe fn gemm_persistent<A, C, const COLUMN_MAJOR: bool>(
     let mut sums = [0.0; SUMS];
     while tile < tiles {
         for i in 0..stage_count {
-            // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
-            // which is after the next stage's have been started.
+            // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave
+            // it only when its products have ended.
             unsafe {
-                ring.full(at.stage).wait(at.parity);
-                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                ring.full(position.stage).wait(position.parity);
+                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(position.stage), i > 0);
                 wgmma::wait::<1>();
                 if i > 0 {
-                    ring.leave(at.previous());
+                    ring.leave(position.previous());
                 }
             }
-            at.advance();
+            position.advance();
         }
-        // Computed while the last products run.
+        // The next tile is computed while the last products run.
         let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
-        // SAFETY: the whole warp group comes here. Only it has these rows of the tile and these boxes.
+        // SAFETY: all threads of the warp group reach this code. Only this warp group writes these rows of the tile and
+        // these boxes.
         unsafe {
             sums.finish();
-            ring.leave(at.previous());
+            ring.leave(position.previous());
             store_through_shared::<_, _, SLOTS>(&sums, [row + consumer * BOX_ROWS, column], &output, slots, consumer);
         }
         tile += thread::grid_dim_x();
     }
     if thread == 0 {
-        // Shared memory must stay until the last copies have read it.
+        // The block must not end before the last copies have read shared memory.
         tma::wait_read::<0>();
     }
 }

@@ -1,4 +1,4 @@
-//! Ping-pong: the two consumers compute different tiles. While one stores its product, the other one multiplies.
+//! Ping-pong: the two consumers compute different tiles. While one consumer stores its product, the other multiplies.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use cuda_std::thread;
@@ -11,36 +11,37 @@ use crate::tensor_core::wgmma::{
 };
 use crate::tensor_core::{BAND, Bf16, Element, F16, Tf32, tile_corner};
 
-/// The warp groups that multiply.
+/// The number of warp groups that multiply.
 const CONSUMERS: u32 = 2;
-/// The rows of a tile, and the boxes of a stage that hold them.
+/// The number of rows in a tile, and of the boxes in a stage that hold these rows.
 const ROWS: u32 = 128;
 const A_BOXES: u32 = ROWS / BOX_ROWS;
-/// The columns of a wide tile and of a narrow one.
+/// The number of columns in a wide tile and in a narrow tile.
 const WIDE: u32 = 192;
 const NARROW: u32 = 128;
-/// The stages that fit into shared memory for each.
+/// The number of stages that fit into shared memory for each tile width.
 const WIDE_STAGES: u32 = 5;
 const NARROW_STAGES: u32 = 6;
-/// The boxes for the product: one for each consumer, which has time while the other one multiplies.
+/// The number of boxes for the product: one per consumer is enough, because the consumer stores while the other
+/// consumer multiplies.
 const OUTPUT_BOXES: u32 = CONSUMERS;
-/// A thread's sums of half the rows of a tile, wide or narrow.
+/// A thread's sums for half the rows of a tile, wide or narrow.
 pub(super) type WideSums = [f32; WIDE as usize / 2];
 pub(super) type NarrowSums = [f32; NARROW as usize / 2];
-/// Registers of a thread: 24 + 2 · 240 = 3 · 168, as in `gemm_warp_specialized`. A consumer needs more than there,
-/// because it has two descriptors of `a` and up to 192 sums.
+/// The number of registers per thread: 24 + 2 · 240 = 3 · 168, as in `gemm_warp_specialized`. A consumer needs more
+/// registers than in that rung, because it has two descriptors of `a` and up to 192 sums.
 const PRODUCER_REGISTERS: u32 = 24;
 const CONSUMER_REGISTERS: u32 = 240;
-/// The numbered barrier at which the first consumer waits until it may multiply; the second consumer's is the next one.
-/// Those of the epilogue come before.
+/// The numbered barrier at which the first consumer waits until it may multiply. The second consumer uses the next
+/// barrier. The barriers of the epilogue have lower numbers.
 const ORDER_BARRIER: u32 = CONSUMER_BARRIER + CONSUMERS;
 
-/// Returns the bytes of a stage for tiles with this number of columns.
+/// Returns the number of bytes in a stage for tiles with this number of columns.
 const fn stage_bytes(columns: u32) -> u32 {
     (ROWS + columns) * ROW_BYTES
 }
 
-/// The bytes of dynamic shared memory for either width.
+/// The number of bytes of dynamic shared memory, which is enough for both widths.
 pub(super) const SHARED_BYTES: u32 = {
     let wide = Ring::<WIDE_STAGES>::bytes(stage_bytes(WIDE), OUTPUT_BOXES);
     let narrow = Ring::<NARROW_STAGES>::bytes(stage_bytes(NARROW), OUTPUT_BOXES);
@@ -49,21 +50,21 @@ pub(super) const SHARED_BYTES: u32 = {
 
 /// `gemm_persistent` with a separate tile for each consumer. The consumers multiply alternately.
 ///
-/// In `gemm_persistent` both consumers multiply for the same tile, and both pack and store their sums at the same time.
-/// The tensor cores idle from one tile's last product to the next one's first: 2500 to 2900 cycles, a seventh of the
-/// time when k is 1024.
+/// In `gemm_persistent`, both consumers multiply for the same tile, and both pack and store their sums at the same
+/// time. The tensor cores idle for 2500 to 2900 cycles between the last product of a tile and the first product of the
+/// next tile. If k is 1024, this is a seventh of the time.
 ///
 /// Here each consumer has whole tiles of 128 rows ("ping-pong", as in CUTLASS). When a consumer has started the last
-/// products of its tile, it lets the other one begin, and stores its sums while the other one multiplies. The order is
-/// needed for another reason too: a thread that waits for a stage knows the phase only by its parity, so it must not
-/// begin to wait while the stage is more than one phase earlier.
+/// products of its tile, it lets the other consumer begin, and stores its sums while the other consumer multiplies.
+/// This order has a second purpose. A thread that waits for a stage knows the phase only by its parity. So the thread
+/// must not begin to wait while the stage is still more than one phase earlier.
 ///
-/// A tile has 192 columns and needs 53 bytes from the L2 cache for each cycle of its products, or it has 128 columns
-/// and needs 64. Narrow tiles are used if they fill the multiprocessors so much better that the product ends sooner
+/// A tile with 192 columns needs 53 bytes from the L2 cache per cycle of its products, and a tile with 128 columns
+/// needs 64. The kernel uses narrow tiles if they fill the multiprocessors enough better that the product ends sooner
 /// (`is_wide`).
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_persistent,
     lesson = "two warp groups alternate between tiles: one writes its product while the other multiplies",
@@ -87,16 +88,17 @@ pub unsafe fn gemm_ping_pong<A, C, const COLUMN_MAJOR: bool>(
     k: u32,
 ) {
     let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
-    // SAFETY: `multiply_tiles` has the kernel's contract, and the factors are complete when the launch begins.
+    // SAFETY: `multiply_tiles` has the same requirements as the kernel, and the factors are complete when the launch
+    // begins.
     unsafe { multiply_tiles::<A, C, COLUMN_MAJOR>([a_map, b_map], &output, k, || ()) };
 }
 
-/// Computes the block's tiles, wide or narrow ones. One thread calls `wait_for_factors` before it starts the first
+/// Computes the block's tiles, which are wide or narrow. One thread calls `wait_for_factors` before it starts the first
 /// copy.
 ///
 /// # Safety
-/// The contract of [`gemm`](super) when `wait_for_factors` has returned. All threads of the block call it, and the
-/// block has [`SHARED_BYTES`] of dynamic shared memory.
+/// The requirements of [`gemm`](super) hold when `wait_for_factors` has returned. All threads of the block call the
+/// function, and the block has [`SHARED_BYTES`] of dynamic shared memory.
 #[inline(always)]
 pub(super) unsafe fn multiply_tiles<A: Element, C: Staged, const COLUMN_MAJOR: bool>(
     factors: [&TensorMap; 2],
@@ -111,7 +113,7 @@ pub(super) unsafe fn multiply_tiles<A: Element, C: Staged, const COLUMN_MAJOR: b
     const NARROW_SUMS: usize = NARROW as usize / 2;
     const WIDE_BOXES: u32 = WIDE / BOX_ROWS;
     const NARROW_BOXES: u32 = NARROW / BOX_ROWS;
-    // SAFETY: the contract is this function's.
+    // SAFETY: the called functions have the same requirements as this function.
     unsafe {
         if is_wide(output.rows, output.columns, thread::grid_dim_x()) {
             alternate::<A, C, COLUMN_MAJOR, WIDE_SUMS, WIDE, WIDE_BOXES, WIDE_STAGES>(
@@ -135,7 +137,7 @@ pub(super) unsafe fn multiply_tiles<A: Element, C: Staged, const COLUMN_MAJOR: b
 /// `STAGES` stages has `B_BOXES` boxes of `b`.
 ///
 /// # Safety
-/// As for [`multiply_tiles`].
+/// See [`multiply_tiles`].
 #[inline(always)]
 unsafe fn alternate<
     A: Element,
@@ -157,7 +159,7 @@ unsafe fn alternate<
     let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
     if thread::thread_idx_x() == 0 {
         tma::prefetch([a_map, b_map, output.map]);
-        // SAFETY: the barrier of the block follows. One consumer, four warps, uses a stage.
+        // SAFETY: a barrier of the block follows. One consumer, which is four warps, uses each stage.
         unsafe { ring.init(WARP_GROUP / 32) };
     }
     thread::sync_threads();
@@ -165,10 +167,10 @@ unsafe fn alternate<
     let tiles = count_tiles(m, n, COLUMNS);
     let (first, blocks) = (thread::block_idx_x(), thread::grid_dim_x());
     let stage_count = k.div_ceil(depth::<A>());
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     let mut tile = first;
     if warp_group == 0 {
-        // SAFETY: the whole warp group comes here.
+        // SAFETY: all threads of the warp group reach this code.
         unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         if thread == 0 {
             wait_for_factors();
@@ -176,36 +178,36 @@ unsafe fn alternate<
                 let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
                 for i in 0..stage_count {
                     let corner = [row, column, i * depth::<A>()];
-                    // SAFETY: one thread fills the stage, after its consumer has left it.
+                    // SAFETY: one thread fills the stage, after its consumer has left the stage.
                     unsafe {
-                        ring.empty(at.stage).wait(at.parity ^ 1);
-                        ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
+                        ring.empty(position.stage).wait(position.parity ^ 1);
+                        ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(position.stage, [a_map, b_map], corner);
                     }
-                    at.advance();
+                    position.advance();
                 }
                 tile += blocks;
             }
         }
         return;
     }
-    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    // SAFETY: whole warp groups reach this code, and the producer releases the registers that they acquire.
     unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let mut sums = [[0.0; N]; 2];
     // The block's tiles alternate between the consumers, and so do the stages of these tiles.
     tile += consumer * blocks;
-    at.skip(consumer * stage_count);
+    position.skip(consumer * stage_count);
     while tile < tiles {
         if tile != first {
-            // SAFETY: the other consumer arrives there for each tile but the block's last one.
+            // SAFETY: the other consumer arrives at this barrier for each tile except the block's last tile.
             unsafe { barrier_sync(ORDER_BARRIER + consumer, CONSUMERS * WARP_GROUP) };
         }
         for i in 0..stage_count {
-            // SAFETY: the whole warp group uses the stage when it is full. The stage has the boxes of `a` and then
-            // those of `b`.
+            // SAFETY: all threads of the warp group reach this code, and the stage is full. It has the boxes of `a`,
+            // followed by the boxes of `b`.
             unsafe {
-                ring.full(at.stage).wait(at.parity);
-                let stage = ring.stage(at.stage);
+                ring.full(position.stage).wait(position.parity);
+                let stage = ring.stage(position.stage);
                 let upper_a = Tile::<A, Boxes<true>>::at(stage);
                 let lower_a = Tile::<A, Boxes<true>>::at(stage.byte_add(BOX_BYTES));
                 let b = Tile::<A, Boxes<COLUMN_MAJOR>>::at(stage.byte_add(A_BOXES * BOX_BYTES));
@@ -218,52 +220,55 @@ unsafe fn alternate<
                 wgmma::commit();
             }
             if i + 1 == stage_count && tile + blocks < tiles {
-                // SAFETY: the other consumer waits there before the block's next tile.
+                // SAFETY: the other consumer waits at this barrier before the block's next tile.
                 unsafe { barrier_arrive(ORDER_BARRIER + (consumer ^ 1), CONSUMERS * WARP_GROUP) };
             }
-            // SAFETY: the products of the stage before have ended after the wait, so the warp group leaves that stage.
+            // SAFETY: after the wait, the products of the previous stage have ended, so the warp group leaves that
+            // stage.
             unsafe {
                 wgmma::wait::<1>();
                 if i > 0 {
-                    ring.leave(at.previous());
+                    ring.leave(position.previous());
                 }
             }
-            at.advance();
+            position.advance();
         }
-        // Computed while the last products run.
+        // The next tile is computed while the last products run.
         let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
         for (half, sums) in sums.iter_mut().enumerate() {
-            // SAFETY: the whole warp group comes here. Only it has this tile and this box.
+            // SAFETY: all threads of the warp group reach this code. Only this warp group writes this tile and this
+            // box.
             unsafe {
                 sums.finish();
                 if half == 0 {
-                    ring.leave(at.previous());
+                    ring.leave(position.previous());
                 }
                 let (corner, slot) = ([row + half as u32 * BOX_ROWS, column], ring.output_box(consumer));
                 store_through_shared::<_, _, 1>(sums, corner, output, slot, consumer);
             }
         }
-        at.skip(stage_count);
+        position.skip(stage_count);
         tile += CONSUMERS * blocks;
     }
     if thread == 0 {
-        // Shared memory must stay until the last copies have read it.
+        // The block must not end before the last copies have read shared memory.
         tma::wait_read::<0>();
     }
 }
 
-/// Returns whether wide tiles are the better ones for this number of blocks. That is so if the block with the most
-/// columns to multiply has fewer with wide tiles than with narrow ones, whose products take 4 % longer.
+/// Returns whether wide tiles are faster for this number of blocks. The block with the most columns decides: it must
+/// have fewer columns with wide tiles than with narrow tiles, whose products take 4 % longer.
 ///
-/// The host calls it with the number of multiprocessors, and the kernel with the number of blocks. If there are fewer
-/// blocks than multiprocessors, each has at most one tile of the chosen width, and the answer is the same.
+/// The host calls this function with the number of multiprocessors, and the kernel with the number of blocks. If there
+/// are fewer blocks than multiprocessors, each block has at most one tile of the chosen width, and the result is the
+/// same.
 const fn is_wide(m: u32, n: u32, blocks: u32) -> bool {
     most_columns(m, n, WIDE, blocks) * 25 <= most_columns(m, n, NARROW, blocks) * 26
 }
 
 /// Returns the number of columns that the block with the most tiles has to multiply.
 const fn most_columns(m: u32, n: u32, columns: u32, blocks: u32) -> u64 {
-    // At least one block, so that the division needs no check.
+    // At least 1, so that the division needs no check.
     let blocks = if blocks == 0 { 1 } else { blocks };
     count_tiles(m, n, columns).div_ceil(blocks) as u64 * columns as u64
 }

@@ -1,4 +1,4 @@
-//! Any size by tensor copies: factors that no tensor map describes are copied first.
+//! Tensor copies for any size: factors that no tensor map can describe are copied first.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::array;
@@ -15,36 +15,37 @@ use super::ping_pong::{SHARED_BYTES, multiply_tiles, tiles_of};
 use crate::tensor_core::tma::{TensorMap, fence_global};
 use crate::tensor_core::{Bf16, F16, load, store};
 
-/// The warps of a block. Each copies a row.
+/// The number of warps in a block. Each warp copies a row.
 const WARPS: u32 = 384 / 32;
-/// The elements of 16 bytes.
+/// The number of elements in 16 bytes.
 const CHUNK: u32 = 8;
 
-/// The words of the workspace: groups of rows that blocks have taken, groups that have been copied, blocks that are
-/// done.
+/// The words of the workspace: the number of groups of rows that blocks have taken, of groups that have been copied,
+/// and of blocks that are done.
 const TAKEN: usize = 0;
 const COPIED: usize = 1;
 const DONE: usize = 2;
 
-/// `gemm_ping_pong`, after copying the factors that no tensor map describes.
+/// `gemm_ping_pong`, after a copy of each factor that no tensor map can describe.
 ///
-/// The rows of a matrix with a tensor map are a multiple of 16 bytes. For other factors only the rungs that compute
-/// addresses are left (`gemm_small_blocks`, `gemm_wgmma`). At 1000 × 1100 × 1301 they take three times as long as
-/// `gemm_ping_pong` at 1104 and 1304.
+/// A tensor map requires rows that are a multiple of 16 bytes. For other factors, only the rungs that compute addresses
+/// remain (`gemm_small_blocks`, `gemm_wgmma`). For 1000 × 1100 × 1301, these rungs take three times the time of
+/// `gemm_ping_pong` for 1000 × 1104 × 1304.
 ///
-/// Here the kernel begins by copying such a factor to memory where each row is followed by zeros up to the next
-/// multiple of 16 bytes. That reads and writes 2 bytes for each element of the factor, for `m` or `n` multiplications
-/// with it. Blocks take groups of rows from a counter until none is left. Then each block's producer waits until all
-/// rows have been copied, and the block goes on as in `gemm_ping_pong`, with maps of the copies. No block waits for a
-/// block that has not begun: only running blocks take rows, and they copy what they have taken.
+/// Here the kernel first copies such a factor to memory where each row is padded with zeros to the next multiple of 16
+/// bytes. The copy reads and writes 2 bytes for each element of the factor, and each element takes part in `m` or `n`
+/// multiplications. Blocks take groups of rows from a counter until no group remains. Then each block's producer waits
+/// until all rows have been copied, and the block continues as in `gemm_ping_pong`, with maps of the copies. No block
+/// waits for a block that has not begun: only running blocks take rows, and each block copies the rows that it has
+/// taken.
 ///
 /// # Safety
-/// As [`gemm`](super) says, and `workspace` has three zeros. A factor whose rows are a multiple of 8 elements is
-/// described by its map. Any other factor has memory for a copy, whose rows are the next multiple, and the map
-/// describes the copy.
+/// See [`gemm`](super). `workspace` points to three zero words. If the rows of a factor are a multiple of 8 elements,
+/// the map describes the factor. Otherwise there is memory for a copy with rows rounded up to the next multiple, and
+/// the map describes the copy.
 #[rung(
     after = gemm_ping_pong,
-    lesson = "rows that no tensor map describes are copied first, and then any size goes by tensor copies",
+    lesson = "rows that no tensor map can describe are copied first, so tensor copies work for any size",
     blocks = [384],
     dynamic_shared = SHARED_BYTES,
     grid = |launch| [blocks(launch), 1, 1],
@@ -73,14 +74,14 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
     let b = Factor { from: b.cast(), to: b_copy.cast(), rows: b_rows, columns: b_columns };
     let groups = a.groups() + b.groups();
     if groups > 0 {
-        // SAFETY: all threads of all blocks come here, with the workspace of this launch.
+        // SAFETY: all threads of all blocks reach this code, with the workspace of this launch.
         unsafe { copy_factors([a, b], workspace) };
     }
     let output = OutputMatrix { map: c_map, data: c, rows: m, columns: n };
     let wait_for_copies = || {
         if groups > 0 {
-            // SAFETY: running blocks copy all groups and count them, and the fence orders the loads of the copies after
-            // it.
+            // SAFETY: running blocks copy and count all groups, and the fence orders the loads of the copies after the
+            // wait.
             unsafe {
                 while atomic_load_32_device(workspace.add(COPIED), Relaxed) < groups {}
                 device_thread_fence(Acquire);
@@ -102,29 +103,29 @@ pub unsafe fn gemm_repacked<A, C, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Takes groups of rows of both factors from a counter and copies them, until none is left.
+/// Takes groups of rows of both factors from a counter and copies them, until no group remains.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the block call it, that the factors and the memory of their copies exist,
-/// and that `workspace` is that of [`gemm_repacked`](self).
+/// The caller must ensure that all threads of the block call the function, and that the factors and the memory of their
+/// copies exist. `workspace` must be the workspace of [`gemm_repacked`](self).
 #[inline(always)]
 unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
     let is_first_thread = thread::thread_idx_x() == 0;
-    let taken = shared::dynamic_shared_mem::<u32>();
+    let group_word = shared::dynamic_shared_mem::<u32>();
     let mut copied = 0;
     loop {
         if is_first_thread {
-            // SAFETY: the word of shared memory is not read until the barrier.
-            unsafe { *taken = atomic_fetch_add_u32_device(workspace.add(TAKEN), Relaxed, 1) };
+            // SAFETY: no thread reads the word of shared memory before the barrier.
+            unsafe { *group_word = atomic_fetch_add_u32_device(workspace.add(TAKEN), Relaxed, 1) };
         }
         thread::sync_threads();
-        // SAFETY: the word was written before the barrier, and it is written again after the next one.
-        let group = unsafe { *taken };
+        // SAFETY: the word was written before the barrier, and it is written again only after the next barrier.
+        let group = unsafe { *group_word };
         thread::sync_threads();
         if group >= a.groups() + b.groups() {
             break;
         }
-        // SAFETY: all threads come here, and no other block has taken this group.
+        // SAFETY: all threads of the block reach this code, and no other block has taken this group.
         unsafe {
             if group < a.groups() {
                 a.copy_rows(group);
@@ -137,7 +138,8 @@ unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
     fence_global();
     thread::sync_threads();
     if is_first_thread && copied > 0 {
-        // SAFETY: all threads of the block have copied before the barrier, and the fence publishes what they wrote.
+        // SAFETY: all threads of the block finish their copies before the barrier, and the fence publishes their
+        // writes.
         unsafe {
             device_thread_fence(Release);
             atomic_fetch_add_u32_device(workspace.add(COPIED), Relaxed, copied);
@@ -145,15 +147,15 @@ unsafe fn copy_factors([a, b]: [Factor; 2], workspace: *mut u32) {
     }
 }
 
-/// Returns the number of blocks: one for each multiprocessor, or fewer if there are fewer tiles and fewer groups of
-/// rows to copy, with a row-major `b` or a column-major one.
+/// Returns the number of blocks: one per multiprocessor, or fewer if there are fewer tiles and fewer groups of rows to
+/// copy. The number is enough for a row-major and for a column-major `b`.
 fn blocks(launch: &LaunchRequest<'_>) -> u32 {
     let [m, n, k] = [0, 1, 2].map(|dimension| launch.length(dimension) as u32);
     let groups = row_groups(m, k) + row_groups(k, n).max(row_groups(n, k));
     tiles_of(launch).max(groups).min(launch.device.multiprocessors)
 }
 
-/// Returns the number of groups of rows of a factor that are copied: none if a tensor map describes the factor.
+/// Returns the number of groups of rows of a factor that are copied: 0 if a tensor map can describe the factor.
 #[inline(always)]
 fn row_groups(rows: u32, columns: u32) -> u32 {
     if columns.is_multiple_of(CHUNK) { 0 } else { rows.div_ceil(WARPS) }
@@ -178,8 +180,8 @@ impl Factor {
     /// Copies a group of rows: one row for each warp, 16 bytes at a time for each lane.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the block call it, that the factor exists, and that no other block
-    /// writes this group of the copy.
+    /// The caller must ensure that all threads of the block call the function, that the factor exists, and that no
+    /// other block writes this group of the copy.
     #[inline(always)]
     unsafe fn copy_rows(self, group: u32) {
         let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
@@ -189,7 +191,7 @@ impl Factor {
             let mut chunk = lane;
             while chunk < chunks {
                 let to = self.to.wrapping_add(((row * chunks + chunk) * CHUNK) as usize);
-                // SAFETY: the row and the chunk exist, and no other thread has this chunk.
+                // SAFETY: the row and the chunk exist, and no other thread writes this chunk.
                 unsafe { store(to.cast::<u32>(), self.load_chunk(row, chunk)) };
                 chunk += 32;
             }
@@ -198,8 +200,8 @@ impl Factor {
 
     /// Returns eight elements of a row, with zeros after the end of the row.
     ///
-    /// The elements begin anywhere, and loads of 16 bytes only at multiples of 16. So this loads the two 16 bytes that
-    /// contain them, and shifts.
+    /// The elements can begin at any address, but loads of 16 bytes must begin at a multiple of 16. So the function
+    /// loads the two aligned 16-byte words that contain the elements, and shifts them.
     ///
     /// # Safety
     /// The caller must ensure that the factor has the row and the first of the elements.
@@ -211,14 +213,14 @@ impl Factor {
         let aligned = from.wrapping_byte_sub(shift as usize).cast::<u32>();
         let end = self.from.wrapping_add((self.rows * self.columns) as usize);
         let words = if aligned.wrapping_byte_add(32) as usize <= end as usize {
-            // SAFETY: the 32 bytes are before the factor's end, and memory is allocated from a multiple of 16 on.
+            // SAFETY: the 32 bytes are before the factor's end, and memory is allocated at multiples of 16 bytes.
             unsafe { join(load(aligned), load(aligned.wrapping_add(4)), shift) }
         } else {
             // SAFETY: the first `count` elements exist.
             let element = |i: u32| if i < count { u32::from(unsafe { *from.wrapping_add(i as usize) }) } else { 0 };
             [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16)
         };
-        // Clears the elements of a pair that are after the end of the row.
+        // Clears the elements of a pair after the end of the row.
         let mask = |pair: u32| {
             if count > 2 * pair + 1 {
                 u32::MAX
@@ -232,10 +234,10 @@ impl Factor {
     }
 }
 
-/// Returns 16 of 32 bytes, from byte `begin` on, which is an even number below 16.
+/// Returns 16 of 32 bytes, from byte `begin` on. `begin` is an even number below 16.
 #[inline(always)]
 fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], begin: u32) -> [u32; 4] {
-    // Masks, because selecting between elements of an array would put the array into local memory.
+    // The selection uses masks, because an index into an array would put the array into local memory.
     let mask = |bit: u32| if begin & bit == 0 { 0 } else { u32::MAX };
     let select = |mask: u32, early: u32, late: u32| early ^ (early ^ late) & mask;
     let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(early, late)| select(mask(8), early, late));

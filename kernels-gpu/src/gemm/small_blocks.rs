@@ -7,22 +7,22 @@ use super::unaligned::{columns, multiply_tile, rows, shared_bytes};
 use crate::tensor_core::mma::MmaElement;
 use crate::tensor_core::{Bf16, F16, Output};
 
-/// A block computes 64 × 128 elements of `c`, a fourth of the tile of `gemm_unaligned`.
+/// A block computes 64 × 128 elements of `c`, a quarter of the tile of `gemm_unaligned`.
 ///
 /// The tiles of `gemm_unaligned`, 128 × 256 elements, suit the tensor cores. But a product of 1000 × 1100 has only 40
-/// of them, for 132 multiprocessors. With 64 × 128 elements per block, it has 144 tiles. Where there are more tiles,
-/// two or three blocks fit on a multiprocessor, so that one computes while another waits.
+/// such tiles, for 132 multiprocessors. With 64 × 128 elements per block, the product has 144 tiles. For larger
+/// products, two or three blocks fit on a multiprocessor, so one block computes while another waits.
 ///
-/// The cost: for its 32 × 32 elements, each warp reads 2 KB of fragments from shared memory for 8 `mma.sync`. That is
-/// 16 cycles of a multiprocessor's shared memory for 8 cycles of its tensor cores. Every element of `a` and `b` is read
-/// from global memory twice as often. So this rung is for small products, and for all products whose rows a tensor map
-/// cannot describe.
+/// The cost: for its 32 × 32 elements, each warp reads 2 KB of fragments from shared memory for 8 `mma.sync`. These
+/// reads take 16 cycles of a multiprocessor's shared memory for 8 cycles of its tensor cores. Every element of `a` and
+/// `b` is read from global memory twice as often. So this rung is for small products, and for all products whose rows a
+/// tensor map cannot describe.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_unaligned,
-    lesson = "a fourth of the tile per block: small products fill the device, and three blocks share a multiprocessor",
+    lesson = "a quarter of the tile per block: small products fill the device, and three blocks share a multiprocessor",
     blocks = [256],
     resident = 2,
     dynamic_shared = shared_bytes(2, 2),
@@ -38,6 +38,7 @@ pub unsafe fn gemm_small_blocks<A: MmaElement, C: Output, const COLUMN_MAJOR: bo
     n: u32,
     k: u32,
 ) {
-    // SAFETY: the matrices have these sizes, and the launch gives the block `shared_bytes(2, 2)`.
+    // SAFETY: the matrices have these sizes, and the launch provides `shared_bytes(2, 2)` bytes of dynamic shared
+    // memory.
     unsafe { multiply_tile::<A, C, COLUMN_MAJOR, 2, 2>(a, b, c, [m, n, k]) };
 }

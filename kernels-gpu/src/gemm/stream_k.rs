@@ -17,33 +17,33 @@ use crate::tensor_core::tma::{self, TensorMap, barrier_sync};
 use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish, setmaxnreg_dec, setmaxnreg_inc};
 use crate::tensor_core::{BAND, Bf16, load, store, tile_corner};
 
-/// Stages in shared memory.
+/// The number of stages in shared memory.
 const STAGES: u32 = 4;
-/// A consumer's boxes for the product: one is written while the other is copied.
+/// The number of a consumer's boxes for the product: one is written while the other is copied.
 const SLOTS: u32 = 2;
-/// The number of stages that take as long as handing sums over to another block.
+/// The cost of handing sums over to another block, as a number of stages that take the same time.
 const HANDOVER_STAGES: u32 = 12;
 
-/// `gemm_persistent` with the tiles that do not fill a round divided along k.
+/// `gemm_persistent`, but the tiles that do not fill a round are divided along k.
 ///
-/// 8192 × 8192 elements are 2048 tiles of 128 × 256. 132 multiprocessors compute them in 15.5 rounds: in the last one
-/// `gemm_persistent` leaves 64 multiprocessors idle for the time of a tile, 3 % of the whole. With 16 rounds and a bit
-/// it would be 6 %.
+/// 8192 × 8192 elements are 2048 tiles of 128 × 256. 132 multiprocessors compute these tiles in 15.5 rounds: in the
+/// last round, `gemm_persistent` leaves 64 multiprocessors idle for the time of a tile, 3 % of the total time. With
+/// slightly more than 16 rounds, the loss would be 6 %.
 ///
 /// Here the tiles beyond the whole rounds come first, as one sequence of stages that all blocks share evenly
 /// ("stream-K": Osama, Merrill, Cecka, Garland, Owens, *Stream-K: Work-Centric Parallel Decomposition for Dense
-/// Matrix-Matrix Multiplication on the GPU*, 2023). A block's share begins inside of one tile and ends inside of
-/// another. If a block has a tile's stages, but not the last one, it hands its sums over through memory. The block with
-/// the last stage waits for the sums of the blocks before it, adds them, and stores the tile. A block goes through its
-/// share from the end to the beginning, so it hands over first and waits last. It waits only for blocks with smaller
-/// numbers, which were launched before it.
+/// Matrix-Matrix Multiplication on the GPU*, 2023). A block's share begins inside one tile and ends inside another. If
+/// a block has some of a tile's stages, but not the last stage, it hands its sums over through memory. The block with
+/// the last stage waits for the sums of the blocks before it, adds them, and stores the tile. A block processes its
+/// share from the end to the beginning, so it hands over first and waits last. The block waits only for blocks with
+/// smaller numbers, which were launched earlier.
 ///
 /// Handing sums over costs some microseconds. Tiles are not divided if the idle multiprocessors of a last round would
 /// cost less, or if there is no whole round.
 ///
 /// # Safety
-/// As [`gemm`](super) says. `workspace` has a zero for each consumer of each block, and `parts` has 64 × 256 elements
-/// for each. All blocks of the grid run at the same time.
+/// See [`gemm`](super). `workspace` has a zero word for each consumer of each block, and `parts` has 64 × 256 elements
+/// for each consumer of each block. All blocks of the grid run at the same time.
 #[rung(
     after = gemm_persistent,
     lesson = "stream-K: the tiles that do not fill a wave are divided along k, so that no SM is idle at the end",
@@ -70,16 +70,16 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
     let (warp_group, thread) = (thread::thread_idx_x() / WARP_GROUP, thread::thread_idx_x() % WARP_GROUP);
     if thread::thread_idx_x() == 0 {
         tma::prefetch([a_map, b_map, c_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { ring.init(CONSUMER_WARPS) };
     }
     thread::sync_threads();
     let block = thread::block_idx_x();
     let division = Division::new(m.div_ceil(ROWS) * n.div_ceil(COLUMNS), k.div_ceil(depth::<A>()));
     let mut pieces = division.pieces(block);
-    let mut at = Position::<STAGES>::START;
+    let mut position = Position::<STAGES>::START;
     if warp_group == 0 {
-        // SAFETY: the whole warp group comes here.
+        // SAFETY: all threads of the warp group reach this code.
         unsafe { setmaxnreg_dec::<PRODUCER_REGISTERS>() };
         while thread == 0
             && let Some(Piece { tile, first, end }) = pieces.next()
@@ -87,17 +87,17 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
             let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
             for i in first..end {
                 let corner = [row, column, i * depth::<A>()];
-                // SAFETY: one thread fills the stage, after all consumers have left it.
+                // SAFETY: one thread fills the stage, after all consumers have left the stage.
                 unsafe {
-                    ring.empty(at.stage).wait(at.parity ^ 1);
-                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(at.stage, [a_map, b_map], corner);
+                    ring.empty(position.stage).wait(position.parity ^ 1);
+                    ring.fill::<COLUMN_MAJOR, A_BOXES, B_BOXES>(position.stage, [a_map, b_map], corner);
                 }
-                at.advance();
+                position.advance();
             }
         }
         return;
     }
-    // SAFETY: whole warp groups come here, and the producer releases what they acquire.
+    // SAFETY: whole warp groups reach this code, and the producer releases the registers that they acquire.
     unsafe { setmaxnreg_inc::<CONSUMER_REGISTERS>() };
     let consumer = warp_group - 1;
     let (output, slots) =
@@ -106,33 +106,34 @@ pub unsafe fn gemm_stream_k<A, C, const COLUMN_MAJOR: bool>(
     let mut sums = [0.0; SUMS];
     while let Some(Piece { tile, first, end }) = pieces.next() {
         for i in 0..end - first {
-            // SAFETY: the whole warp group uses the stage when it is full, and leaves it when its products have ended,
-            // which is after the next stage's have been started.
+            // SAFETY: all threads of the warp group reach this code. They use the stage only when it is full, and leave
+            // it only when its products have ended.
             unsafe {
-                ring.full(at.stage).wait(at.parity);
-                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(at.stage), i > 0);
+                ring.full(position.stage).wait(position.parity);
+                multiply::<A, COLUMN_MAJOR>(&mut sums, consumer, ring.stage(position.stage), i > 0);
                 wgmma::wait::<1>();
                 if i > 0 {
-                    ring.leave(at.previous());
+                    ring.leave(position.previous());
                 }
             }
-            at.advance();
+            position.advance();
         }
         let (row, column) = tile_corner(tile, [ROWS, COLUMNS], BAND, m, n);
-        // SAFETY: the whole warp group comes here.
+        // SAFETY: all threads of the warp group reach this code.
         unsafe {
             sums.finish();
-            ring.leave(at.previous());
+            ring.leave(position.previous());
         }
         if end < division.depth {
             // SAFETY: a block has at most one piece without the tile's last stage, and the block with the last stage
-            // takes its sums.
+            // takes the sums of this piece.
             unsafe { handover.give(&sums, block) };
             continue;
         }
-        // SAFETY: the blocks with the stages before `first` give their sums, and only this block takes them.
+        // SAFETY: the blocks with the stages before `first` give their sums, and only this block takes these sums.
         unsafe { handover.take_all(&mut sums, &division, block, first) };
-        // SAFETY: the whole warp group comes here. Only it has these rows of the tile and these boxes.
+        // SAFETY: all threads of the warp group reach this code. Only this warp group writes these rows of the tile and
+        // these boxes.
         unsafe {
             store_through_shared::<_, _, SLOTS>(&sums, [row + consumer * BOX_ROWS, column], &output, slots, consumer);
         }
@@ -154,9 +155,9 @@ struct Piece {
 #[derive(Clone, Copy)]
 struct Division {
     tiles: u32,
-    /// The stages of a tile.
+    /// The number of stages of a tile.
     depth: u32,
-    /// The number of tiles, the first ones, that are divided along k.
+    /// The number of tiles that are divided along k. They are the first tiles.
     divided: u32,
 }
 
@@ -170,15 +171,15 @@ impl Division {
     #[inline(always)]
     fn new(tiles: u32, depth: u32) -> Self {
         let blocks = blocks();
-        let beyond = tiles % blocks;
-        // Dividing the last tiles saves the time of the idle blocks, divided among all blocks.
-        let gain = (blocks - beyond) * depth;
-        let divided = if tiles > blocks && beyond > 0 && gain > HANDOVER_STAGES * blocks { beyond } else { 0 };
+        let leftover = tiles % blocks;
+        // The division of the last tiles saves the time of the idle blocks, spread over all blocks.
+        let gain = (blocks - leftover) * depth;
+        let divided = if tiles > blocks && leftover > 0 && gain > HANDOVER_STAGES * blocks { leftover } else { 0 };
         Self { tiles, depth: depth.max(1), divided }
     }
 
-    /// Returns the first stage of a block's share, counted through all divided tiles. It ends where the next block's
-    /// begins.
+    /// Returns the first stage of a block's share, counted through all divided tiles. The share ends where the next
+    /// block's share begins.
     #[inline(always)]
     fn start(&self, block: u32) -> u32 {
         let all = u64::from(self.divided * self.depth);
@@ -188,7 +189,7 @@ impl Division {
     /// Returns the pieces of a block.
     #[inline(always)]
     fn pieces(self, block: u32) -> Pieces {
-        // The divisions have 64 bits and take long, and most shapes do not need them.
+        // The divisions have 64 bits and are slow, and most shapes do not need them.
         let (start, end) = if self.divided > 0 { (self.start(block), self.start(block + 1)) } else { (0, 0) };
         Pieces { division: self, start, end, tile: self.divided + block }
     }
@@ -197,7 +198,7 @@ impl Division {
 /// The pieces that a block has not multiplied yet.
 struct Pieces {
     division: Division,
-    /// The stages of the block's share that are left.
+    /// The remaining stages of the block's share.
     start: u32,
     end: u32,
     /// The block's next whole tile.
@@ -224,7 +225,7 @@ impl Pieces {
 /// The memory through which a consumer hands its sums over to the same consumer of another block.
 #[derive(Clone, Copy)]
 struct Handover {
-    /// A flag for each consumer of each block, which is 1 if the sums have been written.
+    /// A flag for each consumer of each block, which is 1 if the consumer's sums have been written.
     workspace: *mut u32,
     /// The sums of each consumer of each block.
     parts: *mut f32,
@@ -232,8 +233,8 @@ struct Handover {
 }
 
 impl Handover {
-    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The next four
-    /// are 128 times as far, so that neighboring threads access neighboring memory.
+    /// Returns the flag of this consumer in a block, and the address of this thread's first four sums. The distance to
+    /// the thread's next four sums is 128 times four sums, so that neighboring threads access neighboring memory.
     #[inline(always)]
     fn of_block(self, block: u32) -> (*mut u32, *mut f32) {
         let index = block * CONSUMERS + self.consumer;
@@ -244,13 +245,13 @@ impl Handover {
     /// Writes this block's sums for another block, and sets the flag.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it, at most once in a launch, and that
-    /// `workspace` and `parts` are those of [`gemm_stream_k`](self).
+    /// The caller must ensure that all threads of the warp group call the function, at most once in a launch, and that
+    /// `workspace` and `parts` are the arguments of [`gemm_stream_k`](self).
     #[inline(always)]
     unsafe fn give(self, sums: &[f32; SUMS], block: u32) {
         let (flag, to) = self.of_block(block);
-        // SAFETY: each thread writes other sums. The other block reads them after the flag is set, which is after the
-        // barrier of all threads that write.
+        // SAFETY: each thread writes different sums. The other block reads the sums after the flag is set, and the flag
+        // is set after a barrier of all writing threads.
         unsafe {
             for i in 0..SUMS / 4 {
                 store::<f32, 4>(to.add(i * WARP_GROUP as usize * 4), array::from_fn(|j| sums[4 * i + j]));
@@ -265,16 +266,16 @@ impl Handover {
     /// Adds the sums of the blocks before `block`, which have the first `stages` stages of its tile.
     ///
     /// # Safety
-    /// As for [`Handover::take`], for each of these blocks.
+    /// See [`Handover::take`], for each of these blocks.
     #[inline(always)]
     unsafe fn take_all(self, sums: &mut [f32; SUMS], division: &Division, block: u32, stages: u32) {
         let (mut other, mut missing) = (block, stages);
         while missing > 0 {
             other -= 1;
-            // Some blocks may have no stages.
+            // Some blocks can have no stages.
             let stages = (division.start(other + 1) - division.start(other)).min(missing);
             if stages > 0 {
-                // SAFETY: the contract is this function's.
+                // SAFETY: the called functions have the same requirements as this function.
                 unsafe { self.take(sums, other) };
                 missing -= stages;
             }
@@ -284,13 +285,13 @@ impl Handover {
     /// Waits for the sums of another block, adds them, and resets the flag for the next launch.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it, that the other block gives its sums, and that
-    /// no third block takes them.
+    /// The caller must ensure that all threads of the warp group call the function, that the other block gives its
+    /// sums, and that no third block takes them.
     #[inline(always)]
     unsafe fn take(self, sums: &mut [f32; SUMS], block: u32) {
         let (flag, from) = self.of_block(block);
-        // SAFETY: the sums are written when the flag is set. One thread waits for it, the barrier has the others wait
-        // for that thread, and no thread writes the sums again in this launch.
+        // SAFETY: the sums are written before the flag is set. One thread waits for the flag, and the other threads
+        // wait for that thread at the barrier. No thread writes the sums again in this launch.
         unsafe {
             if thread::thread_idx_x().is_multiple_of(WARP_GROUP) {
                 while atomic_load_32_device(flag, Relaxed) == 0 {}

@@ -1,4 +1,4 @@
-//! Tiles in shared memory and in registers, on CUDA cores: the speed that tensor cores are compared with.
+//! Tiles in shared memory and in registers, on CUDA cores: the baseline for tensor cores.
 
 use core::mem::MaybeUninit;
 
@@ -7,33 +7,33 @@ use rung::rung;
 
 use crate::tensor_core::{BAND, Bf16, Element, F16, Output, Tf32, Wide, load, opaque, tile_corner};
 
-/// Rows and columns of a block's tile of `c`.
+/// The number of rows and of columns of a block's tile of `c`.
 const SIDE: u32 = 128;
-/// Elements along `k` in the tiles of `a` and `b`.
+/// The number of elements along `k` in the tiles of `a` and `b`.
 const DEPTH: u32 = 16;
 const THREADS: u32 = 256;
-/// Floats from one element along `k` to the next in shared memory. The padding of 4 floats spreads the stores of a
-/// warp, 8 elements along `k` of 4 rows, over all 32 banks. A multiple of 4 keeps reads of 16 bytes aligned.
+/// The number of floats from one element along `k` to the next in shared memory. The padding of 4 floats spreads the
+/// stores of a warp, 8 elements along `k` of 4 rows, over all 32 banks. A multiple of 4 keeps reads of 16 bytes
+/// aligned.
 const STRIDE: u32 = SIDE + 4;
 const TILE_FLOATS: usize = (DEPTH * STRIDE) as usize;
 
-/// A block computes 128 × 128 elements of `c`, and each of its 256 threads 8 × 8 of them.
+/// A block computes 128 × 128 elements of `c`, and each of its 256 threads computes 8 × 8 of these elements.
 ///
-/// In `gemm_naive` each multiply-add waits for two loads. Here a block reads 2 · 128 · 16 elements for 16 elements
+/// In `gemm_naive`, each multiply-add waits for two loads. Here a block reads 2 · 128 · 16 elements for 16 elements
 /// along `k`: 8 KB of 16-bit elements for 262144 multiply-adds, 32 multiply-adds per byte. The ridge of an H200's
 /// roofline for FP32 is at about 7 (67 TFLOP/s over 4.8 TB/s, two operations per multiply-add). A thread reads 16
 /// floats from shared memory for 64 multiply-adds, with four reads of 16 bytes.
 ///
 /// Elements are converted when they are stored in the tiles, once for 128 uses. So the tiles hold 32-bit floats, and
-/// the inner loop is that of a product of floats: narrow elements save bytes of global memory and nothing else. The
-/// CUDA cores of a multiprocessor do 128 multiply-adds per cycle. Its tensor cores, from the next rung on, do 16 times
-/// as many.
+/// the inner loop is the same as in a product of floats: narrow elements only save bytes of global memory. The CUDA
+/// cores of a multiprocessor do 128 multiply-adds per cycle. Its tensor cores, which the next rungs use, do 2048.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_naive,
-    lesson = "tiles in shared memory and registers keep the CUDA cores busy, which is all that they can do",
+    lesson = "tiles in shared memory and registers keep the CUDA cores busy, so the CUDA cores are the limit",
     blocks = [256],
     grid = |launch| [launch.count_tiles(SIDE, SIDE), 1, 1],
     (A, C) = { _: (Bf16, Bf16), f32: (Bf16, f32), f16: (F16, F16), f16_f32: (F16, f32), tf32: (Tf32, f32) },
@@ -54,7 +54,8 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let tid = thread::thread_idx_x();
     let (tile_row, tile_col) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
-    // A thread's eight rows are four neighbors, and the four that lie half a tile further. The same holds for columns.
+    // A thread's eight rows are four neighbors, and four more neighbors half a tile further. The same holds for
+    // columns.
     let (thread_row, thread_col) = (tid / 16 * 4, tid % 16 * 4);
     let offset = |i: usize| i as u32 / 4 * (SIDE / 2) + i as u32 % 4;
 
@@ -94,7 +95,7 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
     }
 }
 
-/// Returns four neighbors in a tile, and the four that lie half a tile further, of element `step` along `k`.
+/// Returns four neighbors in a tile, and the four neighbors half a tile further, of element `step` along `k`.
 ///
 /// # Safety
 /// The caller must ensure that all of the tile has been written, that `step` < `DEPTH`, and that `first` is a multiple
@@ -102,12 +103,12 @@ pub unsafe fn gemm_tiled<A: Element, C: Output, const COLUMN_MAJOR: bool>(
 #[inline(always)]
 unsafe fn load_eight(tile: *const f32, step: u32, first: u32) -> [[f32; 4]; 2] {
     let from = tile.wrapping_add((step * STRIDE + first) as usize);
-    // SAFETY: both ends are in the tile. The tile, STRIDE, SIDE / 2 and `first` are multiples of 16 bytes.
+    // SAFETY: both groups of four are in the tile. The tile, STRIDE, SIDE / 2 and `first` are multiples of 16 bytes.
     unsafe { [load(from), load(from.wrapping_add(SIDE as usize / 2))] }
 }
 
-/// Converts a tile to 32-bit floats and stores it: `SIDE` rows of `a` or columns of `b`, from number `first` on, and of
-/// each the elements from `k_start` on. Elements outside of the matrix are 0.
+/// Converts a tile to 32-bit floats and stores it: `SIDE` rows of `a` or columns of `b` from `first` on, with the
+/// elements from `k_start` on. Elements outside the matrix are 0.
 ///
 /// `count` is the number of rows of `a`, or of columns of `b`. With `K_MAJOR`, neighbors in memory are neighbors along
 /// `k`.
@@ -140,7 +141,7 @@ unsafe fn store_tile<A: Element, const K_MAJOR: bool>(
         let (x, depth) = (first + x, k_start + depth);
         if x < count && depth < k {
             let index = if K_MAJOR { x * k + depth } else { depth * count + x };
-            // SAFETY: the element is in the matrix: checked above.
+            // SAFETY: the element is in the matrix, as checked above.
             *element = unsafe { (*matrix.add(index as usize)).to_f32() };
         }
     }

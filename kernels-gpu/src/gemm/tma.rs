@@ -9,26 +9,27 @@ use crate::tensor_core::tma::{self, TensorMap};
 use crate::tensor_core::wgmma::{self, BOX_ROWS, Finish};
 use crate::tensor_core::{BAND, Bf16, tile_corner};
 
-/// Stages in shared memory.
+/// The number of stages in shared memory.
 const STAGES: u32 = 3;
 
-/// A warp group computes a tile of 128 × 128, from stages that tensor copies fill. Its first thread starts them.
+/// A warp group computes a tile of 128 × 128 from stages that tensor copies fill. The warp group's first thread starts
+/// the copies.
 ///
-/// In `gemm_wgmma` all 128 threads compute 2048 addresses for each stage, check each against the edges, and issue the
-/// copies: some thirty instructions of a thread for every four products, which keep the tensor cores busy for 512
-/// cycles.
+/// In `gemm_wgmma`, the 128 threads compute 2048 addresses for each stage, check each address against the edges, and
+/// issue the copies. These steps take about thirty instructions per thread for every four products, which keep the
+/// tensor cores busy for 512 cycles.
 ///
 /// Hopper has a copy engine in each multiprocessor, the Tensor Memory Accelerator (TMA). The host describes both
-/// factors by tensor maps, and one thread names the corner of a box. The TMA computes the addresses, fills in zeros at
-/// the edges, and writes the box swizzled as the tensor cores read it. It reports the bytes that have arrived to an
-/// `mbarrier` in shared memory, where all threads wait. Two blocks share a multiprocessor: while one waits, the other
-/// multiplies.
+/// factors with tensor maps, and one thread names the corner of a box. The TMA computes the addresses, fills in zeros
+/// at the edges, and writes the box with the swizzle that the tensor cores expect. The TMA reports arrived bytes to an
+/// `mbarrier` in shared memory, at which all threads wait. Two blocks share a multiprocessor: while one waits, the
+/// other multiplies.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_wgmma,
-    lesson = "tensor copies: one thread names a tile, and the copy engine does the addresses, the edges and the swizzle",
+    lesson = "tensor copies: one thread names a tile, and the copy engine handles addresses, edges and swizzle",
     blocks = [128],
     resident = 2,
     dynamic_shared = Ring::<STAGES>::bytes(STAGE_BYTES, 0),
@@ -51,15 +52,15 @@ pub unsafe fn gemm_tma<A, C, const COLUMN_MAJOR: bool>(
     let (row, column) = tile_corner(thread::block_idx_x(), [SIDE, SIDE], BAND, m, n);
     let fill = |index: u32, stage: u32| {
         let corner = [row, column, index * depth::<A>()];
-        // SAFETY: one thread comes here, for a stage that is empty: at first, or after a barrier that all threads reach
-        // when the products that used it have ended.
+        // SAFETY: one thread calls `fill`, for a stage that is empty: the stage is unused, or all threads have reached
+        // a barrier after the stage's products ended.
         unsafe { ring.fill::<COLUMN_MAJOR, BOXES, BOXES>(stage, [a_map, b_map], corner) };
     };
 
     let stage_count = k.div_ceil(depth::<A>());
     if thread == 0 {
         tma::prefetch([a_map, b_map, c_map]);
-        // SAFETY: the barrier of the block follows.
+        // SAFETY: a barrier of the block follows.
         unsafe { ring.init(1) };
         for i in 0..(STAGES - 1).min(stage_count) {
             fill(i, i);
@@ -69,15 +70,16 @@ pub unsafe fn gemm_tma<A, C, const COLUMN_MAJOR: bool>(
     let mut sums = [[0.0; SUMS]; 2];
     let (mut used, mut filled) = (Position::<STAGES>::START, Position::<STAGES> { stage: STAGES - 1, parity: 0 });
     for i in 0..stage_count {
-        // SAFETY: the stage is full after the wait. It is filled again after the next iteration's barrier, which
-        // follows the wait for these products. All threads of the warp group, which is the block, come here.
+        // SAFETY: the stage is full after the wait. It is filled again only after the next iteration's barrier, which
+        // follows the wait for these products. All threads of the warp group, which is the whole block, reach this
+        // code.
         unsafe {
             ring.full(used.stage).wait(used.parity);
             multiply::<A, COLUMN_MAJOR>(&mut sums, ring.stage(used.stage), i > 0);
             used.advance();
             wgmma::wait::<1>();
         }
-        // The products of the stage before have ended in all warps, so that stage is the next one to fill.
+        // After this barrier, the products of the previous stage have ended in all warps, so that stage is filled next.
         thread::sync_threads();
         let next = i + STAGES - 1;
         if thread == 0 && next < stage_count {
@@ -86,7 +88,7 @@ pub unsafe fn gemm_tma<A, C, const COLUMN_MAJOR: bool>(
         filled.advance();
     }
     for (half, sums) in sums.iter_mut().enumerate() {
-        // SAFETY: all threads of the warp group come here, and no other block has this tile.
+        // SAFETY: all threads of the warp group reach this code, and no other block writes this tile.
         unsafe {
             sums.finish();
             store_from_registers(sums, [row + half as u32 * BOX_ROWS, column], c, [m, n]);

@@ -1,4 +1,4 @@
-//! Rows that begin at any byte, copied asynchronously all the same.
+//! Asynchronous copies of rows that begin at any byte.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -12,39 +12,39 @@ use crate::tensor_core::cp_async::{commit, copy_four, copy_two, copy_up_to_four,
 use crate::tensor_core::mma::{self, Chunk, MmaElement, multiply_add, store_sums};
 use crate::tensor_core::{BAND, Bf16, F16, Output, Shared, opaque, tile_corner};
 
-/// Rows and columns of warps in a block.
+/// The number of rows and of columns of warps in a block.
 const WARP_ROWS: u32 = 2;
 const WARP_COLUMNS: u32 = 4;
 const THREADS: u32 = WARP_ROWS * WARP_COLUMNS * 32;
-/// Elements along `k` in the tiles of `a` and `b`.
+/// The number of elements along `k` in the tiles of `a` and `b`.
 const DEPTH: u32 = 32;
-/// Elements in 16 bytes.
+/// The number of elements in 16 bytes.
 pub(super) const CHUNK: u32 = 8;
-/// Bytes in shared memory from one chunk of a thread to its next: a chunk for each thread.
+/// The number of bytes in shared memory from one chunk of a thread to its next chunk: one chunk for each thread.
 const STEP_BYTES: u32 = THREADS * 16;
-/// Stages in shared memory, as in `gemm_cp_async`.
+/// The number of stages in shared memory, as in `gemm_cp_async`.
 const STAGES: u32 = 4;
-/// Bytes for each row of `a` and column of `b` in a stage: its elements, and 16 bytes for tails.
+/// The number of bytes for each row of `a` and column of `b` in a stage: its elements, and 16 bytes for its tail.
 const ROW_BYTES: u32 = DEPTH * 2 + 16;
 
 /// `gemm_cp_async` for rows of any length: copies begin early, at a multiple of 16 bytes, and threads realign the data.
 ///
-/// `cp.async` copies 16, 8 or 4 bytes, and both addresses must be multiples of that size. Rows with an odd number of
-/// elements begin at any multiple of 2 bytes. `gemm_cp_async` does not accept such rows. Here the alignment of the rows
-/// chooses one of three ways:
+/// `cp.async` copies 16, 8 or 4 bytes, and both addresses must be multiples of the size. Rows with an odd number of
+/// elements can begin at any multiple of 2 bytes. `gemm_cp_async` does not accept such rows. Here the alignment of the
+/// rows selects one of three methods:
 ///
 /// - 16 bytes: one copy per chunk, as in `gemm_cp_async`.
 /// - 8 bytes: two copies of 8 bytes per chunk.
-/// - 4 or 2 bytes: one copy per chunk, of the 16 bytes from the multiple of 16 before the chunk. So the end of a chunk
-///   is in the next chunk's copy. After the last chunk of a row of the tile, one more copy fetches 16 bytes, the row's
-///   *tail*. When a stage has arrived, each thread joins the end of what it copied and the start of what the next lane
-///   copied.
+/// - 4 or 2 bytes: one 16-byte copy per chunk, which begins at the multiple of 16 before the chunk. So the end of a
+///   chunk is in the next chunk's copy. After the last chunk of a row of the tile, one more copy fetches 16 bytes, the
+///   row's *tail*. When a stage has arrived, each thread joins the end of its copy and the start of the next lane's
+///   copy.
 ///
-/// The pipeline is compiled once for each way, so that the loop for 16 bytes does not contain the other two ways. There
-/// a tile inside the matrix is copied without checks, as in `gemm_cp_async`.
+/// The pipeline is compiled once for each method, so that the loop for 16 bytes does not contain the other two methods.
+/// In this loop, a tile inside the matrix is copied without checks, as in `gemm_cp_async`.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_cp_async,
     lesson = "rows at any byte: copies begin at the previous multiple of 16, and threads realign the data",
@@ -63,21 +63,22 @@ pub unsafe fn gemm_unaligned<A: MmaElement, C: Output, const COLUMN_MAJOR: bool>
     n: u32,
     k: u32,
 ) {
-    // SAFETY: the matrices have these sizes, and the launch gives the block `shared_bytes(4, 4)`.
+    // SAFETY: the matrices have these sizes, and the launch provides `shared_bytes(4, 4)` bytes of dynamic shared
+    // memory.
     unsafe { multiply_tile::<A, C, COLUMN_MAJOR, 4, 4>(a, b, c, [m, n, k]) };
 }
 
-/// The rows of a block's tile of `c` whose warp tiles have `fragments` fragments of `a`.
+/// Returns the number of rows in a block's tile of `c` if its warp tiles have `fragments` fragments of `a`.
 pub(super) const fn rows(fragments: usize) -> u32 {
     WARP_ROWS * mma::SIDE * fragments as u32
 }
 
-/// The columns of a block's tile of `c` whose warp tiles have `fragments` fragments of `b`.
+/// Returns the number of columns in a block's tile of `c` if its warp tiles have `fragments` fragments of `b`.
 pub(super) const fn columns(fragments: usize) -> u32 {
     WARP_COLUMNS * mma::SIDE * fragments as u32
 }
 
-/// The bytes of shared memory that [`multiply_tile`] needs for warp tiles of `m` × `n` fragments.
+/// Returns the number of bytes of shared memory that [`multiply_tile`] needs for warp tiles of `m` × `n` fragments.
 pub(super) const fn shared_bytes(m: usize, n: usize) -> u32 {
     STAGES * (rows(m) + columns(n)) * ROW_BYTES
 }
@@ -85,7 +86,7 @@ pub(super) const fn shared_bytes(m: usize, n: usize) -> u32 {
 /// Computes a block's tile of `c`, in warp tiles of `M` × `N` fragments.
 ///
 /// # Safety
-/// As [`gemm`](super) says. The block has [`shared_bytes`] of dynamic shared memory.
+/// See [`gemm`](super). The block has [`shared_bytes`] of dynamic shared memory.
 #[inline(always)]
 pub(super) unsafe fn multiply_tile<
     A: MmaElement,
@@ -102,7 +103,7 @@ pub(super) unsafe fn multiply_tile<
     let corner = tile_corner(thread::block_idx_x(), [rows(M), columns(N)], BAND, m, n);
     let a = Operand::<true>::new(a.cast(), [m, k], corner.0, rows(M));
     let b = Operand::<COLUMN_MAJOR>::new(b.cast(), if COLUMN_MAJOR { [n, k] } else { [k, n] }, corner.1, columns(N));
-    // SAFETY: the operands are those of this tile, and the rows of both are aligned as much as `ALIGNMENT`.
+    // SAFETY: the operands belong to this tile, and the rows of both are aligned to at least `ALIGNMENT` bytes.
     unsafe {
         match a.alignment.min(b.alignment) {
             16 => pipeline::<A, C, COLUMN_MAJOR, M, N, 16>(a, b, c, [m, n, k], corner),
@@ -115,7 +116,7 @@ pub(super) unsafe fn multiply_tile<
 /// The pipeline of `gemm_cp_async`. The changes: the copies depend on the alignment, and realignment follows `wait`.
 ///
 /// # Safety
-/// As [`multiply_tile`]. Rows of `a` and `b` begin at multiples of `ALIGNMENT` bytes.
+/// See [`multiply_tile`]. Rows of `a` and `b` begin at multiples of `ALIGNMENT` bytes.
 #[inline(always)]
 unsafe fn pipeline<
     A: MmaElement,
@@ -146,14 +147,15 @@ unsafe fn pipeline<
     let start_copies = |step: u32| {
         if ALIGNMENT == 16 && is_inside && (step + 1) * DEPTH <= k {
             let (tile_a, tile_b) = tiles(step);
-            // SAFETY: the tiles are inside the matrices, and the stage was read before the last barrier, or never.
+            // SAFETY: the tiles are inside the matrices, and all earlier reads of the stage were before the last
+            // barrier.
             unsafe {
                 a.copy_whole(step, tile_a);
                 b.copy_whole(step, tile_b);
             }
         } else if step < steps {
             let (tile_a, tile_b) = tiles(step);
-            // SAFETY: the stage was read before the last barrier, or never.
+            // SAFETY: all earlier reads of the stage were before the last barrier.
             unsafe {
                 a.copy::<ALIGNMENT>(step, tile_a);
                 b.copy::<ALIGNMENT>(step, tile_b);
@@ -165,7 +167,7 @@ unsafe fn pipeline<
         wait::<{ STAGES - 2 }>();
         if ALIGNMENT == 2 && step < steps {
             let (tile_a, tile_b) = tiles(step);
-            // SAFETY: this thread's copies have arrived, and other threads read its chunks after the barrier only.
+            // SAFETY: this thread's copies have arrived, and other threads read its chunks only after the barrier.
             unsafe {
                 a.realign(tile_a);
                 b.realign(tile_b);
@@ -176,7 +178,7 @@ unsafe fn pipeline<
     let load = |step: u32, half: u32| {
         let tile_a = Shared::of(stages).byte_add(stage_offset(step));
         let tile_b = tile_a.byte_add(rows(M) * ROW_BYTES);
-        // SAFETY: the stage has arrived for all threads: every call follows `wait_for` of this step.
+        // SAFETY: the stage has arrived for all threads, because every call follows `wait_for` of this step.
         unsafe {
             (
                 load_fragments::<true, false, M>(a.chunks, tile_a, warp_row, half),
@@ -194,18 +196,18 @@ unsafe fn pipeline<
     for step in 0..steps {
         start_copies(step + STAGES - 1);
         let second_half = load(step, 1);
-        // SAFETY: all lanes of the warp take part.
+        // SAFETY: all lanes of the warp execute the call together.
         unsafe { multiply_add::<A, M, N>(&mut sums, &first_half.0, &first_half.1) };
         wait_for(step + 1);
         first_half = load((step + 1).min(steps - 1), 0);
-        // SAFETY: all lanes of the warp take part.
+        // SAFETY: all lanes of the warp execute the call together.
         unsafe { multiply_add::<A, M, N>(&mut sums, &second_half.0, &second_half.1) };
     }
-    // SAFETY: each element of `c` belongs to one warp.
+    // SAFETY: only one warp stores each element of `c`.
     unsafe { store_sums(&sums, c, [m, n], tile_row + warp_row, tile_col + warp_col) };
 }
 
-/// An operand, `a` or `b`, in global memory, row-major, and this thread's chunks of its tiles.
+/// A row-major operand, `a` or `b`, in global memory, and this thread's chunks of its tiles.
 ///
 /// In shared memory, a swizzled tile is followed by 16 bytes for the tail of each of its rows.
 #[derive(Clone, Copy)]
@@ -216,55 +218,56 @@ struct Operand<const K_MAJOR: bool> {
     /// The position in the matrix of this thread's first chunk of the first tile.
     row: u32,
     col: u32,
-    /// Chunks in a row of a tile, and of this thread in a tile.
+    /// The number of chunks in a row of a tile, and of this thread's chunks in a tile.
     chunks: u32,
     count: u32,
-    /// The bytes that addresses of rows are a multiple of: 16, 8, 4 or 2.
+    /// The alignment of row addresses in bytes: 16, 8, 4 or 2.
     alignment: u32,
 }
 
 impl<const K_MAJOR: bool> Operand<K_MAJOR> {
-    /// Returns the operand whose tiles have `tile_side` rows of `a`, or columns of `b`, from number `first` on.
+    /// Returns the operand whose tiles have `tile_side` rows of `a`, or columns of `b`, from `first` on.
     #[inline(always)]
     fn new(data: *const u16, [rows, columns]: [u32; 2], first: u32, tile_side: u32) -> Self {
         let chunks = if K_MAJOR { DEPTH } else { tile_side } / CHUNK;
         let (row, chunk) = (thread::thread_idx_x() / chunks, thread::thread_idx_x() % chunks);
         let (row, col) = if K_MAJOR { (first + row, chunk * CHUNK) } else { (row, first + chunk * CHUNK) };
-        // The lowest bit that is set in the matrix's address or in the bytes of a row.
+        // The alignment is the lowest bit that is set in the matrix's address or in the size of a row in bytes.
         let bits = data as u32 | (columns * 2) | 16;
         let count = tile_side * DEPTH / CHUNK / THREADS;
         Self { data, rows, columns, row, col, chunks, count, alignment: bits & bits.wrapping_neg() }
     }
 
-    /// The rows between two chunks of a thread. A multiple of 8, so a thread's chunks are swizzled alike, and their
-    /// addresses are equal modulo 16.
+    /// Returns the number of rows between two chunks of a thread. It is a multiple of 8, so a thread's chunks have the
+    /// same swizzle, and their addresses are equal modulo 16.
     #[inline(always)]
     fn row_step(&self) -> u32 {
         THREADS / self.chunks
     }
 
-    /// Returns the address in shared memory of this thread's first chunk of a tile. The others are [`STEP_BYTES`]
-    /// apart.
+    /// Returns the address in shared memory of this thread's first chunk of a tile. The thread's chunks are
+    /// [`STEP_BYTES`] bytes apart.
     #[inline(always)]
     fn first_chunk(&self, tile: *mut u8) -> *mut u8 {
         let (row, chunk) = (thread::thread_idx_x() / self.chunks, thread::thread_idx_x() % self.chunks);
         tile.wrapping_add(swizzled(self.chunks, row, chunk) as usize)
     }
 
-    /// Returns the address in shared memory of the tail of the row that has this thread's chunk `i`.
+    /// Returns the address in shared memory of the tail of the row that contains this thread's chunk `i`.
     #[inline(always)]
     fn tail(&self, tile: *mut u8, i: u32) -> *mut u8 {
         let row = thread::thread_idx_x() / self.chunks + i * self.row_step();
         tile.wrapping_add((self.count * STEP_BYTES + row * 16) as usize)
     }
 
-    /// Whether this thread's chunks are the last ones in their rows of a tile.
+    /// Returns whether this thread's chunks are the last chunks in their rows of a tile.
     #[inline(always)]
     fn is_last(&self) -> bool {
         thread::thread_idx_x() % self.chunks == self.chunks - 1
     }
 
-    /// The bytes by which this thread's copies begin before its chunks, the same for all of its chunks.
+    /// Returns the number of bytes by which this thread's copies begin before its chunks, which is the same for all its
+    /// chunks.
     #[inline(always)]
     fn early_bytes(&self) -> u32 {
         (self.data as u32).wrapping_add(self.row * self.columns * 2) % 16
@@ -273,7 +276,7 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
     /// Starts the copies of this thread's chunks of the tile of `step`, which is inside the matrix.
     ///
     /// # Safety
-    /// As [`copy`](Self::copy), with rows that begin at multiples of 16 bytes.
+    /// See [`copy`](Self::copy), with rows that begin at multiples of 16 bytes.
     #[inline(always)]
     unsafe fn copy_whole(&self, step: u32, tile: *mut u8) {
         let offset = if K_MAJOR { step * DEPTH } else { step * DEPTH * self.columns };
@@ -285,15 +288,14 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
         }
     }
 
-    /// Starts the copies of this thread's chunks of the tile of `step`. Elements outside of the matrix are 0.
+    /// Starts the copies of this thread's chunks of the tile of `step`. Elements outside the matrix are 0.
     ///
-    /// Where copies begin early, they read bytes before the matrix. These exist, because memory is allocated at
+    /// A copy that begins early can read bytes before the matrix. These bytes exist, because memory is allocated at
     /// multiples of 16 bytes.
     ///
     /// # Safety
-    /// The caller must ensure that rows begin at multiples of `ALIGNMENT` bytes, and that no thread accesses the tile
-    /// before the copies have been waited for, [`realign`](Self::realign) has been called and a barrier has been
-    /// passed.
+    /// The caller must ensure that rows begin at multiples of `ALIGNMENT` bytes. No thread may access the tile before a
+    /// wait for the copies, a call of [`realign`](Self::realign) and a barrier.
     #[inline(always)]
     unsafe fn copy<const ALIGNMENT: u32>(&self, step: u32, tile: *mut u8) {
         let (row, col) =
@@ -302,25 +304,26 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
             let first = self.data.wrapping_add((row * self.columns + col) as usize);
             first.wrapping_add((i * self.row_step() * self.columns) as usize)
         };
-        // The number of elements of the row from chunk `i` on; 0 or negative outside of the matrix.
+        // The number of elements of the row from chunk `i` on, which is 0 or negative outside the matrix.
         let left_in_row = self.columns as i32 - col as i32;
         let left = |i: u32| if row + i * self.row_step() < self.rows { left_in_row } else { 0 };
         let (first, shared) = (self.first_chunk(tile), Shared::of(self.first_chunk(tile)));
         if ALIGNMENT == 16 || self.alignment == 16 {
             for i in 0..opaque(self.count) {
-                // SAFETY: rows are multiples of 16 bytes, so a chunk is in the matrix as a whole or not at all.
+                // SAFETY: rows are multiples of 16 bytes, so a chunk is either entirely in the matrix or not at all.
                 unsafe { copy_four(shared.byte_add(i * STEP_BYTES), from(i).cast(), left(i) > 0) };
             }
             return;
         }
-        // The loops below are not unrolled: they wait for memory anyway, and would displace other instructions in the
-        // cache.
+        // The loops below are not unrolled, because they wait for memory anyway, and their code would displace other
+        // instructions in the cache.
         if ALIGNMENT == 8 || self.alignment == 8 {
             for i in 0..opaque(self.count) {
                 for half in [0, CHUNK / 2] {
                     let to = shared.byte_add(i * STEP_BYTES + half * 2);
                     let from = from(i).wrapping_add(half as usize);
-                    // SAFETY: rows are multiples of 8 bytes, so half a chunk is in the matrix as a whole or not at all.
+                    // SAFETY: rows are multiples of 8 bytes, so half a chunk is either entirely in the matrix or not at
+                    // all.
                     unsafe { copy_two(to, from.cast(), left(i) > half as i32) };
                 }
             }
@@ -332,7 +335,7 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
             let matrix_row = row + i * self.row_step();
             let bytes = if matrix_row < self.rows { 2 * left_in_row + early as i32 } else { 0 };
             let is_last_row = matrix_row + 1 == self.rows;
-            // SAFETY: `bytes` bytes exist from there to the end of the row.
+            // SAFETY: `bytes` bytes exist from this address to the end of the row.
             unsafe {
                 copy_up_to(to, from, bytes, is_last_row);
                 if self.is_last() {
@@ -342,11 +345,11 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
         }
     }
 
-    /// Joins this thread's chunks from what this lane and the next lane copied, where copies began early.
+    /// Joins this thread's chunks from the copies of this lane and the next lane, if copies began early.
     ///
     /// # Safety
-    /// The caller must ensure that all lanes of the warp execute the call together, that the copies to this tile have
-    /// arrived, and that no other thread accesses this thread's chunks before a barrier.
+    /// The caller must ensure that all lanes of the warp execute the call together, and that the copies to this tile
+    /// have arrived. No other thread may access this thread's chunks before a barrier.
     #[inline(always)]
     unsafe fn realign(&self, tile: *mut u8) {
         if self.alignment >= 8 {
@@ -355,7 +358,8 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
         for i in 0..opaque(self.count) {
             let to = self.first_chunk(tile).wrapping_add((i * STEP_BYTES) as usize).cast::<Chunk>();
             let tail = self.tail(tile, i).cast::<Chunk>();
-            // SAFETY: both are 16 bytes of the stage that this thread copied, and all lanes shuffle.
+            // SAFETY: both addresses point to 16 bytes of the stage that this thread copied, and all lanes execute the
+            // shuffle.
             unsafe {
                 let copied = (*to).0;
                 let mut next = copied.map(|word| warp_shuffle_down(u32::MAX, word, 1, 32).0);
@@ -368,19 +372,19 @@ impl<const K_MAJOR: bool> Operand<K_MAJOR> {
     }
 }
 
-/// Starts a copy of 16 bytes of a row that has `bytes` bytes from there on; the others become 0.
+/// Starts a copy of 16 bytes of a row that has `bytes` bytes from `from` on. The remaining bytes become 0.
 ///
-/// A copy reads 16 bytes even where fewer are needed, and after the end of the last row no bytes may exist. So the end
-/// of the last row is loaded and stored.
+/// A copy reads 16 bytes even if fewer are needed, but after the end of the last row, memory may not exist. So the end
+/// of the last row is copied with loads and stores.
 ///
 /// # Safety
-/// The caller must ensure that `from` points to `bytes` bytes, and to 16 bytes unless the row is the last one. Both
-/// addresses are multiples of 16, and no thread accesses `to` before the copy has been waited for.
+/// The caller must ensure that `from` points to `bytes` bytes, and to 16 bytes unless the row is the last row of the
+/// matrix. Both addresses are multiples of 16, and no thread accesses `to` before a wait for the copy.
 #[inline(always)]
 unsafe fn copy_up_to(to: *mut u8, from: *const u16, bytes: i32, is_last_row: bool) {
     if is_last_row && bytes < 16 {
         let element = |i: i32| {
-            // SAFETY: the element is in the row: checked here.
+            // SAFETY: the element is in the row, as this condition checks.
             if 2 * i < bytes { u32::from(unsafe { *from.wrapping_add(i as usize) }) } else { 0 }
         };
         // SAFETY: no other thread accesses these 16 bytes.
@@ -397,11 +401,11 @@ pub(super) fn pairs(element: impl Fn(i32) -> u32) -> [u32; 4] {
     [0, 2, 4, 6].map(|i| element(i) | element(i + 1) << 16)
 }
 
-/// Returns 16 of the 32 bytes of two chunks, from byte `first` on, an even number below 16.
+/// Returns 16 of the 32 bytes of two chunks, from byte `first` on. `first` is an even number below 16.
 #[inline(always)]
 pub(super) fn join([a, b, c, d]: [u32; 4], [e, f, g, h]: [u32; 4], first: u32) -> [u32; 4] {
-    // Selects with masks, because an index into an array would put the array into local memory. Each line shifts all
-    // words by 8, 4 or 2 bytes if that bit of `first` is set.
+    // The selection uses masks, because an index into an array would put the array into local memory. Each line shifts
+    // all words by 8, 4 or 2 bytes if the corresponding bit of `first` is set.
     let mask = |bit: u32| if first & bit == 0 { 0 } else { u32::MAX };
     let pick = |mask: u32, unshifted: u32, shifted: u32| unshifted ^ (unshifted ^ shifted) & mask;
     let by_8 = [(a, c), (b, d), (c, e), (d, f), (e, g), (f, h)].map(|(here, later)| pick(mask(8), here, later));

@@ -9,28 +9,28 @@ use crate::tensor_core::tma::fence_shared;
 use crate::tensor_core::wgmma::{self, BOX_ALIGN, BOX_BYTES, BOX_ROWS, Finish, ROW_BYTES, swizzled_offset};
 use crate::tensor_core::{BAND, Bf16, Element, Shared, Wide, cp_async, opaque, tile_corner};
 
-/// Stages in shared memory.
+/// The number of stages in shared memory.
 const STAGES: u32 = 3;
-/// The threads of a block: one warp group.
+/// The number of threads in a block: one warp group.
 const THREADS: u32 = 128;
-/// The bytes of a copy.
+/// The number of bytes per copy.
 const CHUNK: u32 = 16;
 
-/// A warp group computes a tile of 128 × 128, from stages that asynchronous copies of 16 bytes fill.
+/// A warp group computes a tile of 128 × 128 from stages that asynchronous copies of 16 bytes fill.
 ///
-/// In `gemm_cp_async` each warp loads fragments into registers before it multiplies: 12 KB of shared memory for 64 × 32
-/// elements of the product and 64 values of k. Neighboring warps load the same rows of `a` again. On Hopper this ends at
-/// some 60 % of what the tensor cores can do.
+/// In `gemm_cp_async`, each warp loads fragments into registers before it multiplies: 12 KB of shared memory for 64 ×
+/// 32 elements of the product and 64 values of k. Neighboring warps load the same rows of `a` again. On Hopper, this
+/// method reaches about 60 % of the tensor cores' peak.
 ///
-/// `wgmma` takes descriptors of whole tiles instead. Four warps, a warp group, multiply 64 × 16 by 16 × 128 with one
-/// instruction, and no fragment goes through a register (`multiply` in `hopper.rs`). The tiles must be in the layout
-/// that the hardware reads: boxes with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of row `r` is at
-/// `c ^ r % 8`, so the same chunk of eight rows is in different banks. The copies are those of `gemm_cp_async`,
-/// `cp.async` of 16 bytes. A fence follows them, because tensor cores access shared memory through another proxy than
-/// the threads that wrote it.
+/// `wgmma` takes descriptors of whole tiles instead. Four warps, a warp group, multiply 64 × 16 by 16 × 128 elements
+/// with one instruction, and no fragment passes through a register (`multiply` in `hopper.rs`). The tiles must be in
+/// the layout that the hardware reads: boxes with rows of 128 bytes, whose 16-byte chunks are swizzled. Chunk `c` of
+/// row `r` is at `c ^ r % 8`, so chunks with the same number in eight rows are in different banks. The copies are
+/// `cp.async` of 16 bytes, as in `gemm_cp_async`. A fence follows the copies, because tensor cores access shared memory
+/// through a different proxy than the threads that wrote it.
 ///
 /// # Safety
-/// As [`gemm`](super) says.
+/// See [`gemm`](super).
 #[rung(
     after = gemm_cp_async,
     lesson = "a warp group multiplies whole tiles from shared memory: no fragments in registers",
@@ -49,8 +49,8 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
     let fill = |index: u32, stage: u32| {
         let (to, k_start) = (stages.wrapping_add((stage * STAGE_BYTES) as usize), index * depth::<A>());
         let b_to = to.wrapping_add((BOXES * BOX_BYTES) as usize);
-        // SAFETY: all threads come here together, for a stage that no thread reads and no product uses any more. The
-        // factors have these rows and columns.
+        // SAFETY: all threads of the block reach this code together, for a stage that no thread reads and no product
+        // uses anymore. The factors have these rows and columns.
         unsafe {
             copy_boxes(a, [m, k], [row, k_start], [BOX_ROWS, 0], to);
             if COLUMN_MAJOR {
@@ -74,21 +74,21 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
         cp_async::wait::<{ STAGES - 2 }>();
         fence_shared();
         thread::sync_threads();
-        // SAFETY: the stage is full: every thread has waited for its copies before the barrier. It is filled again after
-        // the next barrier, which follows the wait for these products.
+        // SAFETY: the stage is full, because every thread has waited for its copies before the barrier. The stage is
+        // filled again only after the next barrier, which follows the wait for these products.
         unsafe { multiply::<A, COLUMN_MAJOR>(&mut sums, first_stage.byte_add(used * STAGE_BYTES), i > 0) };
-        // Without a next stage the group of copies is empty, so that groups can still be counted.
+        // If there is no next stage, the group of copies is empty, so that the count of groups stays correct.
         if i + STAGES - 1 < stage_count {
             fill(i + STAGES - 1, filled);
         }
         cp_async::commit();
-        // SAFETY: all threads of the warp group, which is the block, come here.
+        // SAFETY: all threads of the warp group, which is the whole block, reach this code.
         unsafe { wgmma::wait::<0>() };
         used = if used + 1 == STAGES { 0 } else { used + 1 };
         filled = if filled + 1 == STAGES { 0 } else { filled + 1 };
     }
     for (half, sums) in sums.iter_mut().enumerate() {
-        // SAFETY: all threads of the warp group come here, and no other block has this tile.
+        // SAFETY: all threads of the warp group reach this code, and no other block writes this tile.
         unsafe {
             sums.finish();
             store_from_registers(sums, [row + half as u32 * BOX_ROWS, column], c, [m, n]);
@@ -96,14 +96,15 @@ pub unsafe fn gemm_wgmma<A, C, const COLUMN_MAJOR: bool>(a: *const A, b: *const 
     }
 }
 
-/// Starts the copies of [`BOXES`] boxes of a matrix with these rows and columns. The first begins at the row and column
-/// `first`, and each next one `next` rows and columns further. Elements outside of the matrix are zero.
+/// Starts the copies of [`BOXES`] boxes of a matrix with these rows and columns. The first box begins at the row and
+/// column `first`, and each further box begins `next` rows and columns after the previous box. Elements outside the
+/// matrix are zero.
 ///
 /// If the matrix's rows are not multiples of 16 bytes, they are copied element by element, by loads and stores.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the block call it, that the matrix exists, and that nothing accesses the
-/// boxes before the copies have been waited for.
+/// The caller must ensure that all threads of the block call the function, that the matrix exists, and that nothing
+/// accesses the boxes before a wait for the copies.
 #[inline(always)]
 unsafe fn copy_boxes<A: Element>(
     matrix: *const A,
@@ -141,7 +142,7 @@ unsafe fn copy_boxes<A: Element>(
         for element in 0..elements {
             let exists = row < rows && column + element < columns;
             let from = matrix.wrapping_add((row * columns + column + element) as usize);
-            // SAFETY: the element exists where it is read, and its copy is in the boxes.
+            // SAFETY: the element is read only if it exists, and its copy is in the boxes.
             unsafe { *to.cast::<A>().add(element as usize) = if exists { *from } else { A::ZERO } };
         }
     }

@@ -9,21 +9,22 @@ use rung::rung;
 
 use super::BINS;
 
-/// Bytes of a thread, as in `histogram_private_coarsened_contiguous`.
+/// The number of bytes per thread, as in `histogram_private_coarsened_contiguous`.
 const ITEMS: u32 = 16;
 
-/// `histogram_private_coarsened`, where a thread counts a run of equal bytes in a register and adds the count to the block's
-/// copy when another byte comes.
+/// `histogram_private_coarsened`, except that a thread counts a run of equal bytes in a register. When a different byte
+/// follows, the thread adds the count to the block's copy.
 ///
-/// Where one value dominates, most additions disappear, and with them the contention for one counter. Where all values are
-/// equally likely there are no runs, and looking for them costs a little. But from compute capability 8.0 on, the previous
-/// rung has no contention either: the hardware counts the lanes that add 1 to a word and adds once for all of them
-/// (`ATOMS.POPC.INC`). It does so only for additions of 1, and the counts of runs are larger. For 2^28 constant bytes, an
-/// H100 80GB HBM3 takes 418 µs with runs and 401 µs without. A run consists of bytes that the thread takes, which lie a
-/// block's width apart. (Section 6.4, the entry "privatization", which leaves the kernel to a later chapter.)
+/// If one value dominates, most additions disappear, and so does the contention for its counter. If all values are
+/// equally likely, there are few runs, and the search for runs costs a little. But from compute capability 8.0 on, the
+/// previous rung has no contention either. The hardware counts the lanes that add 1 to a word, and adds the count once
+/// (`ATOMS.POPC.INC`). It does so only for additions of 1, and the counts of runs are larger. For 2^28 constant bytes,
+/// an H100 80GB HBM3 takes 418 µs with runs and 401 µs without. A run consists of bytes that the same thread reads,
+/// which are a block's width apart. (Section 6.4, the entry "privatization", which refers to a later chapter for the
+/// kernel.)
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     after = histogram_private_coarsened,
     lesson = "runs of equal bytes are counted in a register: one atomic per run, a gain only on old GPUs",
@@ -50,7 +51,7 @@ pub unsafe fn histogram_aggregated<const BLOCK: u32>(input: *const u8, bins: *mu
             // SAFETY: i < n.
             let byte = unsafe { *input.add(i as usize) };
             if byte != value && run > 0 {
-                // SAFETY: a byte is less than 256. Between the barriers, the counters are accessed by atomics only.
+                // SAFETY: a byte is below 256. Between the barriers, the counters are accessed by atomics only.
                 unsafe { atomic_fetch_add_u32_block(block_bins.add(value as usize), Relaxed, run) };
                 run = 0;
             }
@@ -59,7 +60,7 @@ pub unsafe fn histogram_aggregated<const BLOCK: u32>(input: *const u8, bins: *mu
         }
     }
     if run > 0 {
-        // SAFETY: as above.
+        // SAFETY: a byte is below 256. Between the barriers, the counters are accessed by atomics only.
         unsafe { atomic_fetch_add_u32_block(block_bins.add(value as usize), Relaxed, run) };
     }
 
@@ -67,7 +68,7 @@ pub unsafe fn histogram_aggregated<const BLOCK: u32>(input: *const u8, bins: *mu
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
         let count = unsafe { *block_bins.add(bin) };
-        // A byte that does not occur costs no atomic.
+        // A counter of 0 needs no atomic.
         if count > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };

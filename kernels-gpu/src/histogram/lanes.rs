@@ -8,41 +8,43 @@ use rung::rung;
 
 use super::BINS;
 
-/// Copies of the counters in a block: one for each lane, and for each bank of shared memory.
+/// The number of copies of the counters in a block: one for each lane, which is also the number of banks of shared
+/// memory.
 const COPIES: usize = 32;
-/// Bytes of a load.
+/// The number of bytes per load.
 const WIDTH: u32 = 16;
-/// Loads of a thread that are in flight together.
+/// The number of loads that a thread has in flight.
 const LOADS: usize = 2;
 
-/// Sixteen neighboring bytes as four words, aligned as a load of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA
-/// C++'s `uint4`.
+/// Sixteen neighboring bytes as four words, aligned for a load of 16 bytes (PTX ISA §5.4.2, "Vectors"): the counterpart
+/// of CUDA C++'s `uint4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct UInt4([u32; 4]);
 
-/// 32 copies of the counters in a block, one for each lane, which the block's warps share; 16-byte loads; a grid that fills
-/// the device.
+/// 32 copies of the counters per block, one for each lane, which the block's warps share. The kernel uses 16-byte loads
+/// and a grid that fills the device.
 ///
-/// In the previous rungs, the cost of a warp's 32 additions depends on the bytes: additions to one counter execute one
+/// In the previous rungs, the cost of a warp's 32 additions depends on the bytes. Additions to one counter execute one
 /// after another, and so do additions to different counters in one bank. Here the 32 counters of a byte are consecutive
-/// words, and each lane's counter is in the bank with the lane's number. So an instruction is one wavefront, whatever the
-/// bytes are, and only threads of different warps contend. The copies take 32 KB, which a block of 1024 threads can afford:
-/// two such blocks fill a multiprocessor with threads and take 64 KB of its shared memory. To zero the copies and add them
-/// up is as much work for a block as a few thousand bytes of input. So the grid has few blocks, which stride over the input,
-/// with two loads of 16 bytes in flight for each thread.
+/// words, and each lane's counter is in the bank with the lane's number. So an instruction takes one wavefront for any
+/// bytes, and only threads of different warps contend. The copies take 32 KB, which a block of 1024 threads can afford:
+/// two such blocks fill a multiprocessor with threads and use 64 KB of its shared memory. Zeroing the copies and adding
+/// them up costs a block the same time as a few thousand bytes of input. So the grid has few blocks, which stride over
+/// the input with two 16-byte loads in flight per thread.
 ///
-/// Prediction: a multiprocessor executes one wavefront of shared memory per clock, 32 bytes counted, and 132
-/// multiprocessors at 1.7 GHz could count 7 TB/s, for any data. So memory becomes the limit: 2^28 bytes in about 85 µs.
-/// Measured on an H100 80GB HBM3 with blocks of 1024: 90.1 µs, 2980 GB/s, for uniform and constant bytes alike, where CUB's
-/// DeviceHistogram takes 131.2 µs and 101.6 µs. Fewer copies are as fast on constant bytes, whose additions the hardware
-/// merges, and slower on uniform bytes, which conflict in banks. A copy of the counters for each thread was slower on both.
+/// Prediction: a multiprocessor executes one wavefront of shared memory per clock, which counts 32 bytes. So 132
+/// multiprocessors at 1.7 GHz could count 7 TB/s for any data. So memory becomes the limit: 2^28 bytes in about 85 µs.
+/// Measured on an H100 80GB HBM3 with blocks of 1024: 90.1 µs, 2980 GB/s, for both uniform and constant bytes. CUB's
+/// DeviceHistogram takes 131.2 µs and 101.6 µs. With fewer copies, the kernel is equally fast on constant bytes, whose
+/// additions the hardware merges, and slower on uniform bytes, which cause bank conflicts. A copy of the counters for
+/// each thread was slower on both inputs.
 ///
 /// # Safety
-/// As [`histogram`](super) says, with any number of blocks; `input` is a multiple of 16.
+/// See [`histogram`](super). The grid can have any number of blocks, and `input` is aligned to 16 bytes.
 #[rung(
     after = histogram_private_coarsened,
-    lesson = "a copy for each lane, in the lane's bank, and 16-byte loads: as fast as the memory, for any bytes",
+    lesson = "a copy for each lane, in the lane's bank, and 16-byte loads: memory speed for any bytes",
     blocks = [128, 256, 512, 1024],
     default_block = 1024,
     items_per_thread = WIDTH * LOADS as u32,
@@ -55,7 +57,7 @@ pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32
     let (counters, tid, block_idx) = ((&raw mut COUNTERS).cast::<u32>(), thread::thread_idx_x(), thread::block_idx_x());
 
     for i in (tid as usize..BINS * COPIES).step_by(BLOCK as usize) {
-        // SAFETY: i is less than the number of counters. One thread writes each counter before the barrier.
+        // SAFETY: i is below the number of counters. One thread writes each counter before the barrier.
         unsafe { *counters.add(i) = 0 };
     }
     thread::sync_threads();
@@ -73,20 +75,20 @@ pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32
         let vector = |k: usize| start + tid + k as u32 * BLOCK;
         if start + step <= vectors {
             // Both loads come before the first addition, so they are in flight together.
-            // SAFETY: a block's whole step is below `vectors`, and `input` is a multiple of 16.
+            // SAFETY: the block's whole step is below `vectors`, and `input` is aligned to 16 bytes.
             let loaded: [UInt4; LOADS] = array::from_fn(|k| unsafe { *input_vectors.add(vector(k) as usize) });
             loaded.into_iter().for_each(count_words);
         } else {
             for vector in (0..LOADS).map(vector) {
                 if vector < vectors {
-                    // SAFETY: vector < vectors, and `input` is a multiple of 16.
+                    // SAFETY: vector < vectors, and `input` is aligned to 16 bytes.
                     count_words(unsafe { *input_vectors.add(vector as usize) });
                 }
             }
         }
         start += thread::grid_dim_x() * step;
     }
-    // After the last whole vector, at most 15 bytes are left: fewer than the threads of a block.
+    // After the last whole vector, at most 15 bytes remain, fewer than the block has threads.
     let last = vectors * WIDTH + tid;
     if block_idx == 0 && last < n {
         // SAFETY: last < n, so the byte is in the input.
@@ -95,10 +97,10 @@ pub unsafe fn histogram_lanes<const BLOCK: u32>(input: *const u8, bins: *mut u32
 
     thread::sync_threads();
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
-        // Neighboring threads begin at neighboring copies, which are in different banks.
-        // SAFETY: the indices are less than the number of counters, and no thread writes the counters after the barrier.
+        // Neighboring threads start with neighboring copies, which are in different banks.
+        // SAFETY: the indices are below the number of counters, and no thread writes the counters after the barrier.
         let sum: u32 = (0..COPIES).map(|k| unsafe { *counters.add(bin * COPIES + (k + tid as usize) % COPIES) }).sum();
-        // A byte that does not occur costs no atomic.
+        // A counter of 0 needs no atomic.
         if sum > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, sum) };

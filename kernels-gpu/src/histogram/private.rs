@@ -9,17 +9,17 @@ use rung::rung;
 
 use super::BINS;
 
-/// Each block counts in shared memory and finally adds its 256 counters to the global ones.
+/// Each block counts in shared memory and finally adds its 256 counters to the global counters.
 ///
-/// Only threads of the same block contend for a counter, and the counters are on the multiprocessor: an atomic of shared
-/// memory takes a few cycles, and one of global memory travels to the L2 cache and back. But with one byte per thread, a
-/// block of 256 threads writes nearly as many counters as it counted bytes. (Section 6.4, the entry "privatization".)
+/// Only threads of the same block contend for a counter. The counters are on the multiprocessor, so an atomic operation
+/// takes a few cycles. In global memory, it needs a trip to the L2 cache and back. But with one byte per thread, a
+/// block of 256 threads writes up to 256 counters for 256 bytes. (Section 6.4, the entry "privatization".)
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     after = histogram_global,
-    lesson = "a copy of the counters in each block's shared memory: fewer threads contend, and their counters are near",
+    lesson = "a copy of the counters in each block's shared memory: fewer threads contend, on the chip",
     blocks = [128, 256, 512, 1024],
     default_block = 256
 )]
@@ -37,7 +37,7 @@ pub unsafe fn histogram_private<const BLOCK: u32>(input: *const u8, bins: *mut u
 
     let i = block_idx * BLOCK + tid;
     if i < n {
-        // SAFETY: i < n, and a byte is less than 256. Between the barriers, the counters are accessed by atomics only.
+        // SAFETY: i < n, and a byte is below 256. Between the barriers, the counters are accessed by atomics only.
         unsafe {
             let byte = *input.add(i as usize);
             atomic_fetch_add_u32_block(block_bins.add(byte as usize), Relaxed, 1);
@@ -48,7 +48,7 @@ pub unsafe fn histogram_private<const BLOCK: u32>(input: *const u8, bins: *mut u
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
         let count = unsafe { *block_bins.add(bin) };
-        // A byte that does not occur costs no atomic.
+        // A counter of 0 needs no atomic.
         if count > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };

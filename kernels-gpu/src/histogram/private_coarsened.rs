@@ -1,4 +1,4 @@
-//! Coalesced coarsening: in each step, neighboring threads take neighboring bytes.
+//! Coalesced coarsening: in each step, neighboring threads read neighboring bytes.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
@@ -9,15 +9,15 @@ use rung::rung;
 
 use super::BINS;
 
-/// Bytes of a thread, as in `histogram_private_coarsened_contiguous`.
+/// The number of bytes per thread, as in `histogram_private_coarsened_contiguous`.
 const ITEMS: u32 = 16;
 
-/// `histogram_private_coarsened_contiguous` with interleaved bytes: a thread's bytes lie a block's width apart.
+/// `histogram_private_coarsened_contiguous` with interleaved bytes: a thread's bytes are a block's width apart.
 ///
 /// A warp's 32 bytes of a step are one sector, which is read once. (Section 6.4, the entry on coalesced accesses.)
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     after = histogram_private_coarsened_contiguous,
     lesson = "the same 16 bytes, interleaved: a warp reads one sector in each step",
@@ -41,7 +41,7 @@ pub unsafe fn histogram_private_coarsened<const BLOCK: u32>(input: *const u8, bi
     let first = block_idx * BLOCK * ITEMS + tid;
     for i in (0..ITEMS).map(|step| first + step * BLOCK) {
         if i < n {
-            // SAFETY: i < n, and a byte is less than 256. Between the barriers, the counters are accessed by atomics only.
+            // SAFETY: i < n, and a byte is below 256. Between the barriers, the counters are accessed by atomics only.
             unsafe {
                 let byte = *input.add(i as usize);
                 atomic_fetch_add_u32_block(block_bins.add(byte as usize), Relaxed, 1);
@@ -53,7 +53,7 @@ pub unsafe fn histogram_private_coarsened<const BLOCK: u32>(input: *const u8, bi
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
         let count = unsafe { *block_bins.add(bin) };
-        // A byte that does not occur costs no atomic.
+        // A counter of 0 needs no atomic.
         if count > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };

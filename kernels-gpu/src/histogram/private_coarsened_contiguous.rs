@@ -9,18 +9,19 @@ use rung::rung;
 
 use super::BINS;
 
-/// Bytes of a thread. A block of 256 threads then adds one global counter for 16 bytes of input. With more bytes per thread,
-/// small inputs would have too few blocks.
+/// The number of bytes per thread. A block of 256 threads then adds one global counter for 16 bytes of input. With more
+/// bytes per thread, small inputs would have too few blocks.
 const ITEMS: u32 = 16;
 
-/// `histogram_private` with 16 bytes per thread, so a sixteenth of the blocks, and of the copies that blocks zero and add to
-/// the global counters.
+/// `histogram_private` with 16 bytes per thread. There are a sixteenth of the blocks, so also of the copies that blocks
+/// zero and add to the global counters.
 ///
-/// A thread's bytes are neighbors, as one would divide work on a CPU. But here the 32 threads of a warp read bytes 16 apart
-/// in each step: 16 sectors instead of one, and each sector in 16 steps. (Section 6.4, the entry "thread coarsening".)
+/// A thread's bytes are contiguous, the usual division of work on a CPU. But here the 32 threads of a warp read bytes
+/// that are 16 apart. So each step touches 16 sectors instead of one, and each sector is read in 16 steps. (Section
+/// 6.4, the entry "thread coarsening".)
 ///
 /// # Safety
-/// As [`histogram`](super) says.
+/// See [`histogram`](super).
 #[rung(
     after = histogram_private,
     lesson = "16 bytes per thread: a sixteenth of the copies to write out, but strided reads",
@@ -43,7 +44,7 @@ pub unsafe fn histogram_private_coarsened_contiguous<const BLOCK: u32>(input: *c
     let first = (block_idx * BLOCK + tid) * ITEMS;
     for i in (0..ITEMS).map(|step| first + step) {
         if i < n {
-            // SAFETY: i < n, and a byte is less than 256. Between the barriers, the counters are accessed by atomics only.
+            // SAFETY: i < n, and a byte is below 256. Between the barriers, the counters are accessed by atomics only.
             unsafe {
                 let byte = *input.add(i as usize);
                 atomic_fetch_add_u32_block(block_bins.add(byte as usize), Relaxed, 1);
@@ -55,7 +56,7 @@ pub unsafe fn histogram_private_coarsened_contiguous<const BLOCK: u32>(input: *c
     for bin in (tid as usize..BINS).step_by(BLOCK as usize) {
         // SAFETY: bin < 256. No thread writes the block's counters after the barrier.
         let count = unsafe { *block_bins.add(bin) };
-        // A byte that does not occur costs no atomic.
+        // A counter of 0 needs no atomic.
         if count > 0 {
             // SAFETY: bin < 256, and all blocks access the global counters by atomics.
             unsafe { atomic_fetch_add_u32_device(bins.add(bin), Relaxed, count) };

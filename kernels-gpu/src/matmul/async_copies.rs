@@ -1,4 +1,4 @@
-//! Asynchronous copies: the next tiles are copied while the present ones are multiplied.
+//! Asynchronous copies: the next tiles are copied while the current tiles are multiplied.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -13,25 +13,25 @@ use super::register_tiles::{
 use crate::tensor_core::Shared;
 use crate::tensor_core::cp_async::{self, copy_one};
 
-/// Rows of `c` that a block computes.
+/// The number of rows of `c` that a block computes.
 const ROWS: u32 = 128;
 
-/// Columns of `c` that a block computes.
+/// The number of columns of `c` that a block computes.
 const COLS: u32 = 256;
 
 /// `matmul_large_register_tile` with three stages of asynchronous copies.
 ///
-/// In `matmul_large_register_tile` a block waits for global memory once for each pair of tiles, and a multiprocessor
-/// with one block does nothing else during that time. Here three stages of shared memory hold a pair of tiles each. A
-/// copy from global to shared memory bypasses the registers ([`cp_async`]): a thread starts the
-/// copy and continues. While a block multiplies one stage, the copies to the next two are in flight. One barrier for
-/// each pair of tiles is enough: after the barrier, the pair has arrived for all threads, and no thread still reads the
-/// stage that is overwritten next.
+/// In `matmul_large_register_tile`, a block waits for global memory once for each pair of tiles. A multiprocessor with
+/// one block does nothing else during this wait. Here three stages of shared memory hold a pair of tiles each. A copy
+/// from global to shared memory bypasses the registers ([`cp_async`]): a thread starts the copy and continues. While a
+/// block multiplies one stage, the copies to the next two stages are in flight. One barrier for each pair of tiles is
+/// enough: after the barrier, the pair has arrived for all threads, and no thread still reads the stage that is
+/// overwritten next.
 ///
 /// Elements are copied one by one, so every shape uses the same code.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_large_register_tile,
     lesson = "three stages of asynchronous copies: tiles arrive while others are multiplied",
@@ -48,8 +48,8 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
-    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. A row or column
-    // outside of a matrix is a copy of the last one: its products are not written to `c`.
+    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. Instead of a
+    // row or column outside a matrix, the thread copies the last row or column, whose products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let b_col = (tile_col + tid).min(n - 1);
@@ -61,13 +61,14 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has
+                // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
                 // arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             for row in 0..DEPTH {
                 let to = b_words.byte_add(stage + row * COLS * 4);
-                // SAFETY: the element is in `b` if its row is. No thread accesses its word before the copy has arrived.
+                // SAFETY: the element is in `b` if its row exists. No thread accesses its word before the copy has
+                // arrived.
                 unsafe { copy_one(to, b.wrapping_add((row * n + b_col) as usize), first + row < k) };
             }
         }
@@ -79,8 +80,8 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
         cp_async::commit();
     }
     for pair in 0..k.div_ceil(DEPTH) {
-        // All groups of copies but the last one have arrived: this thread's copies of this pair, and after the barrier,
-        // those of all threads. The barrier also comes after the last read of the stage that is overwritten next.
+        // All copy groups except the last group have arrived: this thread's copies of this pair, and after the barrier,
+        // the copies of all threads. The barrier also follows the last read of the stage that is overwritten next.
         cp_async::wait::<{ STAGES - 2 }>();
         thread::sync_threads();
         start_copies(pair + STAGES - 1);
@@ -97,6 +98,6 @@ pub unsafe fn matmul_async_copies(a: *const f32, b: *const f32, c: *mut f32, m: 
             multiply_add(&x, &y, &mut sums);
         }
     }
-    // SAFETY: `c` has m * n elements, each of which one thread writes. The column is a multiple of 4.
+    // SAFETY: `c` has m * n elements, and each element has one writer. The column is a multiple of 4.
     unsafe { write_sums(&sums, c, (m, n), (tile_row + thread_row, tile_col + thread_col)) };
 }

@@ -5,19 +5,19 @@ use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// Neighboring tiles of `c` that a block computes.
+/// The number of neighboring tiles of `c` that a block computes.
 const COARSE: u32 = 1;
 
-/// A block computes `COARSE` neighboring tiles of `c`: it loads a tile of `a` once, and one after another the tiles of
-/// `b` that it is multiplied with.
+/// A block computes `COARSE` neighboring tiles of `c`: it loads a tile of `a` once, and then, one after another, the
+/// tiles of `b` to multiply by.
 ///
-/// With one tile, the work is that of `matmul_tiled`. The rung shows the cost of the loop over tiles.
+/// With one tile, the work is the same as in `matmul_tiled`. The rung shows the cost of the loop over tiles.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_tiled,
-    lesson = "the tiled kernel with a loop around its second tile: what the loop alone costs",
+    lesson = "the tiled kernel with a loop around its second tile: the cost of the loop alone",
     blocks = [(16, 16), (32, 32)],
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0] * COARSE)
@@ -55,7 +55,7 @@ pub unsafe fn matmul_coarsened1<const BLOCK_X: u32, const BLOCK_Y: u32>(
             // SAFETY: only elements of `b` are read, and each thread writes one word of the tile.
             unsafe { *tile_b.add(word) = if is_inside { *b_element.add(tile * SIDE as usize) } else { 0.0 } };
             thread::sync_threads();
-            // As in `matmul_tiled`.
+            // Two loops, as in `matmul_tiled`.
             for start in (0..SIDE).step_by(16) {
                 for i in start..start + 16 {
                     let (a_word, b_word) = (thread_row * SIDE + i, i * SIDE + thread_col);
@@ -64,12 +64,12 @@ pub unsafe fn matmul_coarsened1<const BLOCK_X: u32, const BLOCK_Y: u32>(
                     *sum = GpuFloat::mul_add(x, y, *sum);
                 }
             }
-            // The sum is needed only in the next round, so LLVM moves the last addition past the barriers, to the end
-            // of the loop, and keeps both factors in registers until then. With eight tiles, a multiprocessor then has
-            // registers for one block instead of two. An `asm!` comment with the sum as its operand pins the addition
-            // here.
+            // The sum is not needed before the next round. So LLVM moves the last addition past the barriers, to the
+            // end of the loop, and keeps both factors in registers until then. With eight tiles, a multiprocessor then
+            // has registers for one block instead of two. An `asm!` comment with the sum as its operand pins the
+            // addition here.
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: a comment has no effect.
+            // SAFETY: the assembly is only a comment.
             unsafe {
                 core::arch::asm!("// {}", inout(reg32) * sum, options(nomem, nostack, preserves_flags));
             }

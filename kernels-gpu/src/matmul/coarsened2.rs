@@ -5,17 +5,17 @@ use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// Neighboring tiles of `c` that a block computes.
+/// The number of neighboring tiles of `c` that a block computes.
 const COARSE: u32 = 2;
 
-/// Two tiles of `c` per block: a tile of `a` is loaded half as often.
+/// Two tiles of `c` per block: each tile of `a` is loaded half as often.
 ///
-/// Blocks cannot share what they loaded, so each of two neighbors loads the same tile of `a`. That is the price of
-/// running them in parallel. Where the device would run them one after the other, that price buys nothing. (Section
-/// 6.3, figures 6.12 and 6.13.)
+/// Blocks cannot share loaded data, so each of two neighbors loads the same tile of `a`. The duplicate load is the
+/// price of parallelism. If the device runs the blocks one after the other, this price buys nothing. (Section 6.3,
+/// figures 6.12 and 6.13.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_coarsened1,
     lesson = "two tiles of the product per block: the first matrix's tile is loaded half as often",
@@ -56,7 +56,7 @@ pub unsafe fn matmul_coarsened2<const BLOCK_X: u32, const BLOCK_Y: u32>(
             // SAFETY: only elements of `b` are read, and each thread writes one word of the tile.
             unsafe { *tile_b.add(word) = if is_inside { *b_element.add(tile * SIDE as usize) } else { 0.0 } };
             thread::sync_threads();
-            // As in `matmul_tiled`.
+            // Two loops, as in `matmul_tiled`.
             for start in (0..SIDE).step_by(16) {
                 for i in start..start + 16 {
                     let (a_word, b_word) = (thread_row * SIDE + i, i * SIDE + thread_col);
@@ -67,7 +67,7 @@ pub unsafe fn matmul_coarsened2<const BLOCK_X: u32, const BLOCK_Y: u32>(
             }
             // Pins the last addition here, as in `matmul_coarsened1`.
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: a comment has no effect.
+            // SAFETY: the assembly is only a comment.
             unsafe {
                 core::arch::asm!("// {}", inout(reg32) * sum, options(nomem, nostack, preserves_flags));
             }

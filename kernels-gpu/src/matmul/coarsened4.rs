@@ -5,13 +5,13 @@ use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// Neighboring tiles of `c` that a block computes.
+/// The number of neighboring tiles of `c` that a block computes.
 const COARSE: u32 = 4;
 
 /// Four tiles of `c` per block.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_coarsened2,
     lesson = "four tiles per block: a quarter of the loads of the first matrix, and of the blocks",
@@ -52,7 +52,7 @@ pub unsafe fn matmul_coarsened4<const BLOCK_X: u32, const BLOCK_Y: u32>(
             // SAFETY: only elements of `b` are read, and each thread writes one word of the tile.
             unsafe { *tile_b.add(word) = if is_inside { *b_element.add(tile * SIDE as usize) } else { 0.0 } };
             thread::sync_threads();
-            // As in `matmul_tiled`.
+            // Two loops, as in `matmul_tiled`.
             for start in (0..SIDE).step_by(16) {
                 for i in start..start + 16 {
                     let (a_word, b_word) = (thread_row * SIDE + i, i * SIDE + thread_col);
@@ -63,7 +63,7 @@ pub unsafe fn matmul_coarsened4<const BLOCK_X: u32, const BLOCK_Y: u32>(
             }
             // Pins the last addition here, as in `matmul_coarsened1`.
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: a comment has no effect.
+            // SAFETY: the assembly is only a comment.
             unsafe {
                 core::arch::asm!("// {}", inout(reg32) * sum, options(nomem, nostack, preserves_flags));
             }

@@ -5,19 +5,19 @@ use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// Neighboring tiles of `c` that a block computes.
+/// The number of neighboring tiles of `c` that a block computes.
 const COARSE: u32 = 8;
 
 /// Eight tiles of `c` per block: an eighth of the loads of `a`, and an eighth of the blocks.
 ///
-/// Where few blocks are left, some multiprocessors have nothing to do: how far to go depends on the device and on the
-/// size. (Section 6.3 warns of coarsening so much that the hardware is underused.)
+/// If few blocks remain, some multiprocessors are idle. The best coarsening factor depends on the device and on the
+/// size. (Section 6.3 warns against coarsening so far that the hardware is underused.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_coarsened4,
-    lesson = "eight tiles per block: where too few blocks are left, parts of the device are idle",
+    lesson = "eight tiles per block: if too few blocks remain, parts of the device are idle",
     blocks = [(16, 16), (32, 32)],
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0] * COARSE)
@@ -55,7 +55,7 @@ pub unsafe fn matmul_coarsened8<const BLOCK_X: u32, const BLOCK_Y: u32>(
             // SAFETY: only elements of `b` are read, and each thread writes one word of the tile.
             unsafe { *tile_b.add(word) = if is_inside { *b_element.add(tile * SIDE as usize) } else { 0.0 } };
             thread::sync_threads();
-            // As in `matmul_tiled`.
+            // Two loops, as in `matmul_tiled`.
             for start in (0..SIDE).step_by(16) {
                 for i in start..start + 16 {
                     let (a_word, b_word) = (thread_row * SIDE + i, i * SIDE + thread_col);
@@ -66,7 +66,7 @@ pub unsafe fn matmul_coarsened8<const BLOCK_X: u32, const BLOCK_Y: u32>(
             }
             // Pins the last addition here, as in `matmul_coarsened1`.
             #[cfg(target_arch = "nvptx64")]
-            // SAFETY: a comment has no effect.
+            // SAFETY: the assembly is only a comment.
             unsafe {
                 core::arch::asm!("// {}", inout(reg32) * sum, options(nomem, nostack, preserves_flags));
             }

@@ -1,22 +1,23 @@
-//! Corner turning: a tile of a column-major matrix is loaded with coalesced reads, and transposed on the way.
+//! Corner turning: a tile of a column-major matrix is loaded with coalesced reads and transposed on the way.
 
 use core::mem::MaybeUninit;
 
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// `matmul_tiled` with the second matrix in column-major order: while its tile is loaded, a thread's x and y change
+/// `matmul_tiled` with the second matrix in column-major order: while its tile is loaded, a thread's x and y swap
 /// roles.
 ///
-/// Neighboring threads read neighboring elements of a column of `b`, which is coalesced, and write them to a column of
-/// the tile, whose rows are padded for that. From there on the product is that of `matmul_tiled`: the order of `b` in
-/// memory costs nothing anymore. (Section 6.1, corner turning, figure 6.4.)
+/// Neighboring threads read neighboring elements of a column of `b`, so the reads are coalesced. The threads write the
+/// elements to a column of the tile, whose rows are padded to avoid bank conflicts. From there on, the kernel is the
+/// same as `matmul_tiled`: the order of `b` in memory no longer costs anything. (Section 6.1, corner turning, figure
+/// 6.4.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_tiled,
-    lesson = "column-major, but a thread's x and y exchange roles while a tile is loaded: coalesced",
+    lesson = "column-major, but a thread's x and y swap roles while a tile is loaded: coalesced",
     blocks = [(16, 16), (32, 32)],
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0])
@@ -31,8 +32,8 @@ pub unsafe fn matmul_corner_turning<const BLOCK_X: u32, const BLOCK_Y: u32>(
 ) {
     const { assert!(BLOCK_X == BLOCK_Y, "the tiles are square") };
     const SIDE: u32 = BLOCK_X;
-    // The lanes of a warp write 32 / SIDE neighboring columns of the tile, so with as many words of padding per row the
-    // 32 words are in 32 different banks: 1 word for SIDE = 32, 2 words for SIDE = 16.
+    // The lanes of a warp write 32 / SIDE neighboring columns of the tile. With 32 / SIDE words of padding per row (1
+    // for SIDE = 32, 2 for SIDE = 16), the 32 words are in 32 different banks.
     const STRIDE_B: u32 = SIDE + 32 / SIDE;
     #[address_space(shared)]
     static mut TILE_A: MaybeUninit<[f32; (SIDE * SIDE) as usize]> = MaybeUninit::uninit();
@@ -49,14 +50,14 @@ pub unsafe fn matmul_corner_turning<const BLOCK_X: u32, const BLOCK_Y: u32>(
     for first in (0..k).step_by(SIDE as usize) {
         let (a_col, a_word) = (first + thread_col, thread_row * SIDE + thread_col);
         let (b_row, b_word) = (first + thread_col, thread_col * STRIDE_B + thread_row);
-        // SAFETY: only elements inside of the matrices are read, and each thread writes one word of each tile.
+        // SAFETY: only elements inside the matrices are read, and each thread writes one word of each tile.
         unsafe {
             *tile_a.add(a_word as usize) = if row < m && a_col < k { *a.add((row * k + a_col) as usize) } else { 0.0 };
             *tile_b.add(b_word as usize) =
                 if b_row < k && b_col < n { *b_columns.add((b_col * k + b_row) as usize) } else { 0.0 };
         }
         thread::sync_threads();
-        // Two loops, because LLVM unrolls a loop of 16 steps completely, and one of 32 steps not.
+        // Two loops, because LLVM completely unrolls a loop of 16 steps, but not a loop of 32 steps.
         for start in (0..SIDE).step_by(16) {
             for i in start..start + 16 {
                 let (a_word, b_word) = (thread_row * SIDE + i, i * STRIDE_B + thread_col);

@@ -1,4 +1,4 @@
-//! Two sets of fragments: those of the next step are read while those of the present step are multiplied.
+//! Two sets of fragments: the fragments of the next step are read while the current fragments are multiplied.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -13,22 +13,22 @@ use super::register_tiles::{
 use crate::tensor_core::Shared;
 use crate::tensor_core::cp_async::{self, copy_one};
 
-/// Rows of `c` that a block computes.
+/// The number of rows of `c` that a block computes.
 const ROWS: u32 = 128;
 
-/// Columns of `c` that a block computes.
+/// The number of columns of `c` that a block computes.
 const COLS: u32 = 256;
 
 /// `matmul_async_copies` with two sets of fragments.
 ///
-/// In `matmul_async_copies` each step begins with six wide reads of shared memory, and the first multiplication waits
-/// for them: about 30 cycles for each 128 multiplications of a warp, during which a scheduler has only one other warp
-/// to issue from. Here a thread has the fragments of two steps in registers. It reads those of step i + 1 before it
-/// multiplies those of step i. It does so across the barrier between two pairs of tiles as well: the last step of a
-/// pair reads the first fragments of the next pair.
+/// In `matmul_async_copies`, each step begins with six wide reads of shared memory, and the first multiplication waits
+/// for these reads. The wait takes about 30 cycles for each 128 multiplications of a warp, and during the wait a
+/// scheduler has only one other warp to issue from. Here a thread has the fragments of two steps in registers. The
+/// thread reads the fragments of step i + 1 before it multiplies the fragments of step i. It also reads ahead across
+/// the barrier between two pairs of tiles: the last step of a pair reads the first fragments of the next pair.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_async_copies,
     lesson = "two sets of fragments in registers: shared memory is read a step ahead of the multiplications",
@@ -45,8 +45,8 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
-    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. A row or column
-    // outside of a matrix is a copy of the last one: its products are not written to `c`.
+    // The elements that this thread copies: every 16th row of one column of `a`, and one column of `b`. Instead of a
+    // row or column outside a matrix, the thread copies the last row or column, whose products are not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let b_col = (tile_col + tid).min(n - 1);
@@ -58,19 +58,21 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has
+                // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
                 // arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             for row in 0..DEPTH {
                 let to = b_words.byte_add(stage + row * COLS * 4);
-                // SAFETY: the element is in `b` if its row is. No thread accesses its word before the copy has arrived.
+                // SAFETY: the element is in `b` if its row exists. No thread accesses its word before the copy has
+                // arrived.
                 unsafe { copy_one(to, b.wrapping_add((row * n + b_col) as usize), first + row < k) };
             }
         }
     };
 
-    // Reads what this thread multiplies in step `step` of a pair: 8 elements of a column of `a`, 16 of a row of `b`.
+    // Reads the elements that this thread multiplies in step `step` of a pair: 8 of a column of `a`, and 16 of a row of
+    // `b`.
     let load_fragments = |pair: u32, step: u32| -> ([f32; 8], [f32; 16]) {
         let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
         let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);
@@ -92,7 +94,7 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
     for pair in 0..k.div_ceil(DEPTH) {
         start_copies(pair + STAGES - 1);
         cp_async::commit();
-        // The change: the fragments of the next step are read before those of this step are multiplied.
+        // The change: the thread reads the fragments of the next step before it multiplies the fragments of this step.
         for step in 1..DEPTH {
             let (next_x, next_y) = load_fragments(pair, step);
             multiply_add(&x, &y, &mut sums);
@@ -106,6 +108,6 @@ pub unsafe fn matmul_double_buffered(a: *const f32, b: *const f32, c: *mut f32, 
         multiply_add(&x, &y, &mut sums);
         (x, y) = (next_x, next_y);
     }
-    // SAFETY: `c` has m * n elements, each of which one thread writes. The column is a multiple of 4.
+    // SAFETY: `c` has m * n elements, and each element has one writer. The column is a multiple of 4.
     unsafe { write_sums(&sums, c, (m, n), (tile_row + thread_row, tile_col + thread_col)) };
 }

@@ -9,25 +9,26 @@ use super::register_tiles::{
     COL_GROUP, DEPTH, Float4, ROW_GROUP, a_stride, load_fragment, multiply_add, pair_len, tile_of_block, write_sums,
 };
 
-/// Rows of `c` that a block computes.
+/// The number of rows of `c` that a block computes.
 const ROWS: u32 = 128;
 
-/// Columns of `c` that a block computes.
+/// The number of columns of `c` that a block computes.
 const COLS: u32 = 256;
 
-/// A block of 256 threads computes 128 × 256 elements of `c`, each thread 8 × 16 of them in registers.
+/// A block of 256 threads computes 128 × 256 elements of `c`, and each thread computes 8 × 16 of these elements in
+/// registers.
 ///
-/// In `matmul_register_tile` a thread reads 16 words of shared memory for 64 multiplications, as four wide reads. With
-/// 8 × 16 elements of `c` it reads 24 words for 128 multiplications: six wide reads, and each word is used 5.3 times
-/// instead of 4. The tile is divided over warps first, a square of 64 × 64 each, and then over the lanes of a warp. So
-/// the lanes of one wide read find their words in the least number of wavefronts.
+/// In `matmul_register_tile`, a thread reads 16 words of shared memory for 64 multiplications, as four wide reads. With
+/// 8 × 16 elements of `c`, a thread reads 24 words for 128 multiplications: six wide reads, and each word is used 5.3
+/// times on average instead of 4. The tile is divided first over warps, a square of 64 × 64 each, and then over the
+/// lanes of a warp. So a warp's wide read takes the minimum number of wavefronts.
 ///
-/// The price is registers: with 128 sums per thread, a multiprocessor has registers for one block of 256 threads, and
-/// only its eight warps can hide a latency. Nothing hides the latency of the loads from global memory here: the next
-/// rungs do.
+/// The cost is registers: with 128 sums per thread, a multiprocessor has registers for one block of 256 threads, and
+/// only its eight warps can hide a latency. Nothing hides the latency of the loads from global memory here; the next
+/// rungs hide it.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_register_tile,
     lesson = "8 x 16 elements per thread, and a square for each warp: six wide reads for 128 multiplications",
@@ -49,8 +50,8 @@ pub unsafe fn matmul_large_register_tile<const BLOCK: u32>(
     let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
 
-    // 2 × 4 warps, and in each 8 × 4 lanes. A thread's rows and columns are groups of four: the first group begins
-    // here, and the next ones follow after the groups of the other lanes.
+    // The block has 2 × 4 warps of 8 × 4 lanes. A thread's rows and columns are groups of four: the first group begins
+    // here, and its other groups follow after the groups of the other lanes.
     let tid = thread::thread_idx_x();
     let (warp, lane) = (tid / 32, tid % 32);
     let thread_row = warp % 2 * 64 + lane % 8 * 4;
@@ -64,13 +65,13 @@ pub unsafe fn matmul_large_register_tile<const BLOCK: u32>(
             let (a_row, a_col) = (a_row + step / 2 * 32, a_col + step % 2 * 8);
             let (row, col) = (tile_row + a_row, first + a_col);
             let word = (a_col * A_STRIDE + a_row) as usize;
-            // SAFETY: only elements inside of `a` are read, and each thread writes its words of the tile.
+            // SAFETY: only elements inside `a` are read, and each thread writes its words of the tile.
             unsafe { *tile_a.add(word) = if row < m && col < k { *a.add((row * k + col) as usize) } else { 0.0 } };
         }
         for b_row in 0..DEPTH {
             let (row, col) = (first + b_row, tile_col + tid);
             let word = (b_row * COLS + tid) as usize;
-            // SAFETY: only elements inside of `b` are read, and each thread writes its words of the tile.
+            // SAFETY: only elements inside `b` are read, and each thread writes its words of the tile.
             unsafe { *tile_b.add(word) = if row < k && col < n { *b.add((row * n + col) as usize) } else { 0.0 } };
         }
         thread::sync_threads();
@@ -87,6 +88,6 @@ pub unsafe fn matmul_large_register_tile<const BLOCK: u32>(
         // The next step overwrites the tiles, so all threads must have read them before.
         thread::sync_threads();
     }
-    // SAFETY: `c` has m * n elements, each of which one thread writes. The column is a multiple of 4.
+    // SAFETY: `c` has m * n elements, and each element has one writer. The column is a multiple of 4.
     unsafe { write_sums(&sums, c, (m, n), (tile_row + thread_row, tile_col + thread_col)) };
 }

@@ -5,14 +5,14 @@ use rung::rung;
 
 /// Neighboring threads compute neighboring columns.
 ///
-/// In each step a warp reads 32 neighboring elements of a row of `b`, 4 sectors, and one element of `a`, which all its
-/// lanes share. The reads are coalesced, but there are two for each multiplication: the warp waits for memory and its
+/// In each step, a warp reads 32 neighboring elements of a row of `b`, 4 sectors, and one element of `a`, which all its
+/// lanes share. The reads are coalesced, but each multiplication needs two reads: the warp waits for memory and its
 /// caches. (Section 6.1, figure 6.2.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
-    lesson = "one element per thread: coalesced, and two loads from memory for each multiplication",
+    lesson = "one element per thread: coalesced, but two loads from memory for each multiplication",
     default_block = (32, 32),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0])
 )]

@@ -12,40 +12,41 @@ use super::register_tiles::{
 use crate::tensor_core::Shared;
 use crate::tensor_core::cp_async::{self, copy_one};
 
-/// Rows of `c` that a block computes.
+/// The number of rows of `c` that a block computes.
 const ROWS: u32 = 128;
 
-/// Columns of `c` that a block computes.
+/// The number of columns of `c` that a block computes.
 const COLS: u32 = 256;
 
 /// `matmul_vector_copies` with every read and every copy at a fixed position between the multiplications.
 ///
-/// `matmul_vector_copies` reads a step ahead, but the driver's compiler gathers those reads, and the copies of the next
-/// tiles, at the top of the loop. There they queue for the one memory pipe of the multiprocessor while the multipliers
-/// starve. Here each read and each copy is between two columns of multiplications, and a warp's barrier in each step
-/// keeps the compiler from moving them together again. The barrier costs one issue slot of 134. The loop has 2048
+/// `matmul_vector_copies` reads a step ahead, but the driver's compiler gathers these reads, and the copies of the next
+/// tiles, at the top of the loop. There the reads and copies queue for the multiprocessor's only memory pipe while the
+/// multipliers starve. Here each read and each copy is between two columns of multiplications, and a warp barrier in
+/// each step keeps the compiler from gathering them again. The barrier costs one issue slot of 134. The loop has 2048
 /// multiplications in 2190 instructions.
 ///
-/// Predicted: 94 of 100 instructions are multiplications, so at most 94 % of the multipliers' peak; the kernel of
-/// cuBLAS for these sizes (256 × 128 × 8, three stages, eight warps) has 89 in 100. Measured on an H100 80GB HBM3,
-/// whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), 49.7 for 2048³, whose
-/// 128 tiles are one round of 132 multiprocessors (50.0). 79 %, not 94: Nsight Compute calls a fifth of the stalls
-/// dispatch stalls, and cuBLAS has half as many. The steps on the way, each measured at 4096³: both fragments in
-/// registers a step ahead 46.8, a warp's barrier in each step 47.9, tiles of 128 × 256 49.1, the copies spread over the
-/// steps 51.2, and edges without a separate loop 52.4 (with other data, of 24 bits).
+/// Prediction: 94 of 100 instructions are multiplications, so the kernel reaches at most 94 % of the multipliers' peak.
+/// In cuBLAS's kernel for these sizes (256 × 128 × 8, three stages, eight warps), 89 of 100 are. Measured on an H100
+/// 80GB HBM3, whose multipliers' peak is 66.9 TFLOP/s: 52.0 for 4096³ (cuBLAS 50.7), 52.8 for 8192³ (51.6), and 49.7
+/// for 2048³ (50.0), whose 128 tiles are one round of 132 multiprocessors. The kernel reaches 79 %, not 94: Nsight
+/// Compute classifies a fifth of the stalls as dispatch stalls, and cuBLAS has half of that number. The intermediate
+/// steps, each measured at 4096³: both fragments in registers a step ahead 46.8, a warp barrier in each step 47.9,
+/// tiles of 128 × 256 49.1, the copies spread over the steps 51.2, and edges without a separate loop 52.4 (with other
+/// data, of 24 bits).
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_vector_copies,
-    lesson = "every read and every copy has a fixed place between the multiplications, which do not wait for them",
+    lesson = "each read and copy has a fixed place between the multiplications, so the multiplications do not wait",
     blocks = [256],
     grid = |launch| [launch.count_tiles(ROWS, COLS), 1, 1],
     dynamic_shared = STAGES * pair_len(ROWS, COLS) * 4
 )]
 pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
     const A_STRIDE: u32 = a_stride(ROWS);
-    // Threads that copy a row of a tile of `b`, four columns each.
+    // The number of threads that copy a row of a tile of `b`, four columns each.
     const QUADS: u32 = COLS / 4;
     const PAIR_LEN: u32 = pair_len(ROWS, COLS);
     let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
@@ -56,37 +57,39 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
-    // of `b`. A row or column outside of a matrix is a copy of the last one: its products are not written to `c`.
+    // of `b`. Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are
+    // not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 16).min(m - 1) * k + a_col);
     let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
     let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + quad * 4) * 4);
-    // Starts one of the 12 copies of a pair to the stage that begins at word `stage`: 8 of `a`, then 4 of `b`. A whole
-    // pair needs no check of the depth.
+    // Starts one of the 12 copies of a pair to the stage that begins at word `stage`: 8 of `a`, then 4 of `b`. A
+    // complete pair needs no check of the depth.
     let start_copy = |pair: u32, stage: u32, copy: u32, is_whole: bool| {
         let first = pair * DEPTH;
         if copy < 8 {
             let to = a_words.byte_add(stage * 4 + copy * 16 * 4);
             let from = a.wrapping_add(first as usize).wrapping_add(a_offsets[copy as usize] as usize);
-            // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
+            // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
+            // arrived.
             unsafe { copy_one(to, from, is_whole || first + a_col < k) };
         } else {
             let row = (copy - 8) * 4;
             let (to, row) = (b_words.byte_add(stage * 4 + row * COLS * 4), b_row + row);
             let from = b.wrapping_add((first * n) as usize);
-            // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
+            // SAFETY: `b` has this row if the check passes. No thread accesses these words before the copy has arrived.
             unsafe { copy_four_of_row(to, (from, n), (row, b_col), (quad, QUADS), is_whole || first + row < k) };
         }
     };
-    // Starts all copies of a pair, if there is one.
+    // Starts all copies of a pair, if the pair exists.
     let start_copies = |pair: u32, stage: u32| {
         if pair * DEPTH < k {
             (0..12).for_each(|copy| start_copy(pair, stage, copy, false));
         }
     };
-    // Reads four of the elements that this thread multiplies in a step: 2 groups of `a`, then 4 of `b`.
+    // Reads a group of four elements that this thread multiplies in a step. There are 2 groups of `a`, then 4 of `b`.
     let read = |stage: u32, step: u32, group: u32| {
         let word = if group < 2 {
             step * A_STRIDE + thread_row + group * ROW_GROUP
@@ -105,20 +108,20 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
     cp_async::wait::<{ STAGES - 2 }>();
     thread::sync_threads();
     let mut fragments: [[f32; 4]; 6] = array::from_fn(|group| read(0, 0, group as u32));
-    // `pair % STAGES` would cost a dozen instructions per pair, so the words where stages begin are kept: that of this
-    // pair, and that of the pair before, which is free for the next copies.
+    // `pair % STAGES` would cost a dozen instructions per pair. So the kernel keeps the first words of two stages: the
+    // stage of this pair, and the stage of the previous pair, which is free for the next copies.
     let (mut stage, mut free) = (0, (STAGES - 1) * PAIR_LEN);
     for pair in 0..k.div_ceil(DEPTH) {
         let is_paced = n.is_multiple_of(4) && (pair + STAGES) * DEPTH <= k;
         for step in 0..DEPTH {
             if step == DEPTH - 1 {
-                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this
-                // pair.
+                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last fragments
+                // of this pair.
                 cp_async::wait::<{ STAGES - 2 }>();
                 thread::sync_threads();
                 (free, stage) = (stage, if stage == (STAGES - 1) * PAIR_LEN { 0 } else { stage + PAIR_LEN });
             } else {
-                // SAFETY: all lanes of the warp are in this loop for the same number of steps.
+                // SAFETY: all lanes of the warp run the same number of iterations of this loop.
                 unsafe { warp::sync_warp(u32::MAX) };
             }
             let mut next = fragments;
@@ -135,8 +138,8 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
                     start_copies(pair + STAGES - 1, free);
                 }
                 for i in 0..8 {
-                    // Upward and downward alternately: an element of `a` stays in the operand cache from column to
-                    // column.
+                    // The rows alternate between ascending and descending order, so an element of `a` stays in the
+                    // operand cache from one column to the next.
                     let i = if j % 2 == 0 { i } else { 7 - i };
                     let (x, y) = (fragments[i / 4][i % 4], fragments[2 + j / 4][j % 4]);
                     sums[i][j] = GpuFloat::mul_add(x, y, sums[i][j]);
@@ -148,6 +151,6 @@ pub unsafe fn matmul_pipelined(a: *const f32, b: *const f32, c: *mut f32, m: u32
             fragments = next;
         }
     }
-    // SAFETY: `c` has m * n elements, each of which one thread writes. The column is a multiple of 4.
+    // SAFETY: `c` has m * n elements, and each element has one writer. The column is a multiple of 4.
     unsafe { write_sums(&sums, c, (m, n), (tile_row + thread_row, tile_col + thread_col)) };
 }

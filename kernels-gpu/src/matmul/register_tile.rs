@@ -7,30 +7,32 @@ use rung::rung;
 
 use super::register_tiles::Float4;
 
-/// Rows and columns of `c` that a block computes.
+/// The number of rows and of columns of `c` that a block computes.
 const TILE: u32 = 128;
 
-/// Columns of `a`, and rows of `b`, in shared memory.
+/// The number of columns of `a`, and of rows of `b`, in shared memory.
 const DEPTH: u32 = 8;
 
-/// Words from one column of `a` to the next in its transposed tile: 4 words of padding let a warp write to different
-/// banks.
+/// The number of words from one column of `a` to the next in the transposed tile of `a`. With 4 words of padding, a
+/// warp writes to different banks.
 const A_STRIDE: u32 = TILE + 4;
 
-/// A block of 16 × 16 threads computes 128 × 128 elements of `c`, each thread 8 × 8 of them in registers.
+/// A block of 16 × 16 threads computes 128 × 128 elements of `c`, and each thread computes 8 × 8 of these elements in
+/// registers.
 ///
-/// In the tiled rungs a multiplication takes two reads of shared memory, and a multiprocessor reads 32 words of it in
-/// the time of 128 multiplications. A thread with 8 × 8 elements of `c` reads 8 words of `a` and 8 of `b` for 64
-/// multiplications: an eighth of the reads of each matrix. The tile of `a` is transposed in shared memory. So a
-/// thread's rows of `a` are neighbors, as its columns of `b` are, and four of them are one instruction.
+/// In the tiled rungs, a multiplication needs two reads of shared memory. In the time of 128 multiplications, a
+/// multiprocessor reads only 32 words of shared memory. A thread with 8 × 8 elements of `c` reads 8 words of `a` and 8
+/// of `b` for 64 multiplications: an eighth of the reads of each matrix. The tile of `a` is transposed in shared
+/// memory. So the elements of a thread's rows of `a` are neighbors, like the elements of its columns of `b`, and one
+/// instruction reads four elements.
 ///
-/// Predicted: 64 multiplications and 4 wide reads are 68 instructions where `matmul_tiled` takes 192, so nearly three
-/// times as fast, if the loads from global memory, which nothing hides here, were free. Measured on an H100 80GB HBM3:
-/// 3.59 ms for 4096³, 38.3 TFLOP/s, 4.3 times `matmul_tiled`, whose two barriers for 32 steps and words read one by one
-/// cost more than the prediction counted.
+/// Prediction: 64 multiplications and 4 wide reads are 68 instructions, and `matmul_tiled` takes 192. So the kernel
+/// would be nearly three times as fast if the loads from global memory, which nothing hides here, were free. Measured
+/// on an H100 80GB HBM3: 3.59 ms for 4096³, 38.3 TFLOP/s, 4.3 times the speed of `matmul_tiled`. The prediction
+/// underestimated the cost of that kernel's two barriers per 32 steps and of its single-word reads.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_tiled,
     lesson = "8 x 8 elements per thread, in registers: 16 reads of shared memory for 64 multiplications",
@@ -59,8 +61,8 @@ pub unsafe fn matmul_register_tile<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let tid = thread_row * BLOCK_X + thread_col;
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, b_col) = (tid / TILE, tid % TILE);
-    // The rows and columns of `c` that it computes are two groups of four, half a tile apart: the reads of a warp are
-    // then free of bank conflicts.
+    // The rows and columns of `c` that this thread computes are two groups of four, half a tile apart, so the reads of
+    // a warp are free of bank conflicts.
     let row_of = |i: usize| i as u32 / 4 * (TILE / 2) + thread_row * 4 + i as u32 % 4;
     let col_of = |j: usize| j as u32 / 4 * (TILE / 2) + thread_col * 4 + j as u32 % 4;
 
@@ -70,11 +72,11 @@ pub unsafe fn matmul_register_tile<const BLOCK_X: u32, const BLOCK_Y: u32>(
             let (a_row, b_row) = (a_row + step * 32, b_row + step * 2);
             let (row, col) = (tile_row + a_row, first + a_col);
             let word = (a_col * A_STRIDE + a_row) as usize;
-            // SAFETY: only elements inside of `a` are read, and each thread writes its words of the tile.
+            // SAFETY: only elements inside `a` are read, and each thread writes its words of the tile.
             unsafe { *tile_a.add(word) = if row < m && col < k { *a.add((row * k + col) as usize) } else { 0.0 } };
             let (row, col) = (first + b_row, tile_col + b_col);
             let word = (b_row * TILE + b_col) as usize;
-            // SAFETY: only elements inside of `b` are read, and each thread writes its words of the tile.
+            // SAFETY: only elements inside `b` are read, and each thread writes its words of the tile.
             unsafe { *tile_b.add(word) = if row < k && col < n { *b.add((row * n + col) as usize) } else { 0.0 } };
         }
         thread::sync_threads();
@@ -87,7 +89,7 @@ pub unsafe fn matmul_register_tile<const BLOCK_X: u32, const BLOCK_Y: u32>(
                 let x = [0, 4].map(|group| *a_words.add(row_of(group) as usize).cast::<Float4>());
                 (x, [0, 4].map(|group| *b_words.add(col_of(group) as usize).cast::<Float4>()))
             };
-            // The indices select registers: they are constants once the loops are unrolled.
+            // The indices select registers, because they are constants once the loops are unrolled.
             for row in 0..8 {
                 for col in 0..8 {
                     sums[row][col] = GpuFloat::mul_add(x[row / 4].0[row % 4], y[col / 4].0[col % 4], sums[row][col]);

@@ -1,5 +1,5 @@
-//! What the rungs with register tiles share: 16-byte accesses, the shape and order of large tiles, and the edges of `b`
-//! and `c`.
+//! Shared code of the rungs with register tiles: 16-byte accesses, the shape and order of large tiles, and the edges of
+//! `b` and `c`.
 
 use core::array;
 
@@ -11,38 +11,39 @@ use crate::tensor_core::{
     cp_async::{copy_four, copy_one},
 };
 
-/// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s
-/// `float4`.
+/// Four neighboring elements, aligned for an access of 16 bytes (PTX ISA §5.4.2, "Vectors"): the counterpart of CUDA
+/// C++'s `float4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 pub struct Float4(pub [f32; 4]);
 
-/// Columns of `a`, and rows of `b`, of a pair of tiles in shared memory.
+/// The number of columns of `a`, and of rows of `b`, in a pair of tiles in shared memory.
 pub const DEPTH: u32 = 16;
 
-/// Pairs of tiles in shared memory, where copies are asynchronous: one is multiplied while the next two are copied.
+/// The number of pairs of tiles in shared memory in rungs with asynchronous copies: one pair is multiplied while the
+/// next two are copied.
 pub const STAGES: u32 = 3;
 
-/// Rows from a thread's four rows of a tile to its next four: a warp has 8 lanes along a column.
+/// The distance in rows between a thread's groups of four rows of a tile: a warp has 8 lanes along a column.
 pub const ROW_GROUP: u32 = 8 * 4;
 
-/// Columns from a thread's four columns of a tile to its next four: a warp has 4 lanes along a row.
+/// The distance in columns between a thread's groups of four columns of a tile: a warp has 4 lanes along a row.
 pub const COL_GROUP: u32 = 4 * 4;
 
-/// Rows of tiles in a band.
+/// The number of rows of tiles in a band.
 const BAND: u32 = 8;
 
-/// Returns the stride of the transposed tile of `a` with this number of rows: the words from one column of `a` to the
+/// Returns the stride of the transposed tile of `a` with `rows` rows: the number of words from one column of `a` to the
 /// next.
 ///
-/// A warp writes 2 rows and 16 columns. With four words of padding, that takes two wavefronts. The stride is a multiple of
-/// 4, because rows are read four at a time.
+/// A warp writes 2 rows and 16 columns. With four words of padding, such a write takes two wavefronts. The stride is a
+/// multiple of 4, because rows are read four at a time.
 #[must_use]
 pub const fn a_stride(rows: u32) -> u32 {
     rows + 4
 }
 
-/// Returns the words of a pair of tiles in shared memory: the transposed tile of `a`, then the tile of `b`.
+/// Returns the number of words of a pair of tiles in shared memory: the transposed tile of `a`, then the tile of `b`.
 #[must_use]
 pub const fn pair_len(rows: u32, cols: u32) -> u32 {
     DEPTH * (a_stride(rows) + cols)
@@ -50,7 +51,7 @@ pub const fn pair_len(rows: u32, cols: u32) -> u32 {
 
 /// Returns the first row and column of this block's tile of `rows` × `cols` elements in a product of `m` × `n`.
 ///
-/// The grid's x counts the tiles in bands of 8 rows of tiles, and column by column within a band. So the blocks that
+/// The grid's x counts the tiles in bands of 8 rows of tiles, in column-major order within a band. So the blocks that
 /// run at the same time share rows of `a` and columns of `b` in the L2 cache.
 #[inline(always)]
 #[must_use]
@@ -65,19 +66,19 @@ pub fn tile_of_block(m: u32, n: u32, rows: u32, cols: u32) -> (u32, u32) {
 /// Loads `N` elements in groups of four, from `first` on, with `group` words from one group to the next.
 ///
 /// # Safety
-/// All groups are in shared memory that no thread writes at the same time, at multiples of 16 bytes.
+/// All groups are in shared memory that no thread writes at the same time, and each group is aligned to 16 bytes.
 #[inline(always)]
 #[must_use]
 pub unsafe fn load_fragment<const N: usize>(first: *const f32, group: u32) -> [f32; N] {
     let mut fragment = [0.0; N];
     for (i, four) in fragment.chunks_exact_mut(4).enumerate() {
-        // SAFETY: there are N / 4 groups, each at a multiple of 16 bytes.
+        // SAFETY: there are N / 4 groups, each aligned to 16 bytes.
         four.copy_from_slice(&unsafe { *first.add(i * group as usize).cast::<Float4>() }.0);
     }
     fragment
 }
 
-/// Adds the product of every element of a column of `a` and every element of a row of `b` to its sum.
+/// Adds the product of each element of a column of `a` and each element of a row of `b` to the corresponding sum.
 #[inline(always)]
 pub fn multiply_add<const ROWS: usize, const COLS: usize>(
     a: &[f32; ROWS],
@@ -91,8 +92,8 @@ pub fn multiply_add<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Writes a thread's sums to `c`, which has `m` rows and `n` columns. The first sum is that of `first_row`
-/// and `first_col`.
+/// Writes a thread's sums to `c`, which has `m` rows and `n` columns. The first sum belongs to `first_row` and
+/// `first_col`.
 ///
 /// # Safety
 /// `c` points to `m * n` elements. No other thread accesses this thread's elements. `first_col` is a multiple of 4.
@@ -114,7 +115,7 @@ pub unsafe fn write_sums<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Adds a thread's elements of `c`, which has `m` rows and `n` columns, to its sums. The first sum is that of
+/// Adds a thread's elements of `c`, which has `m` rows and `n` columns, to its sums. The first sum belongs to
 /// `first_row` and `first_col`.
 ///
 /// # Safety
@@ -140,7 +141,7 @@ pub unsafe fn add_elements<const ROWS: usize, const COLS: usize>(
     }
 }
 
-/// Writes four neighboring elements of `c`, which has `n` columns, or those of them that exist.
+/// Writes four neighboring elements of `c`, which has `n` columns, or only the elements that exist.
 ///
 /// # Safety
 /// The first element is in `c`, and its column is a multiple of 4. No other thread accesses the four elements.
@@ -160,8 +161,7 @@ pub unsafe fn write_four(elements: [f32; 4], c: *mut f32, n: u32, (row, col): (u
     }
 }
 
-/// Reads four neighboring elements of `c`, which has `n` columns, or those of them that exist, and zeros for the
-/// others.
+/// Reads four neighboring elements of `c`, which has `n` columns, with zeros for elements that do not exist.
 ///
 /// # Safety
 /// The first element is in `c`, and its column is a multiple of 4. No other thread writes the four elements.
@@ -177,17 +177,17 @@ pub unsafe fn read_four(c: *const f32, n: u32, (row, col): (u32, u32)) -> [f32; 
     array::from_fn(|j| if col + (j as u32) < n { unsafe { *first.add(j) } } else { 0.0 })
 }
 
-/// Starts a thread's copies of four elements of a row of `b`, which has `n` columns, or of zeros unless the row
-/// `exists`.
+/// Starts a thread's copies of four elements of a row of `b`, which has `n` columns. If the row does not exist, copies
+/// zeros.
 ///
 /// This thread is number `quad` of the `quads` threads that copy a row of a tile, and `col` is the tile's first column
-/// plus `quad` * 4. Rows begin at multiples of 16 bytes only if `n` is a multiple of 4: then the thread copies four
-/// neighboring elements. Otherwise it copies single words, and neighboring threads copy neighboring words. Columns
-/// outside of `b` are copies of the last ones: their products are not written to `c`.
+/// plus `quad` * 4. If `n` is a multiple of 4, rows begin at multiples of 16 bytes, and the thread copies four
+/// neighboring elements. Otherwise it copies single words, and neighboring threads copy neighboring words. Instead of
+/// columns outside `b`, the thread copies the last columns, whose products are not written to `c`.
 ///
 /// # Safety
 /// `to` is the word of `col` in a row of the tile, which is in shared memory at a multiple of 16 bytes. No thread
-/// accesses the row before the copies have arrived. If the row `exists`, it is a row of the matrix from `b` on.
+/// accesses the row before the copies have arrived. If `exists` is true, the row is within the matrix at `b`.
 #[cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #[inline(always)]
 pub unsafe fn copy_four_of_row(
@@ -198,12 +198,12 @@ pub unsafe fn copy_four_of_row(
     exists: bool,
 ) {
     if n.is_multiple_of(4) {
-        // SAFETY: the four columns are in the row, at a multiple of 16 bytes.
+        // SAFETY: the four columns are in the row, and the address is a multiple of 16 bytes.
         unsafe { copy_four(to, b.wrapping_add((row * n + col.min(n - 4)) as usize).cast(), exists) };
         return;
     }
     for j in 0..4 {
-        // From the first of the thread's four elements to the j-th of its single words.
+        // The distance from the first of the thread's four elements to its j-th single word.
         let distance = (j * quads + quad).wrapping_sub(quad * 4);
         let from = b.wrapping_add((row * n + col.wrapping_add(distance).min(n - 1)) as usize);
         // SAFETY: the column is in the row.

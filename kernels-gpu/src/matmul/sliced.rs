@@ -1,4 +1,4 @@
-//! Slices of `k`: enough blocks for every multiprocessor where `c` has few tiles.
+//! Slices of `k`: enough blocks for every multiprocessor if `c` has few tiles.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::array;
@@ -15,35 +15,35 @@ use super::register_tiles::{
 use crate::tensor_core::Shared;
 use crate::tensor_core::cp_async::{self, copy_one};
 
-/// Rows of `c` that a block computes.
+/// The number of rows of `c` that a block computes.
 pub const ROWS: u32 = 64;
 
-/// Columns of `c` that a block computes.
+/// The number of columns of `c` that a block computes.
 pub const COLS: u32 = 64;
 
 /// `matmul_pipelined` with 64 × 64 elements of `c` per block, 4 × 8 per thread, and with `k` divided into slices, each
-/// of them a separate block.
+/// computed by a separate block.
 ///
-/// Where `c` has 288 tiles for 132 multiprocessors, two or three each, some multiprocessors have nothing to do while
-/// the last tiles are multiplied. Here a block computes a smaller tile, and where that is not enough, `k` is divided
-/// into slices. The blocks of a tile then add to `c` one after another. The first slice writes. The next slice waits
-/// until the first has written, adds its sums, and passes the turn on. So the result is the same in every run, and only
-/// the words of the workspace must be zero at the start.
+/// If `c` has 288 tiles for 132 multiprocessors, two or three each, some multiprocessors are idle while the last tiles
+/// are multiplied. Here a block computes a smaller tile, and if that is not enough, `k` is divided into slices. The
+/// blocks of a tile then add to `c` one after another. The first slice writes its sums. Each further slice waits for
+/// the previous slice, adds its sums, and passes the turn on. So the result is the same in every run, and only the
+/// words of the workspace must be zero at the start.
 ///
 /// A block waits only for blocks with a lower index, which were scheduled before it and never wait for it. The last
 /// slice leaves its tile's word of the workspace zero.
 ///
-/// Predicted: where `c` has 288 tiles for 132 multiprocessors, a quarter of their time is lost, and with three slices 7
-/// %. Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice, 100.4 in two, 94.9 in three and
-/// 94.2 in four (cuBLAS 90.2); 1024³, whose 256 tiles are nearly two for each multiprocessor, 63.0 in one and 66.3 in
-/// two (58.0).
+/// Prediction: if `c` has 288 tiles for 132 multiprocessors, a quarter of the multiprocessors' time is lost, and with
+/// three slices 7 %. Measured on an H100 80GB HBM3: 1000 × 1100 × 1300 takes 111.1 µs in one slice, 100.4 in two, 94.9
+/// in three and 94.2 in four (cuBLAS 90.2). 1024³, whose 256 tiles are nearly two per multiprocessor, takes 63.0 µs in
+/// one slice and 66.3 in two (cuBLAS 58.0).
 ///
 /// # Safety
-/// As [`matmul`](super) says; `workspace` points to a zero for each tile, which is zero again afterwards. One launch at
-/// a time uses the workspace.
+/// See [`matmul`](super). `workspace` points to one zero word per tile, and the kernel leaves these words zero again.
+/// One launch at a time uses the workspace.
 #[rung(
     after = matmul_pipelined,
-    lesson = "smaller tiles, and k in slices that add up one after another: the fastest if tiles are few",
+    lesson = "smaller tiles, and slices of k that add to the result one after another: the fastest if tiles are few",
     blocks = [128],
     grid = |launch| super::sliced_tiles(launch, ROWS, COLS),
     resident = 4,
@@ -51,7 +51,7 @@ pub const COLS: u32 = 64;
 )]
 pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32, workspace: *mut u32) {
     const A_STRIDE: u32 = a_stride(ROWS);
-    // Threads that copy a row of a tile of `b`, four columns each.
+    // The number of threads that copy a row of a tile of `b`, four columns each.
     const QUADS: u32 = COLS / 4;
     const PAIR_LEN: u32 = pair_len(ROWS, COLS);
     let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
@@ -60,44 +60,46 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let (warp, lane) = (tid / 32, tid % 32);
     let thread_row = warp % 2 * 32 + lane % 8 * 4;
     let thread_col = warp / 2 * 32 + lane / 8 * 4;
-    // The slice of `k`: whole pairs of tiles for each slice. The last slices may get none.
+    // The slice of `k`: each slice has whole pairs of tiles. The last slices may have no pair.
     let (slice, slices) = (thread::block_idx_y(), thread::grid_dim_y());
     let depth = k.div_ceil(DEPTH).div_ceil(slices) * DEPTH;
     let start = (slice * depth).min(k);
     let end = (start + depth).min(k);
 
-    // The elements that this thread copies: every 8th row of one column of `a`, and four columns of two rows of `b`. A
-    // row or column outside of a matrix is a copy of the last one: its products are not written to `c`.
+    // The elements that this thread copies: every 8th row of one column of `a`, and four columns of two rows of `b`.
+    // Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are not
+    // written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
     let a_offsets: [u32; 8] = array::from_fn(|i| (tile_row + a_row + i as u32 * 8).min(m - 1) * k + a_col);
     let a_words = Shared::of(stages).byte_add((a_col * A_STRIDE + a_row) * 4);
     let b_words = Shared::of(stages).byte_add((DEPTH * A_STRIDE + b_row * COLS + quad * 4) * 4);
-    // Starts one of the 10 copies of a pair to the stage that begins at word `stage`: 8 of `a`, then 2 of `b`. A whole
-    // pair needs no check of the depth.
+    // Starts one of the 10 copies of a pair to the stage that begins at word `stage`: 8 of `a`, then 2 of `b`. A
+    // complete pair needs no check of the depth.
     let start_copy = |pair: u32, stage: u32, copy: u32, is_whole: bool| {
         let first = start + pair * DEPTH;
         if copy < 8 {
             let to = a_words.byte_add(stage * 4 + copy * 8 * 4);
             let from = a.wrapping_add(first as usize).wrapping_add(a_offsets[copy as usize] as usize);
-            // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has arrived.
+            // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
+            // arrived.
             unsafe { copy_one(to, from, is_whole || first + a_col < end) };
         } else {
             let row = (copy - 8) * 8;
             let (to, row) = (b_words.byte_add(stage * 4 + row * COLS * 4), b_row + row);
             let from = b.wrapping_add((first * n) as usize);
-            // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
+            // SAFETY: `b` has this row if the check passes. No thread accesses these words before the copy has arrived.
             unsafe { copy_four_of_row(to, (from, n), (row, b_col), (quad, QUADS), is_whole || first + row < end) };
         }
     };
-    // Starts all copies of a pair, if there is one.
+    // Starts all copies of a pair, if the pair exists.
     let start_copies = |pair: u32, stage: u32| {
         if start + pair * DEPTH < end {
             (0..10).for_each(|copy| start_copy(pair, stage, copy, false));
         }
     };
-    // Reads four of the elements that this thread multiplies in a step: 1 group of `a`, then 2 of `b`.
+    // Reads a group of four elements that this thread multiplies in a step. There is 1 group of `a`, then 2 of `b`.
     let read = |stage: u32, step: u32, group: u32| {
         let word = if group < 1 {
             step * A_STRIDE + thread_row + group * ROW_GROUP
@@ -121,13 +123,13 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
         let is_paced = n.is_multiple_of(4) && start + (pair + STAGES) * DEPTH <= end;
         for step in 0..DEPTH {
             if step == DEPTH - 1 {
-                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last of this
-                // pair.
+                // As in `matmul_async_copies`: the next pair has arrived, and all threads have read the last fragments
+                // of this pair.
                 cp_async::wait::<{ STAGES - 2 }>();
                 thread::sync_threads();
                 (free, stage) = (stage, if stage == (STAGES - 1) * PAIR_LEN { 0 } else { stage + PAIR_LEN });
             } else {
-                // SAFETY: all lanes of the warp are in this loop for the same number of steps.
+                // SAFETY: all lanes of the warp run the same number of iterations of this loop.
                 unsafe { warp::sync_warp(u32::MAX) };
             }
             let mut next = fragments;
@@ -144,8 +146,8 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
                     start_copies(pair + STAGES - 1, free);
                 }
                 for i in 0..4 {
-                    // Upward and downward alternately: an element of `a` stays in the operand cache from column to
-                    // column.
+                    // The rows alternate between ascending and descending order, so an element of `a` stays in the
+                    // operand cache from one column to the next.
                     let i = if j % 2 == 0 { i } else { 3 - i };
                     let (x, y) = (fragments[i / 4][i % 4], fragments[1 + j / 4][j % 4]);
                     sums[i][j] = GpuFloat::mul_add(x, y, sums[i][j]);
@@ -162,9 +164,9 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
     let turn = workspace.wrapping_add(thread::block_idx_x() as usize);
     let first = (tile_row + thread_row, tile_col + thread_col);
     if slice > 0 {
-        // SAFETY: `workspace` has a word for each tile, which all blocks access with atomic operations only. The slices
-        // before this one raise it to `slice`. Until this block's turn ends, no other block accesses its elements of
-        // `c`.
+        // SAFETY: `workspace` has a word for each tile, which all blocks access with atomic operations only. The
+        // earlier slices raise the word to `slice`. Until this block's turn ends, no other block accesses the elements
+        // of its tile of `c`.
         unsafe {
             while atomic_load_32_device(turn, Relaxed) != slice {}
             // One fence after the loop, instead of one after each load: the writes before the turn are visible from
@@ -173,7 +175,8 @@ pub unsafe fn matmul_sliced(a: *const f32, b: *const f32, c: *mut f32, m: u32, n
             add_elements(&mut sums, c, (m, n), first);
         }
     }
-    // SAFETY: `c` has m * n elements, and in its turn this block has those of its tile. The column is a multiple of 4.
+    // SAFETY: `c` has m * n elements, and during its turn, only this block accesses the elements of its tile. The
+    // column is a multiple of 4.
     unsafe { write_sums(&sums, c, (m, n), first) };
     // All of the block's writes come before the turn of the next slice.
     thread::sync_threads();

@@ -1,18 +1,18 @@
-//! Tiles in shared memory: an element that many threads of a block read is loaded by one of them.
+//! Tiles in shared memory: one thread loads an element that many threads of the block read.
 
 use core::mem::MaybeUninit;
 
 use cuda_std::{GpuFloat, address_space, thread};
 use rung::rung;
 
-/// The block's threads together load a tile of `a` and a tile of `b` into shared memory, multiply them, and go on to
-/// the next pair.
+/// The block's threads together load a tile of `a` and a tile of `b` into shared memory, multiply the tiles, and
+/// continue with the next pair.
 ///
 /// Each element is read from global memory once per block instead of once per thread: with 32 × 32 tiles, a 32nd of the
-/// reads. Elements outside of a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure 6.10.)
+/// reads. Elements outside a matrix are loaded as 0, which adds nothing to a sum. (Chapter 5, and figure 6.10.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_naive,
     lesson = "tiles in shared memory: an element is read once per block instead of once per thread",
@@ -43,13 +43,13 @@ pub unsafe fn matmul_tiled<const BLOCK_X: u32, const BLOCK_Y: u32>(
     for first in (0..k).step_by(SIDE as usize) {
         let (a_col, a_word) = (first + thread_col, thread_row * SIDE + thread_col);
         let (b_row, b_word) = (first + thread_row, thread_row * SIDE + thread_col);
-        // SAFETY: only elements inside of the matrices are read, and each thread writes one word of each tile.
+        // SAFETY: only elements inside the matrices are read, and each thread writes one word of each tile.
         unsafe {
             *tile_a.add(a_word as usize) = if row < m && a_col < k { *a.add((row * k + a_col) as usize) } else { 0.0 };
             *tile_b.add(b_word as usize) = if b_row < k && col < n { *b.add((b_row * n + col) as usize) } else { 0.0 };
         }
         thread::sync_threads();
-        // Two loops, because LLVM unrolls a loop of 16 steps completely, and one of 32 steps not.
+        // Two loops, because LLVM completely unrolls a loop of 16 steps, but not a loop of 32 steps.
         for start in (0..SIDE).step_by(16) {
             for i in start..start + 16 {
                 let (a_word, b_word) = (thread_row * SIDE + i, i * SIDE + thread_col);

@@ -1,4 +1,4 @@
-//! The second matrix in column-major order, read where it lies.
+//! The second matrix in column-major order, read directly from global memory.
 
 use cuda_std::{GpuFloat, thread};
 use rung::rung;
@@ -6,10 +6,10 @@ use rung::rung;
 /// `matmul_naive` with the second matrix in column-major order.
 ///
 /// Neighboring threads read elements `k` apart: 32 sectors instead of 4. Each sector also holds the next seven elements
-/// of the column, and the cache may keep it until they are read. (Section 6.1, figure 6.3.)
+/// of the column, and the cache may keep the sector until these elements are read. (Section 6.1, figure 6.3.)
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_naive,
     lesson = "the second matrix in column-major order: a warp reads 32 sectors for 32 elements",

@@ -13,35 +13,35 @@ use super::register_tiles::{
 use crate::tensor_core::Shared;
 use crate::tensor_core::cp_async::{self, copy_one};
 
-/// Rows of `c` that a block computes.
+/// The number of rows of `c` that a block computes.
 const ROWS: u32 = 128;
 
-/// Columns of `c` that a block computes.
+/// The number of columns of `c` that a block computes.
 const COLS: u32 = 256;
 
 /// `matmul_double_buffered` with rows of `b` copied four columns at a time.
 ///
 /// The schedulers of a multiprocessor issue 4 instructions per cycle, and each multiplication of a warp takes one issue
-/// slot. Every other instruction takes a slot from the multiplications, so the loop should have few of them. For a pair
-/// of tiles a thread of `matmul_double_buffered` starts 24 copies of one word, each with its address and its check.
-/// Here it starts 8 copies of a word of `a`, whose tile is transposed, and 4 copies of 16 bytes of `b`. The simulator
-/// counts 2253 PTX instructions of a warp per pair of tiles instead of 2318, for 2048 multiplications.
+/// slot. All other instructions take slots from the multiplications, so the loop should have few of them. For a pair of
+/// tiles, a thread of `matmul_double_buffered` starts 24 copies of one word, each with its address and its check. Here
+/// a thread starts 8 one-word copies of `a`, whose tile is transposed, and 4 copies of 16 bytes of `b`. For 2048
+/// multiplications, the simulator counts 2253 PTX instructions per warp and pair of tiles instead of 2318.
 ///
-/// A copy of 16 bytes needs an address that is a multiple of 16, so every row of `b` must begin at one: `n` must be a
-/// multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
+/// A copy of 16 bytes needs an address that is a multiple of 16. So every row of `b` must begin at such an address, and
+/// `n` must be a multiple of 4. For other `n`, [`copy_four_of_row`] copies the four words one by one.
 ///
 /// # Safety
-/// As [`matmul`](super) says.
+/// See [`matmul`](super).
 #[rung(
     after = matmul_double_buffered,
-    lesson = "16-byte copies of the second matrix: a quarter of the instructions, where its rows are aligned",
+    lesson = "16-byte copies of the second matrix: a quarter of the instructions, if its rows are aligned",
     blocks = [256],
     grid = |launch| [launch.count_tiles(ROWS, COLS), 1, 1],
     dynamic_shared = STAGES * pair_len(ROWS, COLS) * 4
 )]
 pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32) {
     const A_STRIDE: u32 = a_stride(ROWS);
-    // Threads that copy a row of a tile of `b`, four columns each.
+    // The number of threads that copy a row of a tile of `b`, four columns each.
     const QUADS: u32 = COLS / 4;
     let stages = shared::dynamic_shared_mem::<Float4>().cast::<f32>();
     let (tile_row, tile_col) = tile_of_block(m, n, ROWS, COLS);
@@ -51,7 +51,8 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
     let thread_col = warp / 2 * 64 + lane / 8 * 4;
 
     // The elements that this thread copies: every 16th row of one column of `a`, and four columns of every fourth row
-    // of `b`. A row or column outside of a matrix is a copy of the last one: its products are not written to `c`.
+    // of `b`. Instead of a row or column outside a matrix, the thread copies the last row or column, whose products are
+    // not written to `c`.
     let (a_row, a_col) = (tid / DEPTH, tid % DEPTH);
     let (b_row, quad) = (tid / QUADS, tid % QUADS);
     let b_col = tile_col + quad * 4;
@@ -64,19 +65,21 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
             let (a, b) = (a.wrapping_add(first as usize), b.wrapping_add((first * n) as usize));
             for (i, &offset) in (0..).zip(&a_offsets) {
                 let to = a_words.byte_add(stage + i * 16 * 4);
-                // SAFETY: the element is in `a` if its column is. No thread accesses its word before the copy has
+                // SAFETY: the element is in `a` if its column exists. No thread accesses its word before the copy has
                 // arrived.
                 unsafe { copy_one(to, a.wrapping_add(offset as usize), first + a_col < k) };
             }
             // The change: four columns of four rows instead of one column of 16 rows.
             for row in (0..DEPTH).step_by(4) {
                 let (to, row) = (b_words.byte_add(stage + row * COLS * 4), row + b_row);
-                // SAFETY: the row is in `b` if it exists. No thread accesses these words before the copy has arrived.
+                // SAFETY: `b` has this row if the check passes. No thread accesses these words before the copy has
+                // arrived.
                 unsafe { copy_four_of_row(to, (b, n), (row, b_col), (quad, QUADS), first + row < k) };
             }
         }
     };
-    // Reads what this thread multiplies in step `step` of a pair: 8 elements of a column of `a`, 16 of a row of `b`.
+    // Reads the elements that this thread multiplies in step `step` of a pair: 8 of a column of `a`, and 16 of a row of
+    // `b`.
     let load_fragments = |pair: u32, step: u32| -> ([f32; 8], [f32; 16]) {
         let tile_a = stages.wrapping_add((pair % STAGES * pair_len(ROWS, COLS)) as usize);
         let tile_b = tile_a.wrapping_add((DEPTH * A_STRIDE) as usize);
@@ -98,7 +101,7 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
     for pair in 0..k.div_ceil(DEPTH) {
         start_copies(pair + STAGES - 1);
         cp_async::commit();
-        // The fragments of the next step are read before those of this step are multiplied.
+        // The thread reads the fragments of the next step before it multiplies the fragments of this step.
         for step in 1..DEPTH {
             let (next_x, next_y) = load_fragments(pair, step);
             multiply_add(&x, &y, &mut sums);
@@ -112,6 +115,6 @@ pub unsafe fn matmul_vector_copies(a: *const f32, b: *const f32, c: *mut f32, m:
         multiply_add(&x, &y, &mut sums);
         (x, y) = (next_x, next_y);
     }
-    // SAFETY: `c` has m * n elements, each of which one thread writes. The column is a multiple of 4.
+    // SAFETY: `c` has m * n elements, and each element has one writer. The column is a multiple of 4.
     unsafe { write_sums(&sums, c, (m, n), (tile_row + thread_row, tile_col + thread_col)) };
 }

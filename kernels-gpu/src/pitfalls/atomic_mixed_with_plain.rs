@@ -1,7 +1,7 @@
 //! A counter that is incremented atomically but read with a plain load.
 //!
 //! All additions are atomic, so the final count is correct. A plain load between them may return an old value from a
-//! cache. The compiler may also merge it with another load, move it, or read only once for a whole loop.
+//! cache. The compiler may also merge this load with another load, move it, or hoist it out of a loop.
 //!
 //! The fixed version uses an atomic load, which may be relaxed.
 
@@ -11,7 +11,7 @@ use cuda_std::atomic::mid::{atomic_fetch_add_u32_device, atomic_load_32_device};
 use cuda_std::{kernel, thread};
 
 pitfall! { atomic_mixed_with_plain: Race, 4 x 1 {
-    lesson: "while threads update memory with atomics, every access to it must be atomic, also the loads",
+    lesson: "while threads update memory with atomics, every access to it must be atomic, including loads",
     on_gpu: "right or stale: the compiler may keep an old value in a register",
     arguments: [Zeros(1), Output(4)],
     right: |_, _| 1,

@@ -1,4 +1,4 @@
-//! An atomic with block scope, where all blocks add.
+//! An atomic addition with block scope to a word that all blocks add to.
 //!
 //! The scope of an atomic names the threads for which it is atomic. Block scope (`.cta`, CUDA C++'s `atomicAdd_block`)
 //! guarantees nothing to other blocks, and the multiprocessor may execute it in a private cache.

@@ -1,7 +1,7 @@
 //! A vote of all lanes in a loop that lanes leave at different times.
 //!
-//! The vote's mask names all 32 lanes. In the first round all of them vote. Lanes with fewer rounds then leave the
-//! loop, and the remaining lanes vote with a mask that names lanes which never arrive.
+//! The vote's mask names all 32 lanes. In the first round, all lanes vote. Lanes with fewer rounds then leave the loop,
+//! and the remaining lanes vote with a mask that names lanes that never arrive.
 //!
 //! In the fixed version all lanes run the largest number of rounds. A lane that is done votes "no".
 

@@ -41,7 +41,7 @@ pub unsafe fn buffer_reused_too_early_cured(input: *const u32, output: *mut u32)
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();
     // SAFETY: i < 64 and round < 2, so every index is in bounds. One barrier separates the tile's writes from its
-    // reads, and the second one separates these reads from the next round's writes.
+    // reads, and the second barrier separates these reads from the next round's writes.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let mut sum = 0u32;

@@ -1,10 +1,10 @@
-//! A pipeline that waits for one group of copies too few.
+//! A pipeline that waits for one copy group too few.
 //!
 //! `cp.async.wait_group N` waits until at most the last `N` groups are still in flight. With two groups and `N` = 1,
 //! the first group has arrived, but the second may not have. The bug is typical for a pipeline's last round, which
 //! starts no new group.
 //!
-//! The fixed version passes the number of groups that were started after the required one: none.
+//! The fixed version passes the number of groups that were started after the required group: 0.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 
 use core::mem::MaybeUninit;
@@ -14,7 +14,7 @@ use cuda_std::{address_space, kernel, thread};
 use super::shared_address;
 
 pitfall! { copy_group_miscounted: Race, 1 x 32 {
-    lesson: "`wait_group N` leaves the last N groups in flight: N is the number started after the required one",
+    lesson: "`wait_group N` leaves the last N groups in flight: N is the number of groups after the required group",
     on_gpu: "the first tile is right and the second is wrong",
     arguments: [Input(64), Output(32)],
     right: |input, at| input[at].wrapping_add(input[at + 32]),

@@ -1,7 +1,7 @@
 //! An asynchronous copy whose result is read without waiting for it.
 //!
 //! `cp.async` starts a copy and returns before the bytes arrive. This also holds for the thread that started the copy:
-//! a following load by the same thread may return the old contents.
+//! a subsequent load by the same thread may return the old contents.
 //!
 //! The fixed version waits for all copies of the thread before it reads.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
@@ -13,7 +13,7 @@ use cuda_std::{address_space, kernel, thread};
 use super::shared_address;
 
 pitfall! { copy_not_waited_for: Race, 1 x 32 {
-    lesson: "an asynchronous copy is complete only after a wait, also for the thread that started it",
+    lesson: "an asynchronous copy is complete only after a wait, even for the thread that started it",
     on_gpu: "wrong nearly always: the load is faster than the copy",
     arguments: [Input(32), Output(32)],
     right: |input, at| input[at],

@@ -14,8 +14,8 @@ use cuda_std::{address_space, kernel, thread};
 use super::shared_address;
 
 pitfall! { copy_without_barrier: Race, 1 x 64 {
-    lesson: "a thread waits for its copies only; a barrier after the wait makes them visible to the block",
-    on_gpu: "wrong where the other warp is slower",
+    lesson: "a thread waits only for its copies; a barrier after the wait makes them visible to the block",
+    on_gpu: "wrong if the other warp is slower",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[63 - at],
 } }

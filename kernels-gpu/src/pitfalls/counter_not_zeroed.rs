@@ -1,8 +1,9 @@
 //! A counter of finished blocks that the host does not set to zero.
 //!
 //! Each block increments a counter, and the last block does the final step. If the counter does not start at 0, no
-//! block is the last. The result is never written, or it is the previous launch's. The two kernels are the same: the
-//! host forgets to zero the counter before it launches the faulty one.
+//! block sees the last count. Then no block writes the result, and the output keeps its old contents, for example the
+//! previous launch's result. The two kernels are the same: the host forgets to zero the counter before it launches the
+//! faulty kernel.
 //!
 //! The fixed version zeroes the counter before every launch. (Alternatively, the last block resets it to 0.)
 
@@ -13,7 +14,7 @@ use cuda_std::{kernel, thread};
 
 pitfall! { counter_not_zeroed: Init, 4 x 1 {
     lesson: "a counter of finished blocks must be 0 before every launch: the host or the last block must reset it",
-    on_gpu: "right in a fresh process, whose memory is zero; in the second launch no block is the last",
+    on_gpu: "right in a fresh process, whose memory is zero; in the second launch no block sees the last count",
     arguments: [Forgotten(1), Output(1)],
     right: |_, _| 4,
 } }

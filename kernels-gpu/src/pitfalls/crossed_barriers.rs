@@ -1,9 +1,9 @@
 //! Two warps that wait for each other at different barriers.
 //!
-//! Two warps use one named barrier for each direction between them, but in different orders. Each warp waits at the
-//! barrier that the other warp reaches only afterwards.
+//! Two warps use one named barrier for each direction between them, but in different orders. Each warp waits at a
+//! barrier that the other warp reaches only later.
 //!
-//! In the fixed version both warps use the barriers in the same order.
+//! In the fixed version, both warps use the barriers in the same order.
 
 use core::mem::MaybeUninit;
 

@@ -1,7 +1,7 @@
 //! A barrier inside a branch that only some threads of a warp take.
 //!
-//! The work has a bounds check, and the barrier was placed inside that branch as well. Threads that skip the branch
-//! never reach the barrier. The hardware counts warps, so it may proceed without some of the threads, or hang.
+//! The work has a bounds check, and the barrier was also placed inside this branch. Threads that skip the branch never
+//! reach the barrier. The hardware counts warps, so it may proceed without some of the threads, or hang.
 //!
 //! The fixed version puts only the work into the branch, so all threads reach the barrier.
 

@@ -1,11 +1,11 @@
 //! Threads that return early and leave their words of the tile unwritten.
 //!
 //! `if (i >= n) return;` is the first line of many kernels, and it is correct in a kernel without barriers. The bug
-//! appears when a tile and a barrier are added later. On current GPUs the barrier does not wait for exited threads,
-//! although the programming guide does not guarantee that. The words that the exited threads should have written stay
-//! uninitialized.
+//! appears when a tile and a barrier are added later. On current GPUs, the barrier does not wait for exited threads,
+//! although the programming guide does not guarantee this behavior. The words that the exited threads should have
+//! written stay uninitialized.
 //!
-//! In the fixed version all threads stay until the last barrier. A thread without an element writes the identity, here
+//! In the fixed version, all threads stay until the last barrier. A thread without an element writes the identity, here
 //! 0.
 
 use core::mem::MaybeUninit;
@@ -42,8 +42,8 @@ pub unsafe fn early_return_cured(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();
-    // SAFETY: `input` and `output` are accessed below 40 only. All 64 threads write a word of the tile before the
-    // barrier and only read after it.
+    // SAFETY: `input` and `output` are accessed only below 40. All 64 threads write a word of the tile before the
+    // barrier, and read the tile only after it.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         *tile.add(i) = if i < 40 { *input.add(i) } else { 0 };

@@ -1,8 +1,8 @@
 //! The last block adds up the partial sums of the other blocks, without a fence.
 //!
 //! Each block writes a partial sum and increments a counter. The block that sees the last count adds up all partial
-//! sums. But the count says only that the other blocks incremented the counter: the write before the increment may
-//! become visible after it.
+//! sums. But the count shows only that the other blocks incremented the counter. The write before the increment may
+//! become visible after the increment.
 //!
 //! The fixed version has a fence between the write and the increment, and another between the increment and the reads.
 //! CUDA's sample `threadFenceReduction` is named after this fence.
@@ -14,7 +14,7 @@ use cuda_std::{kernel, thread};
 
 pitfall! { forgotten_fence: Race, 4 x 1 {
     lesson: "a counter that signals data needs a fence before the increment, and another before the data are read",
-    on_gpu: "right nearly always; wrong where a write takes longer than the increment",
+    on_gpu: "right nearly always; wrong if a write takes longer than the increment",
     arguments: [Input(32), Unset(4), Zeros(1), Output(1)],
     right: |input, _| input.iter().fold(0, |sum, value| sum.wrapping_add(*value)),
 } }

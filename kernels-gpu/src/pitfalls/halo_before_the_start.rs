@@ -1,14 +1,14 @@
 //! A stencil whose first thread reads the neighbor before the start.
 //!
-//! Each element is compared with the previous one, but the first element has none. The index -1 addresses the four
-//! bytes before the buffer, which usually belong to another allocation.
+//! Each element is compared with the previous one, but the first element has no previous element. The index -1
+//! addresses the four bytes before the buffer, which usually belong to another allocation.
 //!
 //! The fixed version defines a value for the missing neighbor, here 0.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { halo_before_the_start: Memory, 1 x 64 {
-    lesson: "elements at the edges of a stencil have fewer neighbors: define a value for the missing ones",
+    lesson: "elements at the edges of a stencil have fewer neighbors: define a value for the missing neighbors",
     on_gpu: "the first element is wrong and differs between runs; an error if no memory is mapped before the buffer",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[at].wrapping_sub(if at > 0 { input[at - 1] } else { 0 }),

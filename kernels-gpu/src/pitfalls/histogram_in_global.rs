@@ -1,6 +1,6 @@
 //! A histogram in global memory whose blocks count with `+=`.
 //!
-//! In each block one thread counts, so no two threads of a block conflict, and a tool that checks only shared memory
+//! In each block, one thread counts. So no two threads of a block conflict, and a tool that checks only shared memory
 //! reports nothing. But blocks run at the same time: another block can store to a bin between this block's load and
 //! store.
 //!
@@ -12,7 +12,7 @@ use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
 use cuda_std::{kernel, thread};
 
 pitfall! { histogram_in_global: Race, 4 x 1 {
-    lesson: "blocks run at the same time: where several blocks add to the same memory, the addition must be atomic",
+    lesson: "blocks run at the same time: if several blocks add to the same memory, the addition must be atomic",
     on_gpu: "counts are too small and differ between runs",
     arguments: [Input(64), Sums(8)],
     right: |input, at| input.iter().filter(|value| **value as usize % 8 == at).count() as u32,

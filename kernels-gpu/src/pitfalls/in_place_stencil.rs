@@ -3,7 +3,7 @@
 //! Each thread adds its two neighbors and stores the sum over its element, which the neighbors may not have read yet. A
 //! transpose in place has the same problem.
 //!
-//! In the fixed version all threads read before any thread writes. This works within one block. With several blocks,
+//! In the fixed version, all threads read before any thread writes. This works within one block. With several blocks,
 //! the result needs a second array.
 
 use cuda_std::{kernel, thread};

@@ -10,9 +10,9 @@ macro_rules! ptx {
     };
 }
 
-/// Returns the address of `pointer` in the shared window, as operands of PTX's `.shared` instructions need it.
+/// Returns the address of `pointer` in the shared window, for use as an operand of PTX's `.shared` instructions.
 ///
-/// `cuda_builder` replaces the instruction by an LLVM cast, so that the compiler can optimize it.
+/// `cuda_builder` replaces the instruction with an LLVM cast, so that the compiler can optimize it.
 #[inline(always)]
 pub fn shared_address<T>(pointer: *const T) -> u32 {
     let address: u64;

@@ -1,7 +1,7 @@
 //! The last rounds of a reduction, written for warps that run in lockstep.
 //!
-//! Up to Pascal the lanes of a warp ran in lockstep, and the last six rounds of a reduction needed only `volatile`.
-//! Since Volta each lane has a separate program counter: lane 16 may write its element before lane 0 has read it.
+//! Up to Pascal, the lanes of a warp ran in lockstep, and the last six rounds of a reduction needed only `volatile`.
+//! Since Volta, each lane has a separate program counter: lane 16 may write its element before lane 0 has read it.
 //!
 //! The fixed version synchronizes the warp between reading and writing, and again before the next round.
 //! (Alternatively, it uses shuffles.)

@@ -1,7 +1,7 @@
-//! A thread's array of which only the first elements are written.
+//! A thread-local array with unwritten elements at its end.
 //!
 //! Each thread writes up to eight values into an array, and then adds up all eight. The array is in local memory, where
-//! the unwritten elements hold what an earlier thread left.
+//! the unwritten elements hold values that an earlier thread left.
 //!
 //! The fixed version adds up only the elements that were written.
 
@@ -38,8 +38,8 @@ pub unsafe fn local_array_half_filled(input: *const u32, output: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn local_array_half_filled_cured(input: *const u32, output: *mut u32) {
-    // SAFETY: i < 32, because the block has 32 threads, and count <= 7. Only array elements below `count` are read, all
-    // of which were written.
+    // SAFETY: i < 32, because the block has 32 threads, and count <= 7. Only array elements below `count` are read, and
+    // all these elements were written.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         let mut values = MaybeUninit::<[u32; 8]>::uninit();

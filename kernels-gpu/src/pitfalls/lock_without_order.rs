@@ -1,4 +1,4 @@
-//! A lock whose acquire and release order nothing.
+//! A lock whose acquire and release do not order other accesses.
 //!
 //! A compare-and-swap gives the lock to one block at a time, so the protected value seems safe. But the operations are
 //! relaxed. The next block that gets the lock may still read the value from before the last change.
@@ -31,7 +31,7 @@ pub unsafe fn lock_without_order(lock: *mut u32, sum: *mut u32) {
 #[kernel]
 pub unsafe fn lock_without_order_cured(lock: *mut u32, sum: *mut u32) {
     // SAFETY: only the block that holds the lock accesses `sum`. The release by one holder and the acquire by the next
-    // one order their accesses.
+    // holder order their accesses.
     unsafe {
         while atomic_compare_and_swap_u32_device(lock, 0, 1, Acquire) != 0 {}
         *sum = (*sum).wrapping_add(1);

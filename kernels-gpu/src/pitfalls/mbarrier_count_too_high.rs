@@ -1,7 +1,7 @@
 //! An mbarrier that expects more arrivals than the code makes.
 //!
 //! The number of expected arrivals is set when the barrier is initialized. Here it includes one arrival for a thread
-//! that would issue a copy. No such thread exists, or it already arrives as one of the 64 threads. The phase never
+//! that would issue a copy. But no such thread exists, or it already arrives as one of the 64 threads. The phase never
 //! completes.
 //!
 //! The fixed version initializes the barrier with the number of arrivals that the code makes.
@@ -14,7 +14,7 @@ use cuda_std::{address_space, kernel, thread};
 use super::shared_address;
 
 pitfall! { mbarrier_count_too_high: Sync, 1 x 64 {
-    lesson: "an mbarrier expects the number of arrivals of its initialization: count those that the code makes",
+    lesson: "an mbarrier expects the number of arrivals of its initialization: count the arrivals that the code makes",
     on_gpu: "the block never finishes, so the launch hangs",
     arguments: [Input(64), Output(64)],
     right: |input, at| input[63 - at],
@@ -56,7 +56,7 @@ pub unsafe fn mbarrier_count_too_high_cured(input: *const u32, output: *mut u32)
     static mut BARRIER: MaybeUninit<u64> = MaybeUninit::uninit();
     let (tile, barrier) = ((&raw mut TILE).cast::<u32>(), shared_address(&raw mut BARRIER));
     // SAFETY: i < 64, because the block has 64 threads. The barrier is initialized before any thread arrives. All 64
-    // threads arrive after their write, so the tile is complete when the phase is.
+    // threads arrive after their write, so the tile is complete when the phase is complete.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         if i == 0 {

@@ -1,8 +1,8 @@
 //! A wait for the wrong phase of an mbarrier.
 //!
-//! The first phase of an mbarrier has parity 0. A wait for parity 1 refers to the phase before it, which counts as
-//! complete, so the wait returns at once. In a pipeline that alternates between barriers, one extra flip of the parity
-//! causes this.
+//! The first phase of an mbarrier has parity 0. A wait for parity 1 refers to the phase before the first phase, which
+//! counts as complete, so the wait returns at once. In a pipeline that alternates between barriers, one extra flip of
+//! the parity causes this bug.
 //!
 //! The fixed version waits for parity 0 first. A loop would flip the parity after each wait.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
@@ -50,7 +50,7 @@ pub unsafe fn mbarrier_of_wrong_phase_cured(input: *const u32, output: *mut u32)
     static mut BARRIER: MaybeUninit<u64> = MaybeUninit::uninit();
     let (tile, barrier) = ((&raw mut TILE).cast::<u32>(), shared_address(&raw mut BARRIER));
     // SAFETY: i < 64, because the block has 64 threads. The barrier is initialized before any thread arrives. All 64
-    // threads arrive after their write, so the tile is complete when the phase is.
+    // threads arrive after their write, so the tile is complete when the phase is complete.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         if i == 0 {

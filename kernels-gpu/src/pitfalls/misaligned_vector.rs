@@ -1,14 +1,14 @@
 //! A 16-byte load from an address that is not a multiple of 16.
 //!
 //! Loads of four words make a kernel faster, and allocations are aligned to 256 bytes. Here the data start after a
-//! header of one word. On a CPU such a load is slower, on a GPU it is an error.
+//! header of one word. On a CPU such a load is slower; on a GPU it is an error.
 //!
 //! The fixed version loads single words, because the alignment is not known. (Alternatively, the header is padded to 16
 //! bytes.)
 
 use cuda_std::{kernel, thread};
 
-/// Four words, aligned as a 16-byte load requires (PTX ISA §5.4.2, "Vectors").
+/// Four words, aligned for a 16-byte load (PTX ISA §5.4.2, "Vectors").
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct U32x4([u32; 4]);

@@ -10,7 +10,7 @@
 use cuda_std::{kernel, thread};
 
 pitfall! { neighbouring_allocation: Memory, 1 x 256 {
-    lesson: "a pointer is valid for its allocation only, even if another allocation follows",
+    lesson: "a pointer is valid only for its allocation, even if another allocation follows",
     on_gpu: "often right: the driver places small allocations next to each other, but does not guarantee it",
     arguments: [Input(128), Input(128), Output(256)],
     right: |input, at| input[at % 128],

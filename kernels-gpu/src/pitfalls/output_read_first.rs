@@ -1,8 +1,8 @@
 //! A kernel that adds to an output that was never set to zero.
 //!
 //! The kernel uses `+=` on freshly allocated device memory. An allocation has no defined contents: pages are zero only
-//! when the driver gets them from the system for the first time. A program that allocates once finds zeros, but a
-//! program that reuses memory does not.
+//! when the driver first gets them from the system. A program that allocates once finds zeros, but a program that
+//! reuses memory does not.
 //!
 //! The fixed version writes with `=`. (Alternatively, the host zeroes the buffer first.)
 
@@ -27,7 +27,8 @@ pub unsafe fn output_read_first(input: *const u32, output: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn output_read_first_cured(input: *const u32, output: *mut u32) {
-    // SAFETY: i < 64, because the block has 64 threads. Each thread writes one element of `output` and reads none.
+    // SAFETY: i < 64, because the block has 64 threads. Each thread writes one element of `output`, and no thread reads
+    // `output`.
     unsafe {
         let i = thread::thread_idx_x() as usize;
         *output.add(i) = *input.add(i);

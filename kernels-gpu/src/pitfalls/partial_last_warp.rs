@@ -1,9 +1,9 @@
-//! A sum by shuffles that assumes that every warp is full.
+//! A sum with shuffles that assumes that every warp is full.
 //!
 //! The block has 48 threads, so its second warp has 16 lanes. The shuffle's mask names 32 lanes, and the first step
 //! reads from lanes that do not exist.
 //!
-//! The fixed version computes the mask from the warp's number of threads, and uses no value from beyond them.
+//! The fixed version computes the mask from the warp's number of threads, and uses no values of missing lanes.
 //! (Alternatively, the kernel requires whole warps.)
 
 use cuda_std::warp::{warp_shuffle_down, warp_shuffle_idx};
@@ -39,8 +39,8 @@ pub unsafe fn partial_last_warp(input: *const u32, output: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn partial_last_warp_cured(input: *const u32, output: *mut u32) {
-    // SAFETY: i < 48, because the block has 48 threads. The mask names just the lanes of this warp, all lanes execute
-    // the shuffle, and a source lane is at most the last of them.
+    // SAFETY: i < 48, because the block has 48 threads. The mask names only the existing lanes of this warp, all of
+    // them execute the shuffle, and a source lane is at most the last of them.
     unsafe {
         let i = thread::thread_idx_x();
         let (lane, warp) = (i % 32, i / 32);

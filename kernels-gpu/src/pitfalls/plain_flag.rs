@@ -1,7 +1,7 @@
 //! A flag between two blocks that relies on `volatile` alone.
 //!
-//! `volatile` makes the compiler read the flag each time, but it does not order memory accesses. The data that were
-//! written before the flag may become visible after it.
+//! `volatile` makes the compiler read the flag each time, but it does not order memory accesses. Data written before
+//! the flag may become visible after the flag.
 //!
 //! The fixed version sets the flag with a release store and waits with acquire loads.
 

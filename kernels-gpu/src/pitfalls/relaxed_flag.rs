@@ -1,7 +1,7 @@
 //! A flag that is atomic but relaxed.
 //!
-//! An atomic flag is never torn, and no write to it is lost. A relaxed atomic does not order other memory: data that
-//! were written before the flag may not be visible yet.
+//! An atomic flag is never torn, and no write to it is lost. A relaxed atomic does not order other memory: data written
+//! before the flag may not be visible yet.
 //!
 //! The fixed version uses release ordering for the writer and acquire ordering for the reader.
 

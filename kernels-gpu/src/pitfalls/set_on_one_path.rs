@@ -1,15 +1,14 @@
 //! A variable that only one side of a branch sets.
 //!
 //! In CUDA C++ this is `int best; if (i < n) best = …;` followed by a use of `best` by all threads. The register holds
-//! whatever the thread last computed in it. Rust's compiler rejects such code, except with `MaybeUninit` or inline PTX,
-//! as here.
+//! an arbitrary earlier value. Rust's compiler rejects such code, except with `MaybeUninit` or inline PTX, as here.
 //!
 //! The fixed version sets the variable on every path.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { set_on_one_path: Init, 1 x 64 {
-    lesson: "a variable needs a value on every path to its use, also for threads without work",
+    lesson: "a variable needs a value on every path to its use, even for threads without work",
     on_gpu: "threads that skipped the branch write the register's old contents: 0, an address, or any other value",
     arguments: [Input(64), Output(64)],
     right: |input, at| if at < 40 { input[at] } else { 0 },

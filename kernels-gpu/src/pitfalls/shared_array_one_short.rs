@@ -1,7 +1,7 @@
-//! An array in shared memory with one element less than the block has threads.
+//! An array in shared memory with one element fewer than the number of threads in the block.
 //!
-//! The size of the tile and the size of the block are written in two places, and one of them was changed. The last
-//! thread writes past the tile. If another variable follows in shared memory, that variable is overwritten.
+//! The code states the size of the tile and the size of the block in two places, and only one place was changed. The
+//! last thread writes past the tile. If another variable follows in shared memory, that variable is overwritten.
 //!
 //! The fixed version has one element for each thread.
 

@@ -1,7 +1,8 @@
 //! A launch that requests dynamic shared memory in elements instead of bytes.
 //!
-//! The third launch parameter is a number of bytes. `64` for 64 words is a quarter of what the block uses. The two
-//! kernels are the same: the launch of the faulty one requests 64 bytes, and the launch of the fixed one requests 256.
+//! The third launch parameter is a number of bytes. `64` for 64 words is a quarter of the size that the block uses. The
+//! two kernels are the same: the launch of the faulty kernel requests 64 bytes, and the launch of the fixed kernel
+//! requests 256.
 //!
 //! The fixed version multiplies by the size of an element.
 
@@ -9,7 +10,7 @@ use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{kernel, thread};
 
 pitfall! { shared_bytes_as_elements: Memory, 1 x 64 {
-    lesson: "dynamic shared memory is requested in bytes: the number of elements times their size",
+    lesson: "dynamic shared memory is requested in bytes: the number of elements times the size of an element",
     on_gpu: "often right, because a block gets more than it requests; otherwise an error or wrong values",
     arguments: [Input(64), Output(64)],
     shared: (64, 256),
@@ -31,7 +32,7 @@ pub unsafe fn shared_bytes_as_elements(input: *const u32, output: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn shared_bytes_as_elements_cured(input: *const u32, output: *mut u32) {
-    // SAFETY: i < 64, because the block has 64 threads, and the launch gives 256 bytes. The barrier separates the
+    // SAFETY: i < 64, because the block has 64 threads, and the launch provides 256 bytes. The barrier separates the
     // tile's writes from its reads.
     unsafe {
         let i = thread::thread_idx_x() as usize;

@@ -3,7 +3,7 @@
 //! The mask is correct: it names the 20 lanes that take the branch. But lane 12 reads from lane 20, which the mask does
 //! not name, so the value is undefined.
 //!
-//! In the fixed version all lanes execute the shuffle, and a lane without an element passes the identity.
+//! In the fixed version, all lanes execute the shuffle, and a lane without an element passes the identity.
 
 use cuda_std::warp::warp_shuffle_down;
 use cuda_std::{kernel, thread};
@@ -31,7 +31,7 @@ pub unsafe fn shuffle_from_inactive_lane(input: *const u32, output: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn shuffle_from_inactive_lane_cured(input: *const u32, output: *mut u32) {
-    // SAFETY: `input` and `output` are accessed below 20 only. All 32 lanes that the mask names execute the shuffle.
+    // SAFETY: `input` and `output` are accessed only below 20. All 32 lanes that the mask names execute the shuffle.
     unsafe {
         let lane = thread::thread_idx_x();
         let value = if lane < 20 { *input.add(lane as usize) } else { 0 };

@@ -3,13 +3,13 @@
 //! The mask of a shuffle names the participating lanes, and each of them must execute this shuffle. Here the mask names
 //! lanes 16 to 31, which skip the branch. Values read from these lanes are undefined, and a GPU may also wait for them.
 //!
-//! In the fixed version all lanes execute the shuffle, and only the use of the result is in the branch.
+//! In the fixed version, all lanes execute the shuffle, and only the use of the result is in the branch.
 
 use cuda_std::warp::warp_shuffle_down;
 use cuda_std::{kernel, thread};
 
 pitfall! { shuffle_in_a_branch: Sync, 1 x 32 {
-    lesson: "every lane in the mask must execute the shuffle: shuffle outside of branches, use the result inside",
+    lesson: "every lane in the mask must execute the shuffle: shuffle outside branches, use the result inside",
     on_gpu: "undefined: values of lanes that did not participate, or a warp that hangs",
     arguments: [Input(32), Output(32)],
     right: |input, at| input[at].wrapping_add(if at < 16 { input[at + 8] } else { 0 }),

@@ -1,14 +1,14 @@
 //! A thread that processes two elements when the number of elements is odd.
 //!
-//! A kernel was made faster with two elements per thread, and tested with even sizes. For an odd size the last thread
-//! adds a word from past the end of the input.
+//! A kernel was made faster with two elements per thread, and tested with even sizes. For an odd size, the last thread
+//! adds a word past the end of the input.
 //!
 //! The fixed version checks the bounds for each element.
 
 use cuda_std::{kernel, thread};
 
 pitfall! { tail_reads_past_the_end: Memory, 1 x 32 {
-    lesson: "where a thread processes several elements, each of them needs a bounds check",
+    lesson: "if a thread processes several elements, each element needs a bounds check",
     on_gpu: "the last sum is wrong now and then, depending on what was allocated before",
     arguments: [Input(63), Output(32)],
     right: |input, at| input[2 * at].wrapping_add(if at < 31 { input[2 * at + 1] } else { 0 }),

@@ -1,9 +1,10 @@
 //! A sum in shared memory that does not start at 0.
 //!
-//! Shared-memory variables have no initializers: a block finds what the previous block on that multiprocessor left. In
-//! the first launch that is often 0, so the kernel passes its tests and fails in the middle of a long run.
+//! Shared-memory variables have no initializers: a block finds the values that the previous block on that
+//! multiprocessor left. In the first launch, these values are often 0, so the kernel passes its tests and fails in the
+//! middle of a long run.
 //!
-//! In the fixed version one thread writes the 0, and a barrier follows before other threads add to it.
+//! In the fixed version, one thread writes the 0, and a barrier follows before other threads add to the sum.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;

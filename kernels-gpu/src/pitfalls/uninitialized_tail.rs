@@ -1,7 +1,7 @@
 //! A tile whose words past the last element are read but never written.
 //!
 //! The tile has a word for each thread of a full block. The last block has fewer elements, so some words stay
-//! unwritten. The sum nevertheless reads the whole tile.
+//! unwritten. But the sum reads the whole tile.
 //!
 //! The fixed version fills the rest of the tile with the identity, here 0.
 
@@ -9,14 +9,14 @@ use cuda_std::shared::dynamic_shared_mem;
 use cuda_std::{kernel, thread};
 
 pitfall! { uninitialized_tail: Init, 1 x 32 {
-    lesson: "where a whole tile is read, its words past the last element must hold the identity",
-    on_gpu: "the last block's sums contain what another block left in shared memory",
+    lesson: "if a whole tile is read, its words past the last element must hold the identity",
+    on_gpu: "the last block's sums contain values that another block left in shared memory",
     arguments: [Input(50), Output(32)],
     shared: (256, 256),
     right: |input, at| input[at].wrapping_add(if at < 18 { input[at + 32] } else { 0 }),
 } }
 
-/// The length of the input, which is less than the tile's.
+/// The length of the input, which is less than the length of the tile.
 const ELEMENTS: usize = 50;
 
 /// The faulty kernel.
@@ -38,7 +38,7 @@ pub unsafe fn uninitialized_tail(input: *const u32, output: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn uninitialized_tail_cured(input: *const u32, output: *mut u32) {
-    // SAFETY: i < 32, because the block has 32 threads, and the tile has 64 words. `input` is read below ELEMENTS only.
+    // SAFETY: i < 32, because the block has 32 threads, and the tile has 64 words. `input` is read only below ELEMENTS.
     // The barrier separates the tile's writes from its reads.
     unsafe {
         let i = thread::thread_idx_x() as usize;

@@ -2,9 +2,9 @@
 //!
 //! The buffer's owner on the host went out of scope, but its address was kept. Freed memory often stays mapped and
 //! keeps its values until it is allocated again. The two kernels are the same: the host frees the table before it
-//! launches the faulty kernel, but after the fixed one.
+//! launches the faulty kernel, but after it launches the fixed kernel.
 //!
-//! In the fixed version the buffer's owner lives until the last launch that uses it is complete.
+//! In the fixed version, the buffer's owner lives until the last launch that uses it is complete.
 
 use cuda_std::{kernel, thread};
 

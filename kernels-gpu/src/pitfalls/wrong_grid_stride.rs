@@ -1,7 +1,7 @@
 //! A grid-stride loop with the block's size as its stride.
 //!
-//! The stride must be the number of threads of the whole grid. With the block's size instead, every block processes all
-//! elements after its first ones, so elements are processed several times.
+//! The stride must be the number of threads of the whole grid. With the block's size instead, every block also
+//! processes the elements of later blocks, so elements are processed several times.
 //!
 //! The fixed version multiplies by the number of blocks.
 
@@ -30,8 +30,8 @@ pub unsafe fn wrong_grid_stride(data: *mut u32) {
 /// The fixed version.
 #[kernel]
 pub unsafe fn wrong_grid_stride_cured(data: *mut u32) {
-    // SAFETY: i < 128, the length of `data`. The stride is the grid's number of threads, so each element has one
-    // thread.
+    // SAFETY: i < 128, the length of `data`. The stride is the grid's number of threads, so only one thread accesses
+    // each element.
     unsafe {
         let mut i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
         while i < 128 {

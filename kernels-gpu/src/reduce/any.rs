@@ -1,4 +1,4 @@
-//! Any operation, any type: `reduce_vector`, generic on purpose.
+//! `reduce_vector`, generic over the operation and the element type.
 
 use core::array;
 use core::mem::MaybeUninit;
@@ -10,14 +10,15 @@ use crate::operation::{Element, ITEMS, Max, Min, Operation, Product, Sum};
 
 /// `reduce_vector` for four operations and five types (`--op max --type f32`).
 ///
-/// A reduction works with any operation that is associative and commutative ([`operation`](crate::operation)). The kernel
-/// changes in three places: an operation replaces `+`, its identity replaces 0, and the type says how many elements 16
-/// bytes hold. Elements of 64 bits are two to a load, in twice as many loads.
+/// A reduction works with any operation that is associative and commutative ([`operation`](crate::operation)). The
+/// kernel changes in three places: an operation replaces `+`, its identity replaces 0, and the type determines how many
+/// elements fit into 16 bytes. A load holds two 64-bit elements instead of four 32-bit elements, so a thread needs
+/// twice the number of loads.
 ///
-/// Expect the time of `reduce_vector` for equal bytes: memory is the limit for every operation.
+/// Expect the time of `reduce_vector` for the same number of bytes, because memory is the limit for every operation.
 ///
 /// # Safety
-/// As [`reduce`](super) says, for elements of type `T`; `input` is a multiple of 16.
+/// See [`reduce`](super), for elements of type `T`. `input` is aligned to 16 bytes.
 #[rung(
     after = reduce_vector,
     lesson = "any associative operation on any type: the same kernel, generic over both",
@@ -53,12 +54,12 @@ pub unsafe fn reduce_any<T: Element, O: Operation<T>, const BLOCK: u32>(input: *
 
     result = combine_warp::<T, O>(result);
     if lane == 0 {
-        // SAFETY: there is an element for each warp.
+        // SAFETY: `warp_results` has an element for each warp.
         unsafe { *warp_results.add(warp as usize) = result };
     }
     thread::sync_threads();
     if warp == 0 {
-        // SAFETY: there are BLOCK / 32 elements, all written before the barrier.
+        // SAFETY: `warp_results` has BLOCK / 32 elements, all written before the barrier.
         result = if lane < BLOCK / 32 { unsafe { *warp_results.add(lane as usize) } } else { O::IDENTITY };
         result = combine_warp::<T, O>(result);
     }
@@ -68,11 +69,12 @@ pub unsafe fn reduce_any<T: Element, O: Operation<T>, const BLOCK: u32>(input: *
     }
 }
 
-/// Returns the combined values of a warp's 32 lanes, to every lane: `sum_warp` of `reduce_shfl` for any operation.
+/// Combines the values of a warp's 32 lanes and returns the result to every lane: `sum_warp` of `reduce_shfl` for any
+/// operation.
 #[inline(always)]
 fn combine_warp<T: Element, O: Operation<T>>(mut result: T) -> T {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         result = O::combine(result, unsafe { warp::warp_shuffle_xor(u32::MAX, result, lane_mask, 32) }.0);
     }
     result

@@ -1,4 +1,4 @@
-//! The block size as a const generic: what a template parameter is in CUDA C++.
+//! The block size as a const generic, the counterpart of a template parameter in CUDA C++.
 
 use cuda_std::thread;
 use rung::rung;
@@ -6,20 +6,20 @@ use rung::rung;
 use super::unroll_warps8::sum_last_warp;
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
-/// `reduce_complete_unroll_warps8` for a block size that the compiler knows: a round that the block is too small for is
-/// gone from the machine code, with its check and its barrier.
+/// `reduce_complete_unroll_warps8` for a block size that the compiler knows. If the block is too small for a round, the
+/// compiler removes the round with its check and its barrier.
 ///
-/// This is what `template <unsigned int iBlockSize>` does in CUDA C++, whose version keeps the barriers. ("Reducing with
-/// Template Functions", `reduceCompleteUnroll`.)
+/// In CUDA C++, `template <unsigned int iBlockSize>` has this effect, but the article's version keeps the barriers.
+/// ("Reducing with Template Functions", `reduceCompleteUnroll`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_complete_unroll_warps8,
-    lesson = "the block size is a const generic: the checks for it are gone before the kernel runs",
+    lesson = "the block size is a const generic, so the compiler removes the checks for it",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = ITEMS,
@@ -31,9 +31,9 @@ pub unsafe fn reduce_complete_unroll<const BLOCK: u32>(input: *mut i32, output: 
     let len = (n - start).min(BLOCK);
     let slice = input.wrapping_add(start as usize);
 
-    // As in `reduce_unrolling8`.
+    // The same as in `reduce_unrolling8`.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, BLOCK, n);
         if first < n {
@@ -42,20 +42,20 @@ pub unsafe fn reduce_complete_unroll<const BLOCK: u32>(input: *mut i32, output: 
     }
     thread::sync_threads();
 
-    // The change: the outer `if` is decided when the kernel is compiled.
+    // The change: the outer `if` is decided at compile time.
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride && tid + stride < len {
-                // SAFETY: both elements are in the slice. In this round no other thread touches either.
+                // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
                 unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
             }
             thread::sync_threads();
         }
     }
 
-    // As in `reduce_unroll_warps8`.
+    // The same as in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these elements anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp accesses these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {

@@ -6,17 +6,17 @@ use rung::rung;
 use super::unroll_warps8::sum_last_warp;
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
-/// `reduce_unroll_warps8` with the rounds of 512, 256, 128 and 64 unrolled, each of which checks at run time whether the
-/// block is that large.
+/// `reduce_unroll_warps8` with the rounds of 512, 256, 128 and 64 unrolled. Each round checks at run time whether the
+/// block is large enough.
 ///
-/// This saves the loop's counter and branch. A block of 512 threads still meets the barrier of the round that it skips.
-/// ("Reducing with Complete Unrolling", `reduceCompleteUnrollWarps8`.)
+/// Unrolling removes the loop's counter and branch. A block of 512 threads still executes the barrier of the round that
+/// it skips. ("Reducing with Complete Unrolling", `reduceCompleteUnrollWarps8`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_unroll_warps8,
     lesson = "no loop at all: every round is unrolled and checks the block's size at run time",
@@ -30,9 +30,9 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
     let len = (n - start).min(block_dim);
     let slice = input.wrapping_add(start as usize);
 
-    // As in `reduce_unrolling8`.
+    // The same as in `reduce_unrolling8`.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, block_dim, n);
         if first < n {
@@ -41,18 +41,18 @@ pub unsafe fn reduce_complete_unroll_warps8(input: *mut i32, output: *mut i32, n
     }
     thread::sync_threads();
 
-    // The change: four `if`s in place of the loop.
+    // The change: four `if`s replace the loop.
     for stride in [512, 256, 128, 64] {
         if block_dim >= 2 * stride && tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();
     }
 
-    // As in `reduce_unroll_warps8`.
+    // The same as in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these elements anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp accesses these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {

@@ -1,4 +1,4 @@
-//! One element per thread in global memory: what shared memory is compared with.
+//! One element per thread in global memory: the baseline for shared memory.
 
 use cuda_std::thread;
 use rung::rung;
@@ -8,10 +8,10 @@ use super::unroll_warps8::sum_last_warp;
 /// `reduce_complete_unroll` with one element per thread: every partial sum is written to global memory and read back.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_complete_unroll,
-    lesson = "all rounds in global memory: what the shared-memory rungs are compared with",
+    lesson = "all rounds in global memory: the baseline for the shared-memory rungs",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     in_place
@@ -25,16 +25,18 @@ pub unsafe fn reduce_gmem<const BLOCK: u32>(input: *mut i32, output: *mut i32, n
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride && tid + stride < len {
-                // SAFETY: both elements are in the slice. In this round no other thread touches either.
+                // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
                 unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
             }
             thread::sync_threads();
         }
     }
 
-    // As in `reduce_unroll_warps8`. A whole slice goes without checks, which would take 2 % of this rung's time on an H100.
+    // The same as in `reduce_unroll_warps8`. A full slice needs no checks, which would take 2 % of this rung's time on
+    // an H100.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these 64 elements anymore. Unchecked, all exist.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp accesses these 64 elements
+        // anymore. In a full slice, all 64 elements exist.
         unsafe {
             if len >= 64 {
                 sum_last_warp(slice, tid, |_| true);

@@ -1,4 +1,4 @@
-//! Four elements per thread in global memory: what shared memory with four elements is compared with.
+//! Four elements per thread in global memory: the baseline for shared memory with four elements.
 
 use cuda_std::thread;
 use rung::rung;
@@ -6,13 +6,13 @@ use rung::rung;
 use super::unroll_warps8::sum_last_warp;
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 4;
 
 /// `reduce_gmem` with four elements per thread.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_gmem,
     lesson = "the same with four elements per thread",
@@ -27,9 +27,9 @@ pub unsafe fn reduce_gmem_unroll4<const BLOCK: u32>(input: *mut i32, output: *mu
     let len = (n - start).min(BLOCK);
     let slice = input.wrapping_add(start as usize);
 
-    // As in `reduce_unrolling4`.
+    // The same as in `reduce_unrolling4`.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, BLOCK, n);
         if first < n {
@@ -41,16 +41,16 @@ pub unsafe fn reduce_gmem_unroll4<const BLOCK: u32>(input: *mut i32, output: *mu
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride && tid + stride < len {
-                // SAFETY: both elements are in the slice. In this round no other thread touches either.
+                // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
                 unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
             }
             thread::sync_threads();
         }
     }
 
-    // As in `reduce_unroll_warps8`.
+    // The same as in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these elements anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp accesses these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {

@@ -1,4 +1,4 @@
-//! A grid-stride loop: as many blocks as keep the device busy, whatever the size of the input.
+//! A grid-stride loop: just enough blocks to keep the device busy, regardless of the size of the input.
 
 use core::mem::MaybeUninit;
 
@@ -8,25 +8,25 @@ use rung::rung;
 use super::shfl::sum_block;
 use super::unrolling2::sum_items;
 
-/// Elements that a thread takes in an iteration.
+/// The number of elements that a thread adds per iteration.
 const ITEMS: usize = 4;
 
-/// `reduce_shfl` with a loop in front: a thread adds four elements, moves on by the width of the whole grid, and adds four
-/// more, to the end of the input.
+/// `reduce_shfl` with a loop in front: a thread adds four elements, advances by the width of the whole grid, and adds
+/// four more, until the end of the input.
 ///
-/// Partial sums stay in the thread's register, so the shuffles, the barrier and the block's store come once for all of the
-/// block's elements and not once for every 128 of them. The grid fills the device, whatever the input is, and the host
-/// has few partial sums left to add.
+/// Each thread's partial sum stays in a register. So the block executes the shuffles, the barrier and the store once
+/// for all of its elements, not once per 128 elements. The grid fills the device for any input, and the host has few
+/// partial sums left to add.
 ///
 /// # Safety
-/// As [`reduce`](super) says, with any number of blocks.
+/// See [`reduce`](super). The grid can have any number of blocks.
 #[rung(
     after = reduce_shfl,
     lesson = "a grid that fills the device: threads stride over the input, and a block combines its sums once",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 128,
     items_per_thread = ITEMS,
-    // As many blocks as multiprocessors of 2048 threads hold.
+    // Just enough blocks to fill multiprocessors of 2048 threads.
     grid = |launch| launch.stride(launch.device.multiprocessors * (2048 / launch.block[0]))
 )]
 pub unsafe fn reduce_grid_stride<const BLOCK: u32>(input: *const i32, output: *mut i32, n: u32) {
@@ -42,7 +42,7 @@ pub unsafe fn reduce_grid_stride<const BLOCK: u32>(input: *const i32, output: *m
         sum += unsafe { sum_items::<ITEMS>(input, first, BLOCK, n) };
         first += thread::grid_dim_x() * BLOCK * ITEMS as u32;
     }
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 {
         // SAFETY: `output` has an element for each block.

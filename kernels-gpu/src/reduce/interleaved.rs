@@ -6,12 +6,12 @@ use rung::rung;
 /// The elements of a pair are half a block apart, then a quarter: neighboring threads read and write neighboring
 /// elements.
 ///
-/// A warp's 32 elements now fill four sectors of 32 bytes instead of lying in one sector each, so the same additions
-/// move fewer sectors. The branches are as uniform as in `reduce_neighbored_less`. The article measures 1.87 times
-/// the first rung's speed. ("Reducing with Interleaved Pairs", `reduceInterleaved`.)
+/// A warp's 32 elements now fill four sectors of 32 bytes instead of touching up to 32 sectors, so the same additions
+/// move fewer sectors. The branches are as uniform as in `reduce_neighbored_less`. The article measures 1.87 times the
+/// first rung's speed. ("Reducing with Interleaved Pairs", `reduceInterleaved`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_neighbored_less,
     lesson = "pairs half a block apart: neighboring threads read neighboring words, so loads coalesce",
@@ -29,7 +29,7 @@ pub unsafe fn reduce_interleaved(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = block_dim / 2;
     while stride > 0 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

@@ -1,20 +1,21 @@
-//! The same pairs by neighboring threads: whole warps work or rest.
+//! The same pairs, added by neighboring threads: whole warps work or idle.
 
 use cuda_std::thread;
 use rung::rung;
 
-/// Thread `t` takes the `t`-th pair of a round, so that the busy threads are the block's first and whole warps drop
-/// out.
+/// Thread `t` adds the `t`-th pair of a round, so the busy threads are the first of the block and the remaining warps
+/// idle as a whole.
 ///
 /// Only the last five rounds still diverge, because fewer than 32 threads work in them. The accesses stay strided. The
-/// article measures 1.7 times the first rung's speed and less than half its instructions per warp. An H100 counts 123
-/// and 161 instructions. ("Improving Divergence in Parallel Reduction", `reduceNeighboredLess`.)
+/// article measures 1.7 times the first rung's speed and less than half of that rung's instructions per warp. An H100
+/// counts 123 instructions, and 161 for the first rung. ("Improving Divergence in Parallel Reduction",
+/// `reduceNeighboredLess`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_neighbored,
-    lesson = "the same pairs by neighboring threads: whole warps work or rest, until the last rounds",
+    lesson = "the same pairs, added by neighboring threads: whole warps work or idle until the last rounds",
     default_block = 512,
     published = 1.7 over reduce_neighbored,
     in_place
@@ -27,10 +28,11 @@ pub unsafe fn reduce_neighbored_less(input: *mut i32, output: *mut i32, n: u32) 
 
     let mut stride = 1;
     while stride < block_dim {
-        // The only change: the pair's place follows from the thread's index, not the other way around.
+        // The only change: the thread's index determines the pair, instead of the element's index determining the
+        // thread.
         let first = 2 * stride * tid;
         if first + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(first as usize) += *slice.add((first + stride) as usize) };
         }
         thread::sync_threads();

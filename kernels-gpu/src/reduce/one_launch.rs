@@ -1,4 +1,4 @@
-//! The whole sum in one launch: the last block adds up the sums that the others publish.
+//! The whole sum in one launch: the last block adds up the sums that the other blocks publish.
 
 use core::array;
 use core::mem::MaybeUninit;
@@ -11,29 +11,31 @@ use rung::rung;
 use super::shfl::sum_block;
 use super::vector::sum_vectors;
 
-/// The bit of a word of the workspace that says that its low 32 bits are a block's sum.
+/// The bit of a workspace word that marks its low 32 bits as a block's sum.
 const PUBLISHED: u64 = 1 << 32;
 
-/// Words of other blocks that a thread of the last block has in flight: as many as leave registers for two blocks of 1024
-/// threads on a multiprocessor.
+/// The number of words that a thread of the last block has in flight. With 8, the registers suffice for two blocks of
+/// 1024 threads on a multiprocessor.
 const IN_FLIGHT: usize = 8;
 
-/// `reduce_vector`, whose last block adds up the sums of the others and writes the sum of all to `output[0]`.
+/// `reduce_vector`, except that the last block adds up the sums of the other blocks and writes the total to
+/// `output[0]`.
 ///
-/// Each other block publishes its sum in a word of `workspace`: 32 bits of sum and a bit that says that they are there, in
-/// one store, so that no fence has to order the two. The threads of the last block read those words until all the bits are
-/// there, and reset them to 0 for the next launch. This works because blocks begin in the order of their indices: when the
-/// last block runs, all others have begun, and none of them waits for anything.
+/// Each other block publishes its sum in a word of `workspace`. One store writes the 32 bits of the sum and the bit
+/// `PUBLISHED`, so no fence has to order the two. The threads of the last block poll these words until every word is
+/// published, and reset them to 0 for the next launch. This works because blocks begin in the order of their indices:
+/// when the last block runs, all other blocks have begun, and none of these blocks waits for anything.
 ///
-/// Prediction: the last block's work comes on top, some reads of the L2 cache one after the other, about 2 µs. In the usual
-/// way, every block writes its sum, fences and counts itself, and the last to arrive adds up; the fence and the count are
-/// two trips to the L2 for each block, and here there is neither. Measured on an H100 80GB HBM3: 344.2 µs for
-/// `reduce_vector`'s 337.9 at 2^28 elements, 25.8 for 24.6 at 2^24. So it is 1 µs with 2048 blocks and 6 with 32768: one
-/// multiprocessor reads 256 KB of words alone, at 64 bytes per clock, and the prediction left that out.
+/// Prediction: the last block's work is added, a few dependent reads of the L2 cache, about 2 µs. In the usual scheme,
+/// every block writes its sum, executes a fence and increments a counter, and the last block to arrive adds up the
+/// sums. The fence and the counter cost each block two trips to the L2, and this rung needs neither. Measured on an
+/// H100 80GB HBM3: 344.2 µs at 2^28 elements, where `reduce_vector` takes 337.9, and 25.8 µs at 2^24 (24.6). So the
+/// last block's work takes 1 µs with 2048 blocks and 6 µs with 32768. The prediction left out that a single
+/// multiprocessor reads 256 KB of words, at 64 bytes per clock.
 ///
 /// # Safety
-/// As [`reduce`](super) says, but `output` is one element, and `workspace` points to a zero for each block, which is zero
-/// again afterwards; `input` is a multiple of 16. One launch at a time uses the workspace.
+/// See [`reduce`](super), but `output` points to one element. `workspace` points to one zero word per block, and the
+/// kernel leaves these words zero again. `input` is aligned to 16 bytes. One launch at a time uses the workspace.
 #[rung(
     after = reduce_vector,
     lesson = "the whole sum: each block publishes its sum in one word, and the last block adds the words up",
@@ -52,16 +54,18 @@ pub unsafe fn reduce_one_launch<const BLOCK: u32>(input: *const i32, output: *mu
     // SAFETY: `input` has n elements at a multiple of 16 bytes, which no thread writes.
     let mut sum = unsafe { sum_vectors::<BLOCK>(input, n) };
     if block_idx == last_block {
-        // SAFETY: only this block of the grid calls it, and each of the others publishes its sum and waits for nothing.
+        // SAFETY: only the last block of the grid calls `collect`. Each other block publishes its sum and waits for
+        // nothing.
         sum += unsafe { collect::<BLOCK>(workspace, last_block) };
     }
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 && block_idx == last_block {
         // SAFETY: only this thread of this block writes the output.
         unsafe { *output = sum };
     } else if tid == 0 {
-        // SAFETY: the workspace has a word for each block. Who reads it reads nothing else that this block wrote.
+        // SAFETY: the workspace has a word for each block. The last block reads nothing else that this block writes, so
+        // the store may be relaxed.
         unsafe { atomic_store_64_device(workspace.add(block_idx as usize), Relaxed, PUBLISHED | sum as u32 as u64) };
     }
 }
@@ -69,7 +73,8 @@ pub unsafe fn reduce_one_launch<const BLOCK: u32>(input: *const i32, output: *mu
 /// Returns the sum of this thread's share of the first `blocks` blocks' sums, and resets their words to 0.
 ///
 /// # Safety
-/// All threads of one block of the grid call it. The first `blocks` blocks publish their sums and wait for nothing.
+/// All threads of one block of the grid call the function. The first `blocks` blocks publish their sums and wait for
+/// nothing.
 #[inline(always)]
 unsafe fn collect<const BLOCK: u32>(workspace: *mut u64, blocks: u32) -> i32 {
     let mut sum = 0;
@@ -77,20 +82,20 @@ unsafe fn collect<const BLOCK: u32>(workspace: *mut u64, blocks: u32) -> i32 {
     while first < blocks {
         let block = |k: usize| first + k as u32 * BLOCK;
         let address = |k: usize| workspace.wrapping_add(block(k) as usize);
-        // All loads are started before the first word is waited for.
-        let found: [u64; IN_FLIGHT] = array::from_fn(|k| {
-            // SAFETY: the word is that of a block of this grid.
+        // All loads start before the loop waits for the first word.
+        let words: [u64; IN_FLIGHT] = array::from_fn(|k| {
+            // SAFETY: block(k) < blocks, so the word belongs to a block of this grid.
             if block(k) < blocks { unsafe { atomic_load_64_device(address(k), Relaxed) } } else { PUBLISHED }
         });
         #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
         for k in 0..IN_FLIGHT {
-            let mut word = found[k];
+            let mut word = words[k];
             while word & PUBLISHED == 0 {
-                // SAFETY: a word that is not published is that of a block of this grid, as above.
+                // SAFETY: a word without `PUBLISHED` was loaded above, so it belongs to a block of this grid.
                 word = unsafe { atomic_load_64_device(address(k), Relaxed) };
             }
             if block(k) < blocks {
-                // SAFETY: the word is that of a block of this grid, and no other thread reads it.
+                // SAFETY: the word belongs to a block of this grid, and no other thread reads it.
                 unsafe { atomic_store_64_device(address(k), Relaxed, 0) };
             }
             sum += (word as u32).cast_signed();

@@ -6,14 +6,15 @@ use cuda_std::{address_space, thread, warp};
 use rung::rung;
 
 /// Each warp sums its 32 elements with shuffles and leaves one word in shared memory. After the only barrier, the first
-/// warp sums those words the same way.
+/// warp sums these words in the same way.
 ///
-/// Against `reduce_smem`: five exchanges between registers replace the rounds through shared memory. There is one barrier
-/// and one word of shared memory per warp. The article *Warp Shuffle Instruction* measures 1.4 times that rung's speed
-/// with blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle Instruction", `reduceShfl`.)
+/// Compared with `reduce_smem`, five exchanges between registers replace the rounds through shared memory. The block
+/// executes one barrier and uses one word of shared memory per warp. The article *Warp Shuffle Instruction* measures
+/// 1.4 times that rung's speed with blocks of 128 threads. ("Parallel Reduction Using the Warp Shuffle Instruction",
+/// `reduceShfl`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_smem_unroll4_dyn,
     lesson = "warps sum in registers with shuffles; shared memory carries one word per warp",
@@ -28,9 +29,9 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
     let i = block_idx * BLOCK + tid;
 
-    // SAFETY: i < n where the input is read.
+    // SAFETY: the input is read only if i < n.
     let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let sum = unsafe { sum_block::<BLOCK>(warp_sums, value) };
     if tid == 0 {
         // SAFETY: `output` has an element for each block.
@@ -38,36 +39,36 @@ pub unsafe fn reduce_shfl<const BLOCK: u32>(input: *const i32, output: *mut i32,
     }
 }
 
-/// Returns the sum of the values of the block's threads, to the threads of the first warp.
+/// Sums the values of the block's threads and returns the sum to the threads of the first warp.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp, which nothing
-/// else uses.
+/// All threads of a block of `BLOCK` call the function together. `warp_sums` is shared memory with a word for each
+/// warp, which nothing else uses.
 #[inline(always)]
 pub(super) unsafe fn sum_block<const BLOCK: u32>(warp_sums: *mut i32, value: i32) -> i32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let mut sum = sum_warp(value);
     if lane == 0 {
-        // SAFETY: there is a word for each warp.
+        // SAFETY: `warp_sums` has a word for each warp.
         unsafe { *warp_sums.add(warp as usize) = sum };
     }
     thread::sync_threads();
     if warp == 0 {
-        // SAFETY: there are BLOCK / 32 words, all written before the barrier.
+        // SAFETY: `warp_sums` has BLOCK / 32 words, all written before the barrier.
         sum = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { 0 };
         sum = sum_warp(sum);
     }
     sum
 }
 
-/// Returns the sum of the values of a warp's 32 lanes, to every lane. All lanes must call it together.
+/// Sums the values of a warp's 32 lanes and returns the sum to every lane. All lanes must call the function together.
 ///
-/// In each of five butterfly exchanges a lane adds the value of the lane whose number differs in one bit, so the sums
+/// In each of five butterfly exchanges, a lane adds the value of the lane whose number differs in one bit, so the sums
 /// cover 2, 4, 8, 16 and 32 lanes. (`warpReduce` in the article.)
 #[inline(always)]
 fn sum_warp(mut sum: i32) -> i32 {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         sum += unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0;
     }
     sum

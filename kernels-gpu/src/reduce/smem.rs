@@ -1,4 +1,4 @@
-//! Sums in shared memory: global memory is read once, and the input stays as it was.
+//! Sums in shared memory: global memory is read once, and the input stays unchanged.
 
 use core::mem::MaybeUninit;
 
@@ -11,7 +11,7 @@ use super::unroll_warps8::sum_last_warp;
 /// rounds run on the chip.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_gmem_unroll4,
     lesson = "each thread stores one word in shared memory, and the rounds no longer touch global memory",
@@ -25,22 +25,23 @@ pub unsafe fn reduce_smem<const BLOCK: u32>(input: *const i32, output: *mut i32,
     let (tid, block_idx) = (thread::thread_idx_x(), thread::block_idx_x());
     let i = block_idx * BLOCK + tid;
 
-    // A thread without an element stores 0, so every round finds a full tile and needs no check.
-    // SAFETY: i < n where the input is read, and every thread writes its own word of the tile.
+    // A thread without an element stores 0, so the tile is full in every round and no round needs a check.
+    // SAFETY: the input is read only if i < n, and every thread writes a different word of the tile.
     unsafe { *tile.add(tid as usize) = if i < n { *input.add(i as usize) } else { 0 } };
     thread::sync_threads();
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride {
-                // SAFETY: both words are in the tile. In this round no other thread touches either.
+                // SAFETY: both words are in the tile. In this round, no other thread accesses either.
                 unsafe { *tile.add(tid as usize) += *tile.add((tid + stride) as usize) };
             }
             thread::sync_threads();
         }
     }
-    // As in `reduce_unroll_warps8`.
+    // The same as in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and the tile has 64 words that no other warp touches anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and the tile has 64 words that no other warp
+        // accesses anymore.
         unsafe { sum_last_warp(tile, tid, |_| true) };
     }
     if tid == 0 {

@@ -8,14 +8,14 @@ use rung::rung;
 use super::unroll_warps8::sum_last_warp;
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 4;
 
-/// `reduce_smem` with four elements per thread: four loads in flight per thread, and a quarter of the blocks, barriers and
-/// partial sums.
+/// `reduce_smem` with four elements per thread: each thread has four loads in flight, and there are a quarter of the
+/// blocks, barriers and partial sums.
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_smem,
     lesson = "each thread adds four words in registers first: a quarter of the rounds for the same input",
@@ -31,21 +31,22 @@ pub unsafe fn reduce_smem_unroll4<const BLOCK: u32>(input: *const i32, output: *
     let first = block_idx * BLOCK * ITEMS as u32 + tid;
 
     // The change: the sum of four elements, as in `reduce_unrolling4`, but in a register.
-    // SAFETY: `input` has n elements that no thread writes, and every thread writes its own word of the tile.
+    // SAFETY: `input` has n elements that no thread writes, and every thread writes a different word of the tile.
     unsafe { *tile.add(tid as usize) = sum_items::<ITEMS>(input, first, BLOCK, n) };
     thread::sync_threads();
     for stride in [512, 256, 128, 64] {
         if BLOCK >= 2 * stride {
             if tid < stride {
-                // SAFETY: both words are in the tile. In this round no other thread touches either.
+                // SAFETY: both words are in the tile. In this round, no other thread accesses either.
                 unsafe { *tile.add(tid as usize) += *tile.add((tid + stride) as usize) };
             }
             thread::sync_threads();
         }
     }
-    // As in `reduce_unroll_warps8`.
+    // The same as in `reduce_unroll_warps8`.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and the tile has 64 words that no other warp touches anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and the tile has 64 words that no other warp
+        // accesses anymore.
         unsafe { sum_last_warp(tile, tid, |_| true) };
     }
     if tid == 0 {

@@ -1,29 +1,29 @@
-//! The last warp without a loop and without barriers of the block.
+//! The last warp without a loop and without block-wide barriers.
 
 use cuda_std::{thread, warp};
 use rung::rung;
 
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
-/// `reduce_unrolling8` whose loop stops at 64 sums: the remaining six rounds are one warp's work and need no barrier of the
-/// whole block.
+/// `reduce_unrolling8`, but the loop stops at 64 sums. One warp runs the remaining six rounds, without block-wide
+/// barriers.
 ///
-/// Every warp meets six barriers fewer, and there is no loop control for the rounds in which 31 warps of 32 would only
-/// wait. The article measures 5.3 times the first rung's speed and fewer warps stalled at barriers.
+/// Every warp executes six fewer barriers, and no loop control for rounds in which 31 of 32 warps would only wait. The
+/// article measures 5.3 times the first rung's speed and fewer warps stalled at barriers.
 ///
-/// The article's kernel counts on lockstep and writes `vmem[tid] += vmem[tid + 16]`. Since Volta the threads of a warp no
-/// longer run in lockstep: lane 16 may write its element before lane 0 has read it. Here `sync_warp` keeps the reads and
-/// the writes of a round apart. As in the article, lanes beyond the stride add elements that no lane reads, because that
-/// is cheaper than a branch. ("Reducing with Unrolled Warps", `reduceUnrollWarps8`.)
+/// The article's kernel relies on lockstep and writes `vmem[tid] += vmem[tid + 16]`. Since Volta the threads of a warp
+/// no longer run in lockstep: lane 16 may write its element before lane 0 has read it. Here `sync_warp` separates the
+/// reads of a round from its writes. As in the article, lanes beyond the stride add elements that no lane reads,
+/// because that is cheaper than a branch. ("Reducing with Unrolled Warps", `reduceUnrollWarps8`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_unrolling8,
-    lesson = "the last six rounds are one warp's: unrolled, without barriers of the whole block",
+    lesson = "one warp runs the last six rounds, unrolled and without block-wide barriers",
     default_block = 512,
     items_per_thread = ITEMS,
     published = 5.3 over reduce_neighbored,
@@ -35,9 +35,9 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let len = (n - start).min(block_dim);
     let slice = input.wrapping_add(start as usize);
 
-    // As in `reduce_unrolling8`.
+    // The same as in `reduce_unrolling8`.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, block_dim, n);
         if first < n {
@@ -49,16 +49,16 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     let mut stride = block_dim / 2;
     while stride > 32 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();
         stride /= 2;
     }
 
-    // The change: the rest belongs to the first warp.
+    // The change: the first warp does the rest.
     if tid < 32 {
-        // SAFETY: the whole first warp calls it, and no other warp touches these elements anymore.
+        // SAFETY: all lanes of the first warp call `sum_last_warp`, and no other warp accesses these elements anymore.
         unsafe { sum_last_warp(slice, tid, |stride| tid + stride < len) };
     }
     if tid == 0 {
@@ -67,18 +67,19 @@ pub unsafe fn reduce_unroll_warps8(input: *mut i32, output: *mut i32, n: u32) {
     }
 }
 
-/// Adds 64 elements up into the first with one warp, in six rounds without a barrier of the block. `exists(stride)` says
-/// whether the element `stride` after the lane's own is there.
+/// Adds 64 elements into the first element with one warp, in six rounds without a block-wide barrier. `exists(stride)`
+/// returns whether the element `stride` after the lane's element exists.
 ///
 /// # Safety
-/// All lanes of one warp call it together, each with its number. No other warp accesses the elements. Barriers order
-/// earlier writes before this call.
+/// All lanes of one warp call the function together, each with its number. No other warp accesses the elements. A
+/// barrier orders earlier writes before this call.
 #[inline(always)]
 pub(super) unsafe fn sum_last_warp(data: *mut i32, lane: u32, exists: impl Fn(u32) -> bool) {
     let word = data.wrapping_add(lane as usize);
     for stride in [32, 16, 8, 4, 2, 1] {
-        // SAFETY: both elements exist where they are accessed. The two barriers of the warp keep its reads of a round
-        // apart from its writes. Volatile, so that each round reads from memory what the one before wrote there.
+        // SAFETY: both elements are accessed only if they exist. The two warp barriers separate the reads of a round
+        // from its writes. The accesses are volatile, so each round reads the values that the previous round wrote to
+        // memory.
         unsafe {
             let mut sum = 0;
             if exists(stride) {

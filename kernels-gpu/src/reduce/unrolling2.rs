@@ -5,17 +5,16 @@ use core::array;
 use cuda_std::thread;
 use rung::rung;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 2;
 
-/// A block takes twice as many elements as it has threads: half as many blocks for the same input.
+/// A block adds two elements per thread, so the same input needs half the blocks.
 ///
-/// The rounds with their barriers are paid once for twice the data, and a thread's two loads are independent, so they
-/// hide each other's latency. The article measures 3.3 times the first rung's speed. ("Reducing with Unrolling",
-/// `reduceUnrolling2`.)
+/// The rounds and their barriers run once for twice the data. A thread's two loads are independent, so their latencies
+/// overlap. The article measures 3.3 times the first rung's speed. ("Reducing with Unrolling", `reduceUnrolling2`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_interleaved,
     lesson = "each thread first adds two elements: half the blocks, and two loads in flight per thread",
@@ -31,7 +30,7 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
 
     // The change: each thread first adds up its elements.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, block_dim, n);
         if first < n {
@@ -40,12 +39,12 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
     }
     thread::sync_threads();
 
-    // From here on as in `reduce_interleaved`: one sum per thread is left.
+    // The rest is the same as in `reduce_interleaved`, with one sum per thread.
     let len = (n - start).min(block_dim);
     let mut stride = block_dim / 2;
     while stride > 0 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();
@@ -57,19 +56,20 @@ pub unsafe fn reduce_unrolling2(input: *mut i32, output: *mut i32, n: u32) {
     }
 }
 
-/// Returns the sum of the elements `first`, `first + stride` and so on, `ITEMS` of them, or of those below `n`.
+/// Returns the sum of the `ITEMS` elements `first`, `first + stride` and so on, without the elements from `n` on.
 ///
 /// All loads come before the first addition, so they are in flight together.
 ///
 /// # Safety
-/// `input` points to `n` elements, and no other thread writes those that are read.
+/// `input` points to `n` elements, and no other thread writes the elements that are read.
 #[inline(always)]
 pub(super) unsafe fn sum_items<const ITEMS: usize>(input: *const i32, first: u32, stride: u32, n: u32) -> i32 {
-    // One base and a distance: a stride that the compiler knows becomes the immediate offset of the load.
+    // The address is a base plus a distance, so a stride known at compile time becomes the immediate offset of the
+    // load.
     let item = |k: usize| input.wrapping_add(first as usize).wrapping_add(k * stride as usize);
     let exists = |k: usize| first + k as u32 * stride < n;
     if exists(ITEMS - 1) {
-        // SAFETY: the last item is below n, and so are the others.
+        // SAFETY: the last item is below n, so all items are.
         let items: [i32; ITEMS] = array::from_fn(|k| unsafe { *item(k) });
         return items.into_iter().sum();
     }

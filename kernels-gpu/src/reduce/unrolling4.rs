@@ -5,17 +5,16 @@ use rung::rung;
 
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 4;
 
-/// A block takes four times as many elements as it has threads. ("Reducing with Unrolling" names it next to
-/// `reduceUnrolling2`.)
+/// A block adds four elements per thread. ("Reducing with Unrolling" names this version next to `reduceUnrolling2`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_unrolling2,
-    lesson = "four elements per thread: more independent loads hide more of the memory's latency",
+    lesson = "four elements per thread: more independent loads hide more of the memory latency",
     default_block = 512,
     items_per_thread = ITEMS,
     in_place
@@ -25,9 +24,9 @@ pub unsafe fn reduce_unrolling4(input: *mut i32, output: *mut i32, n: u32) {
     let start = block_idx * block_dim * ITEMS as u32;
     let slice = input.wrapping_add(start as usize);
 
-    // The change: four elements in the place of two.
+    // The change: four elements instead of two.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, block_dim, n);
         if first < n {
@@ -36,12 +35,12 @@ pub unsafe fn reduce_unrolling4(input: *mut i32, output: *mut i32, n: u32) {
     }
     thread::sync_threads();
 
-    // From here on as in `reduce_interleaved`: one sum per thread is left.
+    // The rest is the same as in `reduce_interleaved`, with one sum per thread.
     let len = (n - start).min(block_dim);
     let mut stride = block_dim / 2;
     while stride > 0 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

@@ -5,17 +5,17 @@ use rung::rung;
 
 use super::unrolling2::sum_items;
 
-/// Elements that each thread adds up before the rounds begin.
+/// The number of elements that each thread adds before the rounds.
 const ITEMS: usize = 8;
 
-/// A block takes eight times as many elements as it has threads: reading the input dominates, at a rate that rises with
-/// the number of loads in flight. ("Reducing with Unrolling" names it next to `reduceUnrolling2`.)
+/// A block adds eight elements per thread. Reading the input dominates the time, and its rate rises with the number of
+/// loads in flight. ("Reducing with Unrolling" names this version next to `reduceUnrolling2`.)
 ///
 /// # Safety
-/// As [`reduce`](super) says.
+/// See [`reduce`](super).
 #[rung(
     after = reduce_unrolling4,
-    lesson = "eight elements per thread: the rounds in the block hardly count anymore",
+    lesson = "eight elements per thread: the rounds in the block hardly matter anymore",
     default_block = 512,
     items_per_thread = ITEMS,
     in_place
@@ -25,9 +25,9 @@ pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
     let start = block_idx * block_dim * ITEMS as u32;
     let slice = input.wrapping_add(start as usize);
 
-    // The change: eight elements in the place of four.
+    // The change: eight elements instead of four.
     let first = start + tid;
-    // SAFETY: `input` has n elements. No other thread accesses this thread's before the barrier.
+    // SAFETY: `input` has n elements. No other thread accesses this thread's elements before the barrier.
     unsafe {
         let sum = sum_items::<ITEMS>(input, first, block_dim, n);
         if first < n {
@@ -36,12 +36,12 @@ pub unsafe fn reduce_unrolling8(input: *mut i32, output: *mut i32, n: u32) {
     }
     thread::sync_threads();
 
-    // From here on as in `reduce_interleaved`: one sum per thread is left.
+    // The rest is the same as in `reduce_interleaved`, with one sum per thread.
     let len = (n - start).min(block_dim);
     let mut stride = block_dim / 2;
     while stride > 0 {
         if tid < stride && tid + stride < len {
-            // SAFETY: both elements are in the slice. In this round no other thread touches either.
+            // SAFETY: both elements are in the slice. In this round, no other thread accesses either.
             unsafe { *slice.add(tid as usize) += *slice.add((tid + stride) as usize) };
         }
         thread::sync_threads();

@@ -8,34 +8,37 @@ use rung::rung;
 use super::shfl::sum_block;
 use super::unrolling2::sum_items;
 
-/// Four neighboring elements, aligned as a load of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s `int4`.
+/// Four neighboring elements, aligned for a load of 16 bytes (PTX ISA §5.4.2, "Vectors"): the counterpart of CUDA C++'s
+/// `int4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Int4([i32; 4]);
 
-/// Elements of a thread: two loads.
+/// The number of elements per thread: two loads.
 const ITEMS: u32 = 8;
 
-/// A thread takes eight elements with two loads of 16 bytes, both in flight before the first addition. The rest is
-/// `reduce_shfl`.
+/// A thread loads eight elements with two loads of 16 bytes, both in flight before the first addition. The rest is as
+/// in `reduce_shfl`.
 ///
-/// Against `reduce_grid_stride`: a quarter of the load instructions for the same bytes, and no loop to wait in. A block
-/// reads 32 KB, adds them up and ends, and the multiprocessor begins the next block while others still add: the hardware's
-/// queue of blocks does what the loop did. The last block, whose slice is not whole, loads single elements.
+/// Compared with `reduce_grid_stride`, the same bytes need a quarter of the load instructions, and there is no loop to
+/// wait in. A block reads 32 KB, adds up the elements and ends. The multiprocessor begins the next block while others
+/// still add, so the hardware's block scheduler replaces the loop. The last block, whose slice is incomplete, loads
+/// single elements.
 ///
-/// Prediction: two loads of 16 bytes for each of 2048 threads of a multiprocessor are 64 KB in flight. At 3.3 TB/s and a
-/// latency of 1.5 µs, each of 132 multiprocessors needs 40 KB, so memory is the limit, at about 95 % of its 3352 GB/s.
-/// Measured on an H100 80GB HBM3 with blocks of 1024, the partial sums left to the host: 2^28 elements in 335.6 µs, 3200
-/// GB/s; 2^24 in 24.5 µs. A loop over fewer blocks took 343 to 350 µs, and cache hints changed nothing.
+/// Prediction: two loads of 16 bytes for each of 2048 threads of a multiprocessor are 64 KB in flight. At 3.3 TB/s and
+/// a latency of 1.5 µs, each of 132 multiprocessors needs 40 KB, so memory is the limit, at about 95 % of its 3352
+/// GB/s. Measured on an H100 80GB HBM3 with blocks of 1024, without the host's addition of the partial sums: 2^28
+/// elements in 335.6 µs, 3200 GB/s; 2^24 in 24.5 µs. A loop over fewer blocks took 343 to 350 µs, and cache hints
+/// changed nothing.
 ///
 /// # Safety
-/// As [`reduce`](super) says; `input` is a multiple of 16.
+/// See [`reduce`](super). `input` is aligned to 16 bytes.
 #[rung(
     after = reduce_grid_stride,
     lesson = "16-byte loads, two in flight per thread, and no loop: memory is the limit",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 1024,
-    // Below 2^22 elements, blocks of 1024 would leave multiprocessors without a block.
+    // Below 2^22 elements, blocks of 1024 would leave some multiprocessors without a block.
     block_for = |shape| if shape[0] < 1 << 22 { [512, 1, 1] } else { [1024, 1, 1] },
     items_per_thread = ITEMS
 )]
@@ -47,7 +50,7 @@ pub unsafe fn reduce_vector<const BLOCK: u32>(input: *const i32, output: *mut i3
 
     // SAFETY: `input` has n elements at a multiple of 16 bytes, which no thread writes.
     let sum = unsafe { sum_vectors::<BLOCK>(input, n) };
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_block`, and `warp_sums` has a word for each warp.
     let sum = unsafe { sum_block::<BLOCK>(warp_sums, sum) };
     if tid == 0 {
         // SAFETY: `output` has an element for each block.
@@ -55,16 +58,16 @@ pub unsafe fn reduce_vector<const BLOCK: u32>(input: *const i32, output: *mut i3
     }
 }
 
-/// Returns the sum of this thread's eight elements, or of those that exist.
+/// Returns the sum of this thread's eight elements, or of fewer elements at the end of the input.
 ///
 /// # Safety
-/// `input` points to `n` elements that no thread writes, and is a multiple of 16. The block has `BLOCK` threads.
+/// `input` points to `n` elements that no thread writes, and is aligned to 16 bytes. The block has `BLOCK` threads.
 #[inline(always)]
 pub(super) unsafe fn sum_vectors<const BLOCK: u32>(input: *const i32, n: u32) -> i32 {
     let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * ITEMS);
     if start + BLOCK * ITEMS <= n {
         let vectors = input.wrapping_add(start as usize).cast::<Int4>().wrapping_add(tid as usize);
-        // SAFETY: the block's whole slice is below n, and slices begin at multiples of 16 bytes.
+        // SAFETY: the block's whole slice is below n, and each slice begins at a multiple of 16 bytes.
         let (near, far) = unsafe { ((*vectors).0, (*vectors.add(BLOCK as usize)).0) };
         return near.into_iter().chain(far).sum();
     }

@@ -9,17 +9,17 @@ use rung::rung;
 use super::shuffle::{scan_warp, sum_of_warps_before};
 use crate::operation::Sum;
 
-/// Neighboring elements of a thread.
+/// The number of neighboring elements per thread.
 const ITEMS: u32 = 8;
 
 /// A thread scans eight neighboring elements in registers. Its warp scans only the threads' sums.
 ///
-/// Against `scan_shuffle`: the shuffles and the barriers serve eight times the elements. But a warp's load has
-/// addresses eight words apart: it touches 32 sectors in place of 4, and the L1 cache has to keep them for the next loads.
-/// (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
+/// Compared with `scan_shuffle`, the shuffles and the barriers serve eight times the data. But the addresses of a
+/// warp's load are eight words apart. The load touches 32 sectors instead of 4, and the L1 cache has to keep these
+/// sectors for the next loads. (Thread coarsening: *Programming Massively Parallel Processors*, section 11.5.)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_shuffle,
     lesson = "eight neighboring elements per thread: fewer exchanges per element, but strided loads and stores",
@@ -36,12 +36,12 @@ pub unsafe fn scan_coarsened<const BLOCK: u32>(input: *const i32, output: *mut i
     let mut sum = 0_i32;
     let sums: [i32; ITEMS as usize] = array::from_fn(|k| {
         let i = first + k as u32;
-        // SAFETY: i < n where the input is read.
+        // SAFETY: the input is read only if i < n.
         sum = sum.wrapping_add(if i < n { unsafe { *input.add(i as usize) } } else { 0 });
         sum
     });
     let warp_sum = scan_warp::<i32, Sum>(sum);
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     let before = before.wrapping_add(warp_sum.wrapping_sub(sum));
     for (k, sum) in sums.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! Decoupled look-back: a block does not wait for the prefix of the block before it.
+//! Decoupled look-back: a block does not wait for the prefix of the previous block.
 
 use core::mem::MaybeUninit;
 
@@ -10,17 +10,17 @@ use super::status::Status;
 use super::vector::{ITEMS, SumTile};
 use crate::operation::Sum;
 
-/// `scan_chained`, whose blocks publish the sum of their tile as soon as they know it.
+/// `scan_chained`, but each block publishes the sum of its tile as soon as the sum is known.
 ///
-/// A block looks back over the tiles before its tile and adds their sums until it finds a prefix. So it waits only until
-/// these tiles are loaded and scanned, and not for a chain of all prefixes. (Merrill and Garland, *Single-pass Parallel
-/// Prefix Scan with Decoupled Look-back*, 2016.)
+/// A block looks back over the preceding tiles and adds their sums until it finds a prefix. So the block waits only
+/// until these tiles are loaded and scanned, not for the chain of all prefixes. (Merrill and Garland, *Single-pass
+/// Parallel Prefix Scan with Decoupled Look-back*, 2016.)
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16, and `status` has what [`status`](super::status) says.
+/// See [`scan`](super) and, for `status`, [`status`](super::status). `input` and `output` are aligned to 16 bytes.
 #[rung(
     after = scan_chained,
-    lesson = "blocks publish their sum before they know their prefix, and look back over the sums of other tiles",
+    lesson = "blocks publish their sums before their prefixes, and look back over the sums of earlier tiles",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 256,
     items_per_thread = ITEMS,
@@ -35,7 +35,8 @@ pub unsafe fn scan_look_back<const BLOCK: u32>(input: *const i32, output: *mut i
     static mut PREFIX: MaybeUninit<i32> = MaybeUninit::uninit();
     let (warp_sums, shared) = ((&raw mut WARP_SUMS).cast::<i32>(), (&raw mut PREFIX).cast::<i32>());
     let tid = thread::thread_idx_x();
-    // SAFETY: `status` has the words of a launch. All threads of the block call `next_tile`, and nothing else uses `TICKET`.
+    // SAFETY: `status` points to the words for this launch. All threads of the block call `next_tile`, and nothing else
+    // uses `TICKET`.
     let (status, tile) = unsafe {
         let status = Status::open(status);
         (status, super::next_tile(status, (&raw mut TICKET).cast()))
@@ -43,14 +44,14 @@ pub unsafe fn scan_look_back<const BLOCK: u32>(input: *const i32, output: *mut i
 
     // SAFETY: a tile of the input starts at a multiple of 16 bytes, and no thread writes the input.
     let (sums, warp_sum) = unsafe { SumTile::load::<BLOCK>(input, tile, n) }.scan();
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     if tid == 0 {
-        // SAFETY: the last word has the sum of the whole tile.
+        // SAFETY: the last word of `warp_sums` holds the sum of the whole tile.
         let sum = unsafe { *warp_sums.add(BLOCK as usize / 32 - 1) };
-        // SAFETY: the blocks of the tiles before this one have smaller tickets.
+        // SAFETY: the blocks of all earlier tiles run, because their tickets are smaller.
         let prefix = unsafe { status.look_back(tile, sum) };
-        // SAFETY: no thread reads the word before the barrier.
+        // SAFETY: one thread writes `shared`, and no thread reads it before the barrier.
         unsafe { *shared = prefix };
     }
     thread::sync_threads();
@@ -59,7 +60,7 @@ pub unsafe fn scan_look_back<const BLOCK: u32>(input: *const i32, output: *mut i
     // SAFETY: a tile of the output starts at a multiple of 16 bytes, and no other thread writes its elements.
     unsafe { sums.store::<BLOCK>(output, tile, n, before.wrapping_add(prefix)) };
     if tid == 0 {
-        // SAFETY: once for each block, at its end.
+        // SAFETY: each block calls `finish` once, at its end.
         unsafe { status.finish() };
     }
 }

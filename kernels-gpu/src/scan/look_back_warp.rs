@@ -10,13 +10,13 @@ use super::status::Status;
 use super::vector::{ITEMS, Tile};
 use crate::operation::{Element, Max, Min, Operation, Product, Sum};
 
-/// `scan_look_back`, with 32 lanes that read 32 words at a time.
+/// `scan_look_back`, but 32 lanes read 32 words at a time.
 ///
-/// A look-back of one thread makes a trip to the L2 cache for each word. A warp reads the words of 32 tiles in one trip, finds
-/// the nearest prefix by a vote, and adds the sums up to there with shuffles.
+/// In a look-back by one thread, each word costs a trip to the L2 cache. A warp reads the words of 32 tiles in one
+/// trip, finds the nearest prefix with a vote, and adds the sums up to this prefix with shuffles.
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16, and `status` has what [`status`](super::status) says.
+/// See [`scan`](super) and, for `status`, [`status`](super::status). `input` and `output` are aligned to 16 bytes.
 #[rung(
     after = scan_look_back,
     lesson = "32 lanes look back at 32 tiles at a time, and a vote finds the nearest prefix",
@@ -48,7 +48,8 @@ pub unsafe fn scan_look_back_warp<
     static mut PREFIX: MaybeUninit<T> = MaybeUninit::uninit();
     let (warp_sums, shared) = ((&raw mut WARP_SUMS).cast::<T>(), (&raw mut PREFIX).cast::<T>());
     let tid = thread::thread_idx_x();
-    // SAFETY: `status` has the words of a launch. All threads of the block call `next_tile`, and nothing else uses `TICKET`.
+    // SAFETY: `status` points to the words for this launch. All threads of the block call `next_tile`, and nothing else
+    // uses `TICKET`.
     let (status, tile) = unsafe {
         let status = Status::open(status);
         (status, super::next_tile(status, (&raw mut TICKET).cast()))
@@ -56,15 +57,16 @@ pub unsafe fn scan_look_back_warp<
 
     // SAFETY: a tile of the input starts at a multiple of 16 bytes, and no thread writes the input.
     let (sums, warp_sum) = unsafe { Tile::<T, O, WIDTH>::load::<BLOCK>(input, tile, n) }.scan_form::<EXCLUSIVE>();
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<T, O, BLOCK>(warp_sums, warp_sum) };
     if tid < 32 {
-        // SAFETY: the last word has the sum of the whole tile.
+        // SAFETY: the last word of `warp_sums` holds the sum of the whole tile.
         let sum = unsafe { *warp_sums.add(BLOCK as usize / 32 - 1) };
-        // SAFETY: the whole warp calls it, and the blocks of the tiles before this one have smaller tickets.
+        // SAFETY: all lanes of the warp call `look_back_warp`, and the blocks of all earlier tiles have smaller
+        // tickets.
         let prefix = unsafe { status.look_back_warp::<T, O>(tile, sum) };
         if tid == 0 {
-            // SAFETY: no thread reads the word before the barrier.
+            // SAFETY: one thread writes `shared`, and no thread reads it before the barrier.
             unsafe { *shared = prefix };
         }
     }
@@ -74,7 +76,7 @@ pub unsafe fn scan_look_back_warp<
     // SAFETY: a tile of the output starts at a multiple of 16 bytes, and no other thread writes its elements.
     unsafe { sums.store::<BLOCK>(output, tile, n, O::combine(prefix, before)) };
     if tid == 0 {
-        // SAFETY: once for each block, at its end.
+        // SAFETY: each block calls `finish` once, at its end.
         unsafe { status.finish() };
     }
 }

@@ -7,11 +7,12 @@ use rung::rung;
 
 /// `scan_work_efficient` with an unused word after every 32 words of shared memory.
 ///
-/// Nodes that are 32 words apart would lie in one bank. With the padding, each lies one bank further than the node before.
-/// (Harris, Sengupta and Owens, *Parallel Prefix Sum (Scan) with CUDA*, GPU Gems 3, section 39.2.3.)
+/// Without padding, nodes that are 32 words apart lie in the same bank. With it, each of these nodes lies one bank
+/// further than the previous node. (Harris, Sengupta and Owens, *Parallel Prefix Sum (Scan) with CUDA*, GPU Gems 3,
+/// section 39.2.3.)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_work_efficient,
     lesson = "a word of padding after every 32 words spreads the tree's nodes over the banks",
@@ -23,22 +24,23 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
     #[address_space(shared)]
     static mut SUMS: MaybeUninit<[i32; 2 * BLOCK as usize + 2 * BLOCK as usize / 32]> = MaybeUninit::uninit();
     let sums = (&raw mut SUMS).cast::<i32>();
-    // The change: where an element of the section lies.
-    let at = |place: u32| sums.wrapping_add((place + place / 32) as usize);
+    // The change: the address of an element of the section.
+    let word_of = |place: u32| sums.wrapping_add((place + place / 32) as usize);
     let (tid, start) = (thread::thread_idx_x(), thread::block_idx_x() * BLOCK * 2);
 
     for place in [tid, tid + BLOCK] {
         let i = start + place;
-        // SAFETY: i < n where the input is read, and each place of the section has one writer.
-        unsafe { *at(place) = if i < n { *input.add(i as usize) } else { 0 } };
+        // SAFETY: the input is read only if i < n, and each element of the section has one writer.
+        unsafe { *word_of(place) = if i < n { *input.add(i as usize) } else { 0 } };
     }
     let mut stride = 1;
     while stride <= BLOCK {
         thread::sync_threads();
         let node = (tid + 1) * 2 * stride - 1;
         if node < 2 * BLOCK {
-            // SAFETY: stride <= node < 2 * BLOCK. Each node has one writer, and no thread reads it in this round.
-            unsafe { *at(node) += *at(node - stride) };
+            // SAFETY: stride <= node < 2 * BLOCK. Each node has one writer, and no other thread reads the node in this
+            // round.
+            unsafe { *word_of(node) += *word_of(node - stride) };
         }
         stride *= 2;
     }
@@ -47,8 +49,9 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
         thread::sync_threads();
         let node = (tid + 1) * 2 * stride - 1;
         if node + stride < 2 * BLOCK {
-            // SAFETY: node + stride < 2 * BLOCK. Each node has one writer, and no thread reads it in this round.
-            unsafe { *at(node + stride) += *at(node) };
+            // SAFETY: node + stride < 2 * BLOCK. Each node has one writer, and no other thread reads the node in this
+            // round.
+            unsafe { *word_of(node + stride) += *word_of(node) };
         }
         stride /= 2;
     }
@@ -57,7 +60,7 @@ pub unsafe fn scan_padded<const BLOCK: u32>(input: *const i32, output: *mut i32,
         let i = start + place;
         if i < n {
             // SAFETY: i < n, and no other thread writes this element.
-            unsafe { *output.add(i as usize) = *at(place) };
+            unsafe { *output.add(i as usize) = *word_of(place) };
         }
     }
 }

@@ -12,13 +12,13 @@ use super::vector::{ITEMS, SumTile};
 use crate::grid_barrier::GridBarrier;
 use crate::operation::Sum;
 
-/// `scan_three_phases`, whose first phase only sums the tiles.
+/// `scan_three_phases`, but the first phase only sums the tiles.
 ///
-/// The last phase loads the input again and scans each tile with the sum of the tiles before it. So the input is read
-/// twice and the output is written once: three times the input in place of four.
+/// The last phase loads the input again and scans each tile, starting with the sum of the tiles before it. So the input
+/// is read twice and the output is written once: the kernel moves three times the input instead of four.
 ///
 /// # Safety
-/// As [`scan_three_phases`](super::three_phases) requires.
+/// See [`scan_three_phases`](super::three_phases).
 #[rung(
     after = scan_three_phases,
     lesson = "the first phase only sums: the input is read twice, the output written once",
@@ -41,12 +41,13 @@ pub unsafe fn scan_reduce_first<const BLOCK: u32>(
     static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let (first, blocks, tiles) = (thread::block_idx_x(), thread::grid_dim_x(), n.div_ceil(BLOCK * ITEMS));
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
     let mut tile = first;
     while tile < tiles {
-        // SAFETY: the whole block calls it, no thread writes the input, and the tile's sum has one writer.
+        // SAFETY: all threads of the block call both functions, no thread writes the input, and the tile's sum has one
+        // writer.
         unsafe {
             let sum = SumTile::load::<BLOCK>(input, tile, n).sum();
             let before = sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, sum);
@@ -57,27 +58,28 @@ pub unsafe fn scan_reduce_first<const BLOCK: u32>(
         }
         tile += blocks;
     }
-    // SAFETY: all threads call it, and all blocks are resident.
+    // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
     unsafe { barrier.wait() };
     if first == 0 {
         let (mut part, mut sum) = (0, 0_i32);
         while part * BLOCK * ITEMS < tiles {
-            // SAFETY: only this block accesses the sums between the barriers, and each element has one thread.
+            // SAFETY: only this block accesses the sums between the grid barriers, and only one thread accesses each
+            // element.
             sum = sum.wrapping_add(unsafe { scan_tile::<BLOCK>(warp_sums, sums, sums, part, tiles, sum) });
             part += 1;
         }
     }
-    // SAFETY: all threads call it, and all blocks are resident.
+    // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
     unsafe { barrier.wait() };
     let mut tile = first;
     while tile < tiles {
-        // SAFETY: the whole block calls it, one block has this tile, and the sums are complete.
+        // SAFETY: all threads of the block call `scan_tile`, no other block scans this tile, and the sums are complete.
         unsafe {
             let before = if tile > 0 { *sums.add(tile as usize - 1) } else { 0 };
             scan_tile::<BLOCK>(warp_sums, input, output, tile, n, before);
         }
         tile += blocks;
     }
-    // SAFETY: once for each block, after the last barrier.
+    // SAFETY: each block calls `finish` once, after the last grid barrier.
     unsafe { barrier.finish() };
 }

@@ -5,14 +5,14 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// `scan_global`, with the sums of a section in shared memory.
+/// `scan_global`, but with the sums of a section in shared memory.
 ///
-/// There are two arrays. A round reads one and writes the other, so it needs one barrier in place of two: the thread that
-/// changes an element does not change what other threads still read. (*Programming Massively Parallel Processors*, section
-/// 11.2, "double buffering".)
+/// There are two arrays. A round reads one array and writes the other, so it needs one barrier instead of two: no
+/// thread changes an element that other threads still read. (*Programming Massively Parallel Processors*, section 11.2,
+/// "double buffering".)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_global,
     lesson = "the rounds run in shared memory, and two buffers halve the barriers",
@@ -26,12 +26,12 @@ pub unsafe fn scan_shared<const BLOCK: u32>(input: *const i32, output: *mut i32,
     let tid = thread::thread_idx_x();
     let i = thread::block_idx_x() * BLOCK + tid;
 
-    // SAFETY: i < n where the input is read.
+    // SAFETY: the input is read only if i < n.
     let mut sum = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
     let (mut stride, mut from) = (1, 0);
     while stride < BLOCK {
-        // SAFETY: both elements are in the buffer that starts at `from`. The other buffer is not accessed before the next
-        // round, and this buffer not again before the round after that.
+        // SAFETY: both elements are in the buffer that starts at `from`. No thread reads the other buffer before the
+        // next round, or writes this buffer before the round after that.
         unsafe {
             *sums.add((from + tid) as usize) = sum;
             thread::sync_threads();

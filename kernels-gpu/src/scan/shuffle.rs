@@ -7,14 +7,14 @@ use rung::rung;
 
 use crate::operation::{Element, Operation, Sum};
 
-/// Each warp scans 32 elements with five shuffles. The sums of the warps are scanned the same way by the first warp.
+/// Each warp scans 32 elements with five shuffles. The first warp scans the sums of the warps in the same way.
 ///
-/// Against `scan_padded`: the rounds exchange registers, and there are two barriers in place of one for each level of the
-/// tree. Hillis and Steele's rounds do more additions than the tree, but an addition of a warp costs the same for one
-/// lane as for 32.
+/// Compared with `scan_padded`, the rounds exchange registers, and two barriers replace one barrier per tree level.
+/// Hillis and Steele's rounds do more additions than the tree, but a warp's addition costs the same for one lane as for
+/// 32.
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_padded,
     lesson = "warps scan in registers with shuffles; shared memory carries one sum per warp",
@@ -27,10 +27,10 @@ pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let i = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
 
-    // SAFETY: i < n where the input is read.
+    // SAFETY: the input is read only if i < n.
     let value = if i < n { unsafe { *input.add(i as usize) } } else { 0 };
     let sum = scan_warp::<i32, Sum>(value);
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, sum) };
     if i < n {
         // SAFETY: i < n, and no other thread writes this element.
@@ -38,46 +38,46 @@ pub unsafe fn scan_shuffle<const BLOCK: u32>(input: *const i32, output: *mut i32
     }
 }
 
-/// Returns the sum of the values of this lane and the lanes before it. All 32 lanes must call it together.
+/// Returns the sum of the values of this lane and the lanes before it. All 32 lanes must call the function together.
 #[inline(always)]
 pub(crate) fn scan_warp<T: Element, O: Operation<T>>(value: T) -> T {
     let mut sum = value;
     for stride in [1, 2, 4, 8, 16] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, stride, 32) };
         sum = O::combine(if exists { before } else { O::IDENTITY }, sum);
     }
     sum
 }
 
-/// Returns the sum of the values of the lanes before this one. `sum` is what [`scan_warp`] returned for this lane's `value`.
-/// All 32 lanes must call it together.
+/// Returns the sum of the values of the lanes before this one. `sum` is the result of [`scan_warp`] for this lane's
+/// `value`. All 32 lanes must call the function together.
 #[inline(always)]
 pub(super) fn sum_of_lanes_before<T: Element, O: Operation<T>>(sum: T, value: T) -> T {
-    // A subtraction, for sums of integers, saves the shuffle.
+    // For integer sums, a subtraction replaces the shuffle.
     if let Some(before) = O::undo(sum, value) {
         return before;
     }
-    // SAFETY: all 32 lanes take part, as the mask says.
+    // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
     let (before, exists) = unsafe { warp::warp_shuffle_up(u32::MAX, sum, 1, 32) };
     if exists { before } else { O::IDENTITY }
 }
 
-/// Returns the sum of the values of a warp's lanes, to every lane. All 32 lanes must call it together.
+/// Sums the values of a warp's lanes and returns the sum to every lane. All 32 lanes must call the function together.
 #[inline(always)]
 pub(super) fn sum_warp<T: Element, O: Operation<T>>(mut sum: T) -> T {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         sum = O::combine(sum, unsafe { warp::warp_shuffle_xor(u32::MAX, sum, lane_mask, 32) }.0);
     }
     sum
 }
 
-/// Returns the sum of the values of all warps before this one; `sum` is the scan of this warp's values.
+/// Returns the sum of the values of all warps before this one. `sum` is the inclusive scan of this warp's values.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory with an element for each warp, which
-/// nothing else uses.
+/// All threads of a block of `BLOCK` call the function together. `warp_sums` is shared memory with an element for each
+/// warp, which nothing else uses.
 #[inline(always)]
 pub(crate) unsafe fn sum_of_warps_before<T: Element, O: Operation<T>, const BLOCK: u32>(
     warp_sums: *mut T,
@@ -85,12 +85,12 @@ pub(crate) unsafe fn sum_of_warps_before<T: Element, O: Operation<T>, const BLOC
 ) -> T {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     if lane == 31 {
-        // SAFETY: there is an element for each warp.
+        // SAFETY: `warp_sums` has an element for each warp.
         unsafe { *warp_sums.add(warp as usize) = sum };
     }
     thread::sync_threads();
     if warp == 0 {
-        // SAFETY: lane < BLOCK / 32 where an element is accessed, and all were written before the barrier.
+        // SAFETY: an element is accessed only if lane < BLOCK / 32, and all elements were written before the barrier.
         let total = if lane < BLOCK / 32 { unsafe { *warp_sums.add(lane as usize) } } else { O::IDENTITY };
         let total = scan_warp::<T, O>(total);
         if lane < BLOCK / 32 {
@@ -99,6 +99,6 @@ pub(crate) unsafe fn sum_of_warps_before<T: Element, O: Operation<T>, const BLOC
         }
     }
     thread::sync_threads();
-    // SAFETY: the warps before this one have their element.
+    // SAFETY: `warp_sums` has an element for each earlier warp.
     if warp > 0 { unsafe { *warp_sums.add(warp as usize - 1) } } else { O::IDENTITY }
 }

@@ -1,22 +1,23 @@
 //! The words in which blocks publish the sums of their tiles.
 //!
 //! # Tickets
-//! A block waits for the tiles before its tile. That is safe only if the blocks of those tiles already run. CUDA does not
-//! promise an order in which blocks start, so a block does not take the tile of its index. It takes the next number of an
-//! atomic counter (`take_ticket`): the block of each smaller number then runs already, and the block of the smallest
-//! unfinished tile waits for no other block.
+//! A block waits for the tiles before its tile. Waiting is safe only if the blocks of these tiles already run. CUDA
+//! does not guarantee the order in which blocks start, so a block's index does not determine its tile. Instead, the
+//! block takes the next number from an atomic counter (`take_ticket`). The block of each smaller number is then already
+//! running, and the block of the smallest unfinished tile waits for no other block.
 //!
 //! # One word per tile
-//! A word holds a sum in its low 32 bits and its state in the high ones. Both are written by one store, so relaxed order is
-//! enough: the reader of a word reads nothing else that its writer wrote. A float is stored by its bits.
+//! A word holds a sum in its low 32 bits and the state in its high 32 bits. One store writes both, so relaxed order is
+//! enough: the reader of a word reads nothing else that its writer wrote. A float is stored as its bits.
 //!
 //! # Two words for 64-bit elements
-//! A sum of 64 bits takes two words, with half of the sum and the same state in each. A reader accepts the sum only if both
-//! words have the same state. A tile has one sum in each state of a launch, so equal states mean halves of the same sum.
+//! A sum of 64 bits takes two words. Each word holds half of the sum, and the same state. A reader accepts the sum only
+//! if both words have the same state. Within a launch, a tile has only one sum in each state, so words with equal
+//! states hold halves of the same sum.
 //!
 //! # Epochs
-//! Each launch has a number, its epoch, which is part of a state. Words that earlier launches left are states of other
-//! epochs, so no launch has to clear them. After 2^30 launches the numbers repeat.
+//! Each launch has a number, its epoch, which is part of each state. Words left by earlier launches have other epochs,
+//! so no launch has to clear them. After 2^30 launches the numbers repeat.
 //!
 //! Merrill and Garland, *Single-pass Parallel Prefix Scan with Decoupled Look-back*, NVIDIA technical report NVR-2016-002.
 
@@ -31,10 +32,11 @@ use cuda_std::{thread, warp};
 use super::shuffle::sum_warp;
 use crate::operation::{Element, Operation};
 
-/// Words before the first tile's: the next ticket, and the epoch with the number of finished blocks.
+/// The number of words before the words of the first tile: the next ticket, and the epoch with the number of finished
+/// blocks.
 pub const HEAD: usize = 2;
 
-/// What a block has published for its tile.
+/// The state of a tile: what its block has published.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing yet.
@@ -53,31 +55,32 @@ pub struct Status {
 }
 
 impl Status {
-    /// Opens the words of a launch.
+    /// Opens the status words of a launch.
     ///
     /// # Safety
-    /// `words` points to `HEAD` words and one for each tile, two where elements have 64 bits: zeros before the first launch, and later what the launch before
-    /// left. One launch at a time uses them.
+    /// `words` points to `HEAD` words, followed by one word per tile, or two if elements have 64 bits. All words are
+    /// zero before the first launch, and unchanged between launches. One launch at a time uses them.
     #[inline(always)]
     pub(super) unsafe fn open(words: *mut u64) -> Self {
-        // SAFETY: all threads access the word with atomics. It changes after the last block has finished.
+        // SAFETY: all threads access the word with atomics. The epoch changes only when the last block has finished.
         Self { words, epoch: (unsafe { atomic_load_64_device(words.add(1), Relaxed) } >> 32) as u32 }
     }
 
-    /// Takes the next tile for this block. For one thread of the block.
+    /// Takes the next tile for this block. One thread of the block calls the method.
     ///
     /// # Safety
-    /// Each block calls it once.
+    /// Each block calls the method once.
     #[inline(always)]
     pub(super) unsafe fn take_ticket(self) -> u32 {
         // SAFETY: all threads access the word with atomics.
         unsafe { atomic_fetch_add_u32_device(self.words.cast(), Relaxed, 1) }
     }
 
-    /// Counts this block as finished. The last block prepares the words for the next launch. For one thread of a block.
+    /// Counts this block as finished. The last block prepares the words for the next launch. One thread of the block
+    /// calls the method.
     ///
     /// # Safety
-    /// Each block calls it once, at its end.
+    /// Each block calls the method once, at its end.
     #[inline(always)]
     pub(super) unsafe fn finish(self) {
         // SAFETY: all threads access these words with atomics. After the last block has arrived, no block takes a ticket.
@@ -90,7 +93,7 @@ impl Status {
         }
     }
 
-    /// The first word of a tile.
+    /// Returns the address of a tile's first word.
     #[inline(always)]
     fn word<T>(self, tile: u32) -> *mut u64 {
         self.words.wrapping_add(HEAD + tile as usize * size_of::<T>().div_ceil(4))
@@ -99,12 +102,12 @@ impl Status {
     /// Writes the words of a tile.
     ///
     /// # Safety
-    /// The tile has words for a `T`.
+    /// There are words for this tile and a `T`.
     #[inline(always)]
     pub(super) unsafe fn publish<T: Element>(self, tile: u32, state: State, sum: T) {
         let (word, bits) = (self.word::<T>(tile), sum.to_word());
         let high = u64::from(self.epoch << 2 | state as u32) << 32;
-        // SAFETY: the tile has these words.
+        // SAFETY: there are words for this tile and a `T`.
         unsafe {
             atomic_store_64_device(word, Relaxed, high | bits & u64::from(u32::MAX));
             if size_of::<T>() == 8 {
@@ -116,11 +119,11 @@ impl Status {
     /// Reads the words of a tile.
     ///
     /// # Safety
-    /// The tile has words for a `T`.
+    /// There are words for this tile and a `T`.
     #[inline(always)]
     pub(super) unsafe fn read<T: Element>(self, tile: u32) -> (State, T) {
         let word = self.word::<T>(tile);
-        // SAFETY: the tile has these words.
+        // SAFETY: there are words for this tile and a `T`.
         let low = unsafe { atomic_load_64_device(word, Relaxed) };
         let (high, mut bits) = ((low >> 32) as u32, low & u64::from(u32::MAX));
         let mut state = match high.wrapping_sub(self.epoch << 2) {
@@ -129,7 +132,7 @@ impl Status {
             _ => State::Empty,
         };
         if size_of::<T>() == 8 {
-            // SAFETY: the tile has these words.
+            // SAFETY: there are words for this tile and a `T`.
             let other = unsafe { atomic_load_64_device(word.add(1), Relaxed) };
             bits |= other << 32;
             if (other >> 32) as u32 != high {
@@ -139,21 +142,21 @@ impl Status {
         (state, T::from_word(bits))
     }
 
-    /// Publishes the sum of a tile, and returns the sum of all tiles before it. A thread of the block looks back, one tile at
-    /// a time, until it finds a prefix.
+    /// Publishes the sum of a tile, and returns the sum of all earlier tiles. One thread of the block looks back, one
+    /// tile at a time, until it finds a prefix.
     ///
     /// # Safety
-    /// The tile has a word, and the blocks of all tiles before it run.
+    /// There is a word for this tile, and the blocks of all earlier tiles run.
     #[inline(always)]
     pub(super) unsafe fn look_back(self, tile: u32, sum: i32) -> i32 {
         let mut before = 0_i32;
         if tile > 0 {
-            // SAFETY: the tile has a word.
+            // SAFETY: `status` has a word for this tile.
             unsafe { self.publish(tile, State::Sum, sum) };
         }
         let mut other = tile;
         while other > 0 {
-            // SAFETY: a tile before this one has a word.
+            // SAFETY: `other` is at most `tile`, so there is a word for the earlier tile.
             let (state, value) = unsafe { self.read(other - 1) };
             match state {
                 State::Empty => continue,
@@ -162,45 +165,46 @@ impl Status {
             }
             before = before.wrapping_add(value);
         }
-        // SAFETY: the tile has a word.
+        // SAFETY: `status` has a word for this tile.
         unsafe { self.publish(tile, State::Prefix, before.wrapping_add(sum)) };
         before
     }
 
-    /// `look_back` by a whole warp, 32 tiles at a time: all lanes must call it together, and all get the result.
+    /// Looks back as in `look_back`, but with a whole warp, 32 tiles at a time. All lanes must call the method
+    /// together, and all receive the result.
     ///
     /// # Safety
-    /// As [`look_back`](Self::look_back).
+    /// See [`look_back`](Self::look_back).
     #[inline(always)]
     pub(super) unsafe fn look_back_warp<T: Element, O: Operation<T>>(self, tile: u32, sum: T) -> T {
         let lane = thread::thread_idx_x() % 32;
         if tile > 0 && lane == 0 {
-            // SAFETY: the tile has a word.
+            // SAFETY: `status` has a word for this tile.
             unsafe { self.publish(tile, State::Sum, sum) };
         }
         let mut before = O::IDENTITY;
         let mut other = tile;
         while other > 0 {
-            // Lane 0 has the nearest tile. The sum before the first tile is the identity.
+            // Lane 0 reads the nearest tile. The sum before the first tile is the identity.
             let (state, value) = match lane < other {
-                // SAFETY: a tile before this one has a word.
+                // SAFETY: `other` is at most `tile`, so there is a word for the earlier tile.
                 true => unsafe { self.read(other - 1 - lane) },
                 false => (State::Prefix, O::IDENTITY),
             };
-            // SAFETY: all 32 lanes take part, as the mask says.
+            // SAFETY: the mask names all 32 lanes, and all of them vote.
             let [empty, prefix] =
-                [State::Empty, State::Prefix].map(|each| unsafe { warp::warp_vote_ballot(u32::MAX, state == each) });
-            // The lanes up to the nearest prefix; all of them if there is none.
-            let needed = prefix ^ prefix.wrapping_sub(1);
-            if empty & needed != 0 {
+                [State::Empty, State::Prefix].map(|kind| unsafe { warp::warp_vote_ballot(u32::MAX, state == kind) });
+            // The lanes up to the nearest prefix, or all lanes if no lane has a prefix.
+            let summed_lanes = prefix ^ prefix.wrapping_sub(1);
+            if empty & summed_lanes != 0 {
                 continue;
             }
-            let value = if needed >> lane & 1 == 1 { value } else { O::IDENTITY };
+            let value = if summed_lanes >> lane & 1 == 1 { value } else { O::IDENTITY };
             before = O::combine(sum_warp::<T, O>(value), before);
             other = if prefix == 0 { other - 32 } else { 0 };
         }
         if lane == 0 {
-            // SAFETY: the tile has a word.
+            // SAFETY: `status` has a word for this tile.
             unsafe { self.publish(tile, State::Prefix, O::combine(before, sum)) };
         }
         before

@@ -1,4 +1,4 @@
-//! The whole scan: scan each tile, scan the sums of the tiles, add them.
+//! The whole scan: scan each tile, scan the sums of the tiles, and add the scanned sums to the tiles.
 
 use core::mem::MaybeUninit;
 
@@ -11,20 +11,20 @@ use super::vector::{ITEMS, SumTile};
 use crate::grid_barrier::GridBarrier;
 use crate::operation::Sum;
 
-/// Three phases with a barrier of the grid between them. The blocks scan the tiles and keep their sums. One block scans the
-/// sums. The blocks add to each tile the sum of the tiles before it.
+/// Three phases with grid barriers between them. First, the blocks scan the tiles and store the tiles' sums. Then one
+/// block scans the sums. Finally, the blocks add to each tile the sum of the tiles before it.
 ///
-/// The rungs before scan sections, and leave the sums of the sections to the host. In CUDA C++ the three phases are usually
-/// three kernels, because the end of a kernel is a barrier of its grid. Here they are one launch whose blocks are all
-/// resident at the same time. The output is written, read and written again: the phases move four times the input.
-/// (*Programming Massively Parallel Processors*, section 11.6.)
+/// The previous rungs scan sections, and leave the sums of the sections to the host. In CUDA C++, the three phases are
+/// usually three kernels, because the end of a kernel acts as a grid barrier. Here the phases run in one launch, whose
+/// blocks are all resident at the same time. The output is written, read and written again: the phases move four times
+/// the input. (*Programming Massively Parallel Processors*, section 11.6.)
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16, `sums` has an element for each tile at a multiple of
-/// 16, and `barrier` is 0, and is 0 again afterwards.
+/// See [`scan`](super). `input`, `output` and `sums` are aligned to 16 bytes. `sums` has an element for each tile, and
+/// `barrier` points to a 0 that the kernel leaves as 0.
 #[rung(
     after = scan_vector,
-    lesson = "the whole scan in three phases: scan tiles, scan their sums, add; it moves the data four times",
+    lesson = "the whole scan in three phases: scan tiles, scan their sums, add them; this moves the data four times",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 512,
     items_per_thread = ITEMS,
@@ -44,12 +44,13 @@ pub unsafe fn scan_three_phases<const BLOCK: u32>(
     static mut WARP_SUMS: MaybeUninit<[i32; BLOCK as usize / 32]> = MaybeUninit::uninit();
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let (first, blocks, tiles) = (thread::block_idx_x(), thread::grid_dim_x(), n.div_ceil(BLOCK * ITEMS));
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
     let mut tile = first;
     while tile < tiles {
-        // SAFETY: the whole block calls it. One block has this tile in this phase, and its sum has one writer.
+        // SAFETY: all threads of the block call `scan_tile`. Only this block accesses the tile in this phase, and the
+        // tile's sum has one writer.
         unsafe {
             let sum = scan_tile::<BLOCK>(warp_sums, input, output, tile, n, 0);
             if thread::thread_idx_x() == 0 {
@@ -58,17 +59,18 @@ pub unsafe fn scan_three_phases<const BLOCK: u32>(
         }
         tile += blocks;
     }
-    // SAFETY: all threads call it, and all blocks are resident.
+    // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
     unsafe { barrier.wait() };
     if first == 0 {
         let (mut part, mut sum) = (0, 0_i32);
         while part * BLOCK * ITEMS < tiles {
-            // SAFETY: only this block accesses the sums between the barriers, and each element has one thread.
+            // SAFETY: only this block accesses the sums between the grid barriers, and only one thread accesses each
+            // element.
             sum = sum.wrapping_add(unsafe { scan_tile::<BLOCK>(warp_sums, sums, sums, part, tiles, sum) });
             part += 1;
         }
     }
-    // SAFETY: all threads call it, and all blocks are resident.
+    // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
     unsafe { barrier.wait() };
     let mut tile = first;
     while tile < tiles {
@@ -81,15 +83,16 @@ pub unsafe fn scan_three_phases<const BLOCK: u32>(
         }
         tile += blocks;
     }
-    // SAFETY: once for each block, after the last barrier.
+    // SAFETY: each block calls `finish` once, after the last grid barrier.
     unsafe { barrier.finish() };
 }
 
 /// Scans a tile, adds `before` to its elements, and returns the sum of its elements to all threads.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `warp_sums` is shared memory of a word for each warp. `input` and
-/// `output` have `n` elements at multiples of 16, and no other thread accesses this thread's elements.
+/// All threads of a block of `BLOCK` call the function together. `warp_sums` is shared memory with a word for each
+/// warp. `input` and `output` have `n` elements and are aligned to 16 bytes, and no other thread accesses this thread's
+/// elements.
 #[inline(always)]
 pub(super) unsafe fn scan_tile<const BLOCK: u32>(
     warp_sums: *mut i32,
@@ -99,13 +102,14 @@ pub(super) unsafe fn scan_tile<const BLOCK: u32>(
     n: u32,
     before: i32,
 ) -> i32 {
-    // SAFETY: `input` and `output` have `n` elements at multiples of 16, and the whole block calls these functions.
+    // SAFETY: `input` and `output` have `n` elements and are aligned to 16 bytes, and all threads of the block call
+    // these functions.
     unsafe {
         let (elements, warp_sum) = SumTile::load::<BLOCK>(input, tile, n).scan();
         let warps = sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum);
         elements.store::<BLOCK>(output, tile, n, before.wrapping_add(warps));
         let sum = *warp_sums.add(BLOCK as usize / 32 - 1);
-        // The next tile's sums are written after all threads have read this one.
+        // The next tile overwrites `warp_sums`, so all threads must have read its words before.
         thread::sync_threads();
         sum
     }

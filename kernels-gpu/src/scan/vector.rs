@@ -1,4 +1,4 @@
-//! Wide loads whose lanes are neighbors.
+//! Wide loads in which neighboring lanes read neighboring vectors.
 
 use core::array;
 use core::marker::PhantomData;
@@ -10,19 +10,20 @@ use rung::rung;
 use super::shuffle::{scan_warp, sum_of_lanes_before, sum_of_warps_before, sum_warp};
 use crate::operation::{Element, Operation, Sum, Wide};
 
-/// Vectors of 16 bytes of a thread.
+/// The number of 16-byte vectors per thread.
 pub(super) const VECTORS: usize = 4;
-/// Words of 32 bits of a thread, which are elements where an element is a word.
+/// The number of 32-bit words per thread, which is the number of elements if an element is a word.
 pub(super) const ITEMS: u32 = VECTORS as u32 * 4;
 
-/// A thread has four vectors of four elements. The lanes of a warp have neighboring vectors, so every load and store is
-/// whole sectors in order.
+/// A thread has four vectors of four elements. The lanes of a warp access neighboring vectors, so every load and store
+/// covers whole, consecutive sectors.
 ///
-/// Against `scan_coarsened`: a warp scans four rows of 128 elements one after another, with five shuffles each, and carries
-/// the sum from row to row. That takes 24 shuffles for 16 elements in place of 5 for 8, but no sector is loaded twice.
+/// Compared with `scan_coarsened`, a warp scans four rows of 128 elements one after another, with five shuffles each,
+/// and carries the sum from row to row. This scheme takes 24 shuffles for 16 elements instead of 5 for 8, but loads no
+/// sector twice.
 ///
 /// # Safety
-/// As [`scan`](super) says; `input` and `output` are multiples of 16.
+/// See [`scan`](super). `input` and `output` are aligned to 16 bytes.
 #[rung(
     after = scan_coarsened,
     lesson = "16-byte accesses, neighboring lanes next to each other: whole sectors, and one warp scan per row",
@@ -38,37 +39,37 @@ pub unsafe fn scan_vector<const BLOCK: u32>(input: *const i32, output: *mut i32,
 
     // SAFETY: the block's slice of the input starts at a multiple of 16 bytes, and no thread writes the input.
     let (sums, warp_sum) = unsafe { SumTile::load::<BLOCK>(input, tile, n) }.scan();
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
     let before = unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, warp_sum) };
     // SAFETY: the block's slice of the output starts at a multiple of 16 bytes, and no other thread writes its elements.
     unsafe { sums.store::<BLOCK>(output, tile, n, before) };
 }
 
-/// The tile of a sum of 32-bit integers.
+/// The tile for sums of 32-bit integers.
 pub(super) type SumTile = Tile<i32, Sum, 4>;
 
-/// A thread's elements of a tile: `VECTORS` vectors of `WIDTH` elements, which are 16 bytes. A warp has a part of the tile in
-/// one piece: `VECTORS` rows of 32 vectors, a vector for each lane.
+/// A thread's elements of a tile: `VECTORS` vectors of `WIDTH` elements, which are 16 bytes. A warp's part of the tile
+/// is contiguous: `VECTORS` rows of 32 vectors, with one vector per lane.
 pub(super) struct Tile<T, O, const WIDTH: usize>([Wide<T, WIDTH>; VECTORS], PhantomData<O>);
 
 impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
-    /// The number of elements in the tile of a block.
+    /// Returns the number of elements in a block's tile.
     #[inline(always)]
     pub(super) const fn elements<const BLOCK: u32>() -> u32 {
         BLOCK * (VECTORS * WIDTH) as u32
     }
 
-    /// The index of this thread's first vector in a tile. The next ones follow at a distance of 32 vectors.
+    /// Returns the index of this thread's first vector in a tile. Its other vectors follow at distances of 32 vectors.
     #[inline(always)]
     fn first<const BLOCK: u32>(tile: u32) -> u32 {
         let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
         tile * (BLOCK * VECTORS as u32) + warp * (32 * VECTORS as u32) + lane
     }
 
-    /// Loads this thread's elements, with the identity for those from `n` on.
+    /// Loads this thread's elements, with the identity for elements from `n` on.
     ///
     /// # Safety
-    /// `input` has `n` elements, is a multiple of 16, and is not written by any thread.
+    /// `input` has `n` elements and is aligned to 16 bytes, and no thread writes it.
     #[inline(always)]
     pub(super) unsafe fn load<const BLOCK: u32>(input: *const T, tile: u32, n: u32) -> Self {
         let first = Self::first::<BLOCK>(tile);
@@ -79,7 +80,7 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
         }
         let element = |row: usize, k: usize| {
             let i = (first + row as u32 * 32) * WIDTH as u32 + k as u32;
-            // SAFETY: i < n where the input is read.
+            // SAFETY: the input is read only if i < n.
             if i < n { unsafe { *input.add(i as usize) } } else { O::IDENTITY }
         };
         Self(array::from_fn(|row| Wide(array::from_fn(|k| element(row, k)))), PhantomData)
@@ -88,7 +89,7 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
     /// Loads this thread's elements of a whole tile from shared memory.
     ///
     /// # Safety
-    /// `tile` is shared memory with the elements of a tile, a multiple of 16, and no thread writes it.
+    /// `tile` is shared memory with the elements of a tile and is aligned to 16 bytes, and no thread writes it.
     #[inline(always)]
     pub(super) unsafe fn load_shared<const BLOCK: u32>(tile: *const T) -> Self {
         let vectors = tile.cast::<Wide<T, WIDTH>>().wrapping_add(Self::first::<BLOCK>(0) as usize);
@@ -96,15 +97,15 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
         Self(array::from_fn(|row| unsafe { *vectors.add(row * 32) }), PhantomData)
     }
 
-    /// Scans the elements of this warp. Returns the inclusive scan, and the sum of all to all lanes. All 32 lanes must call it
-    /// together.
+    /// Scans the elements of this warp. Returns each lane's part of the inclusive scan, and the sum of all elements to
+    /// all lanes. All 32 lanes must call the function together.
     #[inline(always)]
     pub(super) fn scan(self) -> (Self, T) {
         self.scan_form::<false>()
     }
 
-    /// [`scan`](Self::scan) in the inclusive or the exclusive form. The exclusive form has in each place the sum of the
-    /// elements before that place.
+    /// Scans like [`scan`](Self::scan), in the inclusive or the exclusive form. In the exclusive form, each element is
+    /// the sum of the elements before it.
     #[inline(always)]
     pub(super) fn scan_form<const EXCLUSIVE: bool>(self) -> (Self, T) {
         let mut carry = O::IDENTITY;
@@ -112,10 +113,10 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
             for k in 1..WIDTH {
                 row[k] = O::combine(row[k - 1], row[k]);
             }
-            let own = row[WIDTH - 1];
-            let sum = scan_warp::<T, O>(own);
-            let before = O::combine(carry, sum_of_lanes_before::<T, O>(sum, own));
-            // SAFETY: all 32 lanes take part, as the mask says.
+            let lane_sum = row[WIDTH - 1];
+            let sum = scan_warp::<T, O>(lane_sum);
+            let before = O::combine(carry, sum_of_lanes_before::<T, O>(sum, lane_sum));
+            // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
             carry = O::combine(carry, unsafe { warp::warp_shuffle_idx(u32::MAX, sum, 31, 32) }.0);
             Wide(array::from_fn(|k| match EXCLUSIVE {
                 true if k == 0 => before,
@@ -126,17 +127,18 @@ impl<T: Element, O: Operation<T>, const WIDTH: usize> Tile<T, O, WIDTH> {
         (Self(rows, PhantomData), carry)
     }
 
-    /// Sums the elements of this warp. Returns the sum to all lanes. All 32 lanes must call it together.
+    /// Sums the elements of this warp. Returns the sum to all lanes. All 32 lanes must call the function together.
     #[inline(always)]
     pub(super) fn sum(self) -> T {
-        let own = self.0.into_iter().flat_map(|Wide(row)| row).fold(O::IDENTITY, O::combine);
-        sum_warp::<T, O>(own)
+        let lane_sum = self.0.into_iter().flat_map(|Wide(row)| row).fold(O::IDENTITY, O::combine);
+        sum_warp::<T, O>(lane_sum)
     }
 
-    /// Stores the elements below `n`, each after `before`.
+    /// Stores the elements below `n`, each combined with `before`.
     ///
     /// # Safety
-    /// `output` has `n` elements and is a multiple of 16. No other thread accesses this thread's elements of the tile.
+    /// `output` has `n` elements and is aligned to 16 bytes. No other thread accesses this thread's elements of the
+    /// tile.
     #[inline(always)]
     pub(super) unsafe fn store<const BLOCK: u32>(&self, output: *mut T, tile: u32, n: u32, before: T) {
         let first = Self::first::<BLOCK>(tile);

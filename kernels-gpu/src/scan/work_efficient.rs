@@ -1,23 +1,23 @@
-//! Two sweeps over a tree: n additions in place of n log2 n.
+//! Two sweeps over a tree: n additions instead of n log2 n.
 
 use core::mem::MaybeUninit;
 
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// Each block scans two elements per thread. A sweep up a binary tree gives the sums of 2, 4, 8, … elements, and a sweep
-/// down adds them to the elements between.
+/// Each block scans two elements per thread. An up-sweep over a binary tree computes the sums of 2, 4, 8, … elements,
+/// and a down-sweep adds these sums to the elements between them.
 ///
-/// `scan_shared` adds in every thread in every round, `n log2 n` additions. Here a thread adds only at the nodes of the
-/// tree, about `2 n` additions. The price is bank conflicts: the nodes of a level lie a power of two apart, so at stride
+/// In `scan_shared`, every thread adds in every round: `n log2 n` additions. Here threads add only at the nodes of the
+/// tree: about `2 n` additions. The cost is bank conflicts: the nodes of a level lie a power of two apart, so at stride
 /// 16 all lanes of a warp need the same two banks. (Blelloch, *Prefix Sums and Their Applications*, 1990; this is Brent
 /// and Kung's inclusive form, *Programming Massively Parallel Processors*, section 11.4.)
 ///
 /// # Safety
-/// As [`scan`](super) says.
+/// See [`scan`](super).
 #[rung(
     after = scan_shared,
-    lesson = "a sweep up a tree and one down it: 2n additions, but strides of powers of two meet in few banks",
+    lesson = "an up-sweep and a down-sweep: 2n additions, but strides that are powers of two hit few banks",
     blocks = [64, 128, 256, 512, 1024],
     default_block = 256,
     items_per_thread = 2
@@ -30,7 +30,7 @@ pub unsafe fn scan_work_efficient<const BLOCK: u32>(input: *const i32, output: *
 
     for place in [tid, tid + BLOCK] {
         let i = start + place;
-        // SAFETY: i < n where the input is read, and each place of the section has one writer.
+        // SAFETY: the input is read only if i < n, and each element of the section has one writer.
         unsafe { *sums.add(place as usize) = if i < n { *input.add(i as usize) } else { 0 } };
     }
     let mut stride = 1;
@@ -38,7 +38,8 @@ pub unsafe fn scan_work_efficient<const BLOCK: u32>(input: *const i32, output: *
         thread::sync_threads();
         let node = (tid + 1) * 2 * stride - 1;
         if node < 2 * BLOCK {
-            // SAFETY: stride <= node < 2 * BLOCK. Each node has one writer, and no thread reads it in this round.
+            // SAFETY: stride <= node < 2 * BLOCK. Each node has one writer, and no other thread reads the node in this
+            // round.
             unsafe { *sums.add(node as usize) += *sums.add((node - stride) as usize) };
         }
         stride *= 2;
@@ -48,7 +49,8 @@ pub unsafe fn scan_work_efficient<const BLOCK: u32>(input: *const i32, output: *
         thread::sync_threads();
         let node = (tid + 1) * 2 * stride - 1;
         if node + stride < 2 * BLOCK {
-            // SAFETY: node + stride < 2 * BLOCK. Each node has one writer, and no thread reads it in this round.
+            // SAFETY: node + stride < 2 * BLOCK. Each node has one writer, and no other thread reads the node in this
+            // round.
             unsafe { *sums.add((node + stride) as usize) += *sums.add(node as usize) };
         }
         stride /= 2;

@@ -7,9 +7,9 @@ use rung::rung;
 /// `test_shfl_broadcast`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
-    lesson = "every lane reads one lane: a value for all, without memory and without a barrier",
+    lesson = "every lane reads the same lane: one value for all, without memory or a barrier",
     T = { i32: i32, f32: f32 },
     default_block = 16,
     block_for = |shape| [shape[0] as u32, 1, 1],
@@ -18,7 +18,7 @@ use rung::rung;
 )]
 pub unsafe fn shuffle_broadcast<T: warp::WarpShuffleValue>(input: *const T, output: *mut T, source: u32, width: u32) {
     let lane = thread::thread_idx_x();
-    // All lanes of the block take part.
+    // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
     // SAFETY: `input` and `output` have a value for each thread, and no other thread accesses this thread's values. All
     // lanes of the mask call the shuffle together.

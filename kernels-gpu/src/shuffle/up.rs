@@ -3,14 +3,14 @@
 use cuda_std::{thread, warp};
 use rung::rung;
 
-/// Every lane reads the lane `delta` below it, so values move up. The first `delta` lanes of a segment have no lane to read
-/// and keep their values. ("Shift Up within a Warp", `test_shfl_up`.)
+/// Every lane reads the lane whose number is `delta` lower, so values move up. The first `delta` lanes of a segment
+/// have no lane to read and keep their values. ("Shift Up within a Warp", `test_shfl_up`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     after = shuffle_broadcast,
-    lesson = "every lane reads the one delta below it; the first ones keep their value",
+    lesson = "every lane reads the lane delta below it; the first delta lanes keep their values",
     T = { i32: i32, f32: f32 },
     default_block = 16,
     block_for = |shape| [shape[0] as u32, 1, 1],
@@ -19,7 +19,7 @@ use rung::rung;
 )]
 pub unsafe fn shuffle_up<T: warp::WarpShuffleValue>(input: *const T, output: *mut T, delta: u32, width: u32) {
     let lane = thread::thread_idx_x();
-    // All lanes of the block take part.
+    // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
     // SAFETY: `input` and `output` have a value for each thread, and no other thread accesses this thread's values. All
     // lanes of the mask call the shuffle together.

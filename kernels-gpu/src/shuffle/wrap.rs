@@ -7,10 +7,10 @@ use rung::rung;
 /// width. ("Shift within a Warp with Wrap Around", `test_shfl_warp` with a positive offset.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     after = shuffle_down,
-    lesson = "down and around the end: the lane to read is named by number, modulo the width",
+    lesson = "down and around the end: each lane names the lane to read by number, modulo the width",
     T = { i32: i32, f32: f32 },
     default_block = 16,
     block_for = |shape| [shape[0] as u32, 1, 1],
@@ -19,7 +19,7 @@ use rung::rung;
 )]
 pub unsafe fn shuffle_wrap<T: warp::WarpShuffleValue>(input: *const T, output: *mut T, delta: u32, width: u32) {
     let lane = thread::thread_idx_x();
-    // All lanes of the block take part.
+    // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
     // SAFETY: `input` and `output` have a value for each thread, and no other thread accesses this thread's values. All
     // lanes of the mask call the shuffle together.

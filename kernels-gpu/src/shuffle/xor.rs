@@ -7,10 +7,10 @@ use rung::rung;
 /// this step leaves the result in every lane. ("Butterfly Exchange across the Warp", `test_shfl_xor`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says.
+/// See [`shuffle`](super).
 #[rung(
     after = shuffle_wrap_back,
-    lesson = "pairs of lanes swap their values: one step of a butterfly, which gives every lane the same result",
+    lesson = "pairs of lanes swap values: one step of a butterfly reduction, which leaves the result in every lane",
     T = { i32: i32, f32: f32 },
     default_block = 16,
     block_for = |shape| [shape[0] as u32, 1, 1],
@@ -19,7 +19,7 @@ use rung::rung;
 )]
 pub unsafe fn shuffle_xor<T: warp::WarpShuffleValue>(input: *const T, output: *mut T, lane_mask: u32, width: u32) {
     let lane = thread::thread_idx_x();
-    // All lanes of the block take part.
+    // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
     // SAFETY: `input` and `output` have a value for each thread, and no other thread accesses this thread's values. All
     // lanes of the mask call the shuffle together.

@@ -5,17 +5,18 @@ use core::array;
 use cuda_std::{thread, warp};
 use rung::rung;
 
-/// Values of a thread, each in a register.
+/// The number of values per thread, each in a register.
 const REGISTERS: usize = 4;
 
 /// `shuffle_xor` with four registers per lane: four shuffles exchange four neighboring values at a time.
 ///
-/// The array stays in registers, because every index is known when the kernel is compiled. The lanes are a quarter of the
-/// values, so the width can be larger than the block. The host therefore passes `clamped_width`, the width or the number of
-/// lanes, whichever is less. ("Exchange Values of an Array across a Warp", `test_shfl_xor_array`.)
+/// The array stays in registers, because every index is known when the kernel is compiled. The number of lanes is a
+/// quarter of the number of values, so the width can be larger than the block. The host therefore passes
+/// `clamped_width`, the smaller of the width and the number of lanes. ("Exchange Values of an Array across a Warp",
+/// `test_shfl_xor_array`.)
 ///
 /// # Safety
-/// As [`shuffle`](super) says, with `clamped_width` as the width.
+/// See [`shuffle`](super), with `clamped_width` as the width.
 #[rung(
     after = shuffle_xor,
     lesson = "the same with an array of four registers per lane: four neighboring values move together",
@@ -33,7 +34,7 @@ pub unsafe fn shuffle_xor_array<T: warp::WarpShuffleValue>(
     clamped_width: u32,
 ) {
     let first = thread::thread_idx_x() as usize * REGISTERS;
-    // All lanes of the block take part.
+    // The mask names all lanes of the block.
     let mask = u32::MAX >> (32 - thread::block_dim_x());
     // SAFETY: `input` and `output` have four values for each thread, and no other thread accesses this thread's values. All
     // lanes of the mask call the shuffles together.

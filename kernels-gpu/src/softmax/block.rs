@@ -10,14 +10,14 @@ use super::rows;
 use crate::operation::{Max, Operation, Sum};
 use crate::tensor_core::{Bf16, F16, Output as _};
 
-/// A block computes a row in the same three passes. Neighboring threads have neighboring elements.
+/// A block computes a row in the same three passes. Neighboring threads read neighboring elements.
 ///
-/// After the first and the second pass, each thread has the maximum or the sum of every `BLOCK`-th element. A tree in shared
-/// memory combines them: in each of log2 `BLOCK` rounds, the first half of the threads combines its values with the second
-/// half's, between two barriers.
+/// After the first and the second pass, each thread has the maximum or the sum of every `BLOCK`-th element. A tree in
+/// shared memory combines these values. In each of log2 `BLOCK` rounds, each thread of the first half combines its
+/// value with a value of the second half, between two barriers.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_thread_per_row,
     lesson = "one block per row: coalesced loads, and a tree in shared memory for the maximum and the sum",
@@ -43,14 +43,14 @@ pub unsafe fn softmax_block<T: RowElement, const BLOCK: u32>(input: *const T, ou
         max = max.max(value(k));
         k += BLOCK;
     }
-    // SAFETY: the whole block calls it, and there is an element for each thread.
+    // SAFETY: all threads of the block call `combine_tree`, and `values` has an element for each thread.
     let shift = shift(unsafe { combine_tree::<Max, BLOCK>(values, max) });
     let (mut sum, mut k) = (0.0, thread::thread_idx_x());
     while k < n {
         sum += exp(value(k) - shift);
         k += BLOCK;
     }
-    // SAFETY: the whole block calls it, and there is an element for each thread.
+    // SAFETY: all threads of the block call `combine_tree`, and `values` has an element for each thread.
     let factor = 1.0 / unsafe { combine_tree::<Sum, BLOCK>(values, sum) };
     let mut k = thread::thread_idx_x();
     while k < n {
@@ -60,15 +60,15 @@ pub unsafe fn softmax_block<T: RowElement, const BLOCK: u32>(input: *const T, ou
     }
 }
 
-/// Combines the values of a block's threads, for all threads.
+/// Combines the values of a block's threads and returns the result to all threads.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `values` is shared memory of an element for each thread, which nothing
-/// else uses.
+/// All threads of a block of `BLOCK` call the function together. `values` is shared memory with an element for each
+/// thread, which nothing else uses.
 #[inline(always)]
 unsafe fn combine_tree<O: Operation<f32>, const BLOCK: u32>(values: *mut f32, value: f32) -> f32 {
     let tid = thread::thread_idx_x();
-    // The result of an earlier call is read before this thread's element is written again.
+    // All threads must have read the result of an earlier call before any thread writes its element again.
     thread::sync_threads();
     // SAFETY: tid < BLOCK, and no other thread accesses the element before the barrier.
     unsafe { *values.add(tid as usize) = value };
@@ -76,9 +76,9 @@ unsafe fn combine_tree<O: Operation<f32>, const BLOCK: u32>(values: *mut f32, va
     while half > 0 {
         thread::sync_threads();
         if tid < half {
-            let (own, other) = (values.wrapping_add(tid as usize), values.wrapping_add((tid + half) as usize));
-            // SAFETY: tid + half < BLOCK. No thread writes the other element in this round, and none reads this one.
-            unsafe { *own = O::combine(*own, *other) };
+            let (left, right) = (values.wrapping_add(tid as usize), values.wrapping_add((tid + half) as usize));
+            // SAFETY: tid + half < BLOCK. In this round, no thread writes `right`, and no other thread reads `left`.
+            unsafe { *left = O::combine(*left, *right) };
         }
         half /= 2;
     }

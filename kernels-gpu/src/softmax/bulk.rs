@@ -1,4 +1,4 @@
-//! Resident clusters, with bulk copies ahead of the computation.
+//! Resident clusters with bulk copies ahead of the computation.
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_90a"))]
 
 use core::mem::MaybeUninit;
@@ -12,42 +12,45 @@ use super::smallest_block;
 use crate::tensor_core::tma::{self, Mbarrier, cluster_arrive, cluster_rank, cluster_wait};
 use crate::tensor_core::{Bf16, F16, Shared};
 
-/// Rows of a cluster whose pieces are in shared memory.
+/// The number of a cluster's rows whose pieces are in shared memory.
 const STAGES: u32 = 3;
 
-/// Bytes of a row that a block keeps, and of a stage.
+/// The number of bytes of a row that a block keeps, and the size of a stage.
 const PIECE_BYTES: u32 = 64 << 10;
 
-/// Blocks of a cluster. A row of two pieces is common, and more blocks would share it less evenly.
+/// Returns the number of blocks in a cluster. A row of two pieces is common, and more blocks would share such a row
+/// less evenly.
 const fn blocks(block: u32) -> u32 {
     if block == 1024 { 8 } else { 2 }
 }
 
-/// Bytes of a row that a cluster keeps.
+/// Returns the number of bytes of a row that a cluster keeps.
 pub(super) const fn bytes(block: u32) -> u32 {
     blocks(block) * PIECE_BYTES
 }
 
-/// Returns the clusters that run at the same time: one block on each multiprocessor. The multiprocessors of a cluster are in one
-/// processing cluster of the GPU (GPC). The GPCs of an H100 have up to 18 multiprocessors, so clusters of eight leave some idle:
-/// there are 15 of them at a time on its 132 multiprocessors (`cuOccupancyMaxActiveClusters`).
+/// Returns the number of clusters that run at the same time, with one block on each multiprocessor. The multiprocessors
+/// of a cluster are in one processing cluster of the GPU (GPC). The GPCs of an H100 have up to 18 multiprocessors, so
+/// clusters of eight leave some multiprocessors idle. On the 132 multiprocessors of an H100, 15 such clusters run at a
+/// time (`cuOccupancyMaxActiveClusters`).
 fn resident(block: u32, multiprocessors: u32) -> u32 {
     (multiprocessors / blocks(block) - u32::from(block == 1024 && multiprocessors > 8)).max(1)
 }
 
-/// `softmax_cluster` with clusters that stay and compute one row after another. The copies of the next rows are in flight while
-/// a cluster computes a row.
+/// `softmax_cluster` with resident clusters. Each cluster computes one row after another. The copies of the next rows
+/// are in flight while a cluster computes a row.
 ///
-/// In `softmax_cluster`, a block of 1024 threads fills a multiprocessor. It loads, computes, stores and ends, and nothing loads
-/// while it computes. Here one thread of each block starts a bulk copy (`cp.async.bulk`) of its piece of a row to shared memory,
-/// three rows ahead. The barrier that combines the parts of a row also shows that all threads have read the stage, so the next
-/// copy to the stage starts after it. The words that the blocks exchange alternate between two arrays, so each row needs one
-/// barrier.
+/// In `softmax_cluster`, a block of 1024 threads fills a multiprocessor. The block loads, computes, stores and ends,
+/// and no other block loads while it computes. Here one thread of each block starts a bulk copy (`cp.async.bulk`) of
+/// its piece of a row to shared memory, three rows ahead. After the barrier that combines the parts of a row, all
+/// threads have read the stage, so the next copy to the stage starts there. The words that the blocks exchange
+/// alternate between two arrays, so each row needs one barrier.
 ///
-/// A bulk copy needs an address and a length that are multiples of 16 bytes. Other rows are loaded element by element.
+/// A bulk copy needs an address and a length that are multiples of 16 bytes. Rows that do not meet this condition are
+/// loaded element by element.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_cluster,
     lesson = "resident clusters: bulk copies load the next rows while a cluster computes and stores a row",
@@ -95,7 +98,7 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
 
     let mut row = thread::block_idx_x() / BLOCKS;
     if is_copied && tid == 0 {
-        // SAFETY: the barrier of the cluster follows, and the stages are empty.
+        // SAFETY: a barrier of the cluster follows, and the stages are empty.
         unsafe {
             ring.init();
             for round in 0..STAGES {
@@ -105,14 +108,15 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
             }
         }
     }
-    // SAFETY: all threads of the cluster arrive and wait here. Each block has started after the barrier.
+    // SAFETY: all threads of the cluster arrive and wait here. After the barrier, each block has started.
     unsafe {
         cluster_arrive();
         cluster_wait();
     }
     let mut round = 0;
     while row < m {
-        // SAFETY: the piece has its elements, which no thread writes. A copied piece was started STAGES rounds ago.
+        // SAFETY: the row has the elements of the piece, which no thread writes. The copy of a copied piece started
+        // STAGES rounds ago.
         let mut values: [f32; COUNT] = unsafe {
             match is_copied {
                 true => span.load::<T, O, COUNT>(ring.wait(round)),
@@ -120,15 +124,16 @@ pub unsafe fn softmax_bulk<T: RowElement, O: RowOperation, const BLOCK: u32>(
             }
         };
         let part = span.weigh::<T, O, COUNT>(&mut values);
-        // SAFETY: all threads of the cluster call it. Rounds alternate between two arrays, so a barrier separates each read and
-        // write.
+        // SAFETY: all threads of the cluster call `of_cluster`. Rounds alternate between two arrays, so a barrier
+        // separates the reads of an array from the next writes.
         let of_row = unsafe { of_cluster::<O, BLOCKS, { WARPS / 32 }>(parts.add(round as usize % 2).cast(), part) };
         let next = row + STAGES * clusters;
         if is_copied && tid == 0 && next < m {
-            // SAFETY: all threads have read the stage, before the barrier in `of_cluster`.
+            // SAFETY: all threads read the stage before the barrier in `of_cluster`.
             unsafe { ring.start(round + STAGES, input.add(start_of(next)), span.n) };
         }
-        // SAFETY: the piece has its elements, and no other thread accesses this thread's vectors of the output.
+        // SAFETY: the row has the elements of the piece, and no other thread accesses this thread's vectors of the
+        // output.
         unsafe {
             let weight = weight.wrapping_add(before as usize);
             span.store::<T, O, COUNT>(output.add(start_of(row)), &values, O::factor(part, of_row, n), weight);
@@ -157,7 +162,7 @@ impl Ring {
     /// Initializes the barriers.
     ///
     /// # Safety
-    /// One thread calls it, before a barrier of the block.
+    /// One thread calls the method, before a barrier of the block.
     #[inline(always)]
     unsafe fn init(self) {
         for round in 0..STAGES {
@@ -170,8 +175,8 @@ impl Ring {
     /// Starts the copy of `n` elements to the stage of a round.
     ///
     /// # Safety
-    /// One thread calls it. No thread accesses the stage before [`wait`](Self::wait). The elements fit into the stage, no
-    /// thread writes them, and their address and bytes are multiples of 16.
+    /// One thread calls the method. No thread accesses the stage before [`wait`](Self::wait). The elements fit into the
+    /// stage, no thread writes them, and their address and size in bytes are multiples of 16.
     #[inline(always)]
     unsafe fn start<T>(self, round: u32, from: *const T, n: u32) {
         let ((stage, barrier), bytes) = (self.stage(round), n * size_of::<T>() as u32);
@@ -191,7 +196,8 @@ impl Ring {
     #[inline(always)]
     unsafe fn wait<T>(self, round: u32) -> *const T {
         let (stage, barrier) = self.stage(round);
-        // SAFETY: the barrier is in the phase of the round or in the next one, because the stage is filled again later.
+        // SAFETY: the barrier is in the phase of this round or in the next phase, because the stage is filled again
+        // only later.
         unsafe { barrier.wait(round / STAGES % 2) };
         stage.cast()
     }

@@ -13,21 +13,21 @@ use super::vector::{THREAD_BYTES, bytes};
 use crate::tensor_core::tma::{cluster_arrive, cluster_rank, cluster_wait};
 use crate::tensor_core::{Bf16, F16, Shared};
 
-/// Blocks of a cluster.
+/// The number of blocks in a cluster.
 pub const BLOCKS: u32 = 8;
 
-/// `softmax_vector` with eight blocks for a row: a cluster, whose blocks run at the same time and access each other's shared
-/// memory.
+/// `softmax_vector` with a cluster of eight blocks per row. The blocks of a cluster run at the same time and can access
+/// each other's shared memory.
 ///
-/// Each warp combines the parts of its lanes and writes the result to the shared memory of all eight blocks. A barrier of the
-/// cluster follows, and then each warp combines the parts of all warps. So a row has eight times the registers, and a row of
-/// 512 KB is read once.
+/// Each warp combines the parts of its lanes and writes the result to the shared memory of all eight blocks. A barrier
+/// of the cluster follows, and then each warp combines the parts of all warps. So eight times the number of registers
+/// is available for a row, and a row of 512 KB is read only once.
 ///
-/// A block may write to the shared memory of another block only when that block has started: the first barrier. Its wait
-/// follows the loads. (CUDA C++ Programming Guide, "Distributed Shared Memory".)
+/// A block may write to the shared memory of another block only after that block has started. The first barrier ensures
+/// this order. Its wait comes after the loads. (CUDA C++ Programming Guide, "Distributed Shared Memory".)
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_vector,
     lesson = "eight blocks of a cluster share a row and exchange their parts through distributed shared memory",
@@ -63,7 +63,7 @@ pub unsafe fn softmax_cluster<T: RowElement, O: RowOperation, const BLOCK: u32>(
     // SAFETY: the row has n elements, and no thread writes the input.
     let mut values: [f32; COUNT] = unsafe { span.load::<T, O, COUNT>(input.add(first)) };
     let part = span.weigh::<T, O, COUNT>(&mut values);
-    // SAFETY: all threads of the cluster come here, and all blocks have started after the wait.
+    // SAFETY: all threads of the cluster reach this code, and after the wait all blocks have started.
     let row = unsafe {
         cluster_wait();
         of_cluster::<O, BLOCKS, { WARPS / 32 }>((&raw mut PARTS).cast(), part)
@@ -72,12 +72,14 @@ pub unsafe fn softmax_cluster<T: RowElement, O: RowOperation, const BLOCK: u32>(
     unsafe { span.store::<T, O, COUNT>(output.add(first), &values, O::factor(part, row, n), weight) };
 }
 
-/// Combines the parts of the threads of a cluster of `BLOCKS` blocks, for all threads. Each warp writes its part to the shared
-/// memory of all blocks, so one barrier of the cluster suffices. The cluster has `32 * N` warps.
+/// Combines the parts of all threads of a cluster of `BLOCKS` blocks and returns the result to all threads. Each warp
+/// writes its part to the shared memory of all blocks, so one barrier of the cluster suffices. The cluster has `32 * N`
+/// warps.
 ///
 /// # Safety
-/// All threads of the cluster call it together, and all blocks have started. `words` is shared memory with a word for each warp
-/// of the cluster, at the same place in each block, which no thread reads after the next barrier of the cluster.
+/// All threads of the cluster call the function together, and all blocks have started. `words` is shared memory with a
+/// word for each warp of the cluster, at the same offset in each block. No thread reads it after the next barrier of
+/// the cluster.
 #[inline(always)]
 pub(super) unsafe fn of_cluster<O: RowOperation, const BLOCKS: u32, const N: usize>(
     words: *mut u64,
@@ -87,7 +89,7 @@ pub(super) unsafe fn of_cluster<O: RowOperation, const BLOCKS: u32, const N: usi
     let (warp, lane) = (cluster_rank() * warps + tid / 32, tid % 32);
     let part = O::of_warp([part]);
     if lane < BLOCKS {
-        // SAFETY: block `lane` has started, and does not end before the barrier. This warp alone writes the word, and no
+        // SAFETY: block `lane` has started, and does not end before the barrier. Only this warp writes the word, and no
         // thread reads the word before the barrier.
         unsafe { Shared::of(words.add(warp as usize)).store_remote(lane, O::to_word(part)) };
     }

@@ -9,16 +9,16 @@ use super::row::{RmsNorm, RowElement, RowOperation, Softmax, of_block};
 use super::rows;
 use crate::tensor_core::{Bf16, F16, Output as _};
 
-/// A thread keeps the maximum of the elements so far and the sum of their exponentials relative to that maximum. When an
+/// A thread keeps the maximum of its elements so far, and the sum of their exponentials relative to this maximum. If an
 /// element is a new maximum, the thread multiplies the sum by `exp(old maximum - new maximum)`.
 ///
-/// So one pass over the row gives both, and a second pass writes: the row is read twice and written once, in place of three
-/// times and once. The price is a second exponential for each element. (Milakov and Gimelshein, *Online normalizer
-/// calculation for softmax*, 2018.) The parts of the threads are combined in the same way, with one barrier. The step is
-/// [`RowOperation::both`]. With another operation, the kernel computes an RMSNorm.
+/// So one pass over the row computes the maximum and the sum, and a second pass writes the output: the row is read
+/// twice instead of three times. The cost is a second exponential for each element. (Milakov and Gimelshein, *Online
+/// normalizer calculation for softmax*, 2018.) The parts of the threads are combined in the same way, with one barrier.
+/// [`RowOperation::both`] implements this step. With another operation, the kernel computes an RMSNorm.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_shuffle,
     lesson = "one pass for maximum and sum: a new maximum rescales the sum; the row is read twice, not three times",
@@ -50,7 +50,7 @@ pub unsafe fn softmax_online<T: RowElement, O: RowOperation, const BLOCK: u32>(
         part = O::both(part, O::of(value(k)));
         k += BLOCK;
     }
-    // SAFETY: the whole block calls it, with an element for each warp.
+    // SAFETY: all threads of the block call `of_block`, and `PARTS` has an element for each warp.
     let row = unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) };
     let mut k = thread::thread_idx_x();
     while k < n {

@@ -10,22 +10,23 @@ use super::row::{RmsNorm, RowElement, RowOperation, Softmax, of_block};
 use super::{rows, smallest_block};
 use crate::tensor_core::{Bf16, F16, Output as _};
 
-/// Elements of a thread.
+/// The number of elements per thread.
 const ITEMS: usize = 16;
-/// The most elements of a row.
+/// The maximum number of elements in a row.
 pub const LONGEST: u32 = 1024 * ITEMS as u32;
 
 /// Each thread loads its elements once and keeps them in registers, so the row is read once and written once.
 ///
-/// A copy of the matrix moves the same bytes, so the time of a copy is the bound of this rung and all later ones. The block
-/// depends on the row, because a thread keeps 16 elements: 64, 256 or 1024 threads. The kernel is generic over the operation,
-/// because an RMSNorm differs only in what it computes from the elements in registers.
+/// A copy of the matrix moves the same bytes, so the time of a copy is the bound for this rung and all later rungs. The
+/// block has 64, 256 or 1024 threads, depending on the length of the row, because a thread keeps 16 elements. The
+/// kernel is generic over the operation, because an RMSNorm differs only in what it computes from the elements in
+/// registers.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_online,
-    lesson = "the row stays in registers: one read and one write, as a copy",
+    lesson = "the row stays in registers: one read and one write, like a copy",
     blocks = [64, 256, 1024],
     default_block = 64,
     block_for = |shape| smallest_block(&[0, shape[1]], [64, 256, 1024], |block| block * ITEMS as u32),
@@ -56,7 +57,7 @@ pub unsafe fn softmax_registers<T: RowElement, O: RowOperation, const BLOCK: u32
         false => O::OUTSIDE,
     });
     let part = O::weigh(&mut values, 1, |k| index(k) < n);
-    // SAFETY: the whole block calls it, with an element for each warp.
+    // SAFETY: all threads of the block call `of_block`, and `PARTS` has an element for each warp.
     let factor = O::factor(part, unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) }, n);
     #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
     for k in 0..ITEMS {

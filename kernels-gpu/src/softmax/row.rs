@@ -1,4 +1,5 @@
-//! What the rungs of `softmax` share: the types of elements, the two operations, and the vectors of a row that a thread keeps.
+//! Shared code of the `softmax` rungs: the element types, the two operations, and the vectors of a row that a thread
+//! keeps.
 //!
 //! # Rows with infinities and NaN
 //!
@@ -11,7 +12,8 @@
 //! | one finite element | 1 | ± `weight` if the element's square is much larger than 1e-6 |
 //! | squares whose sum is above the range of f32 | | 0 |
 //!
-//! PyTorch gives the same. No operation tests for these rows: the arithmetic of infinities gives them.
+//! PyTorch gives the same results. No operation checks for such rows: the results follow from the arithmetic of
+//! infinities.
 
 use core::array;
 
@@ -24,7 +26,7 @@ use crate::tensor_core::{Bf16, Element as _, F16, Output, Wide};
 /// The number that RMSNorm adds to the mean square.
 pub const EPSILON: f32 = 1e-6;
 
-/// A type of element.
+/// An element type.
 pub trait RowElement: Output {
     /// The number of elements in 16 bytes.
     const WIDTH: usize;
@@ -96,34 +98,36 @@ impl RowElement for f32 {
     }
 }
 
-/// What a rung computes of each row: parts of its elements, then each output from the part of the whole row.
+/// The operation that a rung applies to each row: it first computes parts of the row's elements, then each output from
+/// the part of the whole row.
 ///
-/// A rung that keeps a row replaces each element by its *weight* with [`weigh`](Self::weigh). An output is the product of the
-/// weight and a [`factor`](Self::factor), which is one for all elements of a thread.
+/// A rung that keeps a row replaces each element by its *weight* with [`weigh`](Self::weigh). An output is the product
+/// of the weight and a [`factor`](Self::factor), which is the same for all elements of a thread.
 pub trait RowOperation {
-    /// What is known of some elements.
+    /// The partial result for some elements.
     type Part: Copy;
 
-    /// The part of no elements.
+    /// The part of an empty set of elements.
     const NONE: Self::Part;
 
-    /// An element that changes no part, for the places after the end of a row.
+    /// An element that changes no part, which fills the places after the end of a row.
     const OUTSIDE: f32;
 
-    /// Whether outputs are multiplied by the elements of `weight`.
+    /// Whether the operation multiplies outputs by the elements of `weight`.
     const HAS_WEIGHT: bool;
 
     /// Returns the part of one element.
     fn of(value: f32) -> Self::Part;
 
-    /// Returns the part of the elements of both parts.
+    /// Combines two parts into the part of all their elements.
     fn both(a: Self::Part, b: Self::Part) -> Self::Part;
 
-    /// Replaces values by their weights, and returns their part. The values are vectors of `width` values, which is a constant
-    /// after inlining. Vector `k` is left as it is if it does not exist.
+    /// Replaces values by their weights, and returns the part of the values. The values form vectors of `width` values,
+    /// and `width` is a constant after inlining. A vector `k` that does not exist stays unchanged.
     fn weigh<const N: usize>(values: &mut [f32; N], width: usize, exists: impl Fn(usize) -> bool) -> Self::Part;
 
-    /// Combines the parts of the lanes of a warp, `N` of each lane, for all lanes. All 32 lanes must call it together.
+    /// Combines the parts of a warp's lanes, `N` per lane, and returns the result to all lanes. All 32 lanes must call
+    /// the function together.
     fn of_warp<const N: usize>(parts: [Self::Part; N]) -> Self::Part;
 
     /// Returns the output of an element of a row of `n` elements, from the part of the row.
@@ -138,10 +142,10 @@ pub trait RowOperation {
         Self::output(row, n, Self::unit(part))
     }
 
-    /// Returns the part as a word, for the memory of another block.
+    /// Returns the part as a word, for the shared memory of another block.
     fn to_word(part: Self::Part) -> u64;
 
-    /// Returns the part of a word.
+    /// Returns the part that [`to_word`](Self::to_word) encoded as `word`.
     fn of_word(word: u64) -> Self::Part;
 }
 
@@ -149,11 +153,11 @@ pub trait RowOperation {
 #[derive(Clone, Copy, Debug)]
 pub struct Softmax;
 
-/// The part of a softmax: the maximum of some elements and the sum of their exponentials, each divided by that of the
-/// maximum.
+/// The part of a softmax: the maximum of some elements and the sum of their exponentials, each divided by the maximum's
+/// exponential.
 #[derive(Clone, Copy)]
 pub struct MaxSum {
-    /// The maximum, -∞ of no elements. A NaN is ignored here, and is in the sum.
+    /// The maximum, or -∞ without elements. The maximum ignores a NaN, but the sum includes it.
     pub max: f32,
     /// The sum of all `exp(element - max)`.
     pub sum: f32,
@@ -161,25 +165,26 @@ pub struct MaxSum {
 
 /// Returns e to the power `x`, for `x` at most 0, with one instruction for the power of 2 (`ex2.approx`).
 ///
-/// The relative error is at most (4 + 3 |x|) 2^-24: 2 ulp of `ex2.approx`, and the product and its constant, which are rounded.
-/// Powers below 2^-126 are 0.
+/// The relative error is at most (4 + 3 |x|) 2^-24: 2 ulp from `ex2.approx`, and the rest from rounding the product and
+/// its constant. Powers below 2^-126 are 0.
 #[inline(always)]
 pub(super) fn exp(x: f32) -> f32 {
     exp2(x * core::f32::consts::LOG2_E)
 }
 
-/// Returns the number to subtract from elements with this maximum: 0 in place of -∞, because the difference of two equal
-/// infinities is NaN and would spoil the sum of a row that has finite elements elsewhere.
+/// Returns the number to subtract from elements with this maximum. For -∞ the result is 0, because the difference of
+/// two equal infinities is NaN. The NaN would make the sum NaN for a row that has finite elements elsewhere.
 #[inline(always)]
 pub(super) fn shift(max: f32) -> f32 {
     if max == f32::NEG_INFINITY { 0.0 } else { max }
 }
 
-/// Combines the values of the lanes of a warp, for all lanes. All 32 lanes must call it together.
+/// Combines the values of a warp's lanes and returns the result to all lanes. All 32 lanes must call the function
+/// together.
 #[inline(always)]
 pub(super) fn combine_warp<O: Operation<f32>>(mut value: f32) -> f32 {
     for lane_mask in [16, 8, 4, 2, 1] {
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the shuffle.
         value = O::combine(value, unsafe { warp::warp_shuffle_xor(u32::MAX, value, lane_mask, 32) }.0);
     }
     value
@@ -199,14 +204,14 @@ impl RowOperation for Softmax {
     #[inline(always)]
     fn both(a: MaxSum, b: MaxSum) -> MaxSum {
         let max = a.max.max(b.max);
-        // The larger maximum divides the other sum by the exponential of their distance.
+        // The sum with the smaller maximum is divided by the exponential of the difference of the maxima.
         MaxSum { max, sum: a.sum * exp(a.max - shift(max)) + b.sum * exp(b.max - shift(max)) }
     }
 
-    /// The weights are exponentials, each divided by that of the part's maximum.
+    /// Replaces values by their exponentials, each divided by the exponential of the part's maximum.
     #[inline(always)]
     fn weigh<const N: usize>(values: &mut [f32; N], width: usize, exists: impl Fn(usize) -> bool) -> MaxSum {
-        // Two chains, so that an instruction does not wait for the one before it.
+        // Two dependency chains, so that an instruction does not wait for the previous instruction.
         let mut maxima = [f32::NEG_INFINITY; 2];
         for i in 0..N {
             maxima[i % 2] = maxima[i % 2].max(values[i]);
@@ -214,7 +219,7 @@ impl RowOperation for Softmax {
         let max = maxima[0].max(maxima[1]);
         let mut sums = [0.0; 2];
         for k in 0..N / width {
-            // Without the condition, a short row would take as many exponentials as the longest row.
+            // Without the condition, a short row would compute the same number of exponentials as the longest row.
             if exists(k) {
                 for i in k * width..(k + 1) * width {
                     values[i] = exp(values[i] - shift(max));
@@ -273,7 +278,7 @@ impl RowOperation for RmsNorm {
         a + b
     }
 
-    /// Each value is its weight.
+    /// Leaves the values unchanged, because each value is its weight.
     #[inline(always)]
     fn weigh<const N: usize>(values: &mut [f32; N], _: usize, _: impl Fn(usize) -> bool) -> f32 {
         let mut sums = [0.0; 2];
@@ -309,26 +314,26 @@ impl RowOperation for RmsNorm {
     }
 }
 
-/// Combines the parts of the threads of a block, for all threads.
+/// Combines the parts of a block's threads and returns the result to all threads.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `parts` is shared memory of an element for each warp, which no thread
-/// reads after the next barrier and none has read since the last barrier but one.
+/// All threads of a block of `BLOCK` call the function together. `parts` is shared memory with an element for each
+/// warp. No other code reads it between the last barrier before the call and the first barrier after the call.
 #[inline(always)]
 pub(super) unsafe fn of_block<O: RowOperation, const BLOCK: u32>(parts: *mut O::Part, part: O::Part) -> O::Part {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let part = O::of_warp([part]);
     if lane == 0 {
-        // SAFETY: there is an element for each warp, and no thread reads it before the barrier.
+        // SAFETY: `parts` has an element for each warp, and no thread reads the element before the barrier.
         unsafe { *parts.add(warp as usize) = part };
     }
     thread::sync_threads();
-    // SAFETY: lane < BLOCK / 32 where an element is read, and all elements were written before the barrier.
+    // SAFETY: an element is read only if lane < BLOCK / 32, and all elements were written before the barrier.
     O::of_warp([if lane < BLOCK / 32 { unsafe { *parts.add(lane as usize) } } else { O::NONE }])
 }
 
-/// The vectors of a thread in a row of `n` elements: vector `first` and the next ones at a distance of `stride` vectors. A
-/// vector is 16 bytes of elements. Elements from `n` on do not exist.
+/// The vectors of a thread in a row of `n` elements: vector `first`, and further vectors at distances of `stride`
+/// vectors. A vector holds 16 bytes of elements. Elements from `n` on do not exist.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
     pub(super) n: u32,
@@ -337,7 +342,7 @@ pub(super) struct Span {
 }
 
 impl Span {
-    /// Returns whether a row consists of whole vectors. The threads of a block agree.
+    /// Returns whether a row consists of whole vectors. All threads of a block get the same result.
     #[inline(always)]
     pub(super) fn is_aligned<T: RowElement>(self, row: *const T) -> bool {
         row.addr().is_multiple_of(16) && self.n.is_multiple_of(T::WIDTH as u32)
@@ -349,28 +354,30 @@ impl Span {
         (self.first + k as u32 * self.stride) * T::WIDTH as u32
     }
 
-    /// Loads vector number `k` of a row, with `outside` in place of elements that do not exist.
+    /// Loads vector number `k` of a row, with `outside` for elements that do not exist.
     ///
     /// # Safety
-    /// `row` has `n` elements, which no thread writes. `is_aligned` is what [`is_aligned`](Self::is_aligned) returns for it.
+    /// `row` has `n` elements, which no thread writes. `is_aligned` is the result of [`is_aligned`](Self::is_aligned)
+    /// for the row.
     #[inline(always)]
     unsafe fn vector<T: RowElement>(self, row: *const T, is_aligned: bool, k: usize, outside: f32) -> [u32; 4] {
         let (index, outside) = (self.index::<T>(k), T::from_f32(outside));
         if !is_aligned {
             return T::vector(|e| {
                 let i = index + e as u32;
-                // SAFETY: i < n where an element is read.
+                // SAFETY: an element is read only if i < n.
                 if i < self.n { unsafe { *row.add(i as usize) } } else { outside }
             });
         }
         match index < self.n {
-            // SAFETY: a row of whole vectors that has the first element of a vector has all of its elements.
+            // SAFETY: the row consists of whole vectors, so if the first element of a vector exists, all its elements
+            // do.
             true => unsafe { *row.add(index as usize).cast::<Wide<u32, 4>>() }.0,
             false => T::vector(|_| outside),
         }
     }
 
-    /// Loads this thread's values of a row: those of `N / T::WIDTH` vectors.
+    /// Loads this thread's values of a row: the elements of `N / T::WIDTH` vectors.
     ///
     /// # Safety
     /// `row` has `n` elements, which no thread writes.
@@ -383,12 +390,12 @@ impl Span {
                 false => [0; 4],
             })
         };
-        // One branch for all loads, so that they are in flight together.
+        // One branch for all loads, so that the loads are in flight together.
         let vectors = if self.is_aligned(row) { load(true) } else { load(false) };
         array::from_fn(|i| T::of_vector(vectors[i / T::WIDTH], i % T::WIDTH).value())
     }
 
-    /// Replaces this thread's values by their weights, and returns their part.
+    /// Replaces this thread's values by their weights, and returns the part of the values.
     #[inline(always)]
     pub(super) fn weigh<T: RowElement, O: RowOperation, const N: usize>(self, values: &mut [f32; N]) -> O::Part {
         O::weigh(values, T::WIDTH, |k| self.index::<T>(k) < self.n)
@@ -397,8 +404,8 @@ impl Span {
     /// Multiplies this thread's weights by a factor, and stores the products to a row.
     ///
     /// # Safety
-    /// `row` has `n` elements, and no other thread accesses this thread's elements. `weight` has `n` elements if the operation
-    /// has a weight, which no thread writes.
+    /// `row` has `n` elements, and no other thread accesses this thread's elements. If the operation has a weight,
+    /// `weight` has `n` elements, which no thread writes.
     #[inline(always)]
     pub(super) unsafe fn store<T: RowElement, O: RowOperation, const N: usize>(
         self,
@@ -413,14 +420,14 @@ impl Span {
             if index >= self.n {
                 continue;
             }
-            // SAFETY: the weight has n elements, which no thread writes. It is at a multiple of 16, as each aligned row is.
+            // SAFETY: the weight has n elements, which no thread writes. The weight is aligned to 16 bytes.
             let of_columns = if O::HAS_WEIGHT { unsafe { self.vector(weight, is_aligned, k, 0.0) } } else { [0; 4] };
             let rounded = T::rounded(|e| {
                 let product = weights[k * T::WIDTH + e] * factor;
                 if O::HAS_WEIGHT { product * T::of_vector(of_columns, e).value() } else { product }
             });
             if is_aligned {
-                // SAFETY: the row has all elements of the vector, which no other thread accesses.
+                // SAFETY: the row has all elements of the vector, and no other thread accesses them.
                 unsafe { *row.add(index as usize).cast::<Wide<u32, 4>>() = Wide(rounded) };
                 continue;
             }

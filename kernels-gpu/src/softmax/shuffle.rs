@@ -1,4 +1,4 @@
-//! Warp shuffles in place of the tree in shared memory.
+//! Warp shuffles instead of the tree in shared memory.
 
 use core::mem::MaybeUninit;
 
@@ -10,13 +10,14 @@ use super::rows;
 use crate::operation::{Max, Operation, Sum};
 use crate::tensor_core::{Bf16, F16, Output as _};
 
-/// `softmax_block`, whose warps combine their values in registers.
+/// `softmax_block`, but warps combine their values in registers.
 ///
-/// Five shuffles combine the values of a warp. Shared memory carries one value per warp, and each warp combines these with five
-/// more shuffles. That is one barrier for the maximum and one for the sum, in place of one for each level of the tree.
+/// Five shuffles combine the values of a warp. Shared memory carries one value per warp, and each warp combines these
+/// values with five more shuffles. The maximum and the sum each need one barrier, instead of one for each level of the
+/// tree.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_block,
     lesson = "shuffles combine within a warp: one barrier each for the maximum and the sum",
@@ -44,14 +45,14 @@ pub unsafe fn softmax_shuffle<T: RowElement, const BLOCK: u32>(input: *const T, 
         max = max.max(value(k));
         k += BLOCK;
     }
-    // SAFETY: the whole block calls it, and there is an element for each warp.
+    // SAFETY: all threads of the block call `combine_block`, and its array has an element for each warp.
     let shift = shift(unsafe { combine_block::<Max, BLOCK>(maxima, max) });
     let (mut sum, mut k) = (0.0, thread::thread_idx_x());
     while k < n {
         sum += exp(value(k) - shift);
         k += BLOCK;
     }
-    // SAFETY: the whole block calls it, and there is an element for each warp.
+    // SAFETY: all threads of the block call `combine_block`, and its array has an element for each warp.
     let factor = 1.0 / unsafe { combine_block::<Sum, BLOCK>(sums, sum) };
     let mut k = thread::thread_idx_x();
     while k < n {
@@ -61,20 +62,20 @@ pub unsafe fn softmax_shuffle<T: RowElement, const BLOCK: u32>(input: *const T, 
     }
 }
 
-/// Combines the values of a block's threads, for all threads.
+/// Combines the values of a block's threads and returns the result to all threads.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `values` is shared memory of an element for each warp, which nothing
-/// else uses.
+/// All threads of a block of `BLOCK` call the function together. `values` is shared memory with an element for each
+/// warp, which nothing else uses.
 #[inline(always)]
 unsafe fn combine_block<O: Operation<f32>, const BLOCK: u32>(values: *mut f32, value: f32) -> f32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let value = combine_warp::<O>(value);
     if lane == 0 {
-        // SAFETY: there is an element for each warp, and no thread reads it before the barrier.
+        // SAFETY: `values` has an element for each warp, and no thread reads the element before the barrier.
         unsafe { *values.add(warp as usize) = value };
     }
     thread::sync_threads();
-    // SAFETY: lane < BLOCK / 32 where an element is read, and all elements were written before the barrier.
+    // SAFETY: an element is read only if lane < BLOCK / 32, and all elements were written before the barrier.
     combine_warp::<O>(if lane < BLOCK / 32 { unsafe { *values.add(lane as usize) } } else { O::IDENTITY })
 }

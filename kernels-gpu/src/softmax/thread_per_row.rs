@@ -8,14 +8,14 @@ use crate::tensor_core::{Bf16, F16, Output as _};
 
 /// Each thread computes a row in three passes: the maximum, the sum of the exponentials, and the quotients.
 ///
-/// The maximum is subtracted before the exponential, which cannot overflow then. The quotient does not change. Neighboring
-/// threads read elements that are a whole row apart, so a warp's load touches 32 sectors and uses 2 bytes of each. And a matrix
-/// has fewer rows than a GPU has threads.
+/// The thread subtracts the maximum before the exponential, so the exponential cannot overflow. The subtraction does
+/// not change the quotient. Neighboring threads read elements that are a whole row apart, so a warp's load touches 32
+/// sectors and uses 2 bytes of each. In addition, a matrix has fewer rows than a GPU has threads.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
-    lesson = "one thread per row, three passes: loads a whole row apart, and too few threads",
+    lesson = "one thread per row, three passes: a warp's loads are a whole row apart, and there are too few threads",
     default_block = 256,
     T = { _: Bf16, f16: F16, f32: f32 },
 )]

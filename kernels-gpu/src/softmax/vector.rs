@@ -9,21 +9,22 @@ use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span, of_block};
 use super::{rows, smallest_block};
 use crate::tensor_core::{Bf16, F16};
 
-/// Bytes of a row that a thread keeps: four vectors of 16 bytes.
+/// The number of bytes of a row that a thread keeps: four vectors of 16 bytes.
 pub(super) const THREAD_BYTES: u32 = 4 * 16;
 
-/// Bytes of a row that a block keeps.
+/// Returns the number of bytes of a row that a block keeps.
 pub(super) const fn bytes(block: u32) -> u32 {
     block * THREAD_BYTES
 }
 
 /// `softmax_registers` with loads and stores of 16 bytes: an eighth of the instructions for elements of 16 bits.
 ///
-/// A thread keeps four vectors: 32 elements of 16 bits, or 16 of 32 bits. So the longest row has 64 KB. Rows whose bytes are not
-/// a multiple of 16 start at addresses that are not either. A block accesses such rows element by element.
+/// A thread keeps four vectors: 32 elements of 16 bits, or 16 of 32 bits. So the longest row has 64 KB. If the size of
+/// a row is not a multiple of 16 bytes, most rows start at unaligned addresses. A block accesses such rows element by
+/// element.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_registers,
     lesson = "16-byte loads and stores: an eighth of the instructions, and more bytes in flight",
@@ -55,7 +56,7 @@ pub unsafe fn softmax_vector<T: RowElement, O: RowOperation, const BLOCK: u32>(
     // SAFETY: the row has n elements, and no thread writes the input.
     let mut values: [f32; COUNT] = unsafe { span.load::<T, O, COUNT>(input.add(first)) };
     let part = span.weigh::<T, O, COUNT>(&mut values);
-    // SAFETY: the whole block calls it, with an element for each warp.
+    // SAFETY: all threads of the block call `of_block`, and `PARTS` has an element for each warp.
     let factor = O::factor(part, unsafe { of_block::<O, BLOCK>((&raw mut PARTS).cast(), part) }, n);
     // SAFETY: the row has n elements, and no other thread accesses this thread's vectors of the output.
     unsafe { span.store::<T, O, COUNT>(output.add(first), &values, factor, weight) };

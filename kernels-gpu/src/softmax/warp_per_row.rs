@@ -6,24 +6,24 @@ use rung::rung;
 use super::row::{RmsNorm, RowElement, RowOperation, Softmax, Span};
 use crate::tensor_core::{Bf16, F16};
 
-/// Warps of a block, which are its rows.
+/// The number of warps in a block, and of its rows.
 const WARPS: u32 = 4;
-/// The most elements of a row.
+/// The maximum number of elements in a row.
 pub const LONGEST: u32 = 32 * COUNT as u32;
-/// Elements of a lane.
+/// The number of elements per lane.
 const COUNT: usize = 32;
 
-/// `softmax_vector` with a warp for each row, so no barrier and no shared memory.
+/// `softmax_vector` with one warp per row, so it needs no barrier and no shared memory.
 ///
-/// The parts of a row meet in shuffles alone, and a warp does not wait for other warps. So some warps of a multiprocessor load
-/// while others store. In a block per row, all warps load, then all wait at the barrier, and then all store. The rows have at
-/// most 1024 elements.
+/// Shuffles alone combine the parts of a row, and a warp does not wait for other warps. So some warps of a
+/// multiprocessor load while others store. With a block per row, all warps load, then all wait at the barrier, and then
+/// all store. The rows have at most 1024 elements.
 ///
 /// # Safety
-/// As [`softmax`](super) says.
+/// See [`softmax`](super).
 #[rung(
     after = softmax_vector,
-    lesson = "one warp per row: shuffles alone combine it, so no barrier and no shared memory",
+    lesson = "one warp per row: shuffles alone combine the row, without a barrier or shared memory",
     blocks = [128],
     grid = |launch| [launch.length(0).div_ceil(WARPS.into()).max(1) as u32, 1, 1],
     O = { _: Softmax, rmsnorm: RmsNorm },

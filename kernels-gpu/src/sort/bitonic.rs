@@ -10,19 +10,19 @@ use super::key::{Key, Value};
 use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 
-/// `sort_bitonic_block`, whose sorted sections are merged by the same network. A step whose pairs lie in different sections
-/// runs in global memory.
+/// `sort_bitonic_block`, extended to the whole array: the same network merges the sorted sections. If the pairs of a
+/// step lie in different sections, the step runs in global memory.
 ///
-/// The previous rung sorts only what the shared memory of a block holds. Here a step in global memory reads and writes the
-/// whole array, and a barrier of the grid follows it. As soon as the pairs lie within sections, the rest of the merge runs in
-/// shared memory in one pass. For 2^24 keys in sections of 2^11, the merges take 91 steps in global memory and 13 passes in
-/// shared memory. Expect the time of about 100 copies of the array.
+/// The previous rung sorts only sections that fit into a block's shared memory. Here a step in global memory reads and
+/// writes the whole array, and a grid barrier follows the step. As soon as the pairs lie within sections, the rest of
+/// the merge runs in shared memory in one pass. For 2^24 keys in sections of 2^11, the merges take 91 steps in global
+/// memory and 13 passes in shared memory. Expect the time of about 100 copies of the array.
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_bitonic_block,
-    lesson = "the same network over the whole array: distant pairs meet in global memory, a pass of the array per step",
+    lesson = "the same network over the whole array: distant pairs meet in global memory, one pass per step",
     blocks = [256, 512],
     default_block = 512,
     items_per_thread = ITEMS,
@@ -50,7 +50,7 @@ pub unsafe fn sort_bitonic<K: Key, V: Value, const BLOCK: u32>(
     let tile = Pairs::new((&raw mut KEYS).cast::<K>(), (&raw mut VALUES).cast::<V>());
     let sorted = Pairs::new(sorted_keys, sorted_values);
     let (section, blocks) = (BLOCK * ITEMS, thread::grid_dim_x());
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
     let mut size = section;
@@ -60,18 +60,19 @@ pub unsafe fn sort_bitonic<K: Key, V: Value, const BLOCK: u32>(
             let pairs = n.div_ceil(reach) * (reach / 2);
             let mut pair = thread::block_idx_x() * BLOCK + thread::thread_idx_x();
             while pair < pairs {
-                // SAFETY: the pairs of a step have no place in common, and a barrier of the grid separates the steps.
+                // SAFETY: the pairs of a step are disjoint, and a grid barrier separates the steps.
                 unsafe { exchange(sorted, n, pair, reach, reach == size) };
                 pair += blocks * BLOCK;
             }
-            // SAFETY: all threads call it, and all blocks are resident.
+            // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
             unsafe { barrier.wait() };
             reach /= 2;
         }
         let mut start = thread::block_idx_x() * section;
         while start < n {
             let count = (n - start).min(section);
-            // SAFETY: the section has `count` keys from `start` on, and one block has it between two barriers of the grid.
+            // SAFETY: the section has `count` keys from `start` on, and only this block accesses the section between
+            // two grid barriers.
             unsafe {
                 if size == section {
                     Pairs::new(keys, values).at(start).copy_all::<BLOCK>(tile, count);
@@ -93,10 +94,10 @@ pub unsafe fn sort_bitonic<K: Key, V: Value, const BLOCK: u32>(
         if size >= n {
             break;
         }
-        // SAFETY: as above.
+        // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
         unsafe { barrier.wait() };
         size *= 2;
     }
-    // SAFETY: once for each block, after the last barrier.
+    // SAFETY: each block calls `finish` once, after the last grid barrier.
     unsafe { barrier.finish() };
 }

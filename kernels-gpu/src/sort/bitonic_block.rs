@@ -8,20 +8,21 @@ use rung::rung;
 use super::key::{Key, Value};
 use super::pairs::Pairs;
 
-/// Keys of a thread.
+/// The number of keys per thread.
 pub(super) const ITEMS: u32 = 4;
 
-/// Each block sorts its section in shared memory: runs of 1, 2, 4, … sorted keys are merged to runs of twice as many.
+/// Each block sorts its section in shared memory: runs of 1, 2, 4, … sorted keys are merged into runs of twice the
+/// length.
 ///
-/// A merge compares keys in pairs and swaps a pair that is in the wrong order. Its first step compares the first run with the
-/// reversed second run: key `i` of a pair of runs with key `size - 1 - i`. The next steps compare keys that are `size / 4`,
-/// `size / 8`, … apart. The pairs do not depend on the keys, so all threads work in every step. A section of 2^11 keys needs
-/// 66 steps, with a barrier before each. In this form of the network the smaller key always moves to the smaller place. So a
-/// comparison with a place beyond the last key would change nothing, and the kernel leaves it out.
-/// (Batcher, *Sorting Networks and Their Applications*, 1968.)
+/// A merge compares keys in pairs and swaps a pair that is in the wrong order. The first step of a merge compares the
+/// first run with the reversed second run: key `i` of a pair of runs with key `size - 1 - i`. The next steps compare
+/// keys that are `size / 4`, `size / 8`, … apart. The pairs do not depend on the keys, so all threads work in every
+/// step. A section of 2^11 keys needs 66 steps, with a barrier before each. In this form of the network, the smaller
+/// key always moves to the lower place. So a comparison with a place after the last key would change nothing, and the
+/// kernel omits such comparisons. (Batcher, *Sorting Networks and Their Applications*, 1968.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     lesson = "a bitonic network in shared memory: every comparison is known in advance, one barrier per step",
     blocks = [256, 512],
@@ -51,21 +52,21 @@ pub unsafe fn sort_bitonic_block<K: Key, V: Value, const BLOCK: u32>(
     unsafe { Pairs::new(keys, values).at(start).copy_all::<BLOCK>(tile, count) };
     let mut size = 2;
     while size / 2 < count {
-        // SAFETY: the whole block calls it with its section.
+        // SAFETY: all threads of the block call `merge` with the block's section.
         unsafe { merge::<K, V, BLOCK>(tile, count, size, true) };
         size *= 2;
     }
     thread::sync_threads();
-    // SAFETY: as above, and no other block writes this section.
+    // SAFETY: the section has `count` keys from `start` on, and no other block writes this section.
     unsafe { tile.copy_all::<BLOCK>(Pairs::new(sorted_keys, sorted_values).at(start), count) };
 }
 
-/// Merges the runs of a section in shared memory to runs of `size` keys. Begins with a reversed step if `is_reversed`, and
-/// with a barrier in any case.
+/// Merges the runs of a section in shared memory into runs of `size` keys. Starts with a barrier. The first step is
+/// reversed if `is_reversed`.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `tile` is shared memory with `count` elements, at most `BLOCK * ITEMS`,
-/// which only this block accesses.
+/// All threads of a block of `BLOCK` call the function together. `tile` is shared memory with `count` elements, at most
+/// `BLOCK * ITEMS`, which only this block accesses.
 #[inline(always)]
 pub(super) unsafe fn merge<K: Key, V: Value, const BLOCK: u32>(
     tile: Pairs<K, V>,
@@ -77,19 +78,19 @@ pub(super) unsafe fn merge<K: Key, V: Value, const BLOCK: u32>(
     while size > 1 {
         thread::sync_threads();
         for k in 0..ITEMS / 2 {
-            // SAFETY: the pairs of a step have no place in common, and a barrier separates the steps.
+            // SAFETY: the pairs of a step are disjoint, and a barrier separates the steps.
             unsafe { exchange(tile, count, thread::thread_idx_x() + k * BLOCK, size, is_reversed) };
         }
         (size, is_reversed) = (size / 2, false);
     }
 }
 
-/// Puts the two keys of a pair in order, with their values. A step has pairs in each run of `size` places: of the places
-/// `i` and `size - 1 - i` if `is_reversed`, and of `i` and `i + size / 2` otherwise. A pair that reaches beyond the `count`
-/// keys is left alone.
+/// Puts the two keys of a pair in order, with their values. A step has pairs in each run of `size` places: the places
+/// `i` and `size - 1 - i` if `is_reversed`, and `i` and `i + size / 2` otherwise. A pair that extends beyond the
+/// `count` keys stays unchanged.
 ///
 /// # Safety
-/// `pairs` has `count` elements, and no other thread accesses those of this pair.
+/// `pairs` has `count` elements, and no other thread accesses the elements of this pair.
 #[inline(always)]
 pub(super) unsafe fn exchange<K: Key, V: Value>(
     pairs: Pairs<K, V>,
@@ -102,7 +103,7 @@ pub(super) unsafe fn exchange<K: Key, V: Value>(
     let run = 2 * (pair - offset);
     let low = run + offset;
     let high = run + if is_reversed { size - 1 - offset } else { size / 2 + offset };
-    // SAFETY: low < high < count where keys are accessed.
+    // SAFETY: keys are accessed only if low < high < count.
     unsafe {
         if high < count && pairs.ordered(low) > pairs.ordered(high) {
             pairs.swap(low, high);

@@ -12,25 +12,27 @@ use super::key::{Key, Ordered, Value};
 use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 
-/// Keys of a thread: of 64-bit keys too, the tiles of two blocks of 512 fit into the shared memory of every multiprocessor.
+/// The number of keys per thread. Even with 64-bit keys, the tiles of two blocks of 512 fit into the shared memory of a
+/// multiprocessor.
 const ITEMS: u32 = 7;
 
-/// The words of a block's buffer: a tile of keys or of values, or the histograms of all warps.
+/// Returns the number of words in a block's buffer, which holds a tile of keys or of values, or the histograms of all
+/// warps.
 const fn buffer_words<K>(block: u32) -> usize {
     let (tile, histograms) = ((block * ITEMS) as usize * size_of::<K>(), (block / 32 * DIGITS) as usize * 4);
     (if tile > histograms { tile } else { histograms }) / 8
 }
 
-/// `sort_digits`, whose tiles are first sorted by the digit in shared memory.
+/// `sort_digits`, but each tile is first sorted by its digit in shared memory.
 ///
-/// The keys of a tile with the same digit go to places in a row. In the previous rung, different warps write them at different
-/// times. Here the block first puts its keys in the order of their digits. Then neighboring lanes write neighboring places: of
-/// 3584 random keys with 256 digits, 14 in a row. For 2^20 + 3 random keys, the simulator counts 7.7 sectors for each store of a
-/// warp, in place of 26.7. The values follow their keys through the same buffer.
-/// (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 3.)
+/// The keys of a tile with the same digit go to consecutive places. In the previous rung, different warps write these
+/// keys at different times. Here the block first puts its keys in the order of their digits. Then neighboring lanes
+/// write neighboring places: with 3584 random keys and 256 digits, runs of 14 on average. For 2^20 + 3 random keys, the
+/// simulator counts 7.7 sectors per store of a warp instead of 26.7. The values follow their keys through the same
+/// buffer. (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 3.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_digits,
     lesson = "the tile is sorted by its digit in shared memory, so lanes with the same digit write neighboring places",
@@ -71,28 +73,30 @@ pub unsafe fn sort_coalesced<K: Key, V: Value, const BLOCK: u32>(
     };
     let (first, blocks) = (thread::block_idx_x(), thread::grid_dim_x() as usize);
     let tiles = n.div_ceil(BLOCK * ITEMS);
-    // The number of passes is even, so the last one writes the sorted keys.
+    // The number of passes is even, so the last pass writes the sorted keys.
     let (mut from, mut to) = (Pairs::new(keys, values), Pairs::new(other_keys, other_values));
     let mut next = Pairs::new(sorted_keys, sorted_values);
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
     for shift in (0..bits).step_by(DIGIT_BITS as usize) {
         for index in (first..tiles).step_by(blocks) {
-            // SAFETY: the whole block calls it. The tile has a column in the table, and one block has the tile.
+            // SAFETY: all threads of the block call `count_digits`. The tile has a column in the table, and only this
+            // block counts the tile.
             unsafe { count_digits::<K, BLOCK, ITEMS>(shared.buffer.cast(), from.keys, n, index, shift, counts) };
         }
-        // SAFETY: all threads of the grid call it.
+        // SAFETY: all threads of the grid call this function, and all blocks are resident.
         unsafe { scan_counts::<BLOCK>(&mut barrier, shared.warp_sums, counts, DIGITS * tiles, sums) };
         for index in (first..tiles).step_by(blocks) {
-            // SAFETY: the whole block calls it. One block has the tile, and the counts are scanned.
+            // SAFETY: all threads of the block call `scatter`. Only this block scatters the tile, and the counts are
+            // scanned.
             unsafe { scatter::<K, V, BLOCK>(shared, from, to, counts, index, shift, n) };
         }
-        // SAFETY: all threads of the grid call it.
+        // SAFETY: all threads of the grid call this function, and all blocks are resident.
         unsafe { barrier.wait() };
         (from, to, next) = (to, next, to);
     }
-    // SAFETY: once for each block, after the last barrier.
+    // SAFETY: each block calls `finish` once, after the last grid barrier.
     unsafe { barrier.finish() };
 }
 
@@ -103,15 +107,16 @@ struct Shared {
     warp_sums: *mut i32,
     /// `buffer_words` words of 64 bits.
     buffer: *mut u64,
-    /// Where the keys of a digit start in the buffer, for each digit. Then the distance of that place to their place in the array.
+    /// For each digit, the place in the buffer at which its keys start, and later the distance from there to their
+    /// place in the array.
     starts: *mut u32,
 }
 
 /// Moves a tile to the places of its keys. Ends with a barrier.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. Nothing else accesses `shared` meanwhile. The arrays have `n` keys, no
-/// thread writes those of `from`, and `counts` is the scanned table of this pass.
+/// All threads of a block of `BLOCK` call the function together. Nothing else accesses `shared` during the call. The
+/// arrays have `n` keys, no thread writes the arrays of `from`, and `counts` is the scanned table of this pass.
 #[inline(always)]
 unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
     shared: Shared,
@@ -124,27 +129,28 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
 ) {
     let (tid, start, tiles) = (thread::thread_idx_x(), index * BLOCK * ITEMS, n.div_ceil(BLOCK * ITEMS));
     let (count, distances) = ((n - start).min(BLOCK * ITEMS), shared.starts.wrapping_add(DIGITS as usize));
-    // Places beyond the last key have the greatest digit, so they are ranked after all keys.
+    // Places after the last key have the greatest digit, so their ranks follow the ranks of all keys.
     let keys: [Ordered<K>; ITEMS as usize] = array::from_fn(|k| {
         let i = start + place(ITEMS, k as u32);
-        // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
+        // SAFETY: a key is read only if i < n, and no thread writes these keys in this pass.
         if i < n { unsafe { from.ordered(i) } } else { K::GREATEST }
     });
     let digits = keys.map(|key| K::digit::<DIGIT_BITS>(key, shift));
-    // SAFETY: the whole block calls them. After the barrier of the scan, all threads have their ranks, and the buffer is free.
+    // SAFETY: all threads of the block call both functions. After the barrier of the scan, all threads have their
+    // ranks, and the buffer is free.
     let (ranks, first) = unsafe {
         let (ranks, total) = rank_in_tile::<BLOCK, { ITEMS as usize }>(shared.buffer.cast(), digits);
         (ranks, scan_block::<BLOCK>(shared.warp_sums, total).0)
     };
     if tid < DIGITS {
-        // SAFETY: both arrays have a word for each digit, and the table has a row.
+        // SAFETY: both arrays have a word for each digit, and the table has a row for each digit.
         unsafe {
             *shared.starts.add(tid as usize) = first;
             *distances.add(tid as usize) = (*counts.add((tid * tiles + index) as usize)).wrapping_sub(first);
         }
     }
     thread::sync_threads();
-    // SAFETY: a digit is less than `DIGITS`. Each place of the tile has one key, and the buffer has all of them.
+    // SAFETY: a digit is below `DIGITS`. Each place of the tile has one key, and the buffer fits all keys of the tile.
     let places: [u32; ITEMS as usize] = array::from_fn(|k| unsafe {
         let place = *shared.starts.add(digits[k] as usize) + ranks[k];
         *shared.buffer.cast::<Ordered<K>>().add(place as usize) = keys[k];
@@ -156,7 +162,7 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
         if place >= count {
             return 0;
         }
-        // SAFETY: the place has a key, and no other key has its target in this pass.
+        // SAFETY: the place has a key, and no other key has the same target in this pass.
         unsafe {
             let key = *shared.buffer.cast::<Ordered<K>>().add(place as usize);
             let target = (*distances.add(K::digit::<DIGIT_BITS>(key, shift) as usize)).wrapping_add(place);
@@ -179,7 +185,8 @@ unsafe fn scatter<K: Key, V: Value, const BLOCK: u32>(
     for (k, target) in targets.into_iter().enumerate() {
         let place = tid + k as u32 * BLOCK;
         if place < count {
-            // SAFETY: the value of the key that went to `target`.
+            // SAFETY: `place` is in the buffer, and `target` is the place of the value's key, so it is in the array and
+            // has one writer.
             unsafe { *to.values.add(target as usize) = *shared.buffer.cast::<V>().add(place as usize) };
         }
     }

@@ -1,4 +1,4 @@
-//! The types of keys and values, generic on purpose.
+//! Traits for the types of keys and values.
 //!
 //! A radix sort orders unsigned integers by their digits. A key of another type is first mapped to unsigned bits whose order
 //! is the order of the keys (Satish, Harris and Garland 2009, section 4; Merrill and Grimshaw 2011, section 2.1):
@@ -9,24 +9,24 @@
 //! | `i32` | numeric | the sign bit flipped: negative keys are smaller |
 //! | `f32` | [`f32::total_cmp`]: -NaN, -∞, …, -0, +0, …, +∞, +NaN | of a positive key, the sign bit flipped; of a negative key, all bits flipped |
 //!
-//! The names of the methods differ from those of the types themselves: a kernel is compiled with `K` as another name of
-//! its type, and `f32::to_bits` would take precedence.
+//! The method names differ from the inherent methods of the types. A kernel is compiled with `K` as an alias of its
+//! type, so an inherent method such as `f32::to_bits` would take precedence.
 
-/// A type of keys.
+/// A key type.
 pub trait Key: Copy {
-    /// Unsigned integers of the key's size.
+    /// The unsigned integer type of the key's size.
     type Ordered: Copy + Ord;
 
     /// The number of bits of a key.
     const KEY_BITS: u32;
-    /// The greatest bits of a key. After the last key of a tile, they fill the tile.
+    /// The greatest ordered bits of a key, which fill a tile after its last key.
     const GREATEST: Self::Ordered;
 
-    /// Returns the bits whose order is that of the keys.
+    /// Returns the key's ordered bits, which have the same order as the keys.
     fn to_ordered(self) -> Self::Ordered;
-    /// Returns the key of such bits.
+    /// Returns the key with these ordered bits.
     fn from_ordered(ordered: Self::Ordered) -> Self;
-    /// Returns the `WIDTH` bits of a key's ordered bits from bit `shift` on, 0 being the lowest bit. `WIDTH` is at most 31.
+    /// Returns `WIDTH` of a key's ordered bits, from bit `shift` on. Bit 0 is the lowest bit. `WIDTH` is at most 31.
     fn digit<const WIDTH: u32>(ordered: Self::Ordered, shift: u32) -> u32;
 }
 
@@ -71,24 +71,24 @@ keys! {
 #[inline(always)]
 fn float_to_ordered(key: f32) -> u32 {
     let bits = key.to_bits();
-    // All ones for a negative key, and the sign bit for a positive one.
+    // All ones for a negative key, and the sign bit for a positive key.
     let flipped = (bits.cast_signed() >> 31).cast_unsigned() | SIGN;
     bits ^ flipped
 }
 
 #[inline(always)]
 fn ordered_to_float(ordered: u32) -> f32 {
-    // The bits of a positive key have the sign bit.
+    // The sign bit is set in the ordered bits of a positive key.
     let flipped = (ordered >> 31).wrapping_sub(1) | SIGN;
     f32::from_bits(ordered ^ flipped)
 }
 
-/// A type of values, which move with their keys.
+/// A value type. Values move with their keys.
 pub trait Value: Copy {
-    /// The value that stands for those after the last one of a tile.
+    /// The value for the places after the last value of a tile.
     const NONE: Self;
 }
-/// No values: memory accesses of this type compile to nothing.
+/// A sort without values: memory accesses of this type compile to nothing.
 impl Value for () {
     const NONE: Self = ();
 }

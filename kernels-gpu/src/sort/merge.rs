@@ -10,23 +10,24 @@ use super::key::{Key, Value};
 use super::pairs::Pairs;
 use crate::grid_barrier::GridBarrier;
 
-/// Neighboring keys of a thread. The number is odd, so that the first keys of a warp's lanes lie in different banks.
+/// The number of neighboring keys per thread. It is odd so that the first keys of a warp's lanes lie in different
+/// banks.
 const ITEMS: u32 = 5;
 
-/// Blocks sort tiles, and each pass over the array merges pairs of sorted runs to runs of twice the length.
+/// Blocks sort tiles, and each pass over the array merges pairs of sorted runs into runs of twice the length.
 ///
-/// The network of `sort_bitonic` needs about `n log2² n / 4` comparisons, because its pairs do not depend on the keys. A merge
-/// that looks at the keys doubles the runs in one pass. Every thread merges an equal number of keys of the result, and finds
-/// by a binary search where they start in both runs. Of the first `d` keys of the result, `i` are from the first run and
-/// `d - i` from the second run, and one `i` alone is right. First the threads of the grid search for the parts of all
-/// tiles. Then a block loads the parts of a tile, and its threads search in the tile. Of equal keys, those of the first run
-/// precede, so the sort is stable. For 2^24 keys there are 13 passes: expect the time of about 14 copies of the array, and
-/// more for the searches.
-/// (Green, McColl and Bader, *GPU Merge Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for
-/// Manycore GPUs*, 2009, section 5.)
+/// The network of `sort_bitonic` needs about `n log2² n / 4` comparisons, because its pairs do not depend on the keys.
+/// A merge that depends on the keys doubles the length of the runs in one pass. Every thread writes an equal number of
+/// keys of the result. A binary search finds the starts of these keys in both runs. Of the first `d` keys of the
+/// result, `i` are from the first run and `d - i` from the second run, and only one `i` is correct. First the threads
+/// of the grid search for the parts of all tiles. Then a block loads the parts of a tile, and its threads search in the
+/// tile. Among equal keys, the keys of the first run come first, so the sort is stable. For 2^24 keys there are 13
+/// passes: expect the time of about 14 copies of the array, and more for the searches. (Green, McColl and Bader, *GPU
+/// Merge Path*, 2012; Satish, Harris and Garland, *Designing Efficient Sorting Algorithms for Manycore GPUs*, 2009,
+/// section 5.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_bitonic,
     lesson = "a pass merges all pairs of runs; a binary search gives each thread an equal part of the result",
@@ -64,12 +65,12 @@ pub unsafe fn sort_merge<K: Key, V: Value, const BLOCK: u32>(
         // The passes alternate between the buffers. An odd number of passes starts in the other buffer.
         swap(&mut to, &mut from);
     }
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
     for index in (first_tile..tiles).step_by(blocks as usize) {
         let (start, count) = (index * tile, (n - index * tile).min(tile));
-        // SAFETY: the tile has `count` keys from `start` on, and one block has it.
+        // SAFETY: the tile has `count` keys from `start` on, and only this block accesses the tile.
         unsafe {
             Pairs::new(keys, values).at(start).copy_all::<BLOCK>(shared, count);
             sort_tile(shared, count);
@@ -83,26 +84,27 @@ pub unsafe fn sort_merge<K: Key, V: Value, const BLOCK: u32>(
             let first = (index & !(2 * width - 1)) * tile;
             (first, (first + width * tile).min(n), (first + 2 * width * tile).min(n))
         };
-        // SAFETY: all threads call it, and all blocks are resident.
+        // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
         unsafe { barrier.wait() };
         swap(&mut to, &mut from);
         let mut index = first_tile * BLOCK + tid;
         while index < tiles {
             let (first, middle, end) = runs(index);
-            // SAFETY: the runs from `first` and `middle` on were sorted by the pass before. A tile has one writer.
+            // SAFETY: the previous pass sorted the runs that start at `first` and `middle`. The count of a tile has one
+            // writer.
             unsafe {
                 *counts.add(index as usize) =
                     merge_path(from.at(first), middle - first, from.at(middle), end - middle, index * tile - first);
             }
             index += blocks * BLOCK;
         }
-        // SAFETY: as above.
+        // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
         unsafe { barrier.wait() };
         for index in (first_tile..tiles).step_by(blocks as usize) {
             let ((first, middle, end), start) = (runs(index), index * tile);
             let count = (end - start).min(tile);
-            // SAFETY: the counts of all tiles are complete. The tile's parts are `part` keys of the first run and the rest of
-            // its `count` keys from the second run, and one block has the tile.
+            // SAFETY: the counts of all tiles are complete. The tile's parts are `part` keys of the first run and the
+            // rest of its `count` keys from the second run. Only this block merges the tile.
             unsafe {
                 let before = *counts.add(index as usize);
                 let is_last = start + count == end;
@@ -117,24 +119,24 @@ pub unsafe fn sort_merge<K: Key, V: Value, const BLOCK: u32>(
         }
         width *= 2;
     }
-    // SAFETY: once for each block, after the last barrier.
+    // SAFETY: each block calls `finish` once, after the last grid barrier.
     unsafe { barrier.finish() };
 }
 
-/// Sorts a tile in shared memory. Begins and ends with a barrier.
+/// Sorts a tile in shared memory. Starts and ends with a barrier.
 ///
 /// # Safety
-/// All threads of the block call it together. `tile` is shared memory with `count` elements, at most `ITEMS` for each thread,
-/// which only this block accesses.
+/// All threads of the block call the function together. `tile` is shared memory with `count` elements, at most `ITEMS`
+/// for each thread, which only this block accesses.
 #[inline(always)]
 unsafe fn sort_tile<K: Key, V: Value>(tile: Pairs<K, V>, count: u32) {
     let tid = thread::thread_idx_x();
     thread::sync_threads();
-    // The thread sorts its keys. Only neighbors in the wrong order change their places, which is stable.
+    // The thread sorts its keys. The sort is stable, because it swaps only neighbors in the wrong order.
     for round in 0..ITEMS {
         for k in (round % 2..ITEMS - 1).step_by(2) {
             let place = tid * ITEMS + k;
-            // SAFETY: place + 1 < count where keys are accessed, and both places belong to this thread.
+            // SAFETY: keys are accessed only if place + 1 < count, and only this thread accesses both places.
             unsafe {
                 if place + 1 < count && tile.ordered(place) > tile.ordered(place + 1) {
                     tile.swap(place, place + 1);
@@ -146,19 +148,19 @@ unsafe fn sort_tile<K: Key, V: Value>(tile: Pairs<K, V>, count: u32) {
     while width * ITEMS < count {
         let first = ((tid & !(2 * width - 1)) * ITEMS).min(count);
         let (middle, end) = ((width * ITEMS).min(count - first), (2 * width * ITEMS).min(count - first));
-        // SAFETY: the runs of this thread's pair are sorted, and all threads call it.
+        // SAFETY: the runs of this thread's pair are sorted, and all threads of the block call `merge`.
         unsafe { merge(tile.at(first), middle, end, tid * ITEMS - first) };
         width *= 2;
     }
     thread::sync_threads();
 }
 
-/// Merges the runs of places 0 to `middle` and `middle` to `end` in shared memory. This thread merges the `ITEMS` keys of the
-/// result from place `diagonal` on. Begins with a barrier.
+/// Merges the runs with the places 0 to `middle` and `middle` to `end` in shared memory. This thread writes the `ITEMS`
+/// keys of the result from place `diagonal` on. Starts with a barrier.
 ///
 /// # Safety
-/// All threads of the block call it together. The threads of the same runs have all multiples of `ITEMS` below `end` as
-/// diagonals. `runs` is shared memory with `end` elements, and both runs are sorted.
+/// All threads of the block call the function together. The threads that merge the same runs use all multiples of
+/// `ITEMS` below `end` as diagonals. `runs` is shared memory with `end` elements, and both runs are sorted.
 #[inline(always)]
 unsafe fn merge<K: Key, V: Value>(runs: Pairs<K, V>, middle: u32, end: u32, diagonal: u32) {
     thread::sync_threads();
@@ -166,10 +168,11 @@ unsafe fn merge<K: Key, V: Value>(runs: Pairs<K, V>, middle: u32, end: u32, diag
         // SAFETY: both runs are sorted and complete, and diagonal < end.
         let mut first = unsafe { merge_path(runs, middle, runs.at(middle), end - middle, diagonal) };
         let (mut second, mut place) = (middle + diagonal - first, 0);
-        // Separate addresses in place of `runs`, which the closure would put into local memory.
+        // Separate addresses instead of `runs`, because the closure would put `runs` into local memory.
         let Pairs { keys, values } = runs;
         Some(array::from_fn::<(K, V), { ITEMS as usize }, _>(|_| {
-            // SAFETY: first < middle and second < end where a key is read. After the last key, the last one is read again.
+            // SAFETY: a key is read only if its place is below the end of its run. After the last key of a run, the
+            // thread reads the last key again.
             unsafe {
                 let is_before =
                     || (*keys.add(first as usize)).to_ordered() <= (*keys.add(second as usize)).to_ordered();
@@ -202,10 +205,11 @@ unsafe fn merge<K: Key, V: Value>(runs: Pairs<K, V>, middle: u32, end: u32, diag
     }
 }
 
-/// Returns how many of the first `diagonal` keys of the merged runs are from the first run.
+/// Returns the number of keys from the first run among the first `diagonal` keys of the merged runs.
 ///
 /// # Safety
-/// Both runs are sorted, of these lengths, and no thread writes them. `diagonal` is at most the sum of the lengths.
+/// Both runs are sorted and have these lengths, and no thread writes them. `diagonal` is at most the sum of the
+/// lengths.
 #[inline(always)]
 unsafe fn merge_path<K: Key, V: Value>(
     first: Pairs<K, V>,

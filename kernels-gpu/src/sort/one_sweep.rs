@@ -1,4 +1,4 @@
-//! One sweep: a pass reads and writes each key once, because tiles learn their places by looking back.
+//! One sweep: a pass reads and writes each key once, because tiles find their places by look-back.
 
 use core::array;
 use core::mem::MaybeUninit;
@@ -14,23 +14,23 @@ use super::sweep::{
 use crate::grid_barrier::GridBarrier;
 use crate::tensor_core::opaque;
 
-/// Keys of a thread in each tile.
+/// The number of keys per thread in each tile.
 const ITEMS: usize = 12;
 
-/// A pass of `sort_coalesced` reads the keys twice: to count the digits of each tile, and to scatter the keys. Here one sweep
-/// does both. A block counts the digits of its tile and publishes the counts. Then it looks back over the counts of the tiles
-/// before its tile, as `scan_look_back` does, with one look-back for each digit. So it knows how many keys with each digit
-/// are in earlier tiles, while its keys are still in registers.
+/// A pass of `sort_coalesced` reads the keys twice: to count the digits of each tile, and to scatter the keys. Here one
+/// sweep counts and scatters. A block counts the digits of its tile and publishes the counts. Then the block looks back
+/// over the counts of earlier tiles, as in `scan_look_back`, with one look-back for each digit. So the block knows how
+/// many keys with each digit are in earlier tiles, while its keys are still in registers.
 ///
-/// A look-back does not give the number of smaller digits in later tiles. All digits of all passes are counted once before
-/// the first pass. With four passes, a key is read five times and written four times.
+/// A look-back does not find the number of smaller digits in later tiles. Therefore, the kernel counts the digits of
+/// all passes once, before the first pass. With four passes, a key is read five times and written four times.
 ///
-/// Within a tile, a key's rank is the number of earlier keys with its digit. Each warp ranks 32 keys at a time: votes find
-/// the lanes with the same digit, and a count for each digit remembers the keys before. (Adinets and Merrill, *Onesweep: A
-/// Faster Least Significant Digit Radix Sort for GPUs*, 2022.)
+/// Within a tile, a key's rank is the number of earlier keys with its digit. Each warp ranks 32 keys at a time: votes
+/// find the lanes with the same digit, and a counter for each digit holds the number of earlier keys. (Adinets and
+/// Merrill, *Onesweep: A Faster Least Significant Digit Radix Sort for GPUs*, 2022.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_coalesced,
     lesson = "tiles look back for the counts of earlier tiles, so a pass reads and writes each key once",
@@ -69,17 +69,19 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
     let tile_values = tile_keys.wrapping_add(BLOCK as usize * ITEMS).cast::<V>();
     let (tid, tile_size) = (thread::thread_idx_x(), BLOCK * ITEMS as u32);
     let warp_counts = counts.wrapping_add((tid / 32 * DIGITS) as usize);
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
-    // SAFETY: the whole block calls it, and the memory of the tile is not used yet. All blocks are resident.
+    // SAFETY: all threads of the block call the function, and the memory of the tile is not used yet. All blocks are
+    // resident.
     unsafe {
         count_digits::<K, BLOCK, ITEMS>(tile_keys.cast(), keys, totals, n);
         barrier.wait();
     }
     for pass in 0..opaque(passes::<K>()) {
         let words = Words::of_pass(status, pass);
-        // SAFETY: the totals are complete. The whole block calls the function, and its words are not used yet.
+        // SAFETY: the totals are complete. All threads of the block call the function, and its shared words are not
+        // used yet.
         let start = unsafe {
             let total = if tid < DIGITS { *totals.add((pass * DIGITS + tid) as usize) } else { 0 };
             counts_before(warp_sums, total)
@@ -93,16 +95,16 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
                 let items: [Ordered<K>; ITEMS] = load_keys::<K, BLOCK, ITEMS>(from, tile, n);
                 (items, load_values::<V, BLOCK, ITEMS>(from_values, tile, n))
             };
-            // SAFETY: the lanes of the warp call it together, and only this warp uses its counts.
+            // SAFETY: the lanes of the warp call the function together, and only this warp uses `warp_counts`.
             unsafe { clear(warp_counts) };
             let ranks: [u32; ITEMS] = array::from_fn(|item| {
                 let digit = digit::<K>(items[item], pass);
-                // SAFETY: the lanes of the warp call it together, and only this warp uses its counts.
+                // SAFETY: the lanes of the warp call the function together, and only this warp uses `warp_counts`.
                 unsafe { rank(warp_counts, digit) }
             });
-            // SAFETY: the whole block calls it, and the tile has words.
+            // SAFETY: all threads of the block call `place_digits`, and the tile has words in `words`.
             let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
-            // Without `opaque`, places in `warp_counts` would stay in registers since `rank`.
+            // Without `opaque`, the addresses in `warp_counts` would stay in registers from `rank` on.
             let pass = opaque(pass);
             // SAFETY: the places of the keys in the sorted tile are all different.
             let places: [u32; ITEMS] = array::from_fn(|item| unsafe {
@@ -113,7 +115,8 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
             // SAFETY: the places are all different.
             unsafe { put_values(tile_values, places, moved) };
             if tid < DIGITS {
-                // SAFETY: the blocks of all tiles run, and this thread alone writes the words and the offset of its digit.
+                // SAFETY: the blocks of all tiles run, and only this thread writes the words and the offset of its
+                // digit.
                 unsafe {
                     let before = words.look_back::<1>(tile, tid);
                     words.publish(tile, tid, before + count, true);
@@ -129,10 +132,10 @@ pub unsafe fn sort_one_sweep<K: Key, V: Value, const BLOCK: u32>(
             }
             tile += thread::grid_dim_x();
         }
-        // SAFETY: all threads call it, and all blocks are resident.
+        // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
         unsafe { barrier.wait() };
     }
-    // SAFETY: no block reads the totals after the last barrier. Each block finishes the barriers once.
+    // SAFETY: no block reads the totals after the last barrier. Each block calls `finish` once.
     unsafe {
         clear_totals::<BLOCK>(totals);
         barrier.finish();

@@ -12,7 +12,7 @@ pub(super) struct Pairs<K, V> {
 }
 
 impl<K: Key, V: Value> Pairs<K, V> {
-    /// The arrays with these addresses.
+    /// Returns the arrays with these addresses.
     #[inline(always)]
     pub(super) fn new(keys: *const K, values: *const V) -> Self {
         Self { keys: keys.cast_mut(), values: values.cast_mut() }
@@ -34,13 +34,13 @@ impl<K: Key, V: Value> Pairs<K, V> {
         unsafe { *self.keys.add(index as usize) }.to_ordered()
     }
 
-    /// Copies the key with index `from`, and its value, to the place `to` of other arrays.
+    /// Copies the key with index `from`, and its value, to index `to` of other arrays.
     ///
     /// # Safety
-    /// The arrays have these elements, and nothing else accesses those of `to`.
+    /// The arrays have elements with these indices, and nothing else accesses the elements at `to`.
     #[inline(always)]
     pub(super) unsafe fn copy_one(self, from: u32, others: Self, to: u32) {
-        // SAFETY: both elements exist, and no other thread accesses the written one.
+        // SAFETY: both elements exist, and no other thread accesses the written element.
         unsafe {
             *others.keys.add(to as usize) = *self.keys.add(from as usize);
             *others.values.add(to as usize) = *self.values.add(from as usize);
@@ -50,8 +50,8 @@ impl<K: Key, V: Value> Pairs<K, V> {
     /// Copies `count` elements to other arrays. Neighboring threads copy neighboring elements.
     ///
     /// # Safety
-    /// All threads of a block of `BLOCK` call it together. The arrays have `count` elements. No thread writes those of this
-    /// array, and nothing else accesses those of the others.
+    /// All threads of a block of `BLOCK` call the function together. All arrays have `count` elements. No thread writes
+    /// the elements of this array, and nothing else accesses the elements of the other arrays.
     #[inline(always)]
     pub(super) unsafe fn copy_all<const BLOCK: u32>(self, others: Self, count: u32) {
         for i in (thread::thread_idx_x()..count).step_by(BLOCK as usize) {
@@ -67,7 +67,7 @@ impl<K: Key, V: Value> Pairs<K, V> {
     #[inline(always)]
     pub(super) unsafe fn swap(self, first: u32, second: u32) {
         let (first, second) = (first as usize, second as usize);
-        // SAFETY: both elements exist, and this thread alone accesses them.
+        // SAFETY: both elements exist, and only this thread accesses them.
         unsafe {
             (*self.keys.add(first), *self.keys.add(second)) = (*self.keys.add(second), *self.keys.add(first));
             (*self.values.add(first), *self.values.add(second)) = (*self.values.add(second), *self.values.add(first));

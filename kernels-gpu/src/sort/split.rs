@@ -1,4 +1,4 @@
-//! Radix sort by one bit after another.
+//! Radix sort, one bit at a time.
 
 use core::mem::MaybeUninit;
 
@@ -12,19 +12,21 @@ use crate::grid_barrier::GridBarrier;
 use crate::operation::Sum;
 use crate::scan::shuffle::sum_of_warps_before;
 
-/// Keys of a thread.
+/// The number of keys per thread.
 pub(super) const ITEMS: u32 = 8;
 
-/// A pass for each bit, from the lowest bit on, splits the keys: keys with a 0 go to the front, and all keep their order.
+/// A pass for each bit, from the lowest bit on, splits the keys: keys with a 0 go to the front, and keys with the same
+/// bit keep their order.
 ///
-/// The previous rungs compare keys. Here no two keys are compared, and the number of passes depends on the size of a key alone:
-/// 32 for 32 bits. The place of a key with a 0 is the number of zeros before it, which is a prefix sum. The blocks count the
-/// zeros of their tiles, and the grid scans the counts. Then each tile is loaded again, and a ballot gives the zeros of the
-/// lanes before. A pass reads the array twice and writes it once, so expect 32 times 1.5 copies of the array for 32-bit keys.
-/// (*Programming Massively Parallel Processors*, section 13.3; Blelloch, *Prefix Sums and Their Applications*, 1990, `split`.)
+/// The previous rungs compare keys. Here no two keys are compared, and the number of passes depends only on the size of
+/// a key: 32 for 32 bits. The place of a key with a 0 is the number of zeros before it, which is a prefix sum. The
+/// blocks count the zeros of their tiles, and the grid scans the counts. Then each tile is loaded again, and a ballot
+/// gives the zeros of the earlier lanes. A pass reads the array twice and writes it once, so expect the time of 32
+/// times 1.5 copies of the array for 32-bit keys. (*Programming Massively Parallel Processors*, section 13.3; Blelloch,
+/// *Prefix Sums and Their Applications*, 1990, `split`.)
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_merge,
     lesson = "no comparisons: a stable split for each bit, whose places are a prefix sum of zeros",
@@ -57,14 +59,14 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
     let warp_sums = (&raw mut WARP_SUMS).cast::<i32>();
     let (tid, tile, lanes_before) = (thread::thread_idx_x(), BLOCK * ITEMS, (1 << (thread::thread_idx_x() % 32)) - 1);
     let (first, blocks, tiles) = (thread::block_idx_x(), thread::grid_dim_x() as usize, n.div_ceil(tile));
-    // The number of passes is even, so the last one writes the sorted keys.
+    // The number of passes is even, so the last pass writes the sorted keys.
     let (mut from, mut to) = (Pairs::new(keys, values), Pairs::new(other_keys, other_values));
     let mut next = Pairs::new(sorted_keys, sorted_values);
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
     for bit in 0..bits {
-        // SAFETY: i < n where a key is read, and no thread writes these keys in this pass.
+        // SAFETY: a key is read only if i < n, and no thread writes these keys in this pass.
         let is_zero = |i: u32| i < n && K::digit::<1>(unsafe { from.ordered(i) }, bit) == 0;
         for index in (first..tiles).step_by(blocks) {
             let (mut zeros, count) = (0, (n - index * tile).min(tile));
@@ -72,22 +74,22 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
                 zeros += thread::sync_threads_count(u32::from(is_zero(index * tile + place(ITEMS, k))));
             }
             if tid == 0 {
-                // SAFETY: the tile has a column in both rows, and this thread writes it.
+                // SAFETY: the tile has a column in both rows, and only this thread writes it.
                 unsafe {
                     *counts.add(index as usize) = zeros;
                     *counts.add((tiles + index) as usize) = count - zeros;
                 }
             }
         }
-        // SAFETY: all threads of the grid call it.
+        // SAFETY: all threads of the grid call this function, and all blocks are resident.
         unsafe { scan_counts::<BLOCK>(&mut barrier, warp_sums, counts, 2 * tiles, sums) };
         for index in (first..tiles).step_by(blocks) {
-            // SAFETY: all 32 lanes take part, as the mask says.
+            // SAFETY: the mask names all 32 lanes, and all of them vote.
             let ballots: [u32; ITEMS as usize] = core::array::from_fn(|k| unsafe {
                 warp::warp_vote_ballot(u32::MAX, is_zero(index * tile + place(ITEMS, k as u32)))
             });
             let zeros = ballots.iter().fold(0, |zeros, ballot| zeros + ballot.count_ones());
-            // SAFETY: the whole block calls it, with a word for each warp.
+            // SAFETY: all threads of the block call `sum_of_warps_before`, and `warp_sums` has a word for each warp.
             let mut zeros =
                 unsafe { sum_of_warps_before::<i32, Sum, BLOCK>(warp_sums, zeros.cast_signed()) }.cast_unsigned();
             #[expect(clippy::needless_range_loop, reason = "an iterator would put the array into local memory")]
@@ -96,7 +98,7 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
                 let (place, rank) = (place(ITEMS, k as u32), zeros + (ballot & lanes_before).count_ones());
                 let (row, rank) = if ballot >> (tid % 32) & 1 == 1 { (0, rank) } else { (tiles, place - rank) };
                 if index * tile + place < n {
-                    // SAFETY: the key exists, and no other key has its place in this pass.
+                    // SAFETY: the key exists, and no other key moves to the same place in this pass.
                     unsafe {
                         let start = *counts.add((row + index) as usize);
                         from.copy_one(index * tile + place, to, start + rank);
@@ -106,10 +108,10 @@ pub unsafe fn sort_split<K: Key, V: Value, const BLOCK: u32>(
             }
             thread::sync_threads();
         }
-        // SAFETY: all threads of the grid call it.
+        // SAFETY: all threads of the grid call this function, and all blocks are resident.
         unsafe { barrier.wait() };
         (from, to, next) = (to, next, to);
     }
-    // SAFETY: once for each block, after the last barrier.
+    // SAFETY: each block calls `finish` once, after the last grid barrier.
     unsafe { barrier.finish() };
 }

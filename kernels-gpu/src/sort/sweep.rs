@@ -1,18 +1,19 @@
-//! What the one-sweep rungs share: the counts of all digits, ranks within a warp, and the words of the tiles.
+//! Shared code of the one-sweep rungs: the counts of all digits, ranks within a warp, and the words of the tiles.
 //!
 //! # Words of a pass
-//! A tile has a word for each digit in `status`: 30 bits for a count, and two for its state. A word holds the number of keys
-//! with the digit in the tile, or in this tile and all tiles before it (a prefix). One store writes count and state, so
-//! relaxed order is enough.
+//! A tile has a word for each digit in `status`: 30 bits for a count, and two for its state. A word holds the number of
+//! keys with the digit in the tile, or in this tile and all earlier tiles (a prefix). One store writes both the count
+//! and the state, so relaxed order is enough.
 //!
-//! The highest bit is 1 in passes with an even number and 0 in the others. Each pass writes each word of its tiles, and a
-//! launch has an even number of passes. So a word with the other bit is from the pass before, from an earlier launch, or has
-//! never been written, and no pass has to clear the words.
+//! The highest bit is 1 in passes with an even number and 0 in passes with an odd number. Each pass writes every word
+//! of its tiles, and a launch has an even number of passes. So a word with the other value of this bit is from the
+//! previous pass or from an earlier launch, or was never written. No pass has to clear the words.
 //!
 //! # Forward progress
-//! A block waits for the words of the tiles before its tile. All blocks of the grid are resident, because they also meet at
-//! barriers, and each block takes its tiles in ascending order. So the block of the smallest unfinished tile waits for no
-//! other block. Blocks that are not resident have to take tickets, as in `scan` (see [`status`](crate::scan::status)).
+//! A block waits for the words of earlier tiles. All blocks of the grid are resident, because they also synchronize at
+//! grid barriers, and each block processes its tiles in ascending order. So the block of the smallest unfinished tile
+//! waits for no other block. Without residency, blocks would have to take tickets, as in `scan` (see
+//! [`status`](crate::scan::status)).
 
 use core::array;
 use core::sync::atomic::Ordering::Relaxed;
@@ -28,21 +29,23 @@ use super::key::{Key, Ordered, Value};
 use crate::operation::Sum;
 use crate::scan::shuffle::scan_warp;
 
-/// Words of `totals`: how often each digit occurs in each pass, for the passes of a key of 64 bits.
+/// The number of words in `totals`, which holds the number of occurrences of each digit in each pass, for the passes of
+/// a 64-bit key.
 pub const TOTALS: u32 = u64::BITS / DIGIT_BITS * DIGITS;
 
-/// The number of passes for keys of type `K`.
+/// Returns the number of passes for keys of type `K`.
 pub(super) const fn passes<K: Key>() -> u32 {
     K::KEY_BITS / DIGIT_BITS
 }
 
-/// Returns a digit of a key: a place in tables of `DIGITS` words.
+/// Returns a digit of a key: an index into tables of `DIGITS` words.
 #[inline(always)]
 pub(super) fn digit<K: Key>(key: Ordered<K>, pass: u32) -> usize {
     K::digit::<DIGIT_BITS>(key, pass * DIGIT_BITS) as usize
 }
 
-/// Returns what a pass reads and writes. The passes write `other` and `output` alternately, and the last one writes `output`.
+/// Returns the arrays that a pass reads and writes. The passes write `other` and `output` alternately, and the last
+/// pass writes `output`.
 #[inline(always)]
 pub(super) fn buffers<T>(pass: u32, input: *const T, output: *mut T, other: *mut T) -> (*const T, *mut T) {
     match pass {
@@ -52,16 +55,16 @@ pub(super) fn buffers<T>(pass: u32, input: *const T, output: *mut T, other: *mut
     }
 }
 
-/// The place of this thread's key `item` in the input. Each warp has a part of the tile in one piece, so that the order of
-/// its keys is that of the warps, then of the items, then of the lanes.
+/// Returns the place of this thread's key `item` in the input. Each warp's part of the tile is contiguous, so the keys
+/// are ordered by warp, then by item, then by lane.
 #[inline(always)]
 fn place<const BLOCK: u32, const ITEMS: usize>(tile: u32, item: usize) -> u32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     (tile * BLOCK + warp * 32) * ITEMS as u32 + item as u32 * 32 + lane
 }
 
-/// Loads this thread's `ITEMS` keys of a tile. The greatest key stands for each key from `n` on: it is the last key of the
-/// tile in every pass.
+/// Loads this thread's `ITEMS` keys of a tile. Keys from `n` on are replaced by the greatest key, so they come last in
+/// the tile in every pass.
 ///
 /// # Safety
 /// `keys` has `n` keys, and no thread writes them.
@@ -78,7 +81,7 @@ pub(super) unsafe fn load_keys<K: Key, const BLOCK: u32, const ITEMS: usize>(
     }
     array::from_fn(|item| {
         let i = place::<BLOCK, ITEMS>(tile, item);
-        // SAFETY: i < n where the key is read.
+        // SAFETY: the key is read only if i < n.
         if i < n { unsafe { *keys.add(i as usize) }.to_ordered() } else { K::GREATEST }
     })
 }
@@ -95,16 +98,17 @@ pub(super) unsafe fn load_values<V: Value, const BLOCK: u32, const ITEMS: usize>
 ) -> [V; ITEMS] {
     array::from_fn(|item| {
         let i = place::<BLOCK, ITEMS>(tile, item);
-        // SAFETY: i < n where the value is read.
+        // SAFETY: the value is read only if i < n.
         if i < n { unsafe { *values.add(i as usize) } } else { V::NONE }
     })
 }
 
-/// Counts the digits of all passes: adds to `totals` how often each digit occurs in the tiles that this block takes.
+/// Counts the digits of all passes: adds the number of occurrences of each digit in this block's tiles to `totals`.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `counts` is shared memory of a word for each digit of each pass, which
-/// nothing else uses. `keys` has `n` keys, which no thread writes. All threads access `totals` with atomics.
+/// All threads of a block of `BLOCK` call the function together. `counts` is shared memory with a word for each digit
+/// of each pass, which nothing else uses. `keys` has `n` keys, which no thread writes. All threads access `totals` with
+/// atomics.
 #[inline(always)]
 pub(super) unsafe fn count_digits<K: Key, const BLOCK: u32, const ITEMS: usize>(
     counts: *mut u32,
@@ -141,17 +145,18 @@ pub(super) unsafe fn count_digits<K: Key, const BLOCK: u32, const ITEMS: usize>(
     }
 }
 
-/// Returns the lanes whose digit is that of this lane: a vote for each bit. All 32 lanes must call it together.
+/// Returns the lanes with the same digit as this lane, found with a vote for each bit. All 32 lanes must call the
+/// function together.
 ///
-/// A lane whose bit is 0 inverts the result of the vote. `ptxas` makes four instructions of each bit here, and six of the same
-/// in Rust. (PTX ISA, "vote.sync".)
+/// A lane whose bit is 0 inverts the result of the vote. For each bit, `ptxas` generates four instructions from this
+/// assembly, and six from the equivalent Rust. (PTX ISA, "vote.sync".)
 #[inline(always)]
 fn lanes_with(digit: usize) -> u32 {
     let mut lanes = u32::MAX;
     for bit in 0..DIGIT_BITS {
         let set: u32;
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: all 32 lanes take part, as the mask says.
+        // SAFETY: the mask names all 32 lanes, and all of them execute the instruction.
         unsafe {
             core::arch::asm!(
                 "{{ .reg .pred %is_set;",
@@ -176,11 +181,12 @@ fn lanes_with(digit: usize) -> u32 {
     lanes
 }
 
-/// Counts a key of each lane. Returns the number of earlier keys of the warp with the digit of this lane's key: keys of
-/// earlier calls, and keys of lanes before this one.
+/// Counts a key of each lane. Returns the number of earlier keys of the warp with the same digit as this lane's key:
+/// keys of earlier calls, and keys of lower lanes.
 ///
 /// # Safety
-/// All 32 lanes of a warp call it together. `counts` is shared memory of `DIGITS` numbers, which only this warp uses.
+/// All 32 lanes of a warp call the function together. `counts` is shared memory with `DIGITS` counts, which only this
+/// warp uses.
 #[inline(always)]
 pub(super) unsafe fn rank(counts: *mut u16, digit: usize) -> u32 {
     let lanes = lanes_with(digit);
@@ -198,13 +204,13 @@ pub(super) unsafe fn rank(counts: *mut u16, digit: usize) -> u32 {
     }
 }
 
-/// Sets the counts of this warp to 0. All 32 lanes must call it together.
+/// Sets the counts of this warp to 0. All 32 lanes must call the function together.
 ///
 /// # Safety
-/// `counts` is shared memory of `DIGITS` counts, which only this warp uses until the next barrier.
+/// `counts` is shared memory with `DIGITS` counts, which only this warp uses until the next barrier.
 #[inline(always)]
 pub(super) unsafe fn clear(counts: *mut u16) {
-    // SAFETY: all 32 lanes wait before and after. Each count has one writer.
+    // SAFETY: all 32 lanes synchronize before and after the writes. Each count has one writer.
     unsafe {
         warp::sync_warp(u32::MAX);
         for row in 0..DIGITS / 32 {
@@ -214,36 +220,37 @@ pub(super) unsafe fn clear(counts: *mut u16) {
     }
 }
 
-/// Returns the sum of the counts of all digits before this thread's digit. Thread `d` has the count of digit `d`, and threads
-/// from `DIGITS` on have no digit. A barrier is part of it.
+/// Returns the sum of the counts of all digits before this thread's digit. Thread `d` has the count of digit `d`, and
+/// threads from `DIGITS` on have no digit. The function contains a barrier.
 ///
 /// # Safety
-/// All threads of a block call it together. `warp_sums` is shared memory of a word for each warp, which nothing else uses
-/// until the next barrier.
+/// All threads of a block call the function together. `warp_sums` is shared memory with a word for each warp, which
+/// nothing else uses until the next barrier.
 #[inline(always)]
 pub(super) unsafe fn counts_before(warp_sums: *mut u32, count: u32) -> u32 {
     let (warp, lane) = (thread::thread_idx_x() / 32, thread::thread_idx_x() % 32);
     let sum = scan_warp::<u32, Sum>(count);
     if lane == 31 {
-        // SAFETY: there is a word for each warp.
+        // SAFETY: `warp_sums` has a word for each warp.
         unsafe { *warp_sums.add(warp as usize) = sum };
     }
     thread::sync_threads();
     let mut before = sum - count;
     for other in 0..DIGITS / 32 {
-        // SAFETY: the warps before this one have a word, written before the barrier.
+        // SAFETY: `warp_sums` has a word for each earlier warp, written before the barrier.
         before += if other < warp { unsafe { *warp_sums.add(other as usize) } } else { 0 };
     }
     before
 }
 
-/// Publishes the counts of a tile, and replaces each warp's count of a digit by the place in the sorted tile at which the warp's
-/// keys with the digit start. Thread `d` gets the number of keys with digit `d`, and the number of keys with smaller digits.
-/// Barriers of the block are part of it: at the start, within it, and at the end.
+/// Publishes the counts of a tile, and replaces each warp's count of a digit by the place in the sorted tile at which
+/// the warp's keys with the digit start. Thread `d` gets the number of keys with digit `d`, and the number of keys with
+/// smaller digits. The function contains block barriers: at the start, in the middle, and at the end.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. `counts` is shared memory with `DIGITS` counts for each warp, and
-/// `warp_sums` has a word for each warp, which nothing else uses before the function returns. The tile has words.
+/// All threads of a block of `BLOCK` call the function together. `counts` is shared memory with `DIGITS` counts for
+/// each warp, and `warp_sums` with a word for each warp. Nothing else uses both before the function returns. The tile
+/// has words in `words`.
 #[inline(always)]
 pub(super) unsafe fn place_digits<const BLOCK: u32>(
     counts: *mut u16,
@@ -258,10 +265,10 @@ pub(super) unsafe fn place_digits<const BLOCK: u32>(
     if digit < DIGITS {
         // SAFETY: the digit has a count for each warp, and no thread writes them before the next barrier.
         count = (0..BLOCK / 32).map(|warp| u32::from(unsafe { *count_of(warp) })).sum();
-        // SAFETY: the tile has words, and this thread alone writes that of its digit.
+        // SAFETY: the tile has words, and only this thread writes the word of its digit.
         unsafe { words.publish(tile, digit, count, tile == 0) };
     }
-    // SAFETY: the whole block calls it, with a word for each warp.
+    // SAFETY: all threads of the block call `counts_before`, and `warp_sums` has a word for each warp.
     let smaller = unsafe { counts_before(warp_sums, count) };
     if digit < DIGITS {
         let mut start = smaller as u16;
@@ -277,11 +284,11 @@ pub(super) unsafe fn place_digits<const BLOCK: u32>(
 /// Writes the values of this thread's keys to their places in the sorted tile.
 ///
 /// # Safety
-/// `values` has the places, and no other thread accesses them.
+/// `values` has these places, and no other thread accesses them.
 #[inline(always)]
 pub(super) unsafe fn put_values<V: Value, const ITEMS: usize>(values: *mut V, places: [u32; ITEMS], moved: [V; ITEMS]) {
     for item in 0..ITEMS {
-        // SAFETY: the place exists, and this thread alone accesses it.
+        // SAFETY: the place exists, and only this thread accesses it.
         unsafe { *values.add(places[item] as usize) = moved[item] };
     }
 }
@@ -289,8 +296,9 @@ pub(super) unsafe fn put_values<V: Value, const ITEMS: usize>(values: *mut V, pl
 /// Writes the first `count` keys and values of a tile that is sorted by its digits: key `i` with digit `d` to place `offsets[d] + i`.
 ///
 /// # Safety
-/// All threads of a block of `BLOCK` call it together. The tile has `count` keys, at most `BLOCK * ITEMS`, and no thread writes
-/// the tile or the offsets. The places are in bounds of `to` and `to_values`, and no other thread accesses them.
+/// All threads of a block of `BLOCK` call the function together. The tile has `count` keys, at most `BLOCK * ITEMS`,
+/// and no thread writes the tile or the offsets. The places are in bounds of `to` and `to_values`, and no other thread
+/// accesses them.
 #[inline(always)]
 pub(super) unsafe fn store_tile<K: Key, V: Value, const BLOCK: u32, const ITEMS: usize>(
     tile: (*const Ordered<K>, *const V),
@@ -301,7 +309,7 @@ pub(super) unsafe fn store_tile<K: Key, V: Value, const BLOCK: u32, const ITEMS:
 ) {
     for i in (0..ITEMS as u32).map(|item| item * BLOCK + thread::thread_idx_x()) {
         if i < count {
-            // SAFETY: i < count. No other key has the place.
+            // SAFETY: i < count, and no other key has the same place.
             unsafe {
                 let key = *tile.0.add(i as usize);
                 let place = (*offsets.add(digit::<K>(key, pass))).wrapping_add(i) as usize;
@@ -315,41 +323,41 @@ pub(super) unsafe fn store_tile<K: Key, V: Value, const BLOCK: u32, const ITEMS:
 /// Sets the totals to 0 for the next launch.
 ///
 /// # Safety
-/// All blocks of `BLOCK` threads call it, after the last of them has read the totals.
+/// All blocks of `BLOCK` threads call the function, after all blocks have read the totals.
 #[inline(always)]
 pub(super) unsafe fn clear_totals<const BLOCK: u32>(totals: *mut u32) {
     if thread::block_idx_x() == 0 {
         for word in (thread::thread_idx_x()..TOTALS).step_by(BLOCK as usize) {
-            // SAFETY: no block reads the totals, and each word has one writer.
+            // SAFETY: no block reads the totals anymore, and each word has one writer.
             unsafe { *totals.add(word as usize) = 0 };
         }
     }
 }
 
-/// The words of the tiles in a pass.
+/// The status words of the tiles in a pass.
 #[derive(Clone, Copy)]
 pub(super) struct Words {
     status: *mut u32,
-    /// The highest bit of the words of this pass.
+    /// The highest bit of words that this pass writes.
     pass: u32,
 }
 
-/// The bit of a word with a prefix.
+/// The bit that marks a word with a prefix.
 const PREFIX: u32 = 1 << 30;
 /// The bits of a word's count.
 const COUNT: u32 = PREFIX - 1;
 
 impl Words {
-    /// The words of a pass.
+    /// Returns the status words of a pass.
     #[inline(always)]
     pub(super) fn of_pass(status: *mut u32, pass: u32) -> Self {
         Self { status, pass: if pass.is_multiple_of(2) { 1 << 31 } else { 0 } }
     }
 
-    /// Writes a word of a tile: with the keys of the tile, or with a prefix.
+    /// Writes a word of a tile: with the count of the tile's keys, or with a prefix.
     ///
     /// # Safety
-    /// The tile has words, and this thread alone writes those of this digit.
+    /// The tile has words, and only this thread writes the word of this digit.
     #[inline(always)]
     pub(super) unsafe fn publish(self, tile: u32, digit: u32, count: u32, is_prefix: bool) {
         let word = self.pass | count | if is_prefix { PREFIX } else { 0 };
@@ -357,18 +365,19 @@ impl Words {
         unsafe { atomic_store_32_device(self.status.add((tile * DIGITS + digit) as usize), Relaxed, word) };
     }
 
-    /// Returns the number of keys with a digit in all tiles before `tile`: adds the words of the tiles before it, the nearest
-    /// first, until it finds a prefix. Reads `AT_ONCE` words at a time.
+    /// Returns the number of keys with a digit in all tiles before `tile`. Adds the words of these tiles, the nearest
+    /// first, until a word holds a prefix. Reads `AT_ONCE` words at a time.
     ///
     /// # Safety
     /// The blocks of all tiles before `tile` run, and publish their words without waiting for later tiles.
     #[inline(always)]
     pub(super) unsafe fn look_back<const AT_ONCE: usize>(self, tile: u32, digit: u32) -> u32 {
         let mut before = 0;
-        // The tiles from here on are added.
+        // The tiles from `end` on are already added.
         let mut end = tile;
         while end > 0 {
-            // The first tile has a prefix. Where there are fewer than `AT_ONCE` tiles, the words after it are not used.
+            // The first tile has a prefix, so if fewer than `AT_ONCE` tiles remain, the words after the first tile's
+            // word are not used.
             let words: [u32; AT_ONCE] = array::from_fn(|k| {
                 let other = end.saturating_sub(1 + k as u32);
                 // SAFETY: the tile has words, and all threads access them with atomics.

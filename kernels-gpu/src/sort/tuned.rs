@@ -14,28 +14,29 @@ use super::sweep::{
 use crate::grid_barrier::GridBarrier;
 use crate::tensor_core::opaque;
 
-/// Keys of a thread in each tile.
+/// The number of keys per thread in each tile.
 const ITEMS: usize = 24;
 
-/// `sort_one_sweep` with three changes, which each hide or avoid a wait.
+/// `sort_one_sweep` with three changes that hide or avoid waits.
 ///
-/// - A block loads its next tile as soon as the registers of this tile's keys are free: before it looks back. With values, it
-///   loads this tile's values there, and the next keys after the look-back.
+/// - A block loads its next tile as soon as the registers of this tile's keys are free: before the look-back. If there
+///   are values, the block loads this tile's values at this point, and the next keys after the look-back.
 /// - The look-back reads four words at a time, so it makes a quarter of the trips to the L2 cache.
-/// - A tile is twice as large, so there are half as many look-backs. A digit has 48 keys of a tile on average in place of 24,
-///   and fewer sectors are written in part. The price is registers for the keys: a multiprocessor has one block in place of two.
+/// - A tile is twice as large, so there are half the look-backs. A digit has an average of 48 keys per tile instead of
+///   24, and fewer sectors are written partially. The cost is registers for the keys: a multiprocessor has one block
+///   instead of two.
 ///
-/// Prediction: a pass that hides all waits takes as long as a copy, so the floor of four passes and the counts is 4.5 copies.
-/// Measured on an H100 80GB HBM3, in one run: 2^28 keys in 6.16 ms (CUB 6.45, a copy 0.75), 2^24 in 436 µs (485), 2^20 in
-/// 60 µs (92); 2^28 keys with values in 8.48 ms (8.81). The votes and the shared memory of the ranks keep the kernel from the
-/// floor. With 16 keys of a thread and two blocks, keys alone take 5 to 8 % less time and keys with values 28 % more, because
-/// 64 registers are too few for them.
+/// Prediction: a pass that hides all waits takes the time of a copy, so four passes and the counts take at least the
+/// time of 4.5 copies. Measured on an H100 80GB HBM3, in one run: 2^28 keys in 6.16 ms (CUB 6.45, a copy 0.75), 2^24 in
+/// 436 µs (CUB 485), and 2^20 in 60 µs (92). 2^28 keys with values take 8.48 ms (8.81). The votes and the shared memory
+/// accesses of the ranks keep the kernel above this minimum. With 16 keys per thread and two blocks, keys alone take 5
+/// to 8 % less time. Keys with values take 28 % more, because 64 registers are too few for them.
 ///
 /// # Safety
-/// As [`sort`](super) says.
+/// See [`sort`](super).
 #[rung(
     after = sort_one_sweep,
-    lesson = "larger tiles, the next one in flight during the look-back, which reads four words at a time",
+    lesson = "larger tiles, the next tile in flight during the look-back, and four words per look-back read",
     blocks = [512],
     items_per_thread = ITEMS,
     (K, V) = {
@@ -71,10 +72,11 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
     let tile_values = tile_keys.wrapping_add(BLOCK as usize * ITEMS).cast::<V>();
     let (tid, tile_size) = (thread::thread_idx_x(), BLOCK * ITEMS as u32);
     let warp_counts = counts.wrapping_add((tid / 32 * DIGITS) as usize);
-    // SAFETY: the counter is 0, and these barriers alone use it.
+    // SAFETY: the counter is 0, and only these grid barriers use it.
     let mut barrier = unsafe { GridBarrier::new(barrier) };
 
-    // SAFETY: the whole block calls it, and the memory of the tile is not used yet. All blocks are resident.
+    // SAFETY: all threads of the block call the function, and the memory of the tile is not used yet. All blocks are
+    // resident.
     unsafe {
         count_digits::<K, BLOCK, ITEMS>(tile_keys.cast(), keys, totals, n);
         barrier.wait();
@@ -82,13 +84,14 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
     for pass in 0..opaque(passes::<K>()) {
         let (from, _) = buffers(pass, keys, sorted_keys, other_keys);
         let words = Words::of_pass(status, pass);
-        // SAFETY: the totals are complete. The whole block calls the function, and its words are not used yet.
+        // SAFETY: the totals are complete. All threads of the block call the function, and its shared words are not
+        // used yet.
         let start = unsafe {
             let total = if tid < DIGITS { *totals.add((pass * DIGITS + tid) as usize) } else { 0 };
             counts_before(warp_sums, total)
         };
         let mut tile = thread::block_idx_x();
-        // SAFETY: `from` has n keys, which no thread writes in this pass. Only this warp uses its counts.
+        // SAFETY: `from` has n keys, which no thread writes in this pass. Only this warp uses `warp_counts`.
         let mut items = unsafe {
             clear(warp_counts);
             load_keys::<K, BLOCK, ITEMS>(from, tile, n)
@@ -96,12 +99,13 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
         while tile * tile_size < n {
             let ranks: [u32; ITEMS] = array::from_fn(|item| {
                 let digit = digit::<K>(items[item], pass);
-                // SAFETY: the lanes of the warp call it together, and only this warp uses its counts.
+                // SAFETY: the lanes of the warp call the function together, and only this warp uses `warp_counts`.
                 unsafe { rank(warp_counts, digit) }
             });
-            // SAFETY: the whole block calls it, and the tile has words.
+            // SAFETY: all threads of the block call `place_digits`, and the tile has words in `words`.
             let (count, smaller) = unsafe { place_digits::<BLOCK>(counts, warp_sums, words, tile) };
-            // Without `opaque`, places in `warp_counts` and addresses of arrays would occupy registers since before.
+            // Without `opaque`, addresses in `warp_counts` and of the arrays would occupy registers across the previous
+            // steps.
             let pass = opaque(pass);
             let (from, to) = buffers(pass, keys, sorted_keys, other_keys);
             let (from_values, to_values) = buffers(pass, values, sorted_values, other_values);
@@ -111,18 +115,20 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
                 *tile_keys.add(place as usize) = items[item];
                 place
             });
-            // SAFETY: `from_values` has n values, which no thread writes in this pass. Only this warp uses its counts.
+            // SAFETY: `from_values` has n values, which no thread writes in this pass. Only this warp uses
+            // `warp_counts`.
             let moved = unsafe {
                 clear(warp_counts);
                 load_values::<V, BLOCK, ITEMS>(from_values, tile, n)
             };
             let next = tile + thread::grid_dim_x();
             if size_of::<V>() == 0 {
-                // SAFETY: as for the first tile.
+                // SAFETY: `from` has n keys, which no thread writes in this pass.
                 items = unsafe { load_keys::<K, BLOCK, ITEMS>(from, next, n) };
             }
             if tid < DIGITS {
-                // SAFETY: the blocks of all tiles run, and this thread alone writes the words and the offset of its digit.
+                // SAFETY: the blocks of all tiles run, and only this thread writes the words and the offset of its
+                // digit.
                 unsafe {
                     let before = words.look_back::<4>(tile, tid);
                     words.publish(tile, tid, before + count, true);
@@ -130,7 +136,7 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
                 }
             }
             if size_of::<V>() > 0 {
-                // SAFETY: the places are all different. The keys are loaded as for the first tile.
+                // SAFETY: the places are all different. `from` has n keys, which no thread writes in this pass.
                 unsafe {
                     put_values(tile_values, places, moved);
                     items = load_keys::<K, BLOCK, ITEMS>(from, next, n);
@@ -145,10 +151,10 @@ pub unsafe fn sort_tuned<K: Key, V: Value, const BLOCK: u32>(
             }
             tile = next;
         }
-        // SAFETY: all threads call it, and all blocks are resident.
+        // SAFETY: all threads of the grid call `wait`, and all blocks are resident.
         unsafe { barrier.wait() };
     }
-    // SAFETY: no block reads the totals after the last barrier. Each block finishes the barriers once.
+    // SAFETY: no block reads the totals after the last barrier. Each block calls `finish` once.
     unsafe {
         clear_totals::<BLOCK>(totals);
         barrier.finish();

@@ -1,12 +1,11 @@
-//! `mma.sync` and `ldmatrix`: the products of one warp, from fragments in its registers (compute capability 8.0 and
-//! newer).
+//! `mma.sync` and `ldmatrix`: products of fragments in the registers of one warp (compute capability 8.0 and newer).
 //!
 //! A *fragment* is a piece of a matrix that is spread over the registers of a warp's 32 lanes. Here a fragment has 16
 //! rows of `a`, or 16 columns of `b`, and 16 elements along `k`. It consists of four *matrices* of 8 × 8 elements, one
-//! register of each lane for each matrix. Of such a matrix, lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1`
-//! along `k`, in row (of `a`) or column (of `b`) `l / 4`. The first of these two elements is in the register's lower
-//! half. [`halves`] gives the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular
-//! "Matrix Fragments for mma.m16n8k16 with floating point type".)
+//! register of each lane for each matrix. Lane `l` holds elements `l % 4 * 2` and `l % 4 * 2 + 1` along `k` of row (of
+//! `a`) or column (of `b`) `l / 4` of each matrix. The first of these two elements is in the register's lower half.
+//! [`halves`] gives the order of the four matrices. (PTX ISA, "Warp-Level Matrix Instructions", in particular "Matrix
+//! Fragments for mma.m16n8k16 with floating point type".)
 #![cfg(any(not(target_arch = "nvptx64"), target_feature = "sm_80"))]
 #![cfg_attr(not(target_arch = "nvptx64"), allow(unused_variables))]
 
@@ -16,9 +15,9 @@ use cuda_std::thread;
 
 use super::{Bf16, Element, F16, Output, Shared};
 
-/// The lanes of a warp.
+/// The number of lanes in a warp.
 const WARP_SIZE: u32 = 32;
-/// Rows of a fragment of `a`, columns of a fragment of `b`, and elements along `k` of both.
+/// The number of rows in a fragment of `a`, of columns in a fragment of `b`, and of elements along `k` in both.
 pub const SIDE: u32 = 16;
 
 /// Eight elements of 16 bits that are neighbors in memory: a row of an 8 × 8 matrix. With an alignment of 16 bytes, one
@@ -27,10 +26,10 @@ pub const SIDE: u32 = 16;
 #[derive(Clone, Copy)]
 pub struct Chunk(pub [u32; 4]);
 
-/// The registers that hold a fragment: of each lane four, with two elements in each.
+/// The registers that hold a fragment: four per lane, with two elements each.
 pub type Fragment = [u32; 4];
 
-/// The sums of `M` · 16 rows and `N` · 16 columns: for each pair of a fragment of `a` and a fragment of `b`, the
+/// The sums of `M` · 16 rows and `N` · 16 columns. Each pair of a fragment of `a` and a fragment of `b` has the
 /// accumulators of two `mma.sync`, which compute 8 columns each.
 pub type Sums<const M: usize, const N: usize> = [[[[f32; 4]; 2]; N]; M];
 
@@ -67,8 +66,8 @@ macro_rules! mma_element {
 mma_element!(Bf16, "bf16");
 mma_element!(F16, "f16");
 
-/// Loads the chunk of a row that begins at `from`. Where the row has only `left` elements from there on, the others are
-/// 0; `left` is 0 or negative for a chunk outside of the matrix.
+/// Loads the chunk of a row that begins at `from`. If the row has fewer than eight elements left, `left` is their
+/// number, and the remaining elements are 0. For a chunk outside the matrix, `left` is 0 or negative.
 ///
 /// # Safety
 /// The caller must ensure that the matrix is row-major, that its rows have `columns` elements, and that `from` is a
@@ -81,10 +80,11 @@ pub unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, lef
         return Chunk([0; 4]);
     }
     if is_aligned {
-        // SAFETY: rows are multiples of eight elements, so a chunk that begins in the matrix is in it as a whole.
+        // SAFETY: rows are multiples of eight elements, so a chunk that begins in the matrix lies entirely in the
+        // matrix.
         return unsafe { *from.cast() };
     }
-    // An element that does not exist is replaced by one that does: eight loads without a branch are in flight together.
+    // The loads replace missing elements by existing elements, so eight loads without a branch are in flight together.
     let (from, last) = if left > 0 { (from, left - 1) } else { (matrix, 0) };
     Chunk([0, 2, 4, 6].map(|pair| {
         let [low, high] = [pair, pair + 1].map(|i: i32| {
@@ -100,7 +100,7 @@ pub unsafe fn load_chunk(matrix: *const u16, columns: u32, from: *const u16, lef
 /// (of `b`), and which half along `k`.
 ///
 /// For `a`, the second matrix has the next 8 rows. For `b`, the second matrix has the next 8 elements along `k`,
-/// because `mma.sync` takes 8 columns of `b` in two registers: the first two registers are its first 8 columns.
+/// because `mma.sync` takes 8 columns of `b` in two registers. The first two registers hold the first 8 columns.
 #[inline(always)]
 #[must_use]
 pub const fn halves<const IS_B: bool>(matrix: u32) -> (u32, u32) {
@@ -110,8 +110,8 @@ pub const fn halves<const IS_B: bool>(matrix: u32) -> (u32, u32) {
 /// `ldmatrix.sync.aligned.m8n8.x4.shared.b16`: loads the four 8 × 8 matrices of a fragment from shared memory. (PTX
 /// ISA, "Warp-level matrix load instruction: ldmatrix".)
 ///
-/// Lane `l` gives the address of row `l % 8` of matrix `l / 8`: 8 elements, 16 bytes. With `TRANSPOSED`, the rows in
-/// memory run across `k`, and `.trans` transposes each matrix on its way to the registers.
+/// Lane `l` provides the address of row `l % 8` of matrix `l / 8`: 8 elements, 16 bytes. With `TRANSPOSED`, the rows in
+/// memory run perpendicular to `k`, and `.trans` transposes each matrix on its way to the registers.
 ///
 /// # Safety
 /// The caller must ensure that all lanes of the warp execute the call together, and that `row` is the address of a
@@ -150,7 +150,7 @@ pub unsafe fn multiply_add<E: MmaElement, const M: usize, const N: usize>(
 ) {
     for (&a, sums) in a.iter().zip(sums) {
         for (&[b0, b1, b2, b3], [left, right]) in b.iter().zip(sums) {
-            // SAFETY: all lanes execute this call together, so they execute these together.
+            // SAFETY: all lanes execute this call together, so they execute the calls of `mma` together.
             unsafe {
                 E::mma(a, [b0, b1], left);
                 E::mma(a, [b2, b3], right);
@@ -159,13 +159,14 @@ pub unsafe fn multiply_add<E: MmaElement, const M: usize, const N: usize>(
     }
 }
 
-/// Rounds a warp's sums and stores them in `c`, whose size is `m` × `n`, from `row` and `col` on: the epilogue.
+/// The epilogue: rounds a warp's sums and stores them in `c` (`m` × `n`) from `row` and `col` on.
 ///
-/// Lane `l` holds sums `l % 4 * 2` and `l % 4 * 2 + 1` of row `l / 4` of each 8 × 8. It stores both at once where the
-/// rows of `c` are aligned for such pairs.
+/// Lane `l` holds sums `l % 4 * 2` and `l % 4 * 2 + 1` of row `l / 4` of each 8 × 8 matrix. If the rows of `c` are
+/// aligned for pairs, the lane stores both sums at once.
 ///
 /// # Safety
-/// The caller must ensure that `c` points to `m * n` elements, and that no other thread accesses these elements of it.
+/// The caller must ensure that `c` points to `m * n` elements, and that no other thread accesses this warp's elements
+/// of `c`.
 #[inline(always)]
 pub unsafe fn store_sums<C: Output, const M: usize, const N: usize>(
     sums: &Sums<M, N>,
@@ -187,7 +188,7 @@ pub unsafe fn store_sums<C: Output, const M: usize, const N: usize>(
             for (j, sums) in sums.iter().enumerate() {
                 for (col_half, sums) in sums.iter().enumerate() {
                     let offset = j * SIDE as usize + 8 * col_half;
-                    // The elements of the row from this pair on: an even number if `n` is even.
+                    // The number of elements in the row from this pair on, which is even if `n` is even.
                     let left = n as i32 - (col + offset as u32) as i32;
                     let pair = C::pair(sums[2 * row_half], sums[2 * row_half + 1]);
                     // SAFETY: row < m, and `left` elements of this row exist. Pairs are aligned: `n` and `col` are
@@ -199,7 +200,8 @@ pub unsafe fn store_sums<C: Output, const M: usize, const N: usize>(
     }
 }
 
-/// Stores two neighbors, or only as many as `left`: with one store if `has_pairs`, else with one each.
+/// Stores two neighbors, or only the first `left` of them. If `has_pairs`, uses one store for both, otherwise one store
+/// for each.
 ///
 /// # Safety
 /// The caller must ensure that `to` points to `left` elements, which no other thread accesses. With `has_pairs`, `to`
@@ -207,7 +209,7 @@ pub unsafe fn store_sums<C: Output, const M: usize, const N: usize>(
 #[inline(always)]
 unsafe fn store_pair<C: Output>(to: *mut C, pair: C::Pair, left: i32, has_pairs: bool) {
     const { assert!(size_of::<C::Pair>() == 2 * size_of::<C>()) };
-    // SAFETY: only elements that exist are written. A pair is two elements: asserted above.
+    // SAFETY: only elements that exist are written. A pair has the size of two elements, as asserted above.
     unsafe {
         if has_pairs {
             if left > 0 {

@@ -3,8 +3,8 @@
 //!
 //! The TMA is a copy engine in each multiprocessor of a Hopper GPU. The host describes a matrix and the size of its
 //! boxes in a [`TensorMap`]. One thread then starts a copy with the coordinates of a box's first element. The engine
-//! computes the addresses, swizzles the box in shared memory, reads zeros where the box is outside of the matrix, and
-//! does not write there.
+//! computes the addresses, and swizzles the box in shared memory. Outside the matrix, the engine reads zeros and writes
+//! nothing.
 //!
 //! The threads that use a box wait for its bytes at an [`Mbarrier`] in shared memory. The numbered barriers of a block
 //! ([`barrier_sync`]) and the barrier of a cluster ([`cluster_sync`]) order the threads around the copies. The blocks of a
@@ -19,19 +19,20 @@
 
 use super::Shared;
 
-/// The description of a matrix and its boxes that the driver has encoded (`CUtensorMap`). A kernel takes it as a
+/// The description of a matrix and its boxes, encoded by the driver (`CUtensorMap`). A kernel takes the map as a
 /// parameter with `#[grid_constant]`.
 #[repr(C, align(64))]
 #[derive(Clone, Copy)]
 pub struct TensorMap([u64; 16]);
 
 impl TensorMap {
-    /// Starts a copy of the box at this column and row to shared memory. Its bytes count as arrived at `barrier`.
+    /// Starts a copy of the box at this column and row to shared memory. The copied bytes count as arrived at
+    /// `barrier`.
     ///
     /// # Safety
-    /// The caller must ensure that the map describes a matrix that nothing writes during the launch; that `to` has the
-    /// bytes of a box, aligned to 1024 for a box that is swizzled by 128 bytes; that no thread accesses them before the
-    /// barrier's phase ends; and that a thread has announced the bytes in this phase.
+    /// The caller must ensure that the map describes a matrix that nothing writes during the launch. `to` must have the
+    /// size of a box, and be aligned to 1024 bytes for a box with a 128-byte swizzle. No thread may access the box at
+    /// `to` before the barrier's phase ends. A thread must have announced the bytes in this phase.
     #[inline(always)]
     pub unsafe fn load(&self, column: u32, row: u32, to: Shared, barrier: Mbarrier) {
         ptx!("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}}}], [{}];",
@@ -42,7 +43,7 @@ impl TensorMap {
     /// Starts a copy like [`TensorMap::load`] of the box in the matrix number `matrix` of a map with three dimensions.
     ///
     /// # Safety
-    /// As for [`TensorMap::load`]. The caller must also ensure that the map has three dimensions.
+    /// See [`TensorMap::load`]. The caller must also ensure that the map has three dimensions.
     #[inline(always)]
     pub unsafe fn load_3d(&self, [column, row, matrix]: [u32; 3], to: Shared, barrier: Mbarrier) {
         ptx!("cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [{}], [{}, {{{}, {}, {}}}], [{}];",
@@ -54,7 +55,7 @@ impl TensorMap {
     /// for each rank. The bytes count as arrived at the barrier with the same address in each of these blocks.
     ///
     /// # Safety
-    /// As for [`TensorMap::load`], in each of these blocks.
+    /// See [`TensorMap::load`], for each of these blocks.
     #[inline(always)]
     pub unsafe fn load_multicast(&self, column: u32, row: u32, to: Shared, barrier: Mbarrier, blocks: u16) {
         ptx!("cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster \
@@ -66,9 +67,9 @@ impl TensorMap {
     /// Starts a copy of a box from shared memory to this column and row of the matrix.
     ///
     /// # Safety
-    /// The caller must ensure that the map describes a matrix and that no other thread accesses the box there; that
-    /// `from` has the bytes of a box, aligned as for [`TensorMap::load`]; that [`fence_shared`] and a barrier separate
-    /// the threads that wrote them from this call; and that no thread writes them before [`wait_read`].
+    /// The caller must ensure that the map describes a matrix and that no other thread accesses the box in the matrix.
+    /// `from` must have the size of a box, with the alignment of [`TensorMap::load`]. [`fence_shared`] and a barrier
+    /// must separate the writes of the box from this call. No thread may write the box at `from` before [`wait_read`].
     #[inline(always)]
     pub unsafe fn store(&self, column: u32, row: u32, from: Shared) {
         ptx!("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [{}, {{{}, {}}}], [{}];",
@@ -79,7 +80,7 @@ impl TensorMap {
     /// Starts a copy like [`TensorMap::store`] to the matrix number `matrix` of a map with three dimensions.
     ///
     /// # Safety
-    /// As for [`TensorMap::store`]. The caller must also ensure that the map has three dimensions.
+    /// See [`TensorMap::store`]. The caller must also ensure that the map has three dimensions.
     #[inline(always)]
     pub unsafe fn store_3d(&self, [column, row, matrix]: [u32; 3], from: Shared) {
         ptx!("cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group [{}, {{{}, {}, {}}}], [{}];",
@@ -88,19 +89,20 @@ impl TensorMap {
     }
 }
 
-/// Starts a copy of `bytes` bytes in a row from global to shared memory (`cp.async.bulk`). They count as arrived at `barrier`.
+/// Starts a copy of `bytes` contiguous bytes from global to shared memory (`cp.async.bulk`). The copied bytes count as
+/// arrived at `barrier`.
 ///
 /// # Safety
-/// The caller must ensure that `from`, `to` and `bytes` are multiples of 16; that nothing writes the bytes at `from` during
-/// the launch; that no thread accesses those at `to` before the barrier's phase ends; and that a thread has announced the
-/// bytes in this phase.
+/// The caller must ensure that `from`, `to` and `bytes` are multiples of 16, and that nothing writes the bytes at
+/// `from` during the launch. No thread may access the bytes at `to` before the barrier's phase ends. A thread must have
+/// announced the bytes in this phase.
 #[inline(always)]
 pub unsafe fn load_row<T>(from: *const T, bytes: u32, to: Shared, barrier: Mbarrier) {
     ptx!("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [{}], [{}], {}, [{}];",
         in(reg32) to.0, in(reg64) from, in(reg32) bytes, in(reg32) barrier.0.0, options(nostack, preserves_flags));
 }
 
-/// Fetches the descriptions before the first copies need them (`prefetch.tensormap`).
+/// Prefetches the tensor maps before the first copies need them (`prefetch.tensormap`).
 #[inline(always)]
 pub fn prefetch([first, second, third]: [&TensorMap; 3]) {
     // A loop would put the references into local memory.
@@ -115,14 +117,14 @@ pub fn commit_stores() {
     ptx!("cp.async.bulk.commit_group;", options(nostack, preserves_flags));
 }
 
-/// Waits until all but the last `PENDING` groups of this thread's stores have read shared memory, so that it may be
-/// overwritten (`cp.async.bulk.wait_group.read`).
+/// Waits until all groups of this thread's stores, except the last `PENDING`, have read shared memory, so that it can
+/// be overwritten (`cp.async.bulk.wait_group.read`).
 #[inline(always)]
 pub fn wait_read<const PENDING: u32>() {
     ptx!("cp.async.bulk.wait_group.read {};", const PENDING, options(nostack, preserves_flags));
 }
 
-/// Waits until all but the last `PENDING` groups of this thread's stores have written the matrix
+/// Waits until all groups of this thread's stores, except the last `PENDING`, have written the matrix
 /// (`cp.async.bulk.wait_group`).
 #[inline(always)]
 pub fn wait_written<const PENDING: u32>() {
@@ -136,8 +138,9 @@ pub fn fence_shared() {
     ptx!("fence.proxy.async.shared::cta;", options(nostack, preserves_flags));
 }
 
-/// Orders accesses to global memory by threads and by tensor copies (`fence.proxy.async`). Threads that wrote need it
-/// before they synchronize, and the thread that starts the copies needs it after it has synchronized with them.
+/// Orders accesses to global memory by threads and by tensor copies (`fence.proxy.async`). A thread that has written
+/// data needs this fence before it synchronizes with the thread that starts the copies. The copying thread needs the
+/// fence after this synchronization.
 #[inline(always)]
 pub fn fence_global() {
     ptx!("fence.proxy.async.global;", options(nostack, preserves_flags));
@@ -146,9 +149,9 @@ pub fn fence_global() {
 /// The address of an `mbarrier`, a barrier in shared memory that counts arriving threads and arriving bytes: 8 bytes,
 /// aligned to 8.
 ///
-/// A phase of the barrier ends when the number of threads that it was initialized for have arrived, and all bytes that
-/// they announced have been copied. A thread that waits names the phase by its parity: the first phase has parity 0, the
-/// second has parity 1, the third has parity 0 again.
+/// A phase of the barrier ends when the expected number of threads has arrived and all announced bytes have been
+/// copied. A waiting thread names the phase by its parity: the first phase has parity 0, the second has parity 1, the
+/// third has parity 0 again.
 #[derive(Clone, Copy)]
 pub struct Mbarrier(pub Shared);
 
@@ -167,7 +170,8 @@ impl Mbarrier {
             options(nostack, preserves_flags));
     }
 
-    /// Arrives. Threads that wait for the end of the phase then see what this thread did before (`mbarrier.arrive`).
+    /// Arrives at the barrier (`mbarrier.arrive`). Threads that wait for the end of the phase then see this thread's
+    /// earlier writes.
     ///
     /// # Safety
     /// The caller must ensure that the barrier is initialized and that its phase still lacks an arrival.
@@ -179,7 +183,7 @@ impl Mbarrier {
     /// Arrives at the barrier with the same address in the block `rank` of the cluster (`mapa`, `mbarrier.arrive`).
     ///
     /// # Safety
-    /// As for [`Mbarrier::arrive`]. The caller must also ensure that the cluster has a block of this rank, and that the
+    /// See [`Mbarrier::arrive`]. The caller must also ensure that the cluster has a block of this rank, and that the
     /// block has not ended.
     #[inline(always)]
     pub unsafe fn arrive_remote(self, rank: u32) {
@@ -190,7 +194,7 @@ impl Mbarrier {
     /// Arrives and announces the number of bytes that copies will write in this phase (`mbarrier.arrive.expect_tx`).
     ///
     /// # Safety
-    /// As for [`Mbarrier::arrive`].
+    /// See [`Mbarrier::arrive`].
     #[inline(always)]
     pub unsafe fn arrive_expect_tx(self, bytes: u32) {
         ptx!("mbarrier.arrive.expect_tx.shared::cta.b64 _, [{}], {};", in(reg32) self.0.0, in(reg32) bytes,
@@ -198,10 +202,11 @@ impl Mbarrier {
     }
 
     /// Waits for the end of the phase with this parity (`mbarrier.try_wait.parity`). Returns at once if the barrier is
-    /// in the phase after it.
+    /// already in the following phase.
     ///
     /// # Safety
-    /// The caller must ensure that the barrier is initialized and that it is in the named phase or in the next one.
+    /// The caller must ensure that the barrier is initialized and that the barrier is in the named phase or in the
+    /// following phase.
     #[inline(always)]
     pub unsafe fn wait(self, parity: u32) {
         #[cfg(target_arch = "nvptx64")]
@@ -225,11 +230,11 @@ pub fn fence_mbarrier_init() {
 
 /// Waits at the barrier `index`, 1 to 15, until `threads` threads have arrived (`barrier.sync`).
 ///
-/// A block has 16 numbered barriers. `thread::sync_threads` uses number 0, and the others synchronize some of the block's
-/// warps.
+/// A block has 16 numbered barriers. `thread::sync_threads` uses number 0, and the other barriers synchronize some of
+/// the block's warps.
 ///
 /// # Safety
-/// The caller must ensure that `threads` is a multiple of 32, and that whole warps with this number of threads in all
+/// The caller must ensure that `threads` is a multiple of 32, and that whole warps with a total of `threads` threads
 /// call [`barrier_sync`] or [`barrier_arrive`] for the barrier.
 #[inline(always)]
 pub unsafe fn barrier_sync(index: u32, threads: u32) {
@@ -239,7 +244,7 @@ pub unsafe fn barrier_sync(index: u32, threads: u32) {
 /// Arrives at the barrier `index` without waiting (`barrier.arrive`). Other warps wait there with [`barrier_sync`].
 ///
 /// # Safety
-/// As for [`barrier_sync`].
+/// See [`barrier_sync`].
 #[inline(always)]
 pub unsafe fn barrier_arrive(index: u32, threads: u32) {
     ptx!("barrier.arrive {}, {};", in(reg32) index, in(reg32) threads, options(nostack, preserves_flags));
@@ -262,7 +267,7 @@ pub fn cluster_rank() -> u32 {
 /// Waits for all threads of the cluster (`barrier.cluster.arrive`, `barrier.cluster.wait`).
 ///
 /// # Safety
-/// The caller must ensure that all threads of the cluster call it.
+/// The caller must ensure that all threads of the cluster call the function.
 #[inline(always)]
 pub unsafe fn cluster_sync() {
     // SAFETY: all threads of the cluster arrive, and then wait.
@@ -272,10 +277,12 @@ pub unsafe fn cluster_sync() {
     }
 }
 
-/// Arrives at the barrier of the cluster (`barrier.cluster.arrive`). Threads that have waited see what this thread did before.
+/// Arrives at the barrier of the cluster (`barrier.cluster.arrive`). Threads that have waited see this thread's earlier
+/// writes.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the cluster call it, and then [`cluster_wait`], before one calls it again.
+/// The caller must ensure that all threads of the cluster call the function, and then [`cluster_wait`], before any
+/// thread calls the function again.
 #[inline(always)]
 pub unsafe fn cluster_arrive() {
     ptx!("barrier.cluster.arrive.release.aligned;", options(nostack, preserves_flags));
@@ -294,8 +301,9 @@ impl Shared {
     /// Stores a word at the same address in the block `rank` of the cluster (`mapa`, `st.shared::cluster`).
     ///
     /// # Safety
-    /// The caller must ensure that the address has 8 bytes and is a multiple of 8, that no other thread accesses them until a
-    /// barrier of the cluster, that the cluster has a block of this rank, and that the block has started and not ended.
+    /// The caller must ensure that the address points to 8 bytes, aligned to 8, which no other thread accesses until a
+    /// barrier of the cluster. The cluster must have a block of this rank, and that block must have started and not
+    /// ended.
     #[inline(always)]
     pub unsafe fn store_remote(self, rank: u32, word: u64) {
         ptx!("{{ .reg .b32 r; mapa.shared::cluster.u32 r, {}, {}; st.shared::cluster.u64 [r], {}; }}",

@@ -1,9 +1,9 @@
 //! `wgmma`: a warp group, four warps, multiplies matrices that are in shared memory.
 //!
 //! One instruction multiplies a tile of 64 rows by a tile of `N` columns and adds the product to sums in the registers
-//! of 128 threads. The tensor cores read both tiles from shared memory, as matrix descriptors say, while the threads go
-//! on. So the sums must not be touched between [`fence`] and [`wait`]. The first tile can also be in registers
-//! ([`fragment`]), so that one product is a factor of the next.
+//! of 128 threads. The tensor cores read both tiles, which matrix descriptors describe, from shared memory while the
+//! threads continue. So no thread may access the sums between [`fence`] and [`wait`]. The first tile can also be in
+//! registers ([`fragment`]), so that one product can be a factor of the next product.
 //!
 //! Around the products, `setmaxnreg` moves registers between warp groups ([`setmaxnreg_dec`], [`setmaxnreg_inc`]), and
 //! `stmatrix` stores sums to shared memory ([`stmatrix`], [`stmatrix_transposed`]).
@@ -18,21 +18,22 @@ use core::marker::PhantomData;
 
 use super::{Bf16, Element, F16, Output, Shared, Tf32, opaque};
 
-/// The bytes of a box's row.
+/// The number of bytes in a row of a box.
 pub const ROW_BYTES: u32 = 128;
-/// The rows of a box.
+/// The number of rows in a box.
 pub const BOX_ROWS: u32 = 64;
-/// The bytes of a box.
+/// The number of bytes in a box.
 pub const BOX_BYTES: u32 = BOX_ROWS * ROW_BYTES;
 /// The alignment of a box in bytes: eight rows, after which the swizzle repeats.
 pub const BOX_ALIGN: u32 = 8 * ROW_BYTES;
-/// The instructions for a box's row: each multiplies 32 bytes along k, which are 16 elements of 16 bits, or 8 of TF32.
+/// The number of instructions for a row of a box. Each instruction multiplies 32 bytes along k, which are 16 elements
+/// of 16 bits, or 8 of TF32.
 pub const STEPS: u32 = ROW_BYTES / STEP_BYTES;
-/// The bytes along k that an instruction multiplies.
+/// The number of bytes along k that an instruction multiplies.
 const STEP_BYTES: u32 = 32;
 
 /// Returns the offset of a 16-byte chunk in a box that is swizzled by 128 bytes: chunk `c` of row `r` is stored at
-/// position `c ^ r % 8` of the row. So the same chunk of eight rows is in different banks.
+/// position `c ^ r % 8` of the row. So chunks with the same number in eight rows are in different banks.
 #[inline(always)]
 #[must_use]
 pub fn swizzled_offset(row: u32, chunk: u32) -> u32 {
@@ -41,23 +42,24 @@ pub fn swizzled_offset(row: u32, chunk: u32) -> u32 {
 
 /// The layout of a tile in shared memory: consecutive boxes of 64 rows × 128 bytes, swizzled by 128 bytes.
 pub trait Layout {
-    /// Whether the boxes' rows run across k: the instruction's `imm-trans`.
+    /// 1 if the boxes' rows run perpendicular to k, otherwise 0: the instruction's `imm-trans`.
     const TRANSPOSED: u32;
     /// The descriptor's leading dimension byte offset.
     const LEADING: u64;
-    /// The bytes from one instruction's elements to the next instruction's.
+    /// The number of bytes from the elements of one instruction to the elements of the next instruction.
     const STEP: u32;
 }
 
 /// Boxes that are K-major or not.
 ///
-/// The rows of K-major boxes run along k: rows of `a`, or columns of a column-major `b`. The 64 rows of other boxes are
-/// 64 values of k, and each has 64 columns of a row-major `b`. Only elements of 16 bits may be stored that way.
+/// The rows of K-major boxes run along k: rows of `a`, or columns of a column-major `b`. In other boxes, the 64 rows
+/// are 64 values of k, and each row has 64 columns of a row-major `b`. Only elements of 16 bits may be stored in such
+/// boxes.
 pub struct Boxes<const K_MAJOR: bool>;
 
 impl<const K_MAJOR: bool> Layout for Boxes<K_MAJOR> {
     const TRANSPOSED: u32 = !K_MAJOR as u32;
-    // The hardware ignores the offset for K-major tiles with a swizzle of 128 bytes; 16 is what CUTLASS writes.
+    // The hardware ignores the offset for K-major tiles with a swizzle of 128 bytes. CUTLASS uses 16.
     const LEADING: u64 = if K_MAJOR { 16 } else { BOX_BYTES as u64 };
     // An instruction's 16 values of k are 16 rows of a box that is not K-major.
     const STEP: u32 = if K_MAJOR { STEP_BYTES } else { 16 * ROW_BYTES };
@@ -104,8 +106,8 @@ impl<E: Element, L: Layout> Tile<E, L> {
         Self { descriptor, kind: PhantomData }
     }
 
-    /// Returns the tile of the instruction number `step` along k, which is below [`STEPS`], or a multiple of 16 rows below the
-    /// rows of [`TallBoxes`].
+    /// Returns the tile of instruction number `step` along k. `step` is below [`STEPS`], or `16 * step` is below the
+    /// number of rows of [`TallBoxes`].
     #[inline(always)]
     #[must_use]
     pub fn step(self, step: u32) -> Self {
@@ -113,28 +115,29 @@ impl<E: Element, L: Layout> Tile<E, L> {
     }
 }
 
-/// The sums of one thread of a warp group: 64 rows × `2 * N` columns are in `N` registers of each of 128 threads.
+/// The sums of one thread of a warp group: the sums of 64 rows × `2 * N` columns are in `N` registers of each of 128
+/// threads.
 ///
-/// Thread `t` has elements of row `t / 32 * 16 + t % 32 / 4` and of the row 8 further. Of each eight columns `8 i` to
-/// `8 i + 7` it has the columns `8 i + t % 4 * 2` and the next one: registers `4 i` and `4 i + 1` are those of the
-/// first row, `4 i + 2` and `4 i + 3` those of the second. (PTX ISA, "Register Fragments for wgmma.mma_async.m64nNk16",
-/// matrix D.)
+/// Thread `t` has elements of row `t / 32 * 16 + t % 32 / 4` and of the row 8 rows below. Of each eight columns `8 i`
+/// to `8 i + 7`, the thread has column `8 i + t % 4 * 2` and the next column. Registers `4 i` and `4 i + 1` hold the
+/// elements of the first row, and `4 i + 2` and `4 i + 3` the elements of the second row. (PTX ISA, "Register Fragments
+/// for wgmma.mma_async.m64nNk16", matrix D.)
 pub trait Sums<E>: Finish {
-    /// Starts the product of the 64 rows of `a` with all columns of `b`, and adds it to the sums, or replaces them
-    /// unless `is_added`.
+    /// Starts the product of the 64 rows of `a` with all columns of `b`. If `is_added`, the product is added to the
+    /// sums, otherwise it replaces them.
     ///
-    /// To the tensor cores the first factor is the one with 64 rows. Passing columns of the ladder's `b` there gives
-    /// the transposed product.
+    /// For the tensor cores, the first factor always has 64 rows. A caller that passes columns of the ladder's `b` as
+    /// the first factor gets the transposed product.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it after a [`fence`], that no thread writes the
-    /// tiles before a [`wait`] for the product, and that until then only further products access the sums.
+    /// The caller must ensure that all threads of the warp group call the function after a [`fence`]. Before a [`wait`]
+    /// for the product, no thread may write the tiles, and only further products may access the sums.
     unsafe fn multiply<L: Layout, M: Layout>(&mut self, a: Tile<E, L>, b: Tile<E, M>, is_added: bool);
 
     /// Starts the product like [`Sums::multiply`], with `a` in registers: this thread's [`fragment`].
     ///
     /// # Safety
-    /// As for [`Sums::multiply`], and the fragment is one that [`fence_fragments`] returned.
+    /// See [`Sums::multiply`]. The fragment must be a result of [`fence_fragments`].
     unsafe fn multiply_fragment<M: Layout>(&mut self, a: [u32; 4], b: Tile<E, M>, is_added: bool);
 }
 
@@ -151,18 +154,18 @@ pub fn fragment<E: Output<Pair = u32>>([a, b, c, d, e, f, g, h]: [f32; 8]) -> [u
 /// Orders earlier accesses to registers and shared memory before the following products (`wgmma.fence`).
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it.
+/// The caller must ensure that all threads of the warp group call the function.
 #[inline(always)]
 pub unsafe fn fence() {
     ptx!("wgmma.fence.sync.aligned;", options(nostack, preserves_flags));
 }
 
-/// Orders earlier accesses like [`fence`]. The compiler cannot compute the fragments after it.
+/// Orders earlier accesses like [`fence`]. The compiler cannot compute the fragments after this fence.
 ///
 /// If an instruction between two products writes a fragment's register, `ptxas` puts a fence before the second product.
 ///
 /// # Safety
-/// As for [`fence`].
+/// See [`fence`].
 #[inline(always)]
 pub unsafe fn fence_fragments<const N: usize>(fragments: [[u32; 4]; N]) -> [[u32; 4]; N] {
     let fragments = fragments.map(|fragment| fragment.map(opaque));
@@ -174,35 +177,35 @@ pub unsafe fn fence_fragments<const N: usize>(fragments: [[u32; 4]; N]) -> [[u32
 /// Ends a group of products (`wgmma.commit_group`).
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it.
+/// The caller must ensure that all threads of the warp group call the function.
 #[inline(always)]
 pub unsafe fn commit() {
     ptx!("wgmma.commit_group.sync.aligned;", options(nostack, preserves_flags));
 }
 
-/// Waits until all but the last `PENDING` groups of products have read their tiles and have been added to their sums
-/// (`wgmma.wait_group`). The sums may be used only after [`Finish::finish`].
+/// Waits until all groups of products, except the last `PENDING`, have read their tiles and have been added to their
+/// sums (`wgmma.wait_group`). The sums may be used only after [`Finish::finish`].
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it.
+/// The caller must ensure that all threads of the warp group call the function.
 #[inline(always)]
 pub unsafe fn wait<const PENDING: u32>() {
     ptx!("wgmma.wait_group.sync.aligned {};", const PENDING, options(nostack, preserves_flags));
 }
 
-/// Sums that products under way still change.
+/// Sums that products in flight can still change.
 pub trait Finish {
-    /// Waits until all but the last `PENDING` groups of products have been added to their sums. These sums must not
-    /// belong to the pending groups. The compiler cannot move reads of these sums before the wait.
+    /// Waits until all groups of products, except the last `PENDING`, have been added to their sums. These sums must
+    /// not belong to the pending groups. The compiler cannot move reads of these sums before the wait.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it.
+    /// The caller must ensure that all threads of the warp group call the function.
     unsafe fn finish_but<const PENDING: u32>(&mut self);
 
-    /// Waits for all products. The compiler cannot move reads of the sums before it.
+    /// Waits for all products. The compiler cannot move reads of the sums before the wait.
     ///
     /// # Safety
-    /// The caller must ensure that all threads of the warp group call it.
+    /// The caller must ensure that all threads of the warp group call the function.
     #[inline(always)]
     unsafe fn finish(&mut self) {
         // SAFETY: all threads of the warp group call this function.
@@ -210,13 +213,14 @@ pub trait Finish {
     }
 }
 
-/// Releases all but `REGISTERS` registers of each thread (`setmaxnreg.dec`).
+/// Releases all registers of each thread except `REGISTERS` (`setmaxnreg.dec`).
 ///
 /// A block starts with the same number of registers for each thread. A warp group that only starts copies releases most
-/// of them, and the warp groups that multiply acquire them.
+/// of its registers, and the warp groups that multiply acquire these registers.
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, and that they have at least `REGISTERS` registers.
+/// The caller must ensure that all threads of the warp group call the function, and that each thread has at least
+/// `REGISTERS` registers.
 #[inline(always)]
 pub unsafe fn setmaxnreg_dec<const REGISTERS: u32>() {
     const { assert!(is_register_count(REGISTERS), "a multiple of 8 from 24 to 256") };
@@ -226,15 +230,15 @@ pub unsafe fn setmaxnreg_dec<const REGISTERS: u32>() {
 /// Waits until each thread can have `REGISTERS` registers (`setmaxnreg.inc`).
 ///
 /// # Safety
-/// The caller must ensure that all threads of the warp group call it, that they have at most `REGISTERS` registers, and
-/// that the block's other warp groups release as many as they lack.
+/// The caller must ensure that all threads of the warp group call the function, and that each thread has at most
+/// `REGISTERS` registers. The block's other warp groups must release the missing registers.
 #[inline(always)]
 pub unsafe fn setmaxnreg_inc<const REGISTERS: u32>() {
     const { assert!(is_register_count(REGISTERS), "a multiple of 8 from 24 to 256") };
     ptx!("setmaxnreg.inc.sync.aligned.u32 {};", const REGISTERS, options(nostack, preserves_flags));
 }
 
-/// Whether `setmaxnreg` accepts this number of registers.
+/// Returns whether `setmaxnreg` accepts this number of registers.
 const fn is_register_count(registers: u32) -> bool {
     registers >= 24 && registers <= 256 && registers.is_multiple_of(8)
 }
@@ -242,8 +246,8 @@ const fn is_register_count(registers: u32) -> bool {
 /// Stores four 8 × 8 matrices of 16-bit elements from the registers of a warp's lanes to shared memory. Lane `8 i + j` passes the address of row `j` of matrix `i`, which is 16 bytes long.
 ///
 /// # Safety
-/// The caller must ensure that all lanes of the warp call it, and that each address points to 16 bytes of this block's
-/// shared memory, aligned to 16, which no other thread accesses.
+/// The caller must ensure that all lanes of the warp call the function. Each address must point to 16 bytes of this
+/// block's shared memory, aligned to 16, which no other thread accesses.
 #[inline(always)]
 pub unsafe fn stmatrix(to: Shared, fragments: [u32; 4]) {
     ptx!("stmatrix.sync.aligned.m8n8.x4.shared.b16 [{}], {{{}, {}, {}, {}}};", in(reg32) to.0, in(reg32) fragments[0],
@@ -253,7 +257,7 @@ pub unsafe fn stmatrix(to: Shared, fragments: [u32; 4]) {
 /// Stores four 8 × 8 matrices like [`stmatrix`], each of them transposed.
 ///
 /// # Safety
-/// As for [`stmatrix`].
+/// See [`stmatrix`].
 #[inline(always)]
 pub unsafe fn stmatrix_transposed(to: Shared, fragments: [u32; 4]) {
     ptx!("stmatrix.sync.aligned.m8n8.x4.trans.shared.b16 [{}], {{{}, {}, {}, {}}};", in(reg32) to.0,
@@ -273,7 +277,7 @@ pub unsafe fn store_two_floats(to: Shared, [first, second]: [f32; 2]) {
         options(nostack, preserves_flags));
 }
 
-/// The places of four registers in a list of operands. Register 0 begins the list.
+/// The placeholders for four registers in a list of operands. The list starts with register 0.
 #[cfg_attr(not(target_arch = "nvptx64"), allow(unused_macros))]
 macro_rules! places {
     (0) => {
@@ -284,8 +288,8 @@ macro_rules! places {
     };
 }
 
-/// An instruction with text before and after the list of its sums, and with further operands. `$four` is the first of
-/// four sums.
+/// An instruction with text before and after the list of its sums, and with additional operands. `$four` is the first
+/// of four sums.
 macro_rules! instruction {
     ($sums:ident [$($four:tt)*] [$($before:expr),*] [$($after:expr),*] $($operands:tt)*) => {
         ptx!(
@@ -298,7 +302,7 @@ macro_rules! instruction {
     };
 }
 
-/// The products of elements of one type, for one number of sums.
+/// The product functions for one element type and one number of sums.
 macro_rules! multiply {
     // Both tiles may be transposed.
     ($element:ty, $kind:literal, $count:expr, $fours:tt, transposed) => {
@@ -331,7 +335,7 @@ macro_rules! multiply {
     };
 }
 
-/// The products and waits for every number of columns, which is twice the number of sums.
+/// The product and wait functions for every number of columns, which is twice the number of sums.
 macro_rules! sums {
     ([$($four:tt)*] $last:tt $($next:tt)*) => {
         sums! { @ $last + 4, [$($four)* $last] }

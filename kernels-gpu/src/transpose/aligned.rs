@@ -1,30 +1,30 @@
-//! Whole sectors: windows that begin where the output's sectors do.
+//! Whole sectors: windows that begin at the output's sector boundaries.
 
 use core::{array, mem::MaybeUninit};
 
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// Rows of a tile.
+/// The number of rows in a tile.
 const TILE_ROWS: u32 = 128;
-/// Columns of a tile.
+/// The number of columns in a tile.
 const TILE_COLS: u32 = 64;
-/// Threads of a block.
+/// The number of threads in a block.
 const BLOCK: u32 = 512;
-/// Elements of a sector of 32 bytes, and rows above its tile that a block reads.
+/// The elements of a 32-byte sector. A block reads this number of rows above its tile.
 const SECTOR: u32 = 8;
-/// Rows that a block reads in a step.
+/// The number of rows that a block reads per step.
 const ROWS_PER_STEP: u32 = BLOCK / TILE_COLS;
-/// Steps in which a block reads its rows.
+/// The number of steps in which a block reads its rows.
 const STEPS: usize = ((TILE_ROWS + SECTOR) / ROWS_PER_STEP) as usize;
-/// Loads of a thread that are in flight together.
+/// The number of loads that a thread has in flight.
 const IN_FLIGHT: usize = 8;
-/// Words from a row of the tile to the next: one word of padding, as in `transpose_smem_pad`.
+/// The row stride of the tile in words, with one word of padding as in `transpose_smem_pad`.
 const STRIDE: u32 = TILE_COLS + 1;
-/// Words of the tile.
+/// The number of words in the tile.
 pub(super) const WORDS: usize = ((TILE_ROWS + SECTOR) * STRIDE) as usize;
 
-/// Returns the number of rows of tiles. Where windows begin before their tile, the last row of tiles reaches up to seven
+/// Returns the number of rows of tiles. If windows begin before their tile, the last row of tiles extends up to seven
 /// rows beyond the matrix.
 const fn rows_of_tiles(rows: u32) -> u32 {
     (rows + if rows.is_multiple_of(SECTOR) { 0 } else { SECTOR - 1 }).div_ceil(TILE_ROWS)
@@ -36,26 +36,26 @@ pub(super) const fn blocks(rows: u32, cols: u32) -> u32 {
 }
 
 /// A tile of 128 rows and 64 columns, from which the block writes a window of each output row. Every window begins at a
-/// sector.
+/// sector boundary.
 ///
-/// Where the number of rows is not a multiple of 8, the output's rows begin within sectors, each at another offset, and so
-/// do a tile's 128 elements of each output row. The previous rungs write the sectors at both ends in halves, from two
-/// blocks: memory has to read such a sector, insert the half and write it. Here the block moves its window of an output row
-/// back by 0 to 7 elements, to where a sector begins. It therefore also reads the 8 rows above its tile. All sectors are
-/// written whole, except those at the ends of the matrix. The block reads 136 rows and writes 128, and the 8 additional
-/// rows come from L2. The tiles are numbered in column-major order, so blocks that run together write neighboring segments
-/// of the same output rows.
+/// If the number of rows is not a multiple of 8, the output's rows begin at different offsets within sectors. So do the
+/// 128 elements of each output row that a tile covers. In the previous rungs, two blocks each write a part of the
+/// sectors at both ends: memory has to read such a sector, insert the part and write it. Here the block moves its
+/// window of an output row back by 0 to 7 elements, to a sector boundary. It therefore also reads the 8 rows above its
+/// tile. All sectors are written whole, except the sectors at the ends of the matrix. The block reads 136 rows and
+/// writes 128, and the 8 additional rows come from L2. The tiles are numbered in column-major order, so blocks that run
+/// together write neighboring segments of the same output rows.
 ///
-/// Prediction: the previous rungs write one sector in 5 in halves, and each of these costs another read and write.
-/// Without them, expect the speed of even shapes, about 90 % of a copy. Measured on an H100 80GB HBM3 for 10007 × 8191:
-/// 240 µs, 93 % of the bandwidth of the device's own copy of those bytes, where the same kernel without the shift takes 300
-/// to 340 µs and cuBLAS's geam 295 µs.
+/// Prediction: the previous rungs write one sector in 5 in parts, and each of these sectors costs another read and
+/// write. Without such sectors, expect the speed of even shapes, about 90 % of a copy. Measured on an H100 80GB HBM3
+/// for 10007 × 8191: 240 µs, 93 % of the bandwidth of a device-to-device copy of the same bytes. The same kernel
+/// without the shift takes 300 to 340 µs, and cuBLAS's geam 295 µs.
 ///
 /// # Safety
-/// As [`transpose`](super) says; the grid has one block for each tile; `output` is a multiple of 32.
+/// See [`transpose`](super). The grid has one block for each tile, and `output` is aligned to 32 bytes.
 #[rung(
     after = transpose_smem_unroll_pad,
-    lesson = "windows that begin where sectors do: whatever the shape, they are written whole",
+    lesson = "windows that begin at sector boundaries: sectors are written whole for every shape",
     blocks = [512],
     items_per_thread = TILE_ROWS * TILE_COLS / BLOCK,
     grid = |launch| [blocks(launch.length(0) as u32, launch.length(1) as u32), 1, 1]
@@ -63,14 +63,14 @@ pub(super) const fn blocks(rows: u32, cols: u32) -> u32 {
 pub unsafe fn transpose_aligned(input: *const f32, output: *mut f32, rows: u32, cols: u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[f32; WORDS]> = MaybeUninit::uninit();
-    // SAFETY: the tile has WORDS words, and `transpose_windows` has the kernel's promises about the other arguments.
+    // SAFETY: the tile has WORDS words, and the kernel's contract covers the other arguments.
     unsafe { transpose_windows((&raw mut TILE).cast(), input, output, rows, cols) };
 }
 
 /// Transposes this block's tile through `tile`.
 ///
 /// # Safety
-/// As `transpose_aligned`; `tile` points to `WORDS` words of shared memory.
+/// See `transpose_aligned`. `tile` points to `WORDS` words of shared memory.
 #[inline(always)]
 pub(super) unsafe fn transpose_windows(tile: *mut f32, input: *const f32, output: *mut f32, rows: u32, cols: u32) {
     let (tid, block_idx, rows_of_tiles) = (thread::thread_idx_x(), thread::block_idx_x(), rows_of_tiles(rows));
@@ -88,7 +88,7 @@ pub(super) unsafe fn transpose_windows(tile: *mut f32, input: *const f32, output
         });
         for (k, &element) in loaded.iter().enumerate() {
             if first + k < STEPS {
-                // SAFETY: the row is less than TILE_ROWS + SECTOR. Every thread writes different words.
+                // SAFETY: the row is below TILE_ROWS + SECTOR. Every thread writes different words.
                 unsafe { *tile.add(((thread_row + step_row(first + k)) * STRIDE + thread_col) as usize) = element };
             }
         }
@@ -99,7 +99,7 @@ pub(super) unsafe fn transpose_windows(tile: *mut f32, input: *const f32, output
     let (thread_row, thread_col) = (tid % TILE_ROWS, tid / TILE_ROWS);
     for step_col in (0..TILE_COLS).step_by((BLOCK / TILE_ROWS) as usize) {
         let col = tile_col + thread_col + step_col;
-        // The offset of this output row in its sector. A tile's rows begin at a multiple of a sector's elements.
+        // The offset of this output row within its sector. A tile's rows begin at a multiple of a sector's elements.
         let shift = col * rows % SECTOR;
         let row = (tile_row + thread_row).wrapping_sub(shift);
         if row < rows && col < cols {

@@ -3,13 +3,14 @@
 use cuda_std::thread;
 use rung::rung;
 
-/// Copies and does not transpose: the other rungs are compared with its speed.
+/// Copies the matrix without transposing it, as the baseline for the other rungs.
 ///
-/// Neighboring threads access neighboring elements, so a warp's 32 floats are 4 sectors each way. The article calls it the
-/// upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline Transpose Kernel", `copyGmem`.)
+/// Neighboring threads access neighboring elements, so a warp's 32 floats are 4 sectors each way. The article calls
+/// this kernel the upper bound, but rungs with more loads in flight are faster on an H100. ("Baseline Transpose
+/// Kernel", `copyGmem`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     lesson = "a copy for comparison, coalesced both ways: one load in flight per thread, so it is not a bound",
     default_block = (32, 16),

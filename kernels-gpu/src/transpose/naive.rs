@@ -5,15 +5,15 @@ use rung::rung;
 
 /// Each thread reads an element of a row and writes it to a column.
 ///
-/// A warp's writes are `rows` elements apart, so each touches a sector: 32 sectors for 32 floats. Seven eighths of the
-/// moved bytes are not requested, unless the cache keeps a sector until its other elements are written. The article
-/// measures a third of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
+/// A warp's writes are `rows` elements apart, so each write touches a different sector: 32 sectors for 32 floats. Seven
+/// eighths of the moved bytes are wasted, unless the cache keeps a sector until its other elements are written. The
+/// article measures a third of the copy's speed. ("Baseline Transpose Kernel", `naiveGmem`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = copy_gmem,
-    lesson = "the obvious transpose: a warp's writes lie a row apart and touch 32 sectors for 32 words",
+    lesson = "the naive transpose: a warp's writes are a row apart and touch 32 sectors for 32 words",
     default_block = (32, 16),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0]),
     published = 0.3333333333333333 over copy_gmem,

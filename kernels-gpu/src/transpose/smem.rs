@@ -5,18 +5,18 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// Both accesses to global memory are coalesced: the block reads its tile of the matrix row by row, and writes the tile's
-/// transpose row by row. Only the accesses to shared memory are strided, and shared memory has no sectors.
+/// Both accesses to global memory are coalesced: the block reads its tile of the matrix along rows, and writes the
+/// tile's transpose along rows. Only the accesses to shared memory are strided, and shared memory has no sectors.
 ///
-/// Requests take 4 sectors each way. But the tile is read column by column, and its words lie in few banks. For 32 × 16, a
-/// warp's 32 words lie in two banks, 16 words each, so a read takes 16 wavefronts where a write takes one. The article
-/// counts 8 to 1. ("Matrix Transpose with Shared Memory", `transposeSmem`.)
+/// Requests take 4 sectors each way. But the block reads the tile along columns, whose words lie in few banks. For 32 ×
+/// 16, a warp's 32 words lie in two banks, 16 words each, so a read takes 16 wavefronts and a write takes one. The
+/// article counts 8 to 1. ("Matrix Transpose with Shared Memory", `transposeSmem`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_naive_strided_reads,
-    lesson = "a tile in shared memory: coalesced both ways, but its columns lie in one bank or two",
+    lesson = "a tile in shared memory: coalesced both ways, but each column lies in one bank or two",
     blocks = [(32, 16), (32, 32), (16, 16)],
     default_block = (32, 16),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0]),
@@ -28,7 +28,7 @@ pub unsafe fn transpose_smem<const BLOCK_X: u32, const BLOCK_Y: u32>(
     rows: u32,
     cols: u32,
 ) {
-    /// Words from a row of the tile to the next.
+    /// The row stride of the tile in words.
     const STRIDE: u32 = BLOCK_X;
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[f32; (BLOCK_Y * STRIDE) as usize]> = MaybeUninit::uninit();

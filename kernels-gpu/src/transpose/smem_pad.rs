@@ -5,28 +5,29 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// `transpose_smem` with unused words at the end of each row of the tile, so that the words of a column lie in different
-/// banks: `32 / BLOCK_Y` words, which are 2 for 32 × 16, 1 for 32 × 32 and 2 for 16 × 16.
+/// `transpose_smem` with unused words at the end of each row of the tile, so that the words of a column lie in
+/// different banks. The number of unused words is `32 / BLOCK_Y`: 2 for 32 × 16, 1 for 32 × 32 and 2 for 16 × 16.
 ///
-/// Word `i` of shared memory lies in bank `i % 32`, and a bank serves one word at a time. Lane `l` of a warp reads row `l %
-/// BLOCK_Y` and column `l / BLOCK_Y` of the tile, so the warp reads `32 / BLOCK_Y` neighboring columns at once: one for 32
-/// rows, two for 16. The rows must therefore begin that many banks apart, in any order. Their starting banks are the
-/// multiples of the stride modulo 32, and they are all different exactly when the stride is an odd multiple of `32 /
-/// BLOCK_Y`. The tile's width is an even multiple, because it is a larger power of two. The next odd multiple is `32 /
-/// BLOCK_Y` words further.
+/// Word `i` of shared memory lies in bank `i % 32`, and a bank serves one word at a time. Lane `l` of a warp reads row
+/// `l % BLOCK_Y` and column `l / BLOCK_Y` of the tile. So the warp reads `32 / BLOCK_Y` neighboring columns at once:
+/// one column for 32 rows, and two for 16. The starting banks of the rows must therefore be `32 / BLOCK_Y` banks apart,
+/// in any order. These starting banks are the multiples of the stride modulo 32, and they are all different exactly
+/// when the stride is an odd multiple of `32 / BLOCK_Y`. The tile's width is an even multiple, because it is a larger
+/// power of two. The next odd multiple is `32 / BLOCK_Y` words larger.
 ///
-/// With one word of padding for 32 × 16, a stride of 33, the second column of row 1 would lie in the bank of row 2's first
-/// column. For 16 × 16 and two words of padding, a write still takes a second wavefront: a warp writes two rows of 16 words,
-/// which overlap in two banks unless the rows lie 16 banks apart. Columns of that stride conflict the most.
+/// With one word of padding for 32 × 16 (a stride of 33), the second column of row 1 would lie in the same bank as the
+/// first column of row 2. For 16 × 16 and two words of padding, a write still takes a second wavefront. A warp writes
+/// two rows of 16 words, which overlap in two banks unless the rows are 16 banks apart. But a stride of 16 banks causes
+/// the most conflicts in columns.
 ///
-/// Prediction: a read takes one wavefront, as a write does. ("Matrix Transpose with Padded Shared Memory",
+/// Prediction: a read takes one wavefront, like a write. ("Matrix Transpose with Padded Shared Memory",
 /// `transposeSmemPad`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_smem,
-    lesson = "unused words at the end of each row put a column into different banks: 2 words for 32x16",
+    lesson = "unused words at the end of each row spread a column over different banks: 2 words for 32x16",
     blocks = [(32, 16), (32, 32), (16, 16)],
     default_block = (32, 16),
     grid = |launch| launch.tiles(launch.block[1], launch.block[0]),
@@ -38,7 +39,7 @@ pub unsafe fn transpose_smem_pad<const BLOCK_X: u32, const BLOCK_Y: u32>(
     rows: u32,
     cols: u32,
 ) {
-    /// Words from a row of the tile to the next. The change: the padding.
+    /// The row stride of the tile in words. The change: the padding.
     const STRIDE: u32 = BLOCK_X + 32 / BLOCK_Y;
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[f32; (BLOCK_Y * STRIDE) as usize]> = MaybeUninit::uninit();

@@ -5,15 +5,15 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, thread};
 use rung::rung;
 
-/// `transpose_smem_pad` with two tiles next to each other, stored as one padded tile of `2 * BLOCK_X` columns: half as many
-/// blocks for the same matrix.
+/// `transpose_smem_pad` with two tiles next to each other, stored as one padded tile of `2 * BLOCK_X` columns. The same
+/// matrix needs half the blocks.
 ///
 /// Each thread moves two elements, `BLOCK_X` columns apart. Its two loads are in flight together, and so are its two
-/// stores, so they hide each other's latency. The article measures 1.13 times the throughput of `transpose_smem_pad` on
-/// an RTX 3080, and a loss on another GPU. ("Matrix Transpose with Unrolling", `transposeSmemUnrollPad`.)
+/// stores, so their latencies overlap. The article measures 1.13 times the throughput of `transpose_smem_pad` on an RTX
+/// 3080, and a loss on another GPU. ("Matrix Transpose with Unrolling", `transposeSmemUnrollPad`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_smem_pad,
     lesson = "two tiles per block: each thread has two loads and two stores in flight",
@@ -29,7 +29,7 @@ pub unsafe fn transpose_smem_unroll_pad<const BLOCK_X: u32, const BLOCK_Y: u32>(
     rows: u32,
     cols: u32,
 ) {
-    /// Words from a row of the tile to the next, padded as in `transpose_smem_pad`.
+    /// The row stride of the tile in words, padded as in `transpose_smem_pad`.
     const STRIDE: u32 = 2 * BLOCK_X + 32 / BLOCK_Y;
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[f32; (BLOCK_Y * STRIDE) as usize]> = MaybeUninit::uninit();
@@ -45,7 +45,7 @@ pub unsafe fn transpose_smem_unroll_pad<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let has_second = (row < rows) & (col + BLOCK_X < cols);
     let element = input.wrapping_add((row * cols + col) as usize);
     let (mut first, mut second) = (0.0, 0.0);
-    // SAFETY: only elements of the matrix are read, as the checks found.
+    // SAFETY: `has_first` and `has_second` ensure that only elements of the matrix are read.
     unsafe {
         if has_first {
             first = *element;
@@ -66,8 +66,8 @@ pub unsafe fn transpose_smem_unroll_pad<const BLOCK_X: u32, const BLOCK_Y: u32>(
     let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);
     let element = output.wrapping_add((col * rows + row) as usize);
-    // SAFETY: only elements of the matrix are written, as the checks find, and each by one thread. All words of the tile
-    // were written before the barrier.
+    // SAFETY: the checks ensure that only elements of the matrix are written, and only one thread writes each element.
+    // All words of the tile were written before the barrier.
     unsafe {
         let word = tile.add((thread_row * STRIDE + thread_col) as usize);
         if row < rows && col < cols {

@@ -9,7 +9,7 @@ use rung::rung;
 /// `transposeSmemUnrollPad`.)
 ///
 /// # Safety
-/// As [`transpose`](super) says.
+/// See [`transpose`](super).
 #[rung(
     after = transpose_smem_unroll_pad,
     lesson = "the same with shared memory sized by the launch",
@@ -25,9 +25,9 @@ pub unsafe fn transpose_smem_unroll_pad_dyn<const BLOCK_X: u32, const BLOCK_Y: u
     rows: u32,
     cols: u32,
 ) {
-    /// Words from a row of the tile to the next, padded as in `transpose_smem_pad`.
+    /// The row stride of the tile in words, padded as in `transpose_smem_pad`.
     const STRIDE: u32 = 2 * BLOCK_X + 32 / BLOCK_Y;
-    // The change: the launch gives the block `BLOCK_Y * STRIDE` words.
+    // The change: the launch allocates `BLOCK_Y * STRIDE` words for the block.
     let tile = shared::dynamic_shared_mem::<f32>();
     let tile_row = (thread::block_idx_y() + thread::block_idx_z() * thread::grid_dim_y()) * BLOCK_Y;
     let tile_col = thread::block_idx_x() * 2 * BLOCK_X;
@@ -40,7 +40,7 @@ pub unsafe fn transpose_smem_unroll_pad_dyn<const BLOCK_X: u32, const BLOCK_Y: u
     let has_second = (row < rows) & (col + BLOCK_X < cols);
     let element = input.wrapping_add((row * cols + col) as usize);
     let (mut first, mut second) = (0.0, 0.0);
-    // SAFETY: only elements of the matrix are read, as the checks found.
+    // SAFETY: `has_first` and `has_second` ensure that only elements of the matrix are read.
     unsafe {
         if has_first {
             first = *element;
@@ -61,8 +61,8 @@ pub unsafe fn transpose_smem_unroll_pad_dyn<const BLOCK_X: u32, const BLOCK_Y: u
     let (thread_row, thread_col) = (tid % BLOCK_Y, tid / BLOCK_Y);
     let (row, col) = (tile_row + thread_row, tile_col + thread_col);
     let element = output.wrapping_add((col * rows + row) as usize);
-    // SAFETY: only elements of the matrix are written, as the checks find, and each by one thread. All words of the tile
-    // were written before the barrier.
+    // SAFETY: the checks ensure that only elements of the matrix are written, and only one thread writes each element.
+    // All words of the tile were written before the barrier.
     unsafe {
         let word = tile.add((thread_row * STRIDE + thread_col) as usize);
         if row < rows && col < cols {

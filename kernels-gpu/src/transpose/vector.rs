@@ -8,27 +8,28 @@ use rung::rung;
 
 use super::aligned::{self, transpose_windows};
 
-/// Four neighboring elements, aligned as an access of 16 bytes needs them (PTX ISA §5.4.2, "Vectors"): CUDA C++'s
-/// `float4`.
+/// Four neighboring elements, aligned for an access of 16 bytes (PTX ISA §5.4.2, "Vectors"): the counterpart of CUDA
+/// C++'s `float4`.
 #[repr(C, align(16))]
 #[derive(Clone, Copy)]
 struct Float4([f32; 4]);
 
-/// Rows of a tile.
+/// The number of rows in a tile.
 const TILE_ROWS: u32 = 64;
-/// Columns of a tile.
+/// The number of columns in a tile.
 const TILE_COLS: u32 = 128;
-/// Rows and columns of the square that a thread transposes: the elements of a 16-byte access.
+/// The number of rows and columns of the square that a thread transposes: the elements of a 16-byte access.
 const SIDE: u32 = 4;
-/// Rows of squares in a tile, and vectors of a row of its transpose.
+/// The number of rows of squares in a tile, and of vectors in a row of its transpose.
 const SQUARE_ROWS: u32 = TILE_ROWS / SIDE;
-/// Columns of squares in a tile.
+/// The number of columns of squares in a tile.
 const SQUARE_COLS: u32 = TILE_COLS / SIDE;
-/// Threads of a block: one for each square of the tile.
+/// The number of threads in a block: one for each square of the tile.
 const BLOCK: u32 = SQUARE_ROWS * SQUARE_COLS;
-/// Vectors that one wavefront of shared memory serves: 32 banks of 4 bytes.
+/// The number of vectors that one wavefront of shared memory serves: 32 banks of 4 bytes.
 const VECTORS_PER_WAVEFRONT: u32 = 8;
-/// Vectors of shared memory: enough for the tile of `transpose_aligned`, which is larger than this rung's tile.
+/// The number of vectors in shared memory: enough for the tile of `transpose_aligned`, which is larger than this rung's
+/// tile.
 const VECTORS: usize = aligned::WORDS.div_ceil(SIDE as usize);
 const _: () = assert!(VECTORS as u32 * SIDE >= TILE_ROWS * TILE_COLS);
 
@@ -43,24 +44,24 @@ const fn blocks(rows: u32, cols: u32) -> u32 {
     if has_aligned_rows(rows, cols) { tiles } else { aligned::blocks(rows, cols) }
 }
 
-/// A tile of 64 rows and 128 columns, read and written 16 bytes at a time, where both sides of the matrix are multiples of
-/// 4. All other shapes are transposed as in `transpose_aligned`. All threads take the same branch.
+/// A tile of 64 rows and 128 columns, read and written 16 bytes at a time if both sides of the matrix are multiples of
+/// 4. All other shapes use the method of `transpose_aligned`. All threads take the same branch.
 ///
-/// A thread reads four vectors from four rows, a square of 4 × 4, all in flight, and transposes the square in registers.
-/// The transposition costs nothing: it only decides which register is which word of a store. So shared memory, too, is
-/// read and written by vectors. A warp's access by vectors is four wavefronts of 8 lanes, and each wavefront is free of
-/// conflicts when its 8 vectors have different indices modulo 8. Padding cannot give that without breaking the alignment of
-/// 16 bytes. A swizzle can, and takes no memory: an exclusive or of the vector's index in its row with the square's column.
-/// The tiles are numbered in column-major order, so blocks that run together write neighboring segments of the same output
-/// rows.
+/// A thread reads four vectors from four rows, a square of 4 × 4, all in flight, and transposes the square in
+/// registers. The transposition is free: it only decides which register holds which word of a store. So the kernel also
+/// reads and writes shared memory in vectors. A warp's vector access takes four wavefronts of 8 lanes, and each
+/// wavefront is free of conflicts if its 8 vectors have different indices modulo 8. Padding cannot achieve this without
+/// breaking the alignment to 16 bytes. A swizzle can, and needs no memory: it combines the vector's index in its row
+/// and the square's column by exclusive or. The tiles are numbered in column-major order, so blocks that run together
+/// write neighboring segments of the same output rows.
 ///
-/// Prediction: a quarter of the instructions for each byte, and 32 KB in flight for each block. What is left is the time
-/// that memory takes for a read and a write, as in a copy. Measured on an H100 80GB HBM3 for 16384 × 16384: 732 µs, 2933
-/// GB/s, where the device's own copy takes 713 µs; 735 µs with tiles of 64 × 64. Tiles in row-major order are 1 to 2 %
-/// slower.
+/// Prediction: a quarter of the instructions for each byte, and 32 KB in flight for each block. The remaining time is
+/// the memory's time for a read and a write, as in a copy. Measured on an H100 80GB HBM3 for 16384 × 16384: 732 µs,
+/// 2933 GB/s, and 735 µs with tiles of 64 × 64. A device-to-device copy takes 713 µs. Tiles in row-major order are 1 to
+/// 2 % slower.
 ///
 /// # Safety
-/// As [`transpose`](super) says; the grid has one block for each tile; `input` is a multiple of 16, `output` of 32.
+/// See [`transpose`](super). The grid has one block for each tile, `input` is aligned to 16 bytes and `output` to 32.
 #[rung(
     after = transpose_aligned,
     lesson = "16 bytes per access on both sides: squares transposed in registers, a swizzle instead of padding",
@@ -78,12 +79,13 @@ pub unsafe fn transpose_vector(input: *const f32, output: *mut f32, rows: u32, c
     }
     let (tid, block_idx, rows_of_tiles) = (thread::thread_idx_x(), thread::block_idx_x(), rows.div_ceil(TILE_ROWS));
     let (tile_row, tile_col) = (block_idx % rows_of_tiles * TILE_ROWS, block_idx / rows_of_tiles * TILE_COLS);
-    // The index, in the tile's transpose, of the vector with the elements of column `col` in the squares of a row.
+    // Returns the index in the tile's transpose of the vector with the elements of column `col` from the squares of row
+    // `row`.
     let swizzled = |col: u32, row: u32| (col * SQUARE_ROWS + (row ^ (col / SIDE % VECTORS_PER_WAVEFRONT))) as usize;
 
     let (square_row, square_col) = (tid / SQUARE_COLS, tid % SQUARE_COLS);
     let (row, col) = (tile_row + square_row * SIDE, tile_col + square_col * SIDE);
-    // A square is entirely inside or outside of the matrix, because both sides are multiples of 4.
+    // A square is entirely inside or outside the matrix, because both sides are multiples of 4.
     if row < rows && col < cols {
         let element = |k: usize| input.wrapping_add((row * cols + col) as usize + k * cols as usize);
         // SAFETY: the square is in the matrix, and its rows begin at multiples of 16 bytes.
@@ -101,7 +103,7 @@ pub unsafe fn transpose_vector(input: *const f32, output: *mut f32, rows: u32, c
         if row < rows && col < cols {
             // SAFETY: the vector is in the matrix, so its words in the tile were written before the barrier.
             let Float4(elements) = unsafe { *tile.add(swizzled(thread_col, square_row)) };
-            // Element by element: the compiler copies a whole `Float4` in words of 8 bytes.
+            // The copy is element by element, because the compiler copies a whole `Float4` in words of 8 bytes.
             // SAFETY: the vector is in the output at a multiple of 16 bytes, and no other thread writes it.
             unsafe { *output.add((col * rows + row) as usize).cast() = Float4(array::from_fn(|k| elements[k])) };
         }
