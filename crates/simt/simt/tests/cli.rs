@@ -1,4 +1,4 @@
-//! The `simt` program: what it prints, and how it answers mistakes.
+//! Tests what the `simt` program prints, and how it reports mistakes.
 
 use std::ffi::OsString;
 
@@ -8,7 +8,7 @@ mod mistakes;
 mod numbers;
 #[path = "../../cli/src/spec.rs"]
 mod spec;
-#[allow(dead_code, reason = "what prints buffers is tested by the program")]
+#[allow(dead_code, reason = "the tests of the program cover the code that prints buffers")]
 #[path = "../../cli/src/values.rs"]
 mod values;
 
@@ -32,7 +32,7 @@ fn simt(args: &[&str]) -> Ended {
     Ended { code, out: text(out.into_inner()), err: text(err.into_inner()) }
 }
 
-/// `simt run FILE …` with the words of a line, of which those with spaces stand in quotes.
+/// Runs `simt run FILE …` with the words of a line. Words that contain spaces are in single quotes.
 fn run_file(file: &str, line: &str) -> Ended {
     let mut args = vec!["run", file];
     for (at, part) in line.split('\'').enumerate() {
@@ -44,7 +44,7 @@ fn run_file(file: &str, line: &str) -> Ended {
     simt(&args)
 }
 
-/// `simt run small.ptx --entry …`
+/// Runs `simt run small.ptx --entry …`.
 fn run(line: &str) -> Ended {
     run_file(FILE, line)
 }
@@ -80,7 +80,7 @@ fn json() {
     assert_eq!(counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"], 4);
     assert_eq!(counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], 13);
     assert_eq!(counters["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"], 3.25);
-    // Shared memory was not used: there is nothing to divide by, and no conflict.
+    // Shared memory was not used, so the ratio has no denominator and there are no conflicts.
     assert_eq!(counters["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"], 0);
     assert_eq!(counters.as_object().unwrap().len(), simt::counters::METRICS.len());
 }
@@ -125,7 +125,7 @@ fn buffers_are_read_from_files_and_saved_to_them() {
 }
 
 #[test]
-fn below_a_fault_stand_the_functions_that_were_inlined() {
+fn a_fault_lists_inlined_functions() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/faults/inlined.ptx");
     let mut args = vec!["run", file];
     args.extend("--entry _Z7inlinedPi --grid 1 --block 32 --arg i32[8]".split(' '));
@@ -140,7 +140,7 @@ fn below_a_fault_stand_the_functions_that_were_inlined() {
 }
 
 #[test]
-fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
+fn a_fault_is_reported_with_its_place_and_keeps_earlier_writes() {
     let ended = run("--entry fill --grid 1 --block 64 --arg u32[32] --print 0:4");
     assert_eq!(ended.code, 1);
     for part in [
@@ -179,7 +179,7 @@ fn names_are_shown_as_the_source_has_them() {
     insta::assert_snapshot!(ended.out);
 }
 
-/// The commands of the program `simt` in docs/commands.md run, on files of the repository.
+/// The commands of the program `simt` in docs/commands.md run on files of the repository.
 #[test]
 fn the_documented_commands_run() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../..");
@@ -212,11 +212,11 @@ fn orders_and_time_limits() {
 }
 
 #[test]
-fn what_kernels_print_is_printed() {
+fn output_of_printf_is_shown() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/runtime.ptx");
     let line = "--entry printed --grid 1 --block 7 --cooperative --arg u32[64] u32[64] --print 0:7";
     let ended = run_file(file, line);
-    // Lane after lane, where the warp's lanes print together.
+    // The lanes of the warp print together, in the order of their numbers.
     let lines = "no argument\nno argument\n1 of 64:  1.56%\n5 of 64:  7.81%\naz 4     |-00002|    2|abc\nbz 40    |-00006|    6|abc\n";
     let rest = "argument 0, u32[64]: 0 3 7 7 0 3 7\n";
     assert_eq!((ended.code, ended.out), (0, format!("{lines}{rest}")));

@@ -1,4 +1,4 @@
-//! Findings, faults and refused PTX as people see them.
+//! Tests how findings, faults and refused PTX are displayed.
 
 use simt::{Config, Launch, LaunchError, Module, Simulator};
 use simt_check::diagnostic::{Diagnostic, Style, complain, texts};
@@ -10,7 +10,8 @@ fn module() -> Module {
     Module::from_ptx(std::fs::read_to_string(FILE).unwrap()).unwrap()
 }
 
-/// What a launch of two blocks says. Threads after `last` write out of bounds; all read misaligned if it is 256.
+/// Returns the result of a launch of two blocks. Threads after `last` write out of bounds; if `last` is 256, all
+/// threads read misaligned.
 fn launched(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
     let function = module().function("stencil").unwrap();
     let mut simulator = Simulator::new(Config::default()).unwrap();
@@ -21,13 +22,13 @@ fn launched(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
     (sanitized.findings, sanitized.result.err())
 }
 
-/// The fault of such a launch.
+/// Returns the fault of such a launch.
 fn fault(last: u32) -> Diagnostic {
     let (_, Some(LaunchError::Fault(fault))) = launched(Checks::NONE, last) else { panic!("there is no fault") };
     Diagnostic::of_fault(&fault)
 }
 
-/// Everything that there is to say of the module.
+/// Returns all diagnostics of the module.
 fn all() -> Vec<Diagnostic> {
     let (findings, error) = launched(Checks::NONE.with(Check::Race).with(Check::Init), 1000);
     assert!(error.is_none(), "{error:?}");
@@ -67,14 +68,14 @@ fn narrow_terminals_and_colors() {
 #[test]
 fn findings_of_the_same_lines_are_one_diagnostic() {
     let (findings, _) = launched(Checks::NONE.with(Check::Race), 1000);
-    assert_eq!(findings.len(), 2, "the compiler has made two loads of the line");
+    assert_eq!(findings.len(), 2, "the compiler has made two loads from the line");
     let diagnostics = Diagnostic::of_findings(&findings);
     assert_eq!(diagnostics.len(), 1);
     let text = diagnostics[0].text(Style::default());
     assert!(text.contains("times, by 2 pairs of instructions"), "{text}");
 }
 
-/// The part of the source line that a finding at this column underlines.
+/// Asserts that a finding at this column underlines the marked part of the source line.
 #[track_caller]
 fn underlines(line: &str, column: u32, expected: &str) {
     let folder = tempfile::tempdir().unwrap();

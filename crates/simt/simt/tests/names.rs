@@ -1,4 +1,4 @@
-//! Kernels and variables are found by the names that people write.
+//! Tests that kernels and variables are found by the names that users write.
 
 use simt::{LoadError, Module, Simulator, demangled};
 
@@ -59,8 +59,8 @@ fn the_nearest_name_is_demangled() {
 }
 
 #[test]
-fn names_that_stand_for_too_much_stay_as_they_are() {
-    // Each parameter is a template whose two arguments are the parameter before it.
+fn names_that_expand_too_far_stay_mangled() {
+    // Each parameter is a template whose two arguments are the previous parameter.
     let doubled = ('0'..='9')
         .chain('A'..='V')
         .fold("_Z1f1aIiiE".to_owned(), |name, before| name + &format!("S_IS{before}_S{before}_E"));

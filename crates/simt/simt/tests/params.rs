@@ -1,10 +1,10 @@
-//! Whether arguments fit the parameters of a kernel.
+//! Tests whether arguments fit the parameters of a kernel.
 
 use simt::Module;
 use simt::params::{Argument, DataType, check};
 
-/// What is wrong with arguments for `scale(data: &mut [f32], by: f32, out: *mut [u32; 4])`. Without `is_described` the text
-/// does not say so.
+/// Returns the error for arguments of `scale(data: &mut [f32], by: f32, out: *mut [u32; 4])`. Unless `is_described`,
+/// the PTX does not contain this signature.
 fn wrong(is_described: bool, arguments: &[Argument]) -> String {
     let ptx = ".version 8.0 .target sm_80 .address_size 64
         .visible .entry scale(

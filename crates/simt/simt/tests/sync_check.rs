@@ -1,11 +1,11 @@
-//! The check `sync`: each fault with its twin that is right.
+//! Tests of the sanitizer `sync`: each fault has a correct counterpart.
 
 use simt::{Config, Launch, Module, Schedule, Simulator};
 use simt_check::{Check, Checks, Finding, Sanitized};
 
 use crate::programs::{programs, simulator};
 
-/// A kernel `k(out)` with 32 results in `%r0` and these statements.
+/// Returns a kernel `k(out)` with these statements, whose result is in `%r0`.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.file 1 \"a.cu\"\n.visible .entry k(.param .u64 out)\n{{\n\
@@ -20,7 +20,7 @@ fn findings(body: &str, threads: u32, schedule: Schedule) -> Vec<Finding> {
     findings_in(body, (1, threads), schedule)
 }
 
-/// The findings of a launch of a cluster of so many blocks.
+/// Returns the findings of a launch of a cluster of `blocks` blocks.
 fn findings_in(body: &str, (blocks, threads): (u32, u32), schedule: Schedule) -> Vec<Finding> {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     let mut simulator = Simulator::new(Config { threads: 1, schedule, ..Config::default() }).unwrap();
@@ -34,7 +34,8 @@ fn findings_in(body: &str, (blocks, threads): (u32, u32), schedule: Schedule) ->
 
 const SCHEDULES: [Schedule; 4] = [Schedule::Fixed, Schedule::RoundRobin, Schedule::Random(1), Schedule::Random(2)];
 
-/// The one thing that is found says this, at a line with this text, and the other party is at a line with that.
+/// Asserts that there is one finding, which contains `what`. Its line contains `line`, and the line of the other party
+/// `other`.
 #[track_caller]
 fn found(body: &str, threads: u32, what: &str, line: &str, other: Option<&str>) {
     for schedule in SCHEDULES {
@@ -61,8 +62,8 @@ fn right(body: &str, threads: u32) {
 }
 
 #[test]
-fn what_cuda_allows_is_found_on_request() {
-    // The second half of the block ends first; each warp of `arms` has a barrier that comes from line 7.
+fn extra_barrier_findings_on_request() {
+    // In `ends`, the second half of the block ends first. In `arms`, each warp has a separate barrier from line 7.
     let ends = "setp.ge.u32 %p1, %tid, 40;\n@%p1 ret;\nbar.sync 0;";
     let arms =
         "setp.ge.u32 %p1, %tid, 32;\n@%p1 bra L;\n.loc 1 7 5\nbar.sync 0;\nbra M;\nL:\n.loc 1 7 5\nbar.sync 0;\nM:";
@@ -85,10 +86,14 @@ fn what_cuda_allows_is_found_on_request() {
         let launch = Launch::new(&function, [2, 1, 1], [64, 1, 1], &args);
         let Sanitized { result, findings, .. } = "barriers".parse::<Checks>().unwrap().launch(&mut simulator, &launch);
         result.unwrap();
-        let found: Vec<&str> = findings.iter().map(|own| own.what.as_str()).collect();
+        let found: Vec<&str> = findings.iter().map(|finding| finding.what.as_str()).collect();
         assert_eq!(found.len(), usize::from(what.is_some()), "{found:?}");
         assert!(what.is_none_or(|what| found[0].starts_with(what)), "{found:?}");
-        assert!(findings.iter().all(|own| (own.check, own.times) == (Check::Sync, 2) && own.other.is_some()));
+        assert!(
+            findings
+                .iter()
+                .all(|finding| (finding.check, finding.times) == (Check::Sync, 2) && finding.other.is_some())
+        );
     }
 }
 
@@ -100,7 +105,7 @@ fn barriers_in_divergent_code() {
     let aligned = both("bar.sync", "%lane, 16");
     found(&aligned, 64, "barrier in divergent code: lanes", "bar.sync 0;", Some("bar.sync 0;"));
     right(&both("barrier.sync", "%lane, 16"), 64);
-    // Each warp takes one branch: the PTX is right, but no source with one barrier in each branch.
+    // Each warp takes one branch. The PTX is correct, but a source with one barrier in each branch is not.
     let apart = both("bar.sync", "%tid, 32");
     let what = "waits at barrier 0 here and warp";
     found(&apart, 64, what, "// odd", Some("// even"));
@@ -109,11 +114,11 @@ fn barriers_in_divergent_code() {
     right(&both("barrier.sync", "%tid, 32"), 64);
     right(&apart.replace(" 0;", " 1, 64;"), 64);
     right(&apart.replacen("bar.sync 0", "bar.arrive 1, 64", 1).replace("bar.sync 0", "bar.sync 1, 64"), 64);
-    // Another round of one of them, where the others are in the first.
+    // Warp 0 waits at the barrier of one branch while warp 1 waits at the barrier for all threads.
     let rounds = "setp.lt.u32 %p0, %tid, 32;\nmov.u32 %r1, 0;\nAGAIN:\n@!%p0 bra NEXT;\nbar.sync 0; // some\nNEXT:\n\
                   bar.sync 0; // all\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p1, %r1, 2;\n@%p1 bra AGAIN;\n";
     found(rounds, 64, what, "// all", Some("// some"));
-    // Copies of one barrier are one text, and barriers of two lines are not.
+    // Copies of one barrier count as one barrier in the source; barriers from two lines do not.
     let copied = |second: u32| {
         apart
             .replace("// even", "")
@@ -127,7 +132,7 @@ fn barriers_in_divergent_code() {
     let what = "barrier in divergent code: lanes 0 to 4 of a warp wait at `bar.sync`, and lanes 5 to 31 do not come";
     found(some, 32, what, "bar.sync 0;", Some("// here"));
     right(&some.replace("%lane, 5", "%lane, 32"), 32);
-    // Threads that have ended are not waited for.
+    // A barrier does not wait for threads that have ended.
     right("setp.lt.u32 %p0, %lane, 5;\n@%p0 ret;\nbar.sync 0;\n", 64);
     right("setp.lt.u32 %p0, %lane, 5;\n@!%p0 barrier.sync 0;\n@%p0 barrier.sync 0;\n", 64);
 }
@@ -145,7 +150,7 @@ fn barriers_with_other_numbers_and_counts() {
     right(&counts("bar.sync 1", "bar.sync 1, 64"), 64);
     found(&counts("bar.sync 1, 64", "bar.sync 1, 96"), 64, "waits for", "bar.sync 1,", Some("bar.sync 1,"));
     found(&counts("bar.sync 1", "bar.sync 2"), 64, "deadlock: warp", "bar.sync", Some("bar.sync"));
-    // The others have ended, and the barrier counts them.
+    // The other threads have ended, but the barrier counts them.
     found(&counts("bar.sync 1, 64", "ret"), 64, "barrier 1 has 32 of 64 threads", "bar.sync 1, 64", Some("ret;"));
     right(&counts("bar.sync 1", "ret"), 64);
 
@@ -171,7 +176,7 @@ fn masks() {
     found(&one_sided, 32, "lane 0 names lane 1 in its mask 0x00000003", "bar.warp.sync", None);
     right(&masks(""), 32);
     right(&masks("setp.lt.u32 %p0, %lane, 2;\n@%p0 mov.u32 %r1, 3;"), 32);
-    // A lane that has ended may be named or not.
+    // A mask may or may not name a lane that has ended.
     right(&masks("setp.eq.u32 %p0, %lane, 1;\n@%p0 ret;\nsetp.eq.u32 %p0, %lane, 0;\n@%p0 mov.u32 %r1, 3;"), 32);
 
     let shuffle = |mask: &str, lanes: u32| {
@@ -182,12 +187,12 @@ fn masks() {
     };
     let absent = "`shfl.sync.idx.b32` waits for lanes 3 to 31, which its mask names and which do not come";
     found(&shuffle("-1", 3), 32, absent, "shfl.sync", Some("ret;"));
-    // In each round fewer lanes come; lanes that wait at a barrier instead do not end.
+    // In each round, fewer lanes reach the instruction. In the next case, lanes wait at a barrier instead of ending.
     let rounds = "mov.u32 %r1, %lane;\nAGAIN:\nredux.sync.add.u32 %r0, %tid, -1;\nsub.u32 %r1, %r1, 8;\n\
                   setp.ge.s32 %p0, %r1, 0;\n@%p0 bra AGAIN;\nadd.u32 %r0, %r0, 1;\n";
     found(rounds, 32, "`redux.sync.add.u32` waits for lanes 0 to 7", "redux", Some("ret;"));
     found(&(shuffle("-1", 3) + "barrier.sync 0;\n"), 32, absent, "shfl.sync", Some("barrier.sync"));
-    // A thread that ends on another path need not come.
+    // A thread that ends on another path does not need to reach the instruction.
     right(&shuffle("-1", 3).replace("bra DONE", "ret"), 32);
     right(&shuffle("7", 3), 32);
     right(&shuffle("-1", 32), 32);
@@ -209,7 +214,7 @@ fn masks() {
 }
 
 #[test]
-fn copies_that_nobody_waits_for() {
+fn copies_without_a_wait() {
     let copy = |wait: &str| {
         format!(
             "mul.wide.u32 %d1, %tid, 16;\nadd.u64 %d1, %out, %d1;\nmov.u32 %r1, tile;\nshl.b32 %r2, %tid, 4;\n\
@@ -224,7 +229,7 @@ fn copies_that_nobody_waits_for() {
     for wait in ["cp.async.wait_all;", "cp.async.wait_group 0;"] {
         right(&copy(wait), 32);
     }
-    // The last group is left.
+    // This wait leaves the last group pending.
     assert_eq!(findings(&copy("cp.async.wait_group 1;"), 32, Schedule::Fixed).len(), 1);
 
     let bulk = |wait: &str| {
@@ -267,7 +272,7 @@ fn mbarriers() {
     right(&once(&arrive.repeat(2)), 32);
     found(&format!("mbarrier.arrive.shared.b64 _, [tile];\n{}", once("")), 32, "not initialized", "[tile]", None);
 
-    // Warp 0 ends phases, warp 1 waits for them; a flag in memory says how far each is.
+    // Warp 0 completes phases and warp 1 waits for them; a flag in memory holds their progress.
     let phases = |waits_for_warp_1: bool| {
         let until = |label: &str, value: u32| {
             format!(
@@ -304,12 +309,12 @@ fn mbarriers() {
 #[test]
 fn clusters() {
     let meet = "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n";
-    // Block 0 reads what block 1 has.
-    let reads = |before: &str, behind: &str| {
+    // Block 0 reads shared memory of block 1.
+    let reads = |before: &str, after: &str| {
         format!(
             "st.shared.u32 [tile], 5;\n{meet}mov.u32 %r2, %cluster_ctarank;\nsetp.ne.u32 %p0, %r2, 0;\nmov.u32 %r1, tile;\n\
              mapa.shared::cluster.u32 %r3, %r1, 1;\n{before}@%p0 bra DONE;\nld.shared::cluster.u32 %r0, [%r3]; // reads\n\
-             DONE:\n{behind}"
+             DONE:\n{after}"
         )
     };
     for schedule in SCHEDULES {
@@ -335,9 +340,9 @@ fn clusters() {
     }
 }
 
-/// Programs that run as on a GPU are not accused.
+/// Programs that give a GPU's results have no findings.
 #[test]
-fn no_program_is_accused() {
+fn programs_have_no_findings() {
     let mut accused = Vec::new();
     for schedule in [Schedule::Fixed, Schedule::Random(7)] {
         let mut simulator = simulator(schedule, 1);

@@ -1,8 +1,8 @@
-//! Several launches over the same memory, and variables of the module.
+//! Tests several launches that share memory, and variables of the module.
 
 use super::{Ended, VARIABLES, run_file};
 
-/// `simt run variables.ptx` with the words of a line.
+/// Runs `simt run variables.ptx` with the words of a line.
 fn run(line: &str) -> Ended {
     run_file(VARIABLES, line)
 }
@@ -26,7 +26,7 @@ fn each_of_several_launches_has_counters() {
     let ended = run(&format!("{DOUBLE_AND_FILL} --json"));
     let value: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
     let entries = value["launches"].as_array().unwrap().iter();
-    assert!(entries.map(|own| &own["entry"]).eq(["_Z5scalePf", "_Z4fill5RangePj"]));
+    assert!(entries.map(|launch| &launch["entry"]).eq(["_Z5scalePf", "_Z4fill5RangePj"]));
     let instructions = &value["launches"][1]["counters"]["ptx_inst_executed.sum"];
     assert_eq!(instructions, 11);
     assert_eq!(value["buffers"]["2"], serde_json::json!([4, 12, 14, 16]));

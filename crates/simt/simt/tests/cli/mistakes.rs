@@ -1,10 +1,10 @@
-//! Mistakes of the user are reported as an error with help or with their place, and end the program with code 2.
+//! Tests that a user's mistake is reported as an error with help or with its place, and that the exit code is 2.
 
 use proptest::prelude::*;
 
 use super::{Ended, FILE, VARIABLES, run, run_file, simt};
 
-/// Checks that the program ended with one error, which has these words.
+/// Asserts that the program ended with one error that contains `words`.
 #[track_caller]
 fn assert_mistake(ended: &Ended, words: &str, of: &str) {
     assert_eq!(ended.code, 2, "{of}: {}", ended.err);
@@ -14,19 +14,20 @@ fn assert_mistake(ended: &Ended, words: &str, of: &str) {
     assert_eq!(ended.out, "", "{of}");
 }
 
-/// Whether an error has only notes and help below it, or shows a place in a text.
+/// Returns whether the error is followed only by notes and help, or shows a place in a text.
 fn is_diagnostic(ended: &Ended) -> bool {
     let is_labeled = |line: &str| line.starts_with("note: ") || line.starts_with("help: ");
     ended.err.lines().skip(1).all(is_labeled) || ended.err.contains("--> ")
 }
 
-/// Rows: arguments behind `simt run small.ptx`, and words of the error.
+/// Rows: arguments after `simt run small.ptx`, and words of the error.
 const ARGUMENTS: &str = include_str!("../fixtures/cli/mistakes.txt");
 
-/// The same behind `simt run variables.ptx`; without `--launch`, a kernel is chosen besides.
+/// Rows: arguments after `simt run variables.ptx`, and words of the error. A row without `--launch` runs with `--entry
+/// scale`.
 const LAUNCHES_AND_SYMBOLS: &str = include_str!("../fixtures/cli/mistakes_in_launches.txt");
 
-/// `simt run variables.ptx --entry scale …`
+/// Runs `simt run variables.ptx --entry scale …`.
 fn scale(line: &str) -> Ended {
     run_file(VARIABLES, &format!("--entry scale --grid 1 --block 1 {line}"))
 }
@@ -46,11 +47,12 @@ fn bad_arguments_are_an_error_with_help_and_exit_code_2() {
     }
 }
 
-/// Rows: parameters of a kernel, arguments, and words of the error. After a `~` stands what the source says of a parameter.
+/// Rows: parameters of a kernel, arguments, and words of the error. The source's description of a parameter follows a
+/// `~`.
 const KINDS: &str = include_str!("../fixtures/cli/kinds.txt");
 
 #[test]
-fn arguments_of_another_number_size_or_kind_are_told_with_what_to_write() {
+fn arguments_that_do_not_fit_are_reported_with_help() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ptx");
     for row in KINDS.lines() {
@@ -100,7 +102,7 @@ fn files_of_bytes() {
 }
 
 #[test]
-fn files_that_are_no_ptx_are_refused_with_their_place() {
+fn files_that_are_not_ptx_are_refused_with_a_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ptx");
     let head = ".version 8.0\n.target sm_80\n.address_size";
@@ -137,9 +139,9 @@ fn help_that_cannot_be_written_is_a_failure() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Any arguments are answered: with a run, or one error.
+    /// Any arguments either run or give one error.
     #[test]
-    fn any_arguments_are_answered(
+    fn any_arguments_run_or_give_one_error(
         spec in "([iuf](8|16|32|64))?(\\[[0-9]{0,3}\\]|:)?(=)?(iota|rand:|uninit|file:)?[-a-z0-9.é]{0,6}",
         print in "[0-9:x-]{0,4}",
         grid in "[0-9,x]{0,4}",
