@@ -23,10 +23,10 @@ fn d(value: f64) -> u64 {
 
 /// Checks instructions whose first operand is their result, given the values of registers.
 fn check(registers: &[(&str, u64)], rows: &[(&str, u64)]) {
-    for (instruction, wanted) in rows {
+    for (instruction, expected) in rows {
         let to = instruction.split([' ', ',']).nth(1).expect("an operand");
         let found = eval(instruction, registers, to);
-        assert_eq!(found, *wanted, "{instruction}: {found:#x}, not {wanted:#x}");
+        assert_eq!(found, *expected, "{instruction}: {found:#x}, not {expected:#x}");
     }
 }
 
@@ -50,7 +50,7 @@ fn only_active_lanes_are_written() {
         );
     for (lane, number) in lanes.into_iter().enumerate() {
         let active = mask >> lane & 1 == 1;
-        for (name, wanted) in [
+        for (name, expected) in [
             ("%r0", number + 1),
             ("%rd0", number + 1),
             ("%f0", f(4.0)),
@@ -60,8 +60,8 @@ fn only_active_lanes_are_written() {
             ("%r3", 0xffff_ffff),
             ("%r4", if lane == 4 { 4 } else { 5 }),
         ] {
-            let wanted = if active { wanted } else { 0 };
-            assert_eq!(state.lanes(name)[lane], wanted, "{name}, lane {lane}");
+            let expected = if active { expected } else { 0 };
+            assert_eq!(state.lanes(name)[lane], expected, "{name}, lane {lane}");
         }
     }
     assert_eq!(state.get("%p0"), 0xffff_00f0);
@@ -91,8 +91,8 @@ fn a_function_has_one_carry_flag() {
     let chain = "add.cc.u32 %r1, %r2, %r3; addc.cc.u32 %r1, %r2, %r3; addc.u32 %r1, %r2, %r3;";
     let func = &program(chain).expect("known instructions").functions[0];
     assert_eq!(func.preds, 8 + 1);
-    let none = &program("addc.u32 %r1, %r2, %r3;").expect("known").functions[0];
-    assert_eq!(none.preds, 8 + 1);
+    let unused = &program("addc.u32 %r1, %r2, %r3;").expect("known").functions[0];
+    assert_eq!(unused.preds, 8 + 1);
 }
 
 #[test]

@@ -38,8 +38,8 @@ fn conversions() {
     }
     // Without a rounding modifier, the conversion rounds to nearest, as ptxas compiles it.
     for types in ["f16.bf16", "bf16.f16"] {
-        let of = |opcode: &str| results(&format!("{opcode} %h1, %h2; cvt.u32.u16 %r2, %h1;"));
-        assert_eq!(of(&format!("cvt.{types}")), of(&format!("cvt.rn.{types}")));
+        let run = |opcode: &str| results(&format!("{opcode} %h1, %h2; cvt.u32.u16 %r2, %h1;"));
+        assert_eq!(run(&format!("cvt.{types}")), run(&format!("cvt.rn.{types}")));
     }
 }
 
@@ -48,16 +48,16 @@ fn fma_oob_with_an_out_of_bounds_factor_is_zero() {
     for (ty, one) in [("f16", 0x3c00), ("bf16", 0x3f80)] {
         for modifier in ["", ".relu"] {
             for (operands, is_factor) in [("%h2, %h3, %h4", true), ("%h3, %h2, %h4", true), ("%h3, %h4, %h2", false)] {
-                let of = |opcode: &str| {
+                let run = |opcode: &str| {
                     results(&format!(
                         "mov.u16 %h3, {one}; mov.u16 %h4, 0x8000; {opcode} %h1, {operands}; cvt.u32.u16 %r2, %h1;"
                     ))
                 };
-                let mut expected = of(&format!("fma.rn{modifier}.{ty}"));
+                let mut expected = run(&format!("fma.rn{modifier}.{ty}"));
                 if is_factor {
                     (expected[0x7ff7], expected[0xfff7]) = (0, 0);
                 }
-                assert_eq!(of(&format!("fma.rn.oob{modifier}.{ty}")), expected, "{ty} {operands}");
+                assert_eq!(run(&format!("fma.rn.oob{modifier}.{ty}")), expected, "{ty} {operands}");
             }
         }
         // The check applies to each half of a pair separately.

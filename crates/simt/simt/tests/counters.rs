@@ -159,7 +159,7 @@ fn counting_atomics_add_one_and_have_no_reader() {
     for (table, expected) in [(COUNTING, true), (NOT_COUNTING, false)] {
         for row in table.lines().skip(1) {
             let (target, body) = row.split_once(' ').unwrap();
-            // Lanes that count at one word do so in one wavefront; other atomics take one after the other.
+            // Counting lanes update one word in a single wavefront; the lanes of other atomics update it one by one.
             let mut counters = counters_of(target, body);
             access(&mut counters, Space::Shared, AccessKind::Atomic, 4, 0xff, &[0; LANES]);
             let wavefronts = count(&counters, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum");

@@ -28,11 +28,11 @@ const LATENCIES: Latencies = Latencies {
 
 /// Returns the resource use of a kernel with a buffer of 4096 zeroed words and these instructions.
 fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> ResourceUse {
-    followed(body, grid, block, chosen, false)
+    demand_of(body, grid, block, chosen, false)
 }
 
 /// Like [`demand`]; with `at_once`, all blocks of the launch may run at once.
-fn followed(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>, at_once: bool) -> ResourceUse {
+fn demand_of(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>, at_once: bool) -> ResourceUse {
     let ptx = format!(
         ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[4096];\n.shared .align 8 .b64 full;\n\
          .entry k(.param .u64 p)\n{{\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<40>;\n.reg .pred %p<8>;\n\
@@ -79,8 +79,8 @@ fn a_sector_that_the_block_has_loaded_comes_from_the_l1() {
     assert_eq!((seen.l2_reads, seen.l2_writes, seen.tags), (4, 8, 4));
     assert_eq!((seen.read.clone(), seen.written.clone()), (vec![4], vec![8]));
     // `.cg` reads from the L2 each time.
-    let past = demand(&body.replace("ld.global", "ld.global.cg"), 1, 32, None);
-    assert_eq!(past.l2_reads, 8);
+    let uncached = demand(&body.replace("ld.global", "ld.global.cg"), 1, 32, None);
+    assert_eq!(uncached.l2_reads, 8);
 }
 
 #[test]
@@ -165,7 +165,7 @@ fn concurrent_blocks_wait_for_memory_when_they_share_a_sector() {
     // The second load reads a sector that this block has loaded, but bypasses the L1.
     let body = "ld.global.cg.u32 %r3, [%rd3];\nst.shared.u32 [tile], %r3;\nbar.sync 0;\n\
                 ld.global.cg.u32 %r4, [%rd3];\nst.shared.u32 [tile], %r4;";
-    let cycles = |at_once| followed(body, 2, 32, None, at_once).longest.map(|cycles| cycles / 10_000);
+    let cycles = |at_once| demand_of(body, 2, 32, None, at_once).longest.map(|cycles| cycles / 10_000);
     assert_eq!(cycles(false), [2, 20]);
     assert_eq!(cycles(true), [14, 23]);
 }

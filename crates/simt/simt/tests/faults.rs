@@ -167,10 +167,10 @@ fn null_and_host_pointers_are_named() {
     };
     assert_eq!(near(4), "4 bytes from a null pointer");
     let (stack, heap) = (0u32, Box::new(0u32));
-    let here = [&stack, &*heap].map(|host| std::ptr::from_ref(host).addr() as u64);
+    let host_addresses = [&stack, &*heap].map(|host| std::ptr::from_ref(host).addr() as u64);
     // An emulator's addresses differ from Linux's.
-    let here = if cfg!(target_arch = "x86_64") { &here[..] } else { &[] };
-    for host in [here, &[0xaaaa_dead_bee0, 0xffff_dead_bee0]].concat() {
+    let host_addresses = if cfg!(target_arch = "x86_64") { &host_addresses[..] } else { &[] };
+    for host in [host_addresses, &[0xaaaa_dead_bee0, 0xffff_dead_bee0]].concat() {
         assert_eq!(near(host), "probably a pointer to the host's memory");
     }
     assert!(near(1 << 40).contains("bytes past the end of argument 2's buffer"));

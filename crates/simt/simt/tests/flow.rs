@@ -1,5 +1,5 @@
-//! Tests faults, refused launches, and special registers on whole kernels. The `programs` test the results of branches,
-//! barriers and exits.
+//! Tests faults, refused launches, and special registers on whole kernels. The module `programs` tests the results of
+//! branches, barriers and exits.
 use simt::{Arg, Config, FaultKind, Launch, LaunchError, Module, Simulator};
 
 /// Returns a kernel `k(out)`. Its body has the thread index in `%tid`; at the label DONE, it writes `%r0` to

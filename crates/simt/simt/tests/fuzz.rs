@@ -15,18 +15,18 @@ use simt_check::{Check, Checks};
 use crate::programs::programs;
 
 /// Calls a test with seeds, and prints the seed at which the test panics.
-fn for_seeds(usual: u64, test: impl Fn(&mut Rng)) {
+fn for_seeds(count: u64, test: impl Fn(&mut Rng)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("FUZZ_SECONDS").map(Duration::from_secs);
     let (began, first) = (Instant::now(), number("FUZZ_SEED").unwrap_or(0));
     let is_last = |seed| match seconds {
         Some(seconds) => began.elapsed() > seconds,
-        None => seed + 1 == first + usual,
+        None => seed + 1 == first + count,
     };
     for seed in first.. {
-        let named = Named(seed);
+        let report = SeedReport(seed);
         test(&mut Rng::with_seed(seed));
-        std::mem::forget(named);
+        std::mem::forget(report);
         if is_last(seed) {
             return println!("seeds {first} to {seed}");
         }
@@ -34,9 +34,9 @@ fn for_seeds(usual: u64, test: impl Fn(&mut Rng)) {
 }
 
 /// Prints its seed when a test panics.
-struct Named(u64);
+struct SeedReport(u64);
 
-impl Drop for Named {
+impl Drop for SeedReport {
     fn drop(&mut self) {
         println!("failing seed: FUZZ_SEED={}", self.0);
     }
@@ -81,7 +81,7 @@ fn launch(simulator: &mut Simulator, function: &Function, random: &mut Rng) {
     };
     let usual = function.program().required_block.unwrap_or([40, 1, 1]);
     let (grid, block) = (sides([2, 1, 1]), sides(usual));
-    // A grid with more blocks than the instruction budget would only take time, so its sides are limited.
+    // A grid with more blocks than the instruction budget only takes time, so its sides are limited.
     let grid = if grid.iter().all(|side| *side <= 33) { grid } else { [grid[0].min(1025), 1, 1] };
     let cluster = random.choice([None, None, None, Some([2, 1, 1]), Some([0, 1, 1]), Some([16, 16, 16])]).unwrap();
     let launch = Launch::new(function, grid, block, &args)

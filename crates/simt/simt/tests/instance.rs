@@ -136,7 +136,7 @@ fn misuse_is_reported_with_help() {
     assert_eq!(simulator.unload(instance), Err(InstanceError::Unloaded));
     assert_eq!(simulator.read(pad), Err(MemoryError::Freed { address }));
 
-    let none = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
-    let none = simulator.load(&Module::from_ptx(none).unwrap()).unwrap();
-    assert_eq!(text(none.variable::<u8>("x").unwrap_err()), "there is no variable `x`; the module has none");
+    let empty = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
+    let empty = simulator.load(&Module::from_ptx(empty).unwrap()).unwrap();
+    assert_eq!(text(empty.variable::<u8>("x").unwrap_err()), "there is no variable `x`; the module has none");
 }

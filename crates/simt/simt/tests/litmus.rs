@@ -25,7 +25,8 @@ type Outcomes = BTreeMap<Vec<u32>, u32>;
 /// Returns a row of the table: the outcomes that were seen at each place.
 fn row(test: &Litmus, seen: &[(Place, Outcomes)]) -> String {
     let is_blocks = |place: &Place| *place == Place::Blocks;
-    let allows = |of: &[bool]| match (of.iter().all(|allowed| *allowed), of.iter().any(|allowed| *allowed)) {
+    let allows = |places: &[bool]| match (places.iter().all(|allowed| *allowed), places.iter().any(|allowed| *allowed))
+    {
         (true, _) => "allowed",
         (_, false) => "forbidden",
         _ => "allowed at some places",

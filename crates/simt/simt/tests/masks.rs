@@ -59,7 +59,7 @@ fn kernel(operation: &str, body: &str) -> String {
 }
 
 /// Returns the values in run-length encoding: `aaaa*4 0*12`.
-fn runs(values: impl Iterator<Item = u32>) -> String {
+fn run_lengths(values: impl Iterator<Item = u32>) -> String {
     let mut runs: Vec<(u32, usize)> = Vec::new();
     for value in values {
         match runs.last_mut() {
@@ -80,7 +80,7 @@ fn answer(text: &str, schedule: Schedule) -> String {
     match simulator.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[out.into()])) {
         Ok(()) => {
             let words = simulator.read(out).unwrap();
-            let every_other = |first: usize| runs(words.iter().skip(first).step_by(2).copied());
+            let every_other = |first: usize| run_lengths(words.iter().skip(first).step_by(2).copied());
             format!("{} | {}", every_other(0), every_other(1))
         }
         Err(LaunchError::Fault(fault)) => match fault.kind {

@@ -32,11 +32,11 @@ impl Printer {
     fn launch(&mut self, formats: &[u8], arguments: &[u8], blocks: u32, faulty: u32) -> Result<(), LaunchError> {
         let buffers = [formats, arguments].map(|bytes| self.simulator.upload(bytes).unwrap());
         let args = [buffers[0].into(), buffers[1].into(), self.count.into(), Arg::U32(faulty)];
-        let ended = self.simulator.launch(&Launch::new(&self.kernel, [blocks, 1, 1], [1; 3], &args));
+        let result = self.simulator.launch(&Launch::new(&self.kernel, [blocks, 1, 1], [1; 3], &args));
         for buffer in buffers {
             self.simulator.free(buffer).unwrap();
         }
-        ended
+        result
     }
 
     /// Returns the text of a call, and the number of arguments that it used.

@@ -94,7 +94,7 @@ fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> Result<[u8; 128
         "u32" => TensorElement::U32,
         "f16" => TensorElement::F16,
         "f32" => TensorElement::F32,
-        other => panic!("no type of tensors: {other}"),
+        other => panic!("unknown tensor element type: {other}"),
     };
     let sizes: Vec<u64> = numbers("map").into_iter().map(i64::cast_unsigned).collect();
     let rank = sizes.len();

@@ -10,10 +10,12 @@ mod volatile;
 use simt::{Config, Launch, Module, Simulator};
 use simt_check::{Check, Checks, Finding, Sanitized};
 
-/// Returns the findings for a kernel with this body. `%tid` is the thread in its block and `%cta` the block. `%out` is
-/// the address of 64 KiB of zeroed global memory, and `%word` that of the thread's word in it. `%tile` is the address
-/// of `tile`, an array of 4 KiB in shared memory, and `%slot` that of the thread's word in `tile`. `%r0` to `%r9`, `%a0`
-/// to `%a9` and `%p0` to `%p9` are free.
+/// Returns the findings for a kernel with this body.
+///
+/// `%tid` is the thread in its block and `%cta` the block. `%out` is the address of 64 KiB of zeroed global memory, and
+/// `%word` the address of the thread's word there. `%tile` is the address of `tile`, an array of 4 KiB in shared
+/// memory, and `%slot` the address of the thread's word in `tile`. `%r0` to `%r9`, `%a0` to `%a9` and `%p0` to `%p9`
+/// are free.
 fn findings_of(body: &str, grid: u32, block: u32) -> Vec<Finding> {
     findings_in_clusters(body, grid, block, 1)
 }
@@ -72,7 +74,7 @@ fn races(body: &str, grid: u32, block: u32, words: &str) {
     let findings = findings_of(body, grid, block);
     let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
     let [found] = &findings[..] else { panic!("{} findings: {}\n{body}", all.len(), all.join("\n")) };
-    let said = format!("{}; {}", found.what, found.help);
-    assert!(said.contains(words), "{said}\n{body}");
+    let text = format!("{}; {}", found.what, found.help);
+    assert!(text.contains(words), "{text}\n{body}");
     assert_eq!(found.check, Check::Race);
 }

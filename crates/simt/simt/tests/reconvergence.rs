@@ -4,7 +4,7 @@ use simt::code::{NEVER, Op};
 
 /// Returns the branches of a kernel, and the instruction where each reconverges. The labels of the instructions are
 /// `L0`, `L1` and so on.
-fn meets(instructions: &[&str]) -> Vec<(usize, u32)> {
+fn reconvergence_points(instructions: &[&str]) -> Vec<(usize, u32)> {
     let rows = instructions.iter().enumerate().map(|(at, instruction)| format!("L{at}: {instruction};\n"));
     let text = format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{{\n.reg .b32 %r;\n.reg .pred %p, %q;\n{}}}\n",
@@ -39,6 +39,6 @@ fn branches_reconverge() {
         (&[NOTHING, NOTHING, "@%p bra L5", "@%q bra L1", "@%q bra L0", "ret"], &[(2, 5), (3, 5), (4, 5)]),
     ];
     for (code, expected) in meetings {
-        assert_eq!(meets(code), expected, "{code:?}");
+        assert_eq!(reconvergence_points(code), expected, "{code:?}");
     }
 }

@@ -24,8 +24,8 @@ fn run(body: &str, blocks: u32, mut check: impl FnMut(Result<Vec<u32>, LaunchErr
         let mut simulator = Simulator::new(config).unwrap();
         let (out, memory) = (simulator.zeroed::<u32>(64).unwrap(), simulator.zeroed::<u32>(16).unwrap());
         let args = [out.into(), memory.into()];
-        let done = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [64, 1, 1], &args));
-        check(done.map(|()| simulator.read(out).unwrap()));
+        let result = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [64, 1, 1], &args));
+        check(result.map(|()| simulator.read(out).unwrap()));
     }
 }
 
@@ -48,15 +48,15 @@ fn a_warp_that_only_counts_waits_forever() {
     for (number, body) in bodies.into_iter().enumerate() {
         // For the first loop, also launch more blocks than fit; the result must be the same.
         for blocks in [1, 12].into_iter().take(if number == 0 { 2 } else { 1 }) {
-            let began = Instant::now();
-            run(body, blocks, |done| match done {
+            let start = Instant::now();
+            run(body, blocks, |result| match result {
                 Err(LaunchError::Fault(fault)) => {
                     assert!(matches!(fault.kind, FaultKind::Deadlock { .. }), "{body}\n{fault}");
                     assert!(fault.to_string().contains("repeats itself"), "{fault}");
                 }
                 other => panic!("{other:?} is not a fault"),
             });
-            assert!(began.elapsed() < Duration::from_secs(60));
+            assert!(start.elapsed() < Duration::from_secs(60));
         }
     }
 }
@@ -65,11 +65,11 @@ fn a_warp_that_only_counts_waits_forever() {
 fn polling_blocks_that_do_not_fit_deadlock() {
     let body = "atom.global.add.u32 %r2, [%memory], 1;\nmov.u32 %r3, %nctaid.x;\nmul.lo.u32 %r3, %r3, 64;\nL:\n\
                 add.u32 %r1, %r1, 1;\nld.volatile.global.u32 %r0, [%memory];\nsetp.lt.u32 %p0, %r0, %r3;\n@%p0 bra L;";
-    run(body, 12, |done| {
-        let fault = done.unwrap_err().to_string();
+    run(body, 12, |result| {
+        let fault = result.unwrap_err().to_string();
         assert!(fault.starts_with("deadlock: "), "{fault}");
     });
-    run(body, 10, |done| assert_eq!(done.unwrap(), [640; 64]));
+    run(body, 10, |result| assert_eq!(result.unwrap(), [640; 64]));
 }
 
 /// 256 warps wait for each other. After one warp is found to repeat itself, the others are checked sooner. Together
@@ -117,9 +117,9 @@ fn counting_loops_end() {
          setp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;",
         ),
     ];
-    for (result, body) in bodies {
-        let result: u32 = result.parse().unwrap();
-        run(body, 1, |done| assert_eq!(done.unwrap(), [result; 64], "{body}"));
+    for (expected, body) in bodies {
+        let expected: u32 = expected.parse().unwrap();
+        run(body, 1, |result| assert_eq!(result.unwrap(), [expected; 64], "{body}"));
     }
 }
 
@@ -130,7 +130,7 @@ fn a_counter_in_memory_counts_as_progress() {
     let body = "setp.ne.u32 %p1, %r8, 0;\n@%p1 bra DONE;\nL:\natom.global.add.u32 %r1, [%memory], 1;\n\
                 setp.lt.u32 %p0, %r1, 60000;\nmov.u32 %r1, 0;\n@%p0 bra L;\nDONE:\nmov.u32 %r0, 5;";
     // The predicate is the same at each `L` except for the first and the last.
-    run(body, 1, |done| assert_eq!(done.unwrap(), [5; 64]));
+    run(body, 1, |result| assert_eq!(result.unwrap(), [5; 64]));
 }
 
 #[test]
@@ -139,11 +139,11 @@ fn blocks_after_a_fault_are_skipped() {
     let mut simulator = Simulator::new(Config { max_instructions: 1000, ..Config::default() }).unwrap();
     let out = simulator.zeroed::<u32>(64).unwrap();
     let args = [out.into(), out.into()];
-    let began = Instant::now();
+    let start = Instant::now();
     let launch = Launch::new(&function, [0x7fff_ffff, 65535, 65535], [64, 1, 1], &args);
     let error = simulator.launch(&launch).unwrap_err().to_string();
     assert!(error.starts_with("more than 1000 instructions executed"), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 /// Tracks which parameter each 64-bit register was computed from, through additions.
@@ -201,6 +201,9 @@ fn an_observer_that_follows_pointers() {
     let args = [out.into(), memory.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args);
     let seen = simulator.launch_observed(&launch, Provenance::default()).unwrap().seen;
-    let of = |at: u32| format!("made of the parameter at {at}");
-    assert_eq!(seen, ["%rd4".to_owned(), of(8), "%rd3".to_owned(), of(0), "%rd0".to_owned(), of(0)]);
+    let parameter = |at: u32| format!("made of the parameter at {at}");
+    assert_eq!(
+        seen,
+        ["%rd4".to_owned(), parameter(8), "%rd3".to_owned(), parameter(0), "%rd0".to_owned(), parameter(0)]
+    );
 }

@@ -6,8 +6,8 @@ use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{STORED, none, only};
 
-/// Returns the findings of a launch of one block of 32 threads. `from` has two words, of which the host has written the
-/// first; they are loaded to `%r3` and `%r4`. `to` has 32 uninitialized words.
+/// Returns the findings of a launch of one block of 32 threads. `from` has two words; the host has written only the first.
+/// They are loaded to `%r3` and `%r4`. `to` has 32 uninitialized words.
 fn findings(before: &str, body: &str) -> Vec<Finding> {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n{before}\n.entry k(.param .u64 from, .param .u64 to)\n{{\n\
@@ -81,14 +81,17 @@ fn parameters_and_results_propagate_undefined_values() {
 
 #[test]
 fn a_result_that_is_not_always_written() {
-    let sometimes = function("f", "setp.lt.u32 %p1, %r2, 5;\n@%p1 st.param.b32 [out], %r1;");
-    let found = one(&sometimes, &call("f", "%r3", "%r1"));
+    let sometimes_written = function("f", "setp.lt.u32 %p1, %r2, 5;\n@%p1 st.param.b32 [out], %r1;");
+    let found = one(&sometimes_written, &call("f", "%r3", "%r1"));
     assert_eq!((found.what.as_str(), found.thread, found.times), (STORED, [5, 0, 0], 27));
-    clean(&sometimes, &call("f", "%r3", "%r1").replace("st.global", "setp.lt.u32 %p1, %r1, 5;\n@%p1 st.global"));
+    clean(
+        &sometimes_written,
+        &call("f", "%r3", "%r1").replace("st.global", "setp.lt.u32 %p1, %r1, 5;\n@%p1 st.global"),
+    );
     // The result is not that of the previous call.
     let both = format!("{}setp.eq.u32 %p2, %r1, 99;\n{}", call("g", "%r3", "%r3"), call("f", "%r3", "%r1"));
-    let always = function("g", "st.param.b32 [out], %r1;");
-    assert_eq!(one(&format!("{sometimes}{always}"), &both).times, 27);
+    let always_written = function("g", "st.param.b32 [out], %r1;");
+    assert_eq!(one(&format!("{sometimes_written}{always_written}"), &both).times, 27);
 }
 
 #[test]
@@ -119,24 +122,24 @@ fn frames_start_uninitialized() {
 #[test]
 fn recursive_functions_are_tracked() {
     // Sums copies of `b` in `a` recursive calls; each frame keeps its copy in local memory across the call.
-    let sum = |kept: &str| {
+    let sum = |store: &str| {
         function(
             "sum",
             &format!(
-                ".local .align 4 .b8 l[4];\nst.param.b32 [out], %r2;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 ret;\n{kept}\n\
+                ".local .align 4 .b8 l[4];\nst.param.b32 [out], %r2;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 ret;\n{store}\n\
                  sub.u32 %r3, %r1, 1;\n{{\n.param .b32 x;\n.param .b32 y;\n.param .b32 z;\nst.param.b32 [x], %r3;\n\
                  st.param.b32 [y], %r2;\ncall (z), sum, (x, y);\nld.param.b32 %r4, [z];\n}}\nld.local.u32 %r5, [l];\n\
                  add.u32 %r6, %r4, %r5;\nst.param.b32 [out], %r6;"
             ),
         )
     };
-    let kept = "st.local.u32 [l], %r2;";
-    clean(&sum(kept), &call("sum", "6", "%r3"));
+    let store = "st.local.u32 [l], %r2;";
+    clean(&sum(store), &call("sum", "6", "%r3"));
     // Lanes recurse to different depths.
-    clean(&sum(kept), &call("sum", "%r1", "%r3"));
-    assert_eq!(one(&sum(kept), &call("sum", "6", "%r4")).what, STORED);
+    clean(&sum(store), &call("sum", "%r1", "%r3"));
+    assert_eq!(one(&sum(store), &call("sum", "6", "%r4")).what, STORED);
     // Only the frame at depth 3 does not store its addend.
-    let once = format!("setp.eq.u32 %p2, %r1, 3;\n@!%p2 {kept}");
+    let once = format!("setp.eq.u32 %p2, %r1, 3;\n@!%p2 {store}");
     clean(&sum(&once), &call("sum", "2", "%r3"));
     let found = one(&sum(&once), &call("sum", "%r1", "%r3"));
     assert_eq!((found.what.as_str(), found.thread, found.times), (STORED, [3, 0, 0], 29));

@@ -23,10 +23,11 @@ fn load(copy: &str, bytes: u32) -> String {
     LOAD.replace("COPY", copy).replace("BYTES", &bytes.to_string())
 }
 
-/// Returns the findings of a launch of blocks of 32 threads. `from` has four rows of 64 words, of which the host has
-/// written two; `to` has four uninitialized rows. `map` and `next` describe a tensor of `rows` rows at `from` or, if
-/// `at_to`, at `to`. `n` is the distance from `from` to `to`. Shared memory has `tile` of 1024 bytes, `bar`, and
-/// `other`, 1152 bytes after `tile`.
+/// Returns the findings of a launch of blocks of 32 threads.
+///
+/// The buffer `from` has four rows of 64 words, and the host has written two of them; `to` has four uninitialized rows.
+/// `map` and `next` describe a tensor of `rows` rows at `from` or, if `at_to`, at `to`. `n` is the distance from `from`
+/// to `to`. Shared memory has `tile` of 1024 bytes, `bar`, and `other`, 1152 bytes after `tile`.
 fn launched(check: &str, body: &str, (blocks, rows, at_to): (u32, u64, bool)) -> (Vec<Finding>, Option<LaunchError>) {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n.entry k(.param .u64 from, .param .u64 to, .param .align 64 .b8 map[128], \
@@ -309,9 +310,9 @@ fn tensor_tiles_stay_in_the_buffer_of_the_map() {
     let place = "0 bytes past the end of variable `tile` of 1024 bytes, inside of variable `bar`";
     assert_eq!(found.place.as_deref(), Some(place));
     // The address reaches the map of another parameter.
-    let next = |map: &str| format!("add.s64 %rd6, %rd3, {map};\n{}", tile("%r2", "%rd6", 0));
-    clean(&next("0"), PLAIN);
-    let (found, _) = one("memory", &next("128"), PLAIN);
+    let offset_map = |map: &str| format!("add.s64 %rd6, %rd3, {map};\n{}", tile("%r2", "%rd6", 0));
+    clean(&offset_map("0"), PLAIN);
+    let (found, _) = one("memory", &offset_map("128"), PLAIN);
     assert_eq!(found.what, "out of bounds read of 128 bytes");
     assert_eq!(found.place.as_deref(), Some("0 bytes past the end of parameter `map` of 128 bytes"));
 }

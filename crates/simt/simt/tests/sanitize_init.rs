@@ -17,8 +17,8 @@ fn module(before: &str, body: &str) -> Module {
     Module::from_ptx(text).unwrap()
 }
 
-/// Returns the findings of a launch of one block of 64 threads. `from` has 64 words, of which the host has written the
-/// first 32; `to` has 64 uninitialized words.
+/// Returns the findings of a launch of one block of 64 threads. `from` has 64 words, and the host has written the first
+/// 32; `to` has 64 uninitialized words.
 fn findings(before: &str, body: &str) -> Vec<Finding> {
     let function = module(before, body).function("k").unwrap();
     let mut simulator = Simulator::new(Config::default()).unwrap();
@@ -100,7 +100,7 @@ fn an_uninitialized_shared_tail_is_found() {
     assert_eq!((found.thread, found.times), ([48, 0, 0], 16));
     assert_eq!(found.place.as_deref(), Some("byte 192 of variable `tile` of 256 bytes"));
     clean(before, &format!("{address}{fill}@%p1 ld.shared.u32 %r5, [%r4];\n@%p1 st.global.u32 [%rd5], %r5;"));
-    // All threads read; only threads with a defined value select it.
+    // All threads read the word, and only threads with a defined word select it.
     let chosen = "ld.shared.u32 %r5, [%r4];\nselp.b32 %r6, %r5, 0, %p1;\nst.global.u32 [%rd5], %r6;";
     clean(before, &format!("{address}{fill}{chosen}"));
     one(before, &format!("{address}{fill}{}", chosen.replace("%r5, 0, %p1", "0, %r5, %p1")), STORED);
@@ -288,8 +288,8 @@ fn launches_without_checks_count_as_writes() {
     let launch = Launch::new(&function, [1, 1, 1], [64, 1, 1], &args);
     // The launch stores uninitialized values, which is reported once.
     assert_eq!(init().launch(&mut simulator, &launch).findings.len(), 1);
-    let again = [to.into(), to.into()];
-    let second = Launch { args: &again, ..launch };
+    let second_args = [to.into(), to.into()];
+    let second = Launch { args: &second_args, ..launch };
     assert!(init().launch(&mut simulator, &second).findings.is_empty());
     assert_eq!(init().launch(&mut simulator, &launch).findings.len(), 1);
     simulator.launch(&launch).unwrap();

@@ -80,8 +80,8 @@ fn a_race_in_another_buffer_is_a_consequence() {
         setp.ne.u32 %p2, %r2, 2;
         @!%p1 st.global.u32 [%rd5], %r2;
         @!%p2 st.global.u32 [%rd4], %r2;";
-    let checks = |of: &str| {
-        let found = findings_of(of.parse().unwrap(), "", body);
+    let checks = |names: &str| {
+        let found = findings_of(names.parse().unwrap(), "", body);
         found.iter().map(|finding| finding.check).collect::<Vec<_>>()
     };
     assert_eq!(checks("race"), [Check::Race]);

@@ -30,7 +30,7 @@ fn an_allocation_whose_size_overflows() {
 #[test]
 fn an_allocation_beyond_the_limit() {
     let mut simulator = simulator(1000);
-    let most = simulator.zeroed::<u8>(990).unwrap();
+    let large = simulator.zeroed::<u8>(990).unwrap();
     let error = simulator.zeroed::<u32>(3).unwrap_err();
     let (bytes, used, limit) = (12, 990, 1000);
     assert_eq!(error, MemoryError::Limit { bytes, used, limit });
@@ -41,7 +41,7 @@ fn an_allocation_beyond_the_limit() {
     );
     assert!(simulator.upload(&[0u32; 3]).is_err());
     assert!(simulator.zeroed::<u8>(10).is_ok());
-    simulator.free(most).unwrap();
+    simulator.free(large).unwrap();
     assert!(simulator.zeroed::<u32>(3).is_ok());
     // The counting of used bytes does not overflow.
     assert!(matches!(simulator.zeroed::<u8>(usize::MAX), Err(MemoryError::Limit { .. })));
@@ -117,24 +117,24 @@ fn freed_buffers() {
 fn buffers_of_another_simulator() {
     let (mut one, mut other) = (simulator(1000), simulator(1000));
     let buffer = one.upload(&[1u8]).unwrap();
-    let alike = other.upload(&[2u8]).unwrap();
+    let twin = other.upload(&[2u8]).unwrap();
     // Only the handle distinguishes the two buffers.
     let address = buffer.address();
-    assert_eq!(alike.address(), address);
+    assert_eq!(twin.address(), address);
     let foreign = MemoryError::Foreign { address };
     assert_eq!(other.read(buffer), Err(foreign.clone()));
     assert_eq!(other.write(buffer, &[3]), Err(foreign.clone()));
     assert_eq!(other.free(buffer), Err(foreign.clone()));
     assert!(foreign.to_string().contains("another machine's"));
-    assert_eq!(other.read(alike).unwrap(), [2]);
+    assert_eq!(other.read(twin).unwrap(), [2]);
 }
 
 #[test]
 fn empty_buffers() {
     let mut simulator = simulator(0);
-    let none = simulator.upload::<u32>(&[]).unwrap();
-    assert!(none.is_empty());
-    assert!(simulator.read(none).unwrap().is_empty());
+    let empty = simulator.upload::<u32>(&[]).unwrap();
+    assert!(empty.is_empty());
+    assert!(simulator.read(empty).unwrap().is_empty());
     // Elements of size zero take no memory, regardless of their number.
     let units = simulator.zeroed::<[u64; 0]>(usize::MAX).unwrap();
     simulator.write(units, &[[]; 3]).unwrap();
@@ -157,7 +157,7 @@ fn variables_that_do_not_fit() {
     ));
     let text = error.to_string();
     assert!(text.starts_with("kernel `k`: its module's variable `large`: 500 bytes of device memory"), "{text}");
-    // The variable that was placed is free again, now and after a launch that ran.
+    // The memory of the first variable is free again, now and after a launch that ran.
     assert!(simulator.zeroed::<u8>(1000).is_ok());
     let mut simulator = self::simulator(1100);
     launch(&mut simulator).unwrap();

@@ -17,7 +17,7 @@ fn module(before: &str, body: &str) -> Module {
 }
 
 /// Returns the result of a launch of one block of 64 threads, and the contents of the second buffer after it.
-fn launched(before: &str, body: &str, checks: Checks) -> (Sanitized<()>, Vec<u32>) {
+fn launch(before: &str, body: &str, checks: Checks) -> (Sanitized<()>, Vec<u32>) {
     let function = module(before, body).function("k").unwrap_or_else(|error| panic!("{error}"));
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let a = simulator.upload(&[5_u32; 64]).unwrap();
@@ -30,7 +30,7 @@ fn launched(before: &str, body: &str, checks: Checks) -> (Sanitized<()>, Vec<u32
 
 /// Returns the findings of a launch that must not fail, and the second buffer.
 fn findings(body: &str, checks: Checks) -> (Vec<Finding>, Vec<u32>) {
-    let (sanitized, b) = launched("", body, checks);
+    let (sanitized, b) = launch("", body, checks);
     sanitized.result.unwrap_or_else(|error| panic!("{body}\n{error}"));
     (sanitized.findings, b)
 }
@@ -100,16 +100,16 @@ fn thousands_of_faults_are_counted_and_a_loop_that_only_faults_ends() {
     let stores: String = (0..400).map(|at| format!("st.global.u32 [%rd3+{}], 1;\n", 256 + 4 * at)).collect();
     let (found, _) = findings(&stores, "memory".parse().unwrap());
     assert_eq!((found.len(), found.iter().all(|finding| finding.times == 64)), (256, true));
-    let (sanitized, _) = launched("", &stores, "memory".parse().unwrap());
+    let (sanitized, _) = launch("", &stores, "memory".parse().unwrap());
     assert_eq!(sanitized.notes, ["256 different accesses that were skipped are listed; others were seen 9216 times"]);
     // A lock at an out-of-bounds address is never free.
     let lock = "L:\natom.global.cas.b32 %r2, [%rd3+256], 0, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;";
-    let (sanitized, _) = launched("", lock, "memory".parse().unwrap());
+    let (sanitized, _) = launch("", lock, "memory".parse().unwrap());
     assert!(matches!(sanitized.result, Err(LaunchError::Fault(_))), "simt detects that the loop does not end");
     assert_eq!(sanitized.findings.len(), 1);
     // The loop skips more accesses than a launch may skip.
     let many = "mov.u32 %r2, 0;\nL:\nst.global.u32 [%rd3+256], %r2;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 20000;\n@%p1 bra L;";
-    let (sanitized, _) = launched("", many, "memory".parse().unwrap());
+    let (sanitized, _) = launch("", many, "memory".parse().unwrap());
     assert!(matches!(sanitized.result, Err(LaunchError::Fault(_))));
     assert_eq!((sanitized.findings.len(), sanitized.findings[0].times), (1, 1 << 20));
     assert_eq!(sanitized.notes, ["the launch ended early: it had skipped 1048576 accesses"]);
@@ -118,7 +118,7 @@ fn thousands_of_faults_are_counted_and_a_loop_that_only_faults_ends() {
 #[test]
 fn without_checks_the_launch_ends_at_the_first_fault() {
     let body = "st.global.u32 [%rd3+256], 1;\nst.global.u32 [%rd4], 1;";
-    let (sanitized, b) = launched("", body, Checks::NONE);
+    let (sanitized, b) = launch("", body, Checks::NONE);
     assert!(matches!(sanitized.result, Err(LaunchError::Fault(_))) && sanitized.findings.is_empty());
     assert_eq!(b, [7; 64]);
 }
@@ -135,7 +135,7 @@ fn the_first_line_is_the_users() {
     // A call that was not inlined, from two lines. An access within the other buffer is a finding of a sanitizer, not a
     // fault.
     let body = call(20, 256) + &call(30, 260);
-    let (sanitized, _) = launched(library, &body, Checks::ALL);
+    let (sanitized, _) = launch(library, &body, Checks::ALL);
     let lines: Vec<_> = sanitized.findings.iter().map(|finding| finding.source.clone().unwrap()).collect();
     let expected = [("/home/u/k.cu".to_owned(), 20), ("/home/u/k.cu".to_owned(), 30)];
     assert!(lines.iter().all(|line| expected.contains(line)), "{lines:?}");
@@ -143,7 +143,7 @@ fn the_first_line_is_the_users() {
     // A finding of a sanitizer in a function with a single caller.
     let racy = library.replace("red.global.add.u32 [%rd1], 1;", "st.global.u32 [%rd1], 1;");
     let body = ".loc 1 20 5\n{\n.param .b64 p;\nst.param.b64 [p], %rd2;\ncall add, (p);\n}\n";
-    let (sanitized, _) = launched(&racy, body, "race".parse().unwrap());
+    let (sanitized, _) = launch(&racy, body, "race".parse().unwrap());
     let [found] = &sanitized.findings[..] else { panic!("{:?}", sanitized.findings) };
     assert_eq!((found.check, found.source.as_ref()), (Check::Race, Some(&expected[0])));
     assert_eq!(found.other.as_ref().unwrap().source.as_ref(), Some(&expected[0]));

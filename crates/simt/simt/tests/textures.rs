@@ -42,7 +42,7 @@ fn simulator() -> Simulator {
 }
 
 /// Returns coordinates as PTX numbers.
-fn written(at: &[f32]) -> String {
+fn ptx_floats(at: &[f32]) -> String {
     let at = at.iter().map(|coordinate| format!("0f{:08x}", coordinate.to_bits()));
     at.collect::<Vec<_>>().join(", ")
 }
@@ -70,12 +70,12 @@ fn levels_gradients_and_offsets() {
     let texture = TextureDescription { filter: Filter::Linear, ..TextureDescription::new(image) };
     let handle = simulator.texture(texture).unwrap();
     for (words, coordinates, more, expected) in [
-        ("2d.v4.f32.f32", written(&[2.0, 1.25]), "", 9.0),
+        ("2d.v4.f32.f32", ptx_floats(&[2.0, 1.25]), "", 9.0),
         ("2d.v4.f32.s32", "3, 2".to_owned(), "", 23.0),
         ("2d.v4.f32.s32", "3, 9".to_owned(), "", 23.0),
-        ("2d.v4.f32.f32", written(&[1.5, 1.5]), ", {1, -1}", 2.0),
-        ("level.2d.v4.f32.f32", written(&[1.5, 1.5]), ", 0f40000000", 11.0),
-        ("grad.2d.v4.f32.f32", written(&[1.5, 1.5]), ", {%f1, %f2}, {%f3, %f4}", 11.0),
+        ("2d.v4.f32.f32", ptx_floats(&[1.5, 1.5]), ", {1, -1}", 2.0),
+        ("level.2d.v4.f32.f32", ptx_floats(&[1.5, 1.5]), ", 0f40000000", 11.0),
+        ("grad.2d.v4.f32.f32", ptx_floats(&[1.5, 1.5]), ", {%f1, %f2}, {%f3, %f4}", 11.0),
     ] {
         let found = run(&mut simulator, handle, &tex(words, &coordinates, more)).unwrap();
         assert_eq!(floats(found), [expected, 0.0, 0.0, 0.0], "{words} {coordinates}{more}");
@@ -135,14 +135,14 @@ fn gathers_and_queries() {
     let handle = simulator.texture(TextureDescription::new(image)).unwrap();
     let surface = simulator.surface(image).unwrap();
     let gather = |more: &str| {
-        let at = written(&[2.0, 1.0]);
+        let at = ptx_floats(&[2.0, 1.0]);
         format!("tld4.r.2d.v4.f32.f32 {{%r4, %r5, %r6, %r7}}, [%rd1, {{{at}}}]{more};")
     };
     let found = run(&mut simulator, handle, &gather("")).unwrap();
     assert_eq!(floats(found), [11.0, 12.0, 2.0, 1.0]);
     let found = run(&mut simulator, handle, &gather(", {1, 1}")).unwrap();
     assert_eq!(floats(found), [22.0, 23.0, 13.0, 12.0]);
-    let at = written(&[2.5, 1.0]);
+    let at = ptx_floats(&[2.5, 1.0]);
     let body = format!(
         "tex.2d.v4.f32.f32 {{%r4, _, _, _}}|%p1, [%rd1, {{{at}}}]; selp.u32 %r5, 7, 8, %p1; mov.u32 %r6, 0; mov.u32 %r7, 0;"
     );
@@ -213,7 +213,7 @@ fn invalid_uses_are_faults() {
     let image = Image::packed(memory.address(), FLOAT, Sides::Two([4, 3]));
     let texture = simulator.texture(TextureDescription::new(image)).unwrap();
     let surface = simulator.surface(image).unwrap();
-    let at = written(&[0.0, 0.0]);
+    let at = ptx_floats(&[0.0, 0.0]);
     let flat = tex("2d.v4.f32.f32", &at, "");
     let load = "suld.b.2d.b32.trap %r4, [%rd1, {2, 0}];".to_owned();
     for (handle, body, problem) in [

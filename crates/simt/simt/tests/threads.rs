@@ -44,7 +44,7 @@ fn launch(body: &str, (blocks, threads): (u32, u32), config: Config) -> Result<V
 }
 
 /// Asserts that every schedule gives each thread the expected result.
-fn always(body: &str, (blocks, threads): (u32, u32), expected: impl Fn(u32) -> u32) {
+fn assert_results(body: &str, (blocks, threads): (u32, u32), expected: impl Fn(u32) -> u32) {
     let expected: Vec<u32> = (0..blocks * threads).map(expected).collect();
     for (schedule, host_threads) in SCHEDULES {
         let config = Config { schedule, threads: host_threads, max_instructions: 1 << 28, ..Config::default() };
@@ -54,7 +54,7 @@ fn always(body: &str, (blocks, threads): (u32, u32), expected: impl Fn(u32) -> u
 }
 
 /// Asserts that every schedule ends in the same kind of fault.
-fn never(body: &str, (blocks, threads): (u32, u32), is_expected: impl Fn(&FaultKind) -> bool, words: &str) {
+fn assert_fault(body: &str, (blocks, threads): (u32, u32), is_expected: impl Fn(&FaultKind) -> bool, words: &str) {
     for (schedule, host_threads) in SCHEDULES {
         let config = Config { schedule, threads: host_threads, ..Config::default() };
         match launch(body, (blocks, threads), config) {
@@ -74,12 +74,12 @@ fn halves_of_a_warp_meet_after_their_reconvergence_point() {
             "setp.lt.u32 %p0, %lane, {half};\nst.shared.u32 [tile], 0;\n@!%p0 bra SKIP;\n{sync};\nSKIP:\n\
              add.u32 %r0, %tid, 1;\n@%p0 bra DONE;\n{sync};\nDONE:\n"
         );
-        always(&body, (1, 64), |t| t + 1);
+        assert_results(&body, (1, 64), |t| t + 1);
     }
 }
 
 /// Asserts the number of store requests of a kernel under every schedule.
-fn store_requests(body: &str, (blocks, threads): (u32, u32), expected: u64) {
+fn assert_store_requests(body: &str, (blocks, threads): (u32, u32), expected: u64) {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     for (schedule, host_threads) in SCHEDULES {
         let mut simulator = Simulator::new(Config { schedule, threads: host_threads, ..Config::default() }).unwrap();
@@ -114,7 +114,7 @@ fn a_warp_reconverges_after_a_lane_has_waited_for_another_block() {
              WAIT:\n{poll};\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra WAIT;\nbra REST;\n\
              WRITE:\nst.release.gpu.global.u32 [%memory], 7;\nREST:\n{then}\n"
         );
-        store_requests(&body, (2, 32), 3);
+        assert_store_requests(&body, (2, 32), 3);
     }
     // A grid that fills the device; each block waits for the last block.
     let body = format!(
@@ -122,7 +122,7 @@ fn a_warp_reconverges_after_a_lane_has_waited_for_another_block() {
          @%p1 bra WRITE;\nWAIT:\n{load};\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra WAIT;\nbra REST;\n\
          WRITE:\nst.release.gpu.global.u32 [%memory], 7;\nREST:\n"
     );
-    store_requests(&body, (132, 32), 133);
+    assert_store_requests(&body, (132, 32), 133);
 }
 
 /// A lane waits for a lane of its warp that has passed the reconvergence point. The two lanes are one group again after
@@ -136,7 +136,7 @@ fn waiting_lanes_reconverge_at_a_barrier() {
              @%p2 bra WAIT;\nREST:\nsetp.ne.u32 %p0, %lane, 5;\n@%p0 bra END;\nst.v2.u32 [%memory], {{1, 1}};\nEND:\n\
              {then};\nmul.wide.u32 %at, %tid, 4;\nadd.u64 %at, %at, %out;"
         );
-        store_requests(&body, (1, 32), 2);
+        assert_store_requests(&body, (1, 32), 2);
     }
 }
 
@@ -191,7 +191,7 @@ fn uninitialized_shared_memory_differs_between_seeds() {
 #[test]
 fn operations_do_not_wait_for_exited_lanes() {
     let some = |operation: &str| {
-        always(
+        assert_results(
             &format!("setp.lt.u32 %p0, %lane, 2;\n@!%p0 bra DONE;\n{operation};\nadd.u32 %r0, %r0, 1;\nDONE:\n"),
             (1, 64),
             |tid| if tid % 32 < 2 { 1 } else { 0 },
@@ -202,7 +202,7 @@ fn operations_do_not_wait_for_exited_lanes() {
     some("match.all.sync.b32 %r1|%p1, %r0, -1;\n@!%p1 trap;\nsetp.ne.u32 %p1, %r1, 3;\n@%p1 trap");
     some("shfl.sync.bfly.b32 %r1, %lane, 1, 31, -1;\nadd.u32 %r1, %r1, %lane;\nsetp.ne.u32 %p1, %r1, 1;\n@%p1 trap");
     // Each round waits for fewer lanes.
-    always(
+    assert_results(
         "shr.u32 %r1, %lane, 3;\nAGAIN:\nredux.sync.add.u32 %r2, 1, -1;\nadd.u32 %r0, %r0, %r2;\n\
          sub.u32 %r1, %r1, 1;\nsetp.ge.s32 %p0, %r1, 0;\n@%p0 bra AGAIN;\n",
         (1, 64),
@@ -213,21 +213,21 @@ fn operations_do_not_wait_for_exited_lanes() {
 #[test]
 fn endless_waits_are_faults() {
     let absent = |kind: &FaultKind| matches!(kind, FaultKind::AbsentLanes { .. });
-    never(
+    assert_fault(
         "setp.lt.u32 %p0, %lane, 3;\n@!%p0 bra DONE;\nshfl.sync.idx.b32 %r0, %tid, 3, 31, -1;\nDONE:\nbarrier.sync 0;\n",
         (1, 32),
         absent,
         "names lanes that are not there (0xfffffff8)",
     );
     let deadlock = |kind: &FaultKind| matches!(kind, FaultKind::Deadlock { .. });
-    never(
+    assert_fault(
         "WAIT:\nld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra WAIT;\n",
         (20, 64),
         deadlock,
         "repeats itself and reads no new value",
     );
     // Each iteration stores the value that the memory already holds.
-    never(
+    assert_fault(
         "mov.u32 %r3, 0x71000000;\ncvt.u64.u32 %at, %r3;\nshl.b64 %at, %at, 16;\nWAIT:\nst.volatile.global.u32 [%memory+4], 1;\n\
          st.u32 [%at+8], 7;\nst.shared.u32 [tile], 3;\nred.global.max.u32 [%memory+8], 5;\nst.v2.u32 [%memory+16], {1, 2};\n\
          ld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra WAIT;\n",
@@ -235,7 +235,7 @@ fn endless_waits_are_faults() {
         deadlock,
         "warp 0 repeats itself and reads no new value",
     );
-    never(
+    assert_fault(
         "setp.lt.u32 %p0, %tid, 32;\n@%p0 barrier.sync 1;\n@!%p0 barrier.sync 2;\n",
         (1, 64),
         deadlock,
@@ -249,11 +249,11 @@ fn budget_and_time_limit_apply_to_the_launch() {
     let error = launch("", (300, 32), config).unwrap_err().to_string();
     assert!(error.starts_with("more than 100 instructions executed"), "{error}");
     let config = Config { time_limit: Some(Duration::from_millis(50)), ..Config::default() };
-    let began = Instant::now();
+    let start = Instant::now();
     let endless = "LOOP:\nadd.u32 %r1, %r1, 1;\nsetp.ne.u32 %p0, %nctaid, 0;\n@%p0 bra LOOP;\n";
     let error = launch(endless, (4, 32), config).unwrap_err().to_string();
     assert!(error.starts_with("not at its end after 50ms"), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 #[test]

@@ -103,8 +103,8 @@ pub(super) fn run(test: &Litmus, place: Place) -> Outcomes {
         let memory = simulator.zeroed::<u32>((INSTANCES * WORDS) as usize).unwrap();
         let out = simulator.zeroed::<u32>((INSTANCES * WORDS) as usize).unwrap();
         let args = [memory.into(), out.into()];
-        let ran = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [block, 1, 1], &args));
-        ran.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let result = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [block, 1, 1], &args));
+        result.unwrap_or_else(|error| panic!("{error}\n{text}"));
         let (memory, out) = (simulator.read(memory).unwrap(), simulator.read(out).unwrap());
         for instance in 0..INSTANCES as usize {
             let at = instance * WORDS as usize;

@@ -73,15 +73,15 @@ fn two_memories_write_the_same_physical_memory_at_once() {
 fn empty_allocations_contain_no_address() {
     let mut memory = GlobalMemory::default();
     let empty = memory.allocate(0).unwrap();
-    let next = memory.allocate(8).unwrap();
+    let base = memory.allocate(8).unwrap();
     assert!(memory.find(empty).is_none());
-    assert_ne!(empty, next);
-    assert_eq!(memory.find(next + 7).map(|found| found.base), Some(next));
-    assert!(memory.find(next + 8).is_none());
-    assert!(memory.free(next));
-    assert!(!memory.free(next));
-    assert!(memory.find(next).is_none());
-    assert!(memory.allocate(8).unwrap() > next);
+    assert_ne!(empty, base);
+    assert_eq!(memory.find(base + 7).map(|found| found.base), Some(base));
+    assert!(memory.find(base + 8).is_none());
+    assert!(memory.free(base));
+    assert!(!memory.free(base));
+    assert!(memory.find(base).is_none());
+    assert!(memory.allocate(8).unwrap() > base);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn memory_for_both_is_resident_when_touched() {
     let before = resident_bytes();
     let base = memory.allocate_for_both(4 << 30).unwrap();
     assert_eq!(base % 4096, 0);
-    let more = resident_bytes().saturating_sub(before);
-    assert!(more < 1 << 30, "{more} additional bytes are resident");
+    let additional = resident_bytes().saturating_sub(before);
+    assert!(additional < 1 << 30, "{additional} additional bytes are resident");
     assert!(memory.free(base));
 }

@@ -4,7 +4,7 @@ use super::{launch, outcome_of, simulator, text, words};
 use simt::Buffer;
 
 /// Runs an operation in lane 0 only, on values of `bits` bits. Returns its result and the new value in memory.
-fn one(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, u64) {
+fn run_operation(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, u64) {
     let (file, other) = match bits {
         16 => ("%h", "b16"),
         32 => ("%r", "b32"),
@@ -56,7 +56,7 @@ fn every_operation_returns_the_old_value_and_leaves_the_new() {
         let numbers: Vec<u64> = numbers.split(' ').map(number).collect();
         let operands = [numbers[2], numbers.get(3).copied().unwrap_or(0)];
         for space in [".global", ".shared", ""] {
-            let found = one(space, op, numbers[0] as u32, numbers[1], operands);
+            let found = run_operation(space, op, numbers[0] as u32, numbers[1], operands);
             assert_eq!(found, (numbers[1], number(new)), "atom{space}: {row}");
         }
     }
@@ -64,11 +64,11 @@ fn every_operation_returns_the_old_value_and_leaves_the_new() {
 
 #[test]
 fn sums_of_f32_flush_subnormal_numbers_in_global_memory_only() {
-    assert_eq!(one(".global", "add.f32", 32, 1, [0x8000_0002, 0]), (1, 0));
-    assert_eq!(one(".shared", "add.f32", 32, 1, [2, 0]), (1, 3));
-    assert_eq!(one("", "add.f32", 32, 1, [2, 0]), (1, 3));
+    assert_eq!(run_operation(".global", "add.f32", 32, 1, [0x8000_0002, 0]), (1, 0));
+    assert_eq!(run_operation(".shared", "add.f32", 32, 1, [2, 0]), (1, 3));
+    assert_eq!(run_operation("", "add.f32", 32, 1, [2, 0]), (1, 3));
     let smallest = u64::from(f32::MIN_POSITIVE.to_bits());
-    let result = one(".global", "add.f32", 32, smallest + 1, [smallest | 1 << 31, 0]);
+    let result = run_operation(".global", "add.f32", 32, smallest + 1, [smallest | 1 << 31, 0]);
     assert_eq!(result, (smallest + 1, 0));
 }
 
@@ -108,7 +108,7 @@ fn lanes_on_one_word_are_serialized() {
 }
 
 /// Runs 64 blocks of 256 threads, and returns the 72 words of the output, which are 0 before.
-fn crowd(threads: usize, body: &str) -> Vec<u32> {
+fn run_blocks(threads: usize, body: &str) -> Vec<u32> {
     let text = text(
         "",
         ".param .u64 out",
@@ -135,7 +135,7 @@ fn results_do_not_depend_on_the_number_of_host_threads() {
     let one = 16384f32.to_bits();
     expected.extend([16383, 0, 16384, 16384, 16384 % 1000, 16383, 0, one]);
     for threads in [1, 2, 8] {
-        assert_eq!(crowd(threads, body), expected, "{threads} host threads");
+        assert_eq!(run_blocks(threads, body), expected, "{threads} host threads");
     }
 }
 
@@ -147,7 +147,7 @@ fn bytes_and_halves_next_to_each_other_are_written_by_different_threads() {
                 @%p1 trap;\nmul.wide.u32 %rd8, %r2, 2;\nadd.s64 %rd8, %rd2, %rd8;\n\
                 st.global.u16 [%rd8+64], %r7;\nst.global.u8 [%rd7], %r7;";
     for threads in [1, 2, 8] {
-        let out = crowd(threads, body);
+        let out = run_blocks(threads, body);
         let out: &[u8] = bytemuck::cast_slice(&out);
         let expected: Vec<u8> = (1..=64).collect();
         assert_eq!(out[..64], expected);
@@ -164,7 +164,7 @@ fn racing_stores_store_whole_bytes() {
                 st.global.u32 [%rd2+4], %r5;\nst.global.u32 [%rd6], %r5;\nld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd2];\n\
                 atom.global.exch.b32 %r12, [%rd2+4], %r5;";
     for threads in [2, 8] {
-        for word in crowd(threads, body) {
+        for word in run_blocks(threads, body) {
             assert!(word.to_le_bytes().iter().all(|byte| *byte < 64), "{word:#x}");
         }
     }

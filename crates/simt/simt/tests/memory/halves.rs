@@ -3,7 +3,7 @@
 use super::{outcome_of, words};
 
 /// Returns the value that an operation with `b` leaves in place of `a`.
-fn one(op: &str, ty: &str, a: u16, b: u16) -> u16 {
+fn run_operation(op: &str, ty: &str, a: u16, b: u16) -> u16 {
     let body = format!(
         "ld.global.b16 %h1, [%rd1];\nld.global.b16 %h2, [%rd1+2];\nst.global.v2.b16 [%rd2], {{%h1, %h1}};\n\
          setp.eq.u32 %p1, %r1, 0;\n@%p1 atom.global.{op}.noftz.v2.{ty} {{%h3, %h4}}, [%rd2], {{%h2, %h2}};"
@@ -15,11 +15,11 @@ fn one(op: &str, ty: &str, a: u16, b: u16) -> u16 {
 }
 
 fn f16_op(op: &str, a: u16, b: u16) -> u16 {
-    one(op, "f16", a, b)
+    run_operation(op, "f16", a, b)
 }
 
 fn bf16_op(op: &str, a: u16, b: u16) -> u16 {
-    one(op, "bf16", a, b)
+    run_operation(op, "bf16", a, b)
 }
 
 /// Returns a small integer as f16.

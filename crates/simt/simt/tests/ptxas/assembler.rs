@@ -38,7 +38,7 @@ pub(crate) fn verdicts_in(
     all: &[String],
 ) -> Vec<Option<String>> {
     let texts: Vec<&[String]> = all.chunks(IN_TEXT).collect();
-    in_two(&texts, |cases| batch(ptxas, target, frame, cases)).concat()
+    in_two_threads(&texts, |cases| batch(ptxas, target, frame, cases)).concat()
 }
 
 /// Returns all of ptxas's errors for each instruction, in a module with the text `frame` before and after the
@@ -54,12 +54,12 @@ pub(crate) fn complaints(ptxas: &Found, target: &str, frame: &(String, String), 
         let mut found = errors(ptxas, target, &format!("{before}{}\n{after}", cases.join("\n")));
         (0..cases.len()).map(|at| found.remove(&(first + at)).unwrap_or_default()).collect::<Vec<_>>()
     };
-    in_two(&texts, complaints).concat()
+    in_two_threads(&texts, complaints).concat()
 }
 
 /// Returns for each module why ptxas refuses it.
 pub(crate) fn modules(ptxas: &Found, all: &[String]) -> Vec<Option<String>> {
-    in_two(all, |text| {
+    in_two_threads(all, |text| {
         let targets = text.split(' ').filter(|word| word.starts_with("sm_"));
         // ptxas cannot assemble for every target that a text may name.
         let target = targets.take(1).find(|target| KNOWN.contains(target));
@@ -133,10 +133,10 @@ fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, Vec<String>
     command.args(["-c", "ulimit -v 1000000 && exec \"$@\"", "sh"]).arg(&ptxas.path);
     command.args([&format!("-arch={target}"), "-O0", "-o"]);
     command.args([&folder.path().join("a.cubin"), &source]);
-    let done = command.stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
     let mut found = HashMap::<usize, Vec<String>>::new();
-    for line in said.lines() {
+    for line in messages.lines() {
         if let Some((_, rest)) = line.split_once("uses 32-bit address on line '") {
             let (number, _) = rest.split_once('\'').unwrap();
             found.entry(number.parse().unwrap()).or_default().push("32-bit address".to_owned());
@@ -152,9 +152,9 @@ fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, Vec<String>
         }
         found.entry(number.parse().unwrap()).or_default().push(why.trim().to_owned());
     }
-    if !done.status.success() && found.is_empty() {
+    if !output.status.success() && found.is_empty() {
         // ptxas crashed.
-        found.insert(0, vec![format!("{}: {said}", done.status)]);
+        found.insert(0, vec![format!("{}: {messages}", output.status)]);
     }
     found
 }

@@ -42,7 +42,7 @@ const REGISTERS: [(&str, &str); 11] = [
 ];
 
 /// Returns the text before and after an instruction; the text declares the chosen registers.
-fn around(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
+fn frame_with(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
     let chosen = REGISTERS.iter().filter(|(name, _)| registers(name));
     let registers: String = chosen.map(|(name, ty)| format!(".reg .{ty} {name}<8>;\n")).collect();
     let before = format!(
@@ -56,23 +56,23 @@ fn around(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
 
 /// Returns the text before and after instructions, for ptxas.
 pub(crate) fn frame(target: &str) -> (String, String) {
-    around(target, |_| true)
+    frame_with(target, |_| true)
 }
 
 /// Returns a kernel with one instruction, which declares only that instruction's registers and has no parameters.
-pub(crate) fn alone(case: &str) -> String {
+pub(crate) fn minimal_kernel(case: &str) -> String {
     let uses = |name: &str| {
         let mut found = case.match_indices(name);
         found.any(|(at, _)| case[at + name.len()..].starts_with(|c: char| c.is_ascii_digit()))
     };
-    let (before, after) = around("sm_90", uses);
+    let (before, after) = frame_with("sm_90", uses);
     let before = before.replace(".param .align 16 .b8 p[64], .param .b32 q", "");
     format!("{before}{case}\n{after}")
 }
 
 /// Returns why simt refuses an instruction, or `None` if simt accepts it.
-pub(crate) fn simt(case: &str) -> Option<String> {
-    let (before, after) = around("sm_90", |name| name != "%rq");
+pub(crate) fn simt_refusal(case: &str) -> Option<String> {
+    let (before, after) = frame_with("sm_90", |name| name != "%rq");
     refusal(&format!("{before}{case}\n{after}"))
 }
 
@@ -160,9 +160,9 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) >> 7
 }
 
-/// Returns about one in `of` cases, always the same ones.
-pub(crate) fn sample(cases: Vec<String>, of: u64) -> Vec<String> {
-    cases.into_iter().filter(|case| hash(case).is_multiple_of(of)).collect()
+/// Returns about one in `stride` cases, always the same ones.
+pub(crate) fn sample(cases: Vec<String>, stride: u64) -> Vec<String> {
+    cases.into_iter().filter(|case| hash(case).is_multiple_of(stride)).collect()
 }
 
 /// Returns a few cases for each opcode and number of operands.
@@ -218,12 +218,12 @@ pub(crate) fn variants(case: &str) -> Vec<String> {
             moved.insert(to, word);
             push(&moved, &operands);
         }
-        let mut less = words.clone();
-        less.remove(at);
-        push(&less, &operands);
-        let mut more = words.clone();
-        more.insert(at, words[at]);
-        push(&more, &operands);
+        let mut shorter = words.clone();
+        shorter.remove(at);
+        push(&shorter, &operands);
+        let mut longer = words.clone();
+        longer.insert(at, words[at]);
+        push(&longer, &operands);
         for group in GROUPS {
             if group.split('|').any(|word| word == words[at]) {
                 for word in group.split('|') {
@@ -236,9 +236,9 @@ pub(crate) fn variants(case: &str) -> Vec<String> {
     }
     for extra in EXTRA.split('|') {
         for at in [1, words.len() - 1, words.len()] {
-            let mut more = words.clone();
-            more.insert(at.max(1), extra);
-            push(&more, &operands);
+            let mut longer = words.clone();
+            longer.insert(at.max(1), extra);
+            push(&longer, &operands);
         }
     }
     for at in 0..operands.len() {
@@ -247,14 +247,14 @@ pub(crate) fn variants(case: &str) -> Vec<String> {
             other[at] = operand;
             push(&words, &other);
         }
-        let mut less = operands.clone();
-        let one = less.remove(at);
-        push(&words, &less);
-        less.insert(0, one);
-        push(&words, &less);
-        let mut more = operands.clone();
-        more.insert(at, operands[at].clone());
-        push(&words, &more);
+        let mut shorter = operands.clone();
+        let one = shorter.remove(at);
+        push(&words, &shorter);
+        shorter.insert(0, one);
+        push(&words, &shorter);
+        let mut longer = operands.clone();
+        longer.insert(at, operands[at].clone());
+        push(&words, &longer);
     }
     all
 }

@@ -28,7 +28,7 @@ struct Disagreements {
 impl Disagreements {
     /// Compares the verdicts on a case; a verdict is the reason of a refusal.
     fn compare(&mut self, case: &str, simt: Option<String>, ptxas: Option<String>) {
-        let (taker, why) = match (simt, ptxas) {
+        let (accepting, why) = match (simt, ptxas) {
             (None, Some(why)) => ("simt", why),
             (Some(why), None) => ("ptxas", why),
             _ => return,
@@ -39,7 +39,7 @@ impl Disagreements {
             let [of, opcode, words, _reason] = fields[..] else {
                 return false;
             };
-            of == taker
+            of == accepting
                 && (opcode == "*" || opcode.split(',').any(|opcode| opcode == name))
                 && match words {
                     "doubled" => cases::is_doubled(case),
@@ -49,7 +49,7 @@ impl Disagreements {
         match known {
             Some(row) => drop(self.explained.insert(row)),
             None => {
-                let group = format!("only {taker} accepts {name}: {why}");
+                let group = format!("only {accepting} accepts {name}: {why}");
                 self.unknown.entry(group).or_default().push(case.to_owned());
             }
         }
@@ -67,7 +67,7 @@ impl Disagreements {
 }
 
 /// Returns whether to compare all cases, not a sample.
-fn full() -> bool {
+fn is_full_sweep() -> bool {
     std::env::var("SWEEP").is_ok_and(|how| how == "full")
 }
 
@@ -76,11 +76,11 @@ fn instructions() {
     let Some(ptxas) = assembler::find() else {
         return;
     };
-    let [of_forms, of_variants] = if full() { [1, 1] } else { [8, 24] };
+    let [of_forms, of_variants] = if is_full_sweep() { [1, 1] } else { [8, 24] };
     let forms = cases::forms(include_str!("forms.txt"));
     let mut all = cases::sample(forms, of_forms);
-    let taken = all.iter().filter(|case| cases::simt(case).is_none());
-    let variants = cases::few_of_each(taken.cloned().collect()).into_iter();
+    let accepted = all.iter().filter(|case| cases::simt_refusal(case).is_none());
+    let variants = cases::few_of_each(accepted.cloned().collect()).into_iter();
     let variants = variants.flat_map(|case| cases::variants(&case)).collect();
     all.extend(cases::sample(variants, of_variants));
     all.sort();
@@ -88,7 +88,7 @@ fn instructions() {
     let mut found = Disagreements::default();
     let verdicts = assembler::verdicts(&ptxas, "sm_90", &all);
     for (case, verdict) in all.iter().zip(verdicts) {
-        found.compare(case, cases::simt(case), verdict);
+        found.compare(case, cases::simt_refusal(case), verdict);
     }
     eprintln!("{} instructions, {} known differences", all.len(), found.explained.len());
     found.assert_known();
@@ -100,7 +100,7 @@ fn modules() {
         return;
     };
     let rows = include_str!("modules.txt").lines().filter(|row| !row.starts_with('#'));
-    let all = cases::sample(rows.map(str::to_owned).collect(), if full() { 1 } else { 2 });
+    let all = cases::sample(rows.map(str::to_owned).collect(), if is_full_sweep() { 1 } else { 2 });
     let texts: Vec<String> = all.iter().map(|row| cases::module(row)).collect();
     let mut found = Disagreements::default();
     for ((row, text), verdict) in all.iter().zip(&texts).zip(assembler::modules(&ptxas, &texts)) {
@@ -114,9 +114,9 @@ fn modules() {
 fn instructions_need_the_registers_that_they_name() {
     let config = Config { threads: 1, max_instructions: 1000, ..Config::default() };
     let mut simulator = Simulator::new(config).unwrap();
-    let forms = cases::sample(cases::forms(include_str!("forms.txt")), if full() { 1 } else { 4 });
-    for case in forms.iter().filter(|case| cases::simt(case).is_none()) {
-        let module = Module::from_ptx(cases::alone(case)).unwrap();
+    let forms = cases::sample(cases::forms(include_str!("forms.txt")), if is_full_sweep() { 1 } else { 4 });
+    for case in forms.iter().filter(|case| cases::simt_refusal(case).is_none()) {
+        let module = Module::from_ptx(cases::minimal_kernel(case)).unwrap();
         // An instruction that reads a parameter is refused, because the kernel has no parameters.
         let Ok(function) = module.function("k") else {
             continue;

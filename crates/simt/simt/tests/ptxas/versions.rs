@@ -6,7 +6,7 @@ use locate::nvidia::Found;
 use ptx::version::NEWEST;
 use simt_isa::{Needs, Reach, find, rows};
 
-use super::{assembler, full};
+use super::{assembler, is_full_sweep};
 
 /// The first PTX version of each target.
 const TARGETS: [(&str, (u32, u32)); 10] = [
@@ -41,7 +41,7 @@ fn samples() -> Vec<(String, Needs)> {
     let mut samples = Vec::new();
     for row in rows() {
         let count = row.opcodes();
-        let some = if full() { 2000 } else { 12 };
+        let some = if is_full_sweep() { 2000 } else { 12 };
         let stride = [7919, 104_729, 1_299_709].into_iter().find(|prime| !count.is_multiple_of(*prime)).unwrap_or(1);
         for number in (0..count.min(some)).map(|at| if count <= some { at } else { at * stride % count }) {
             let modifiers = row.modifiers(number);

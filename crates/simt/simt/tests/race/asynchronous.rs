@@ -7,22 +7,22 @@ fn a_copy_without_a_wait_is_a_race() {
     let copy = |wait: &str, read: &str| {
         format!("cp.async.ca.shared.global [%slot], [%word], 4;\ncp.async.commit_group;\n{wait}\n{read}")
     };
-    let (same, next) = (
+    let (read_same, read_next) = (
         "ld.shared.u32 %r0, [%slot];",
         "xor.b32 %r1, %tid, 32;\nmad.wide.u32 %a0, %r1, 4, %tile;\nld.shared.u32 %r0, [%a0];",
     );
     let words = "read of 4 bytes races with a write of an asynchronous copy (cp.async)";
-    clean(&copy("cp.async.wait_all;", same), 1, 64);
-    clean(&copy("cp.async.wait_group 0;", same), 1, 64);
-    races(&copy("", same), 1, 64, words);
-    races(&copy("", same), 1, 1, words);
-    races(&copy("cp.async.wait_group 1;", same), 1, 64, words);
-    races(&copy("bar.sync 0;", same), 1, 64, words);
+    clean(&copy("cp.async.wait_all;", read_same), 1, 64);
+    clean(&copy("cp.async.wait_group 0;", read_same), 1, 64);
+    races(&copy("", read_same), 1, 64, words);
+    races(&copy("", read_same), 1, 1, words);
+    races(&copy("cp.async.wait_group 1;", read_same), 1, 64, words);
+    races(&copy("bar.sync 0;", read_same), 1, 64, words);
     // Other threads must synchronize with the thread that has waited for its copy.
-    clean(&copy("cp.async.wait_all;\nbar.sync 0;", next), 1, 64);
-    races(&copy("cp.async.wait_all;", next), 1, 64, "races with");
-    races(&copy("bar.sync 0;\ncp.async.wait_all;", next), 1, 64, "races with");
-    let lane = next.replace("32;", "1;");
+    clean(&copy("cp.async.wait_all;\nbar.sync 0;", read_next), 1, 64);
+    races(&copy("cp.async.wait_all;", read_next), 1, 64, "races with");
+    races(&copy("bar.sync 0;\ncp.async.wait_all;", read_next), 1, 64, "races with");
+    let lane = read_next.replace("32;", "1;");
     races(&copy("cp.async.wait_all;", &lane), 1, 32, words);
     clean(&copy("cp.async.wait_all;\nbar.warp.sync -1;", &lane), 1, 32);
     // The source of the copy must not change before the wait.
@@ -103,9 +103,9 @@ fn a_bulk_copy_needs_a_proxy_fence() {
         "read of 4 bytes races with a write of a bulk copy",
     );
     // A fence in the thread that issues the copy suffices too.
-    let late = store("", "cp.async.bulk.wait_group 0;", again)
+    let fence_by_issuer = store("", "cp.async.bulk.wait_group 0;", again)
         .replace("@%p0 bra issued;", "@%p0 bra issued;\nfence.proxy.async;");
-    clean(&late, 1, 128);
+    clean(&fence_by_issuer, 1, 128);
 }
 
 #[test]

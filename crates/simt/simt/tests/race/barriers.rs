@@ -67,8 +67,8 @@ fn adjacent_bytes_do_not_race() {
     let body = "cvt.u64.u32 %a0, %tid;\nadd.u64 %a1, %tile, %a0;\nst.shared.u8 [%a1], %tid;\nld.shared.u8 %r0, [%a1];";
     clean(body, 1, 128);
     clean(&body.replace("%tile", "%out").replace(".shared", ".global"), 1, 128);
-    let next = body.replace("ld.shared.u8 %r0, [%a1];", "ld.shared.u8 %r0, [%a1+1];");
-    races(&next, 1, 2, "read of 1 bytes races with a write of 1 bytes");
+    let read_next = body.replace("ld.shared.u8 %r0, [%a1];", "ld.shared.u8 %r0, [%a1+1];");
+    races(&read_next, 1, 2, "read of 1 bytes races with a write of 1 bytes");
     // A wider access to the same bytes.
     let wider = "setp.eq.u32 %p0, %tid, 40;\nst.shared.u8 [%slot+3], %tid;\n@%p0 ld.shared.v2.u32 {%r0, %r1}, [%tile];";
     races(wider, 1, 64, "read of 8 bytes races with a write of 1 bytes");

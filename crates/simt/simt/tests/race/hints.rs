@@ -104,19 +104,19 @@ fn unnecessary_fences() {
 
 #[test]
 fn one_of_two_barriers_is_enough() {
-    let next = "xor.b32 %r1, %tid, 32;\nmad.wide.u32 %a0, %r1, 4, %tile;\nld.shared.u32 %r0, [%a0];";
+    let read_next = "xor.b32 %r1, %tid, 32;\nmad.wide.u32 %a0, %r1, 4, %tile;\nld.shared.u32 %r0, [%a0];";
     let barrier = format!("the barrier{NOTHING}");
-    hints(&format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\n{next}"), 1, 64, &[]);
-    hints(&format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\nbar.sync 0;\n{next}"), 1, 64, &[&barrier]);
-    hints(&format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\n{next}\nbar.sync 0;"), 1, 64, &[&barrier]);
+    hints(&format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\n{read_next}"), 1, 64, &[]);
+    hints(&format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\nbar.sync 0;\n{read_next}"), 1, 64, &[&barrier]);
+    hints(&format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\n{read_next}\nbar.sync 0;"), 1, 64, &[&barrier]);
     hints(
-        &format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\n{next}\nbar.sync 0;\nst.shared.u32 [%slot], 0;"),
+        &format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\n{read_next}\nbar.sync 0;\nst.shared.u32 [%slot], 0;"),
         1,
         64,
         &[],
     );
     // In one warp, a warp barrier is enough, but only one of the two barriers orders the accesses.
-    let lane = next.replace("32;", "1;");
+    let lane = read_next.replace("32;", "1;");
     let both = format!("st.shared.u32 [%slot], %tid;\nbar.sync 0;\nbar.warp.sync -1;\n{lane}");
     hints(&both, 1, 32, &[&barrier]);
     hints(&format!("st.shared.u32 [%slot], %tid;\nbar.warp.sync -1;\n{lane}"), 1, 64, &[]);
@@ -125,11 +125,12 @@ fn one_of_two_barriers_is_enough() {
 
 #[test]
 fn copies_of_one_source_line_are_one_place() {
-    let next = "xor.b32 %r1, %tid, 32;\nmad.wide.u32 %a0, %r1, 4, %tile;\nld.shared.u32 %r0, [%a0];";
+    let read_next = "xor.b32 %r1, %tid, 32;\nmad.wide.u32 %a0, %r1, 4, %tile;\nld.shared.u32 %r0, [%a0];";
     // An unrolled loop: only its last barrier is unnecessary.
     let store = "st.shared.u32 [%slot], %tid;";
-    let unrolled =
-        |line: u32| format!("{store}\n.loc 1 12 5\nbar.sync 0;\n.loc 1 13 5\n{next}\n.loc 1 {line} 5\nbar.sync 0;");
+    let unrolled = |line: u32| {
+        format!("{store}\n.loc 1 12 5\nbar.sync 0;\n.loc 1 13 5\n{read_next}\n.loc 1 {line} 5\nbar.sync 0;")
+    };
     hints(&unrolled(12), 1, 64, &[]);
     hints(&unrolled(14), 1, 64, &[&format!("the barrier at kernel.cu:14{NOTHING}")]);
     // The hint also gives CUDA's name of the fence.
@@ -148,9 +149,9 @@ fn barriers_that_order_only_atomics_stay() {
     hints("atom.shared.add.u32 %r0, [%tile], 1;\nbar.sync 0;\nred.shared.add.u32 [%tile], 1;", 1, 64, &[&barrier]);
     let ticket = "atom.shared.add.u32 %r0, [%tile], 1;\nst.global.u32 [%word], %r0;";
     hints(&format!("red.shared.add.u32 [%tile], 1;\nbar.sync 0;\n{ticket}"), 1, 64, &[]);
-    let again =
+    let rounds =
         "mov.u32 %r5, 0;\nagain:\nTICKET\nbar.sync 0;\nadd.u32 %r5, %r5, 1;\nsetp.lt.u32 %p0, %r5, 3;\n@%p0 bra again;";
-    hints(&again.replace("TICKET", ticket), 1, 64, &[]);
+    hints(&rounds.replace("TICKET", ticket), 1, 64, &[]);
 }
 
 #[test]
