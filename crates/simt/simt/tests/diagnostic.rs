@@ -122,8 +122,8 @@ fn reasons_become_notes_and_hints_become_help() {
     };
     assert_eq!(lines("no rung"), "error: no rung\n");
     assert_eq!(
-        lines("`a: it b; c` is no size (2; 3): it is: it; write 4; note: or 5; there is 6"),
-        "error: `a: it b; c` is no size (2; 3)\nnote: it is: it\nhelp: write 4\nnote: or 5\nnote: there is 6\n"
+        lines("`a: it b; c` is not a size (2; 3): it is: it; write 4; note: or 5; there is 6"),
+        "error: `a: it b; c` is not a size (2; 3)\nnote: it is: it\nhelp: write 4\nnote: or 5\nnote: there is 6\n"
     );
     assert_eq!(lines("cannot read é: no such file; ok"), "error: cannot read é: no such file\nhelp: ok\n");
 }

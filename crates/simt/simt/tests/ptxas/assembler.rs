@@ -69,7 +69,7 @@ pub(crate) fn modules(ptxas: &Found, all: &[String]) -> Vec<Option<String>> {
 }
 
 /// Returns the results for all items, computed by two threads.
-fn in_two<T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+fn in_two_threads<T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (one, other) = all.split_at(all.len() / 2);
     let half = |items: &[T]| items.iter().map(&run).collect::<Vec<R>>();
     std::thread::scope(|scope| {
