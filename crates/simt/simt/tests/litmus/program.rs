@@ -42,7 +42,7 @@ const SEEDS: u64 = 12;
 const WORDS: u32 = 64;
 
 /// Returns the kernel `k(memory, out)` that runs the threads' instructions. In these instructions, `SPACE` stands for
-/// the state space, `X` and `Y` for the addresses of the variables, and `%r0` to `%r3` for the results of all threads.
+/// the state space, and `X` and `Y` for the addresses of the variables. `%r0` to `%r3` hold the results of all threads.
 fn kernel(test: &Litmus, place: Place) -> String {
     let role = match place {
         Place::Lanes => "and.b32 %role, %tid, 31;\nmov.u32 %instance, %ctaid;",
