@@ -1,8 +1,8 @@
-//! What the recording of a GPU in `crates/simt/difftest` cannot show: refusals, lanes that are away, ways to write operands,
-//! and results that the ISA leaves open or that need another GPU.
+//! Tests that the GPU recording in `crates/simt/difftest` cannot cover: refusals, inactive lanes, ways to write
+//! operands, and results that the ISA leaves open or that need another GPU.
 
 mod convert;
-#[allow(dead_code, reason = "it has what other families use")]
+#[allow(dead_code, reason = "other modules use the rest of the file")]
 #[path = "../src/alu/float/exact.rs"]
 mod exact;
 mod float;
@@ -21,12 +21,12 @@ fn d(value: f64) -> u64 {
     value.to_bits()
 }
 
-/// Instructions whose first operand is their result, with the values of registers.
+/// Checks instructions whose first operand is their result, given the values of registers.
 fn check(registers: &[(&str, u64)], rows: &[(&str, u64)]) {
-    for (instruction, wanted) in rows {
+    for (instruction, expected) in rows {
         let to = instruction.split([' ', ',']).nth(1).expect("an operand");
         let found = eval(instruction, registers, to);
-        assert_eq!(found, *wanted, "{instruction}: {found:#x}, not {wanted:#x}");
+        assert_eq!(found, *expected, "{instruction}: {found:#x}, not {expected:#x}");
     }
 }
 
@@ -50,7 +50,7 @@ fn only_active_lanes_are_written() {
         );
     for (lane, number) in lanes.into_iter().enumerate() {
         let active = mask >> lane & 1 == 1;
-        for (name, wanted) in [
+        for (name, expected) in [
             ("%r0", number + 1),
             ("%rd0", number + 1),
             ("%f0", f(4.0)),
@@ -60,8 +60,8 @@ fn only_active_lanes_are_written() {
             ("%r3", 0xffff_ffff),
             ("%r4", if lane == 4 { 4 } else { 5 }),
         ] {
-            let wanted = if active { wanted } else { 0 };
-            assert_eq!(state.lanes(name)[lane], wanted, "{name}, lane {lane}");
+            let expected = if active { expected } else { 0 };
+            assert_eq!(state.lanes(name)[lane], expected, "{name}, lane {lane}");
         }
     }
     assert_eq!(state.get("%p0"), 0xffff_00f0);
@@ -77,7 +77,7 @@ fn a_guard_chooses_lanes() {
 }
 
 #[test]
-fn lanes_that_are_away_keep_their_carry() {
+fn inactive_lanes_keep_their_carry() {
     let state = State::new()
         .set("%p0", 0x0000_00ff)
         .set("%r1", 0xffff_ffff)
@@ -87,16 +87,16 @@ fn lanes_that_are_away_keep_their_carry() {
 }
 
 #[test]
-fn a_function_has_one_flag_and_no_more() {
+fn a_function_has_one_carry_flag() {
     let chain = "add.cc.u32 %r1, %r2, %r3; addc.cc.u32 %r1, %r2, %r3; addc.u32 %r1, %r2, %r3;";
     let func = &program(chain).expect("known instructions").functions[0];
     assert_eq!(func.preds, 8 + 1);
-    let none = &program("addc.u32 %r1, %r2, %r3;").expect("known").functions[0];
-    assert_eq!(none.preds, 8 + 1);
+    let unused = &program("addc.u32 %r1, %r2, %r3;").expect("known").functions[0];
+    assert_eq!(unused.preds, 8 + 1);
 }
 
 #[test]
-fn a_result_may_be_thrown_away() {
+fn a_result_may_be_discarded() {
     let lanes = std::array::from_fn(|lane| lane as u64 & 1);
     let state = State::new()
         .set_lanes("%r1", lanes)
@@ -144,7 +144,7 @@ fn operands_are_written_in_many_ways() {
             ("cvt.rn.f32.s32 %f0, -7;", f(-7.0)),
             ("add.f32 %f0, %f1, 0f3F800000;", f(3.0)),
             ("mul.f64 %fd0, %fd1, 0d4000000000000000;", d(4.0)),
-            // Registers of 32 bits of any type will do, and modifiers in another order.
+            // Any 32-bit register type is accepted, and modifiers may come in another order.
             ("add.f32 %r0, %f1, %f1;", f(4.0)),
             ("prmt.f4e.b32 %r0, %r1, 6, 1;", 0x0600_0000),
             ("max.s32.relu %r0, -1, -2;", 0),
@@ -171,7 +171,7 @@ fn special_registers_and_addresses_are_operands() {
     assert_eq!(state.get("%rd1"), state.get("%r1") + 4);
 }
 
-/// The ISA leaves these open, and simt has what an H100 does.
+/// The ISA leaves these results open; simt returns the same results as an H100.
 #[test]
 fn results_that_the_isa_leaves_open() {
     check(
@@ -200,9 +200,9 @@ fn results_that_the_isa_leaves_open() {
     );
 }
 
-/// Of the rough reciprocal of a double only the upper half is there.
+/// The approximate reciprocal of a double fills only the upper half of the result.
 #[test]
-fn rough_reciprocals_have_no_lower_half() {
+fn approximate_reciprocals_have_no_lower_half() {
     for of in [-3.0, -1.0 / 3.0] {
         let found = eval("rcp.approx.ftz.f64 %fd0, %fd1;", &[("%fd1", d(of))], "%fd0");
         assert_eq!(found & 0xffff_ffff, 0);
@@ -210,7 +210,7 @@ fn rough_reciprocals_have_no_lower_half() {
     }
 }
 
-/// Instructions of sm_100, which an H200 does not have.
+/// Tests instructions of sm_100, which an H200 does not have.
 #[test]
 fn instructions_of_a_later_gpu() {
     check(

@@ -1,11 +1,11 @@
-//! Conversions of `bf16`, and `fma.oob`: for all numbers of 16 bits as an H100 answers.
+//! Tests that conversions of `bf16`, and `fma.oob`, give an H100's results for all 16-bit numbers.
 
 use simt::{Config, Launch, Module, Simulator};
 
-/// Rows: an opcode, and the FNV-1a hash of what an H100 makes of the numbers from 0 to 65535, as words.
+/// Rows: an opcode, and the hash (as FNV-1a, by words) of an H100's results for the numbers from 0 to 65535.
 const RECORDED: &str = include_str!("fixtures/cvt_bf16.txt");
 
-/// The results `%r2` of this for each number of 16 bits in `%h2`; its lower byte is in `%c2`.
+/// Returns the result `%r2` of `body` for each 16-bit number in `%h2`; `%c2` holds the lower byte of the number.
 fn results(body: &str) -> Vec<u32> {
     let text = format!(
         ".version 9.0\n.target sm_90\n.address_size 64\n.visible .entry k(.param .u64 out)\n{{\n\
@@ -36,31 +36,31 @@ fn conversions() {
             .fold(0xcbf2_9ce4_8422_2325, |hash: u64, word| (hash ^ u64::from(*word)).wrapping_mul(0x0100_0000_01b3));
         assert_eq!(format!("{hash:016x}"), expected, "{opcode}");
     }
-    // Without a rounding modifier to nearest, as ptxas compiles it.
+    // Without a rounding modifier, the conversion rounds to nearest, as ptxas compiles it.
     for types in ["f16.bf16", "bf16.f16"] {
-        let of = |opcode: &str| results(&format!("{opcode} %h1, %h2; cvt.u32.u16 %r2, %h1;"));
-        assert_eq!(of(&format!("cvt.{types}")), of(&format!("cvt.rn.{types}")));
+        let run = |opcode: &str| results(&format!("{opcode} %h1, %h2; cvt.u32.u16 %r2, %h1;"));
+        assert_eq!(run(&format!("cvt.{types}")), run(&format!("cvt.rn.{types}")));
     }
 }
 
 #[test]
-fn products_of_numbers_that_are_out_of_bounds_are_zero() {
+fn fma_oob_with_an_out_of_bounds_factor_is_zero() {
     for (ty, one) in [("f16", 0x3c00), ("bf16", 0x3f80)] {
         for modifier in ["", ".relu"] {
             for (operands, is_factor) in [("%h2, %h3, %h4", true), ("%h3, %h2, %h4", true), ("%h3, %h4, %h2", false)] {
-                let of = |opcode: &str| {
+                let run = |opcode: &str| {
                     results(&format!(
                         "mov.u16 %h3, {one}; mov.u16 %h4, 0x8000; {opcode} %h1, {operands}; cvt.u32.u16 %r2, %h1;"
                     ))
                 };
-                let mut expected = of(&format!("fma.rn{modifier}.{ty}"));
+                let mut expected = run(&format!("fma.rn{modifier}.{ty}"));
                 if is_factor {
                     (expected[0x7ff7], expected[0xfff7]) = (0, 0);
                 }
-                assert_eq!(of(&format!("fma.rn.oob{modifier}.{ty}")), expected, "{ty} {operands}");
+                assert_eq!(run(&format!("fma.rn.oob{modifier}.{ty}")), expected, "{ty} {operands}");
             }
         }
-        // Each half of a pair by itself.
+        // The check applies to each half of a pair separately.
         let pair = results(&format!(
             "mov.b32 %r4, {{%h2, %h2}}; mov.b32 %r3, {{{one}, 0}}; fma.rn.oob.{ty}x2 %r2, %r4, %r3, %r3;"
         ));

@@ -1,4 +1,4 @@
-//! The `simt` program: what it prints, and how it answers mistakes.
+//! Tests what the `simt` program prints, and how it reports mistakes.
 
 use std::ffi::OsString;
 
@@ -8,20 +8,20 @@ mod mistakes;
 mod numbers;
 #[path = "../../cli/src/spec.rs"]
 mod spec;
-#[allow(dead_code, reason = "what prints buffers is tested by the program")]
+#[allow(dead_code, reason = "the tests of the program cover the code that prints buffers")]
 #[path = "../../cli/src/values.rs"]
 mod values;
 
 const FILE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/cli/small.ptx");
 const VARIABLES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/cli/variables.ptx");
 
-struct Ended {
+struct Outcome {
     code: u8,
     out: String,
     err: String,
 }
 
-fn simt(args: &[&str]) -> Ended {
+fn simt(args: &[&str]) -> Outcome {
     let (mut out, mut err) = (anstream::StripStream::new(Vec::new()), anstream::StripStream::new(Vec::new()));
     let args = ["simt"].iter().chain(args).map(OsString::from);
     let code = simt_cli::main(args, &mut out, &mut err);
@@ -29,11 +29,11 @@ fn simt(args: &[&str]) -> Ended {
         let text = String::from_utf8(bytes).unwrap();
         text.replace(FILE, "small.ptx").replace(VARIABLES, "variables.ptx")
     };
-    Ended { code, out: text(out.into_inner()), err: text(err.into_inner()) }
+    Outcome { code, out: text(out.into_inner()), err: text(err.into_inner()) }
 }
 
-/// `simt run FILE …` with the words of a line, of which those with spaces stand in quotes.
-fn run_file(file: &str, line: &str) -> Ended {
+/// Runs `simt run FILE …` with the words of a line. Words that contain spaces are in single quotes.
+fn run_file(file: &str, line: &str) -> Outcome {
     let mut args = vec!["run", file];
     for (at, part) in line.split('\'').enumerate() {
         match at % 2 {
@@ -44,8 +44,8 @@ fn run_file(file: &str, line: &str) -> Ended {
     simt(&args)
 }
 
-/// `simt run small.ptx --entry …`
-fn run(line: &str) -> Ended {
+/// Runs `simt run small.ptx --entry …`.
+fn run(line: &str) -> Outcome {
     run_file(FILE, line)
 }
 
@@ -53,24 +53,24 @@ const SCALE: &str = "--entry scale --grid 2 --block 64 --arg f32[100]=iota f32[1
 
 #[test]
 fn a_kernel_runs_and_its_buffers_are_printed() {
-    let ended = run(&format!("{SCALE} --print 1:5 0:2"));
-    assert_eq!(ended.code, 0, "{}", ended.err);
-    assert_eq!(ended.out, "argument 1, f32[100]: 0.0 0.5 1.0 1.5 2.0\nargument 0, f32[100]: 0.0 1.0\n");
-    assert!(ended.err.starts_with("scale ran in "), "{}", ended.err);
+    let outcome = run(&format!("{SCALE} --print 1:5 0:2"));
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    assert_eq!(outcome.out, "argument 1, f32[100]: 0.0 0.5 1.0 1.5 2.0\nargument 0, f32[100]: 0.0 1.0\n");
+    assert!(outcome.err.starts_with("scale ran in "), "{}", outcome.err);
 }
 
 #[test]
 fn counters() {
-    let ended = run(&format!("{SCALE} --count"));
-    assert_eq!(ended.code, 0, "{}", ended.err);
-    insta::assert_snapshot!(ended.out);
+    let outcome = run(&format!("{SCALE} --count"));
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    insta::assert_snapshot!(outcome.out);
 }
 
 #[test]
 fn json() {
-    let ended = run(&format!("{SCALE} --json --print 1:3"));
-    assert_eq!(ended.code, 0, "{}", ended.err);
-    let value: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let outcome = run(&format!("{SCALE} --json --print 1:3"));
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let value: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
     let keys = value.as_object().unwrap().keys();
     assert!(keys.eq(["buffers", "counters", "entry", "seconds"]));
     assert_eq!(value["entry"], "scale");
@@ -80,16 +80,16 @@ fn json() {
     assert_eq!(counters["l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum"], 4);
     assert_eq!(counters["l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum"], 13);
     assert_eq!(counters["l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio"], 3.25);
-    // Shared memory was not used: there is nothing to divide by, and no conflict.
+    // Shared memory was not used, so the ratio has no denominator and there are no conflicts.
     assert_eq!(counters["l1tex__data_bank_conflicts_pipe_lsu_mem_shared_op_ld.sum"], 0);
     assert_eq!(counters.as_object().unwrap().len(), simt::counters::METRICS.len());
 }
 
 #[test]
 fn a_ratio_of_nothing_is_null() {
-    let ended = run("--entry shared --grid 1 --block 32,2 --json");
-    assert_eq!(ended.code, 0, "{}", ended.err);
-    let value: serde_json::Value = serde_json::from_str(&ended.out).unwrap();
+    let outcome = run("--entry shared --grid 1 --block 32,2 --json");
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
+    let value: serde_json::Value = serde_json::from_str(&outcome.out).unwrap();
     let ratio = &value["counters"]["smsp__sass_average_branch_targets_threads_uniform.pct"];
     assert!(ratio.is_null());
     assert_eq!(value["buffers"], serde_json::json!({}));
@@ -106,13 +106,13 @@ fn buffers_are_read_from_files_and_saved_to_them() {
         input.display(),
         output.display()
     );
-    let ended = run(&line);
-    assert_eq!(ended.code, 0, "{}", ended.err);
+    let outcome = run(&line);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
     let saved = std::fs::read(&output).unwrap();
     assert_eq!(saved.len(), 256);
     assert_eq!(saved[62 * 4..63 * 4], 124f32.to_le_bytes());
     assert_eq!(saved[63 * 4..], [0xa5; 4]);
-    let words: Vec<&str> = ended.out.split_whitespace().collect();
+    let words: Vec<&str> = outcome.out.split_whitespace().collect();
     assert_eq!(words.len(), 3 + 64);
 
     let wrong = run(&line.replace("f32[64]=file", "f32[63]=file"));
@@ -125,24 +125,24 @@ fn buffers_are_read_from_files_and_saved_to_them() {
 }
 
 #[test]
-fn below_a_fault_stand_the_functions_that_were_inlined() {
+fn a_fault_lists_inlined_functions() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/fixtures/faults/inlined.ptx");
     let mut args = vec!["run", file];
     args.extend("--entry _Z7inlinedPi --grid 1 --block 32 --arg i32[8]".split(' '));
-    let ended = simt(&args);
-    assert_eq!(ended.code, 1);
-    assert_eq!(ended.err.matches("/src/inlined.cu:").count(), 4, "{}", ended.err);
+    let outcome = simt(&args);
+    assert_eq!(outcome.code, 1);
+    assert_eq!(outcome.err.matches("/src/inlined.cu:").count(), 4, "{}", outcome.err);
     assert!(
-        ended.err.contains("inlined at /home/me/project/src/inlined.cu:20 in `app::fill(int*, int)`"),
+        outcome.err.contains("inlined at /home/me/project/src/inlined.cu:20 in `app::fill(int*, int)`"),
         "{}",
-        ended.err
+        outcome.err
     );
 }
 
 #[test]
-fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
-    let ended = run("--entry fill --grid 1 --block 64 --arg u32[32] --print 0:4");
-    assert_eq!(ended.code, 1);
+fn a_fault_is_reported_with_its_place_and_keeps_earlier_writes() {
+    let outcome = run("--entry fill --grid 1 --block 64 --arg u32[32] --print 0:4");
+    assert_eq!(outcome.code, 1);
     for part in [
         "error[memory]: out of bounds write of 4 bytes\n",
         "0 bytes past the end of argument 0's buffer of 128 bytes",
@@ -150,9 +150,9 @@ fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
         "st.global.u32 [%rd3], %r1;",
         "the source is small.rs:42, which cannot be read here",
     ] {
-        assert!(ended.err.contains(part), "{part}: {}", ended.err);
+        assert!(outcome.err.contains(part), "{part}: {}", outcome.err);
     }
-    assert_eq!(ended.out, "argument 0, u32[32]: 0 1 2 3\n");
+    assert_eq!(outcome.out, "argument 0, u32[32]: 0 1 2 3\n");
 
     for (most, words) in [
         ("10000", "more than 10000 instructions executed"),
@@ -167,19 +167,19 @@ fn a_fault_is_told_with_its_place_and_what_was_written_before_is_kept() {
 
 #[test]
 fn check_lists_kernels_and_what_cannot_be_run() {
-    let ended = simt(&["check", FILE]);
-    assert_eq!((ended.code, ended.err.as_str()), (2, ""));
-    insta::assert_snapshot!(ended.out);
+    let outcome = simt(&["check", FILE]);
+    assert_eq!((outcome.code, outcome.err.as_str()), (2, ""));
+    insta::assert_snapshot!(outcome.out);
 }
 
 #[test]
 fn names_are_shown_as_the_source_has_them() {
-    let ended = simt(&["check", VARIABLES]);
-    assert_eq!(ended.code, 0);
-    insta::assert_snapshot!(ended.out);
+    let outcome = simt(&["check", VARIABLES]);
+    assert_eq!(outcome.code, 0);
+    insta::assert_snapshot!(outcome.out);
 }
 
-/// The commands of the program `simt` in docs/commands.md run, on files of the repository.
+/// The commands of the program `simt` in docs/commands.md run on files of the repository.
 #[test]
 fn the_documented_commands_run() {
     let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../..");
@@ -195,32 +195,32 @@ fn the_documented_commands_run() {
                 false => word.to_owned(),
             })
             .collect();
-        let ended = simt(&args.iter().map(String::as_str).collect::<Vec<_>>());
-        assert_eq!(ended.code, 0, "{command}: {}", ended.err);
-        assert!(!ended.out.is_empty(), "{command}");
+        let outcome = simt(&args.iter().map(String::as_str).collect::<Vec<_>>());
+        assert_eq!(outcome.code, 0, "{command}: {}", outcome.err);
+        assert!(!outcome.out.is_empty(), "{command}");
     }
 }
 
 #[test]
 fn orders_and_time_limits() {
     for order in ["fixed", "round-robin", "random:7"] {
-        let ended = run(&format!(
+        let outcome = run(&format!(
             "--entry fill --grid 1 --block 32 --arg u32[32] --print 0:3 --schedule {order} --time-limit 60"
         ));
-        assert_eq!((ended.code, &ended.out[..]), (0, "argument 0, u32[32]: 0 1 2\n"), "{}", ended.err);
+        assert_eq!((outcome.code, &outcome.out[..]), (0, "argument 0, u32[32]: 0 1 2\n"), "{}", outcome.err);
     }
 }
 
 #[test]
-fn what_kernels_print_is_printed() {
+fn output_of_printf_is_shown() {
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/programs/runtime.ptx");
     let line = "--entry printed --grid 1 --block 7 --cooperative --arg u32[64] u32[64] --print 0:7";
-    let ended = run_file(file, line);
-    // Lane after lane, where the warp's lanes print together.
+    let outcome = run_file(file, line);
+    // The lanes of the warp print together, in the order of their numbers.
     let lines = "no argument\nno argument\n1 of 64:  1.56%\n5 of 64:  7.81%\naz 4     |-00002|    2|abc\nbz 40    |-00006|    6|abc\n";
     let rest = "argument 0, u32[64]: 0 3 7 7 0 3 7\n";
-    assert_eq!((ended.code, ended.out), (0, format!("{lines}{rest}")));
-    let ended = run_file(file, &format!("{line} --json"));
-    assert!(ended.out.starts_with('{'), "{}", ended.out);
-    assert!(ended.err.starts_with(lines), "{}", ended.err);
+    assert_eq!((outcome.code, outcome.out), (0, format!("{lines}{rest}")));
+    let outcome = run_file(file, &format!("{line} --json"));
+    assert!(outcome.out.starts_with('{'), "{}", outcome.out);
+    assert!(outcome.err.starts_with(lines), "{}", outcome.err);
 }

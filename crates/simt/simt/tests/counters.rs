@@ -1,4 +1,4 @@
-//! What is counted, against what an H100 counts and against the definitions.
+//! Compares the counters with those of an H100 and with their definitions.
 
 use std::collections::BTreeSet;
 
@@ -11,10 +11,10 @@ use simt::observe::{Access, AccessKind, BarrierArrival, Observer, Site, WarpId};
 use simt::regs::LANES;
 use simt::{Function, Launch, Simulator};
 
-/// The counts of an H100, by pattern of addresses.
+/// The counters of an H100, by address pattern.
 const PATTERNS: &str = include_str!("fixtures/ncu/patterns.txt");
 
-/// The counters of a kernel for this target with these instructions, before it runs.
+/// Returns the counters of a kernel for this target with these instructions, before the kernel runs.
 fn counters_of(target: &str, body: &str) -> Counters {
     Counters::new(&kernel(target, body))
 }
@@ -57,7 +57,7 @@ fn site(pc: u32) -> Site {
 const LD: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ld.sum";
 const WAVES: &str = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_ld.sum";
 
-/// What the two numbers of a pattern's line count, by the word with which it begins.
+/// For each first word of a pattern's line, the counters that its two numbers stand for.
 #[rustfmt::skip]
 const ACCESSES: [(&str, Space, AccessKind, &[&str]); 11] = {
     use AccessKind::{AsyncCopy, Atomic, Load, Reduction, Store};
@@ -95,7 +95,7 @@ const ACCESSES: [(&str, Space, AccessKind, &[&str]); 11] = {
 };
 
 #[test]
-fn every_pattern_counts_as_on_the_gpu() {
+fn counters_match_a_gpu_for_every_pattern() {
     let mut checked = 0;
     for line in PATTERNS.lines().filter(|line| !line.starts_with('#')) {
         let words: Vec<&str> = line.split(' ').collect();
@@ -104,7 +104,7 @@ fn every_pattern_counts_as_on_the_gpu() {
         };
         let bytes: u32 = bytes.parse().unwrap();
         let mask = u32::from_str_radix(mask, 16).unwrap();
-        // A buffer's address, at which lines and banks begin.
+        // A buffer's address, at which cache lines and banks begin.
         let mut addresses = [0u64; LANES];
         for (address, offset) in addresses.iter_mut().zip(offsets) {
             *address = offset.parse::<u64>().unwrap() * u64::from(bytes);
@@ -120,7 +120,7 @@ fn every_pattern_counts_as_on_the_gpu() {
         for (name, expected) in names.iter().zip([first, second]) {
             let found = counters.get(name).unwrap().number().unwrap();
             let expected: f64 = expected.parse().unwrap();
-            // ncu prints two places.
+            // ncu prints two decimal places.
             assert!((found - expected).abs() <= 0.005, "{name} is {found}: {line}");
         }
         checked += 1;
@@ -128,8 +128,8 @@ fn every_pattern_counts_as_on_the_gpu() {
     assert_eq!(checked, 663);
 }
 
-/// Targets, and instructions of which the first only counts: it adds 1, and no instruction reads the old value. As
-/// `ptxas` 13.5 has it.
+/// Targets and instructions. `ptxas` 13.5 compiles the first instruction as a pure count: it adds 1, and no instruction
+/// reads the old value.
 const COUNTING: &str = "
 sm_80 atom.shared.add.u32 %r5, [%r3], 1;
 sm_90a atom.shared.add.u32 %r5, [%r3], 1;
@@ -155,11 +155,11 @@ sm_90 atom.shared.add.u32 %r5, [%r3], 1; @%p1 bra END; { st.shared.u32 [%r3], %r
 ";
 
 #[test]
-fn what_only_counts_is_told_by_what_it_adds_and_who_reads() {
+fn counting_atomics_add_one_and_have_no_reader() {
     for (table, expected) in [(COUNTING, true), (NOT_COUNTING, false)] {
         for row in table.lines().skip(1) {
             let (target, body) = row.split_once(' ').unwrap();
-            // The lanes that count at one word do it at once, and the others one after the other.
+            // Counting lanes update one word in a single wavefront; the lanes of other atomics update it one by one.
             let mut counters = counters_of(target, body);
             access(&mut counters, Space::Shared, AccessKind::Atomic, 4, 0xff, &[0; LANES]);
             let wavefronts = count(&counters, "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum");
@@ -169,7 +169,7 @@ fn what_only_counts_is_told_by_what_it_adds_and_who_reads() {
 }
 
 #[test]
-fn rows_of_instructions_are_counted_one_by_one() {
+fn instructions_of_a_block_are_counted_one_by_one() {
     let mut counters = counters();
     counters.block(0, 2, 40);
     for active in [u32::MAX, 0xff] {
@@ -188,7 +188,7 @@ fn rows_of_instructions_are_counted_one_by_one() {
 }
 
 #[test]
-fn branches_that_choose_are_counted_and_those_that_part() {
+fn branch_targets_are_uniform_or_divergent() {
     let mut counters = counters();
     // `@%p bra` at 0, `bra` at 1.
     for (active, taken) in [(u32::MAX, 0), (u32::MAX, u32::MAX), (0xf, 0x3), (1, 1)] {
@@ -204,7 +204,7 @@ fn branches_that_choose_are_counted_and_those_that_part() {
 }
 
 #[test]
-fn an_indexed_branch_parts_a_warp_whose_lanes_take_different_targets() {
+fn an_indexed_branch_with_different_targets_is_divergent() {
     let module = Module::from_ptx(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u32 bits)\n{\n\
          .reg .b32 %r<4>;\nld.param.u32 %r1, [bits];\nmov.u32 %r2, %tid.x;\nand.b32 %r3, %r1, %r2;\n\
@@ -230,7 +230,7 @@ fn an_indexed_branch_parts_a_warp_whose_lanes_take_different_targets() {
 }
 
 #[test]
-fn what_was_not_counted_has_no_ratio() {
+fn a_ratio_without_counts_is_absent() {
     let counters = counters();
     for metric in counters.metrics() {
         match metric.value {
@@ -242,7 +242,7 @@ fn what_was_not_counted_has_no_ratio() {
 }
 
 #[test]
-fn names_are_unique_and_end_in_what_they_are() {
+fn names_are_unique_and_end_in_their_kind() {
     let mut names: Vec<&str> = METRICS.iter().map(|metric| metric.name).collect();
     let ends = |name: &str| [".sum", ".ratio", ".pct"].iter().any(|end| name.ends_with(end));
     assert!(names.iter().all(|name| ends(name)));
@@ -269,7 +269,7 @@ fn a_fork_counts_from_zero_and_merges() {
     assert_eq!(count(&all, WAVES), 1);
 }
 
-/// Addresses of lanes: in a row, by twos, far apart, the halves alike, or anyhow.
+/// Returns the addresses of lanes: consecutive, in pairs, strided, equal in both halves, ascending or arbitrary.
 fn addresses(shape: u8, base: u64, numbers: &[u64; LANES], bytes: u32) -> [u64; LANES] {
     let index = |lane: usize| match shape {
         0 => lane as u64,
@@ -283,7 +283,7 @@ fn addresses(shape: u8, base: u64, numbers: &[u64; LANES], bytes: u32) -> [u64; 
 }
 
 proptest! {
-    /// Each version against the definition, on addresses with and without a pattern.
+    /// Compares each instruction set's version with the definition, on addresses with and without a pattern.
     #[test]
     fn sectors_and_bytes_by_definition(
         shape in 0u8..6,
@@ -307,7 +307,7 @@ proptest! {
         }
     }
 
-    /// The same for the words of shared memory, where a lane's lies in one bank.
+    /// Compares each version with the definition for words of shared memory, where each lane's access lies in one bank.
     #[test]
     fn wavefronts_by_definition(
         shape in 0u8..6,

@@ -1,10 +1,10 @@
-//! The longest chain of waiting instructions, and what a kernel uses.
+//! Tests the longest chain of dependent instructions, and the resources that a kernel uses.
 
 use devices::Latencies;
 use simt::{Arg, Config, Launch, Module};
 use simt_timing::*;
 
-/// Latencies that tell themselves apart in a sum.
+/// Latencies whose shares of a sum can be distinguished.
 const LATENCIES: Latencies = Latencies {
     alu: 5,
     special: 11,
@@ -26,13 +26,13 @@ const LATENCIES: Latencies = Latencies {
     cluster: 0,
 };
 
-/// The resources that a kernel with a buffer of 4096 zeroed words and these instructions uses.
+/// Returns the resource use of a kernel with a buffer of 4096 zeroed words and these instructions.
 fn demand(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>) -> ResourceUse {
-    followed(body, grid, block, chosen, false)
+    demand_of(body, grid, block, chosen, false)
 }
 
-/// The same, of a launch whose blocks may all run at once.
-fn followed(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>, at_once: bool) -> ResourceUse {
+/// Like [`demand`]; with `at_once`, all blocks of the launch may run at once.
+fn demand_of(body: &str, grid: u32, block: u32, chosen: Option<&[u64]>, at_once: bool) -> ResourceUse {
     let ptx = format!(
         ".version 8.0\n.target sm_90a\n.address_size 64\n.shared .align 128 .b8 tile[4096];\n.shared .align 8 .b64 full;\n\
          .entry k(.param .u64 p)\n{{\n.reg .b32 %r<40>;\n.reg .b64 %rd<40>;\n.reg .f32 %f<40>;\n.reg .pred %p<8>;\n\
@@ -56,7 +56,7 @@ fn cycles(body: &str) -> [u64; 2] {
 }
 
 #[test]
-fn loads_in_flight_together_cost_one_latency_and_loads_in_a_row_each() {
+fn independent_loads_overlap_and_dependent_loads_do_not() {
     let together = cycles(
         "ld.global.u32 %r3, [%rd3];\nld.global.u32 %r4, [%rd3+512];\nadd.s32 %r5, %r3, %r4;\n\
          st.global.u32 [%rd3], %r5;",
@@ -78,14 +78,14 @@ fn a_sector_that_the_block_has_loaded_comes_from_the_l1() {
     assert_eq!(seen.cycles[0] / 1_000, 11);
     assert_eq!((seen.l2_reads, seen.l2_writes, seen.tags), (4, 8, 4));
     assert_eq!((seen.read.clone(), seen.written.clone()), (vec![4], vec![8]));
-    // `.cg` asks the L2 each time.
-    let past = demand(&body.replace("ld.global", "ld.global.cg"), 1, 32, None);
-    assert_eq!(past.l2_reads, 8);
+    // `.cg` reads from the L2 each time.
+    let uncached = demand(&body.replace("ld.global", "ld.global.cg"), 1, 32, None);
+    assert_eq!(uncached.l2_reads, 8);
 }
 
 #[test]
-fn warps_go_on_from_a_barrier_when_the_last_has_come() {
-    // Only the second warp loads; the first one's shared load comes after the barrier.
+fn a_barrier_releases_warps_after_the_last_arrival() {
+    // Only the second warp loads from global memory; the first warp's shared load comes after the barrier.
     let seen = demand(
         "setp.lt.u32 %p1, %r1, 32;\n@%p1 bra over;\nld.global.u32 %r3, [%rd3];\nst.global.u32 [%rd3], %r3;\n\
          over: bar.sync 0;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;",
@@ -97,7 +97,7 @@ fn warps_go_on_from_a_barrier_when_the_last_has_come() {
 }
 
 #[test]
-fn copies_are_there_when_their_group_is_waited_for() {
+fn waiting_for_a_group_completes_its_copies() {
     let copy = "mov.u32 %r8, tile;\ncp.async.ca.shared.global [%r8], [%rd3], 4;\ncp.async.commit_group;";
     let waited =
         cycles(&format!("{copy}\ncp.async.wait_group 0;\nld.shared.u32 %r4, [tile];\nst.global.u32 [%rd3], %r4;"));
@@ -108,7 +108,7 @@ fn copies_are_there_when_their_group_is_waited_for() {
 }
 
 #[test]
-fn bulk_copies_are_there_when_their_mbarrier_is_waited_for() {
+fn waiting_for_an_mbarrier_completes_bulk_copies() {
     let copy = "setp.ne.u32 %p1, %r1, 0;\n@%p1 bra over;\nmov.u32 %r8, full;\nmov.u32 %r9, tile;\n\
                 mbarrier.init.shared::cta.b64 [%r8], 1;\nfence.proxy.async;\n\
                 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r8], 1024;\n\
@@ -122,8 +122,8 @@ fn bulk_copies_are_there_when_their_mbarrier_is_waited_for() {
 }
 
 #[test]
-fn loads_of_global_memory_are_moved_ahead_as_far_as_barriers_and_stores() {
-    // What the first load brings is stored to shared memory before the second one begins.
+fn global_loads_move_up_to_barriers_and_stores() {
+    // The value of the first load is stored to shared memory before the second load begins.
     let loads = |between: &str| {
         cycles(&format!(
             "ld.global.u32 %r3, [%rd3];\nst.shared.u32 [tile], %r3;\n{between}ld.global.u32 %r4, [%rd3+512];\n\
@@ -134,7 +134,7 @@ fn loads_of_global_memory_are_moved_ahead_as_far_as_barriers_and_stores() {
     assert_eq!(loads(""), 1);
     assert_eq!(loads("bar.sync 0;\n"), 2);
     assert_eq!(loads("st.global.u32 [%rd3+1024], %r3;\n"), 2);
-    // `ptxas` makes a predicate of a branch around few instructions, wherever they lie, and not of one around many.
+    // `ptxas` predicates a branch around a few instructions, wherever they are, but not a branch around many.
     let add = "add.s32 %r3, %r3, 1;\n";
     for (between, alone) in [
         (format!("setp.eq.u32 %p1, %r1, 99;\n@%p1 bra over;\n{add}over:\n"), 1),
@@ -150,7 +150,7 @@ fn loads_of_global_memory_are_moved_ahead_as_far_as_barriers_and_stores() {
 }
 
 #[test]
-fn the_addresses_of_loads_are_computed_ahead_with_them() {
+fn address_computations_move_with_their_loads() {
     let loads = |address: &str| {
         let after_first = "ld.global.u32 %r3, [%rd3];\nst.shared.u32 [tile], %r3;\n";
         cycles(&format!("{after_first}{address}ld.global.u32 %r4, [%rd4+512];\nst.shared.u32 [tile+4], %r4;"))[0]
@@ -161,30 +161,30 @@ fn the_addresses_of_loads_are_computed_ahead_with_them() {
 }
 
 #[test]
-fn a_block_waits_for_memory_where_all_run_at_once_and_load_the_same() {
-    // The second load is of a sector that this block has loaded, past the L1.
+fn concurrent_blocks_wait_for_memory_when_they_share_a_sector() {
+    // The second load reads a sector that this block has loaded, but bypasses the L1.
     let body = "ld.global.cg.u32 %r3, [%rd3];\nst.shared.u32 [tile], %r3;\nbar.sync 0;\n\
                 ld.global.cg.u32 %r4, [%rd3];\nst.shared.u32 [tile], %r4;";
-    let cycles = |at_once| followed(body, 2, 32, None, at_once).longest.map(|cycles| cycles / 10_000);
+    let cycles = |at_once| demand_of(body, 2, 32, None, at_once).longest.map(|cycles| cycles / 10_000);
     assert_eq!(cycles(false), [2, 20]);
     assert_eq!(cycles(true), [14, 23]);
 }
 
 #[test]
 fn an_address_is_one_instruction_with_its_product() {
-    // mul.wide and add.s64 of the preamble are one; tid and ctaid are read by one each; ret is the last.
+    // mul.wide and add.s64 of the preamble count as one; reading tid and ctaid is one each; ret is the last.
     let none = demand("", 1, 32, None).issued;
     assert_eq!(none[Pipe::Fma as usize], 1.0);
     assert_eq!(none[Pipe::Alu as usize], 2.0);
     assert_eq!(none[Pipe::Control as usize], 1.0);
-    // A product that is used otherwise is issued.
+    // A product with another use is issued.
     let used = demand("st.global.u64 [%rd1], %rd2;", 1, 32, None).issued;
     assert_eq!(used[Pipe::Fma as usize], 1.0);
     assert_eq!(used[Pipe::Alu as usize], 4.0);
 }
 
 #[test]
-fn a_sample_of_alike_blocks_is_a_share_of_all() {
+fn a_sample_of_equal_blocks_uses_a_proportional_share() {
     let body = "mad.lo.s32 %r3, %r2, 32, %r1;\nmul.wide.u32 %rd4, %r3, 4;\nadd.s64 %rd5, %rd1, %rd4;\n\
                 ld.global.u32 %r4, [%rd5];\natom.global.add.u32 %r5, [%rd1], 1;\nst.global.u32 [%rd5], %r4;";
     let all = demand(body, 64, 32, None);
@@ -199,12 +199,12 @@ fn a_sample_of_alike_blocks_is_a_share_of_all() {
         assert_eq!(whole, part * 16);
     }
     assert_eq!([all.atomics, all.hottest], [some.atomics, some.hottest].map(|part| part * 16.0));
-    // One lane of each warp adds for all to a word whose address does not depend on the lane.
+    // One lane of each warp adds for all lanes to a word whose address does not depend on the lane.
     assert_eq!([some.atomics, some.hottest], [4.0; 2]);
 }
 
 #[test]
-fn lanes_that_change_one_word_pass_one_after_the_other() {
+fn atomics_on_one_word_are_serialized() {
     let passes = |body: &str| demand(body, 4, 32, None).atomics;
     // The result is used, or the address depends on the lane.
     assert_eq!(passes("atom.global.add.u32 %r5, [%rd1], 1;\nst.global.u32 [%rd3], %r5;"), 128.0);
@@ -214,7 +214,7 @@ fn lanes_that_change_one_word_pass_one_after_the_other() {
         ),
         128.0
     );
-    // Floats take longer.
+    // Float additions take longer.
     assert!((passes("red.global.add.f32 [%rd1], 0f3f800000;") / 128.0 - 2.4).abs() < 1e-6);
 }
 

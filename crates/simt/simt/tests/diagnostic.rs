@@ -1,4 +1,4 @@
-//! Findings, faults and refused PTX as people see them.
+//! Tests how findings, faults and refused PTX are displayed.
 
 use simt::{Config, Launch, LaunchError, Module, Simulator};
 use simt_check::diagnostic::{Diagnostic, Style, complain, texts};
@@ -10,8 +10,9 @@ fn module() -> Module {
     Module::from_ptx(std::fs::read_to_string(FILE).unwrap()).unwrap()
 }
 
-/// What a launch of two blocks says. Threads after `last` write out of bounds; all read misaligned if it is 256.
-fn launched(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
+/// Returns the result of a launch of two blocks. Threads after `last` write out of bounds; if `last` is 256, all
+/// threads read misaligned.
+fn launch(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
     let function = module().function("stencil").unwrap();
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let (input, output) = (simulator.zeroed::<u32>(256).unwrap(), simulator.zeroed::<u32>(256).unwrap());
@@ -21,15 +22,15 @@ fn launched(checks: Checks, last: u32) -> (Vec<Finding>, Option<LaunchError>) {
     (sanitized.findings, sanitized.result.err())
 }
 
-/// The fault of such a launch.
+/// Returns the fault of a launch without checks.
 fn fault(last: u32) -> Diagnostic {
-    let (_, Some(LaunchError::Fault(fault))) = launched(Checks::NONE, last) else { panic!("there is no fault") };
+    let (_, Some(LaunchError::Fault(fault))) = launch(Checks::NONE, last) else { panic!("there is no fault") };
     Diagnostic::of_fault(&fault)
 }
 
-/// Everything that there is to say of the module.
-fn all() -> Vec<Diagnostic> {
-    let (findings, error) = launched(Checks::NONE.with(Check::Race).with(Check::Init), 1000);
+/// Returns all diagnostics of the module.
+fn all_diagnostics() -> Vec<Diagnostic> {
+    let (findings, error) = launch(Checks::NONE.with(Check::Race).with(Check::Init), 1000);
     assert!(error.is_none(), "{error:?}");
     let mut all = Diagnostic::of_findings(&findings);
     all.extend([fault(200), fault(256)]);
@@ -42,7 +43,7 @@ fn all() -> Vec<Diagnostic> {
 
 #[test]
 fn diagnostics_fit_into_their_columns() {
-    let all = all();
+    let all = all_diagnostics();
     for width in [80, 100, 140] {
         let text = texts(&all, Style { width, color: false });
         let wide: Vec<&str> = text.lines().filter(|line| line.chars().count() > width).collect();
@@ -54,7 +55,7 @@ fn diagnostics_fit_into_their_columns() {
 
 #[test]
 fn narrow_terminals_and_colors() {
-    for diagnostic in all() {
+    for diagnostic in all_diagnostics() {
         for width in 0..80 {
             assert!(!diagnostic.text(Style { width, color: false }).is_empty());
         }
@@ -66,22 +67,22 @@ fn narrow_terminals_and_colors() {
 
 #[test]
 fn findings_of_the_same_lines_are_one_diagnostic() {
-    let (findings, _) = launched(Checks::NONE.with(Check::Race), 1000);
-    assert_eq!(findings.len(), 2, "the compiler has made two loads of the line");
+    let (findings, _) = launch(Checks::NONE.with(Check::Race), 1000);
+    assert_eq!(findings.len(), 2, "the compiler has made two loads from the line");
     let diagnostics = Diagnostic::of_findings(&findings);
     assert_eq!(diagnostics.len(), 1);
     let text = diagnostics[0].text(Style::default());
     assert!(text.contains("times, by 2 pairs of instructions"), "{text}");
 }
 
-/// The part of the source line that a finding at this column underlines.
+/// Asserts that a finding at this column underlines the marked part of the source line.
 #[track_caller]
 fn underlines(line: &str, column: u32, expected: &str) {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("kernel.rs");
     std::fs::write(&file, format!("//\n{line}\n")).unwrap();
-    let (mut findings, _) = launched(Checks::NONE.with(Check::Init), 1000);
-    let mut finding = findings.pop().unwrap_or_else(|| launched(Checks::NONE.with(Check::Race), 1000).0.remove(0));
+    let (mut findings, _) = launch(Checks::NONE.with(Check::Init), 1000);
+    let mut finding = findings.pop().unwrap_or_else(|| launch(Checks::NONE.with(Check::Race), 1000).0.remove(0));
     finding.other = None;
     finding.source = Some((file.display().to_string(), 2));
     finding.column = column;
@@ -121,8 +122,8 @@ fn reasons_become_notes_and_hints_become_help() {
     };
     assert_eq!(lines("no rung"), "error: no rung\n");
     assert_eq!(
-        lines("`a: it b; c` is no size (2; 3): it is: it; write 4; note: or 5; there is 6"),
-        "error: `a: it b; c` is no size (2; 3)\nnote: it is: it\nhelp: write 4\nnote: or 5\nnote: there is 6\n"
+        lines("`a: it b; c` is not a size (2; 3): it is: it; write 4; note: or 5; there is 6"),
+        "error: `a: it b; c` is not a size (2; 3)\nnote: it is: it\nhelp: write 4\nnote: or 5\nnote: there is 6\n"
     );
     assert_eq!(lines("cannot read é: no such file; ok"), "error: cannot read é: no such file\nhelp: ok\n");
 }

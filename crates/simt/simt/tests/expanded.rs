@@ -1,10 +1,11 @@
-//! Instructions that the machine does in several operations: calls with registers for parameters, `mov` of vectors, a register
-//! and a number for an operand, and `shfl` and `vote` of before Volta. No CUDA compiler writes them, but people do, and `ptxas`
-//! takes them.
+//! Tests instructions that the simulator expands to several operations: calls with registers for parameters, `mov` of
+//! vectors, a register plus a number as an operand, and the `shfl` and `vote` of architectures before Volta. No CUDA
+//! compiler emits these instructions, but people write them and `ptxas` accepts them.
 
 use simt::{Config, Launch, Module, Simulator};
 
-/// What each of 32 threads has in `%r0` at the end of `body`. `%lane` is its number, and `functions` stand before the kernel.
+/// Returns `%r0` of each of 32 threads at the end of `body`. `%lane` is the thread's number; `functions` precede the
+/// kernel.
 fn run(header: &str, functions: &str, body: &str) -> Vec<u32> {
     let text = format!(
         "{header}\n.address_size 64\n{functions}\n.visible .entry k(.param .u64 out)\n{{\n\
@@ -49,7 +50,7 @@ fn functions_have_parameters_and_results_in_registers() {
 }
 
 #[test]
-fn registers_and_variables_stand_for_each_other_in_calls() {
+fn registers_and_variables_are_interchangeable_in_calls() {
     let in_memory = ".func (.param .b32 r) f(.param .b32 a)\n\
                      { .reg .b32 x; ld.param.b32 x, [a]; add.u32 x, x, 1; st.param.b32 [r], x; ret; }";
     gives(in_memory, "call (%r0), f, (%lane);", |lane| lane + 1);
@@ -65,13 +66,13 @@ fn registers_and_variables_stand_for_each_other_in_calls() {
 #[test]
 fn lanes_that_do_not_call_keep_their_registers() {
     let function = ".func (.reg .u32 r, .reg .pred q) f(.reg .u32 a) { add.u32 r, a, 100; setp.eq.u32 q, a, a; ret; }";
-    // The guard is itself a result, and the first one to be written.
+    // The guard is itself a result, and the first result to be written.
     let body = "setp.lt.u32 %p1, %lane, 4; mov.u32 %r0, 9; @!%p1 call (%r0, %p1), f, (%lane); @!%p1 mov.u32 %r0, 1;";
     gives(function, body, |lane| if lane < 4 { 9 } else { lane + 100 });
 }
 
 #[test]
-fn vectors_move_at_once() {
+fn vector_moves_read_before_they_write() {
     let body = ".reg .v4 .u32 %v, %w; add.u32 %r1, %lane, 1; mov.v4.u32 %v, {%lane, %r1, 40, 50}; mov.v4.u32 %w, %v; \
                 mov.u32 %r3, %w.z; mov.u32 %r2, %w.y; mov.v2.u32 {%r1, %r2}, {%r2, %r3}; mad.lo.u32 %r0, %r2, 100, %r1;";
     gives("", body, |lane| 4000 + lane + 1);
@@ -84,14 +85,14 @@ fn vectors_move_at_once() {
 }
 
 #[test]
-fn an_operand_is_a_register_and_a_number() {
+fn an_operand_is_a_register_plus_a_number() {
     gives("", "mul.lo.u32 %r0, %lane+3, %lane+5;", |lane| (lane + 3) * (lane + 5));
     gives("", "cvt.u16.u32 %h1, %lane; cvt.u32.u16 %r0, %h1+65535;", |lane| lane.wrapping_sub(1) & 0xffff);
     gives("", "cvt.u64.u32 %d1, %lane; cvt.u32.u64 %r0, %d1+4294967297;", |lane| lane + 1);
 }
 
 #[test]
-fn shuffles_and_votes_of_before_volta_are_of_the_lanes_that_execute_them() {
+fn pre_volta_shuffles_and_votes_use_the_active_lanes() {
     const OLD: &str = ".version 6.0\n.target sm_35";
     let expected: Vec<u32> = (0..32).map(|lane| if lane < 16 { lane ^ 1 } else { 0 }).collect();
     assert_eq!(run(OLD, "", "setp.lt.u32 %p1, %lane, 16; @%p1 shfl.bfly.b32 %r0, %lane, 1, 31;"), expected);

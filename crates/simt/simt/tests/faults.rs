@@ -1,11 +1,11 @@
-//! Faults of compiled kernels, which tell the user's own line and how it was reached.
+//! Tests faults of compiled kernels. They report the line in the user's code and the calls that lead to it.
 
 use simt::{Arg, Config, Fault, FaultKind, Launch, LaunchError, Module, Simulator};
 use simt_check::diagnostic::{Diagnostic, Style};
 
-/// By nvcc, from `fixtures/faults/inlined.cu`.
+/// PTX by nvcc, from `fixtures/faults/inlined.cu`.
 const INLINED: &str = include_str!("fixtures/faults/inlined.ptx");
-/// By rustc, from `fixtures/faults/panics.rs`.
+/// PTX by rustc, from `fixtures/faults/panics.rs`.
 const PANICS: &str = include_str!("fixtures/faults/panics.ptx");
 
 const KERNELS: &str = "/home/me/project/src/lib.rs";
@@ -25,15 +25,15 @@ fn launch(ptx: &str, kernel: &str, args: &[Arg]) -> Result<(), LaunchError> {
     simulator.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &args))
 }
 
-/// The fault of a launch whose null pointers stand for a buffer of 36 words.
+/// Returns the fault of a launch in which null pointers stand for a buffer of 36 words.
 fn fault(ptx: &str, kernel: &str, args: &[Arg]) -> Fault {
     match launch(ptx, kernel, args) {
         Err(LaunchError::Fault(fault)) => *fault,
-        other => panic!("{other:?} is no fault"),
+        other => panic!("{other:?} is not a fault"),
     }
 }
 
-/// The functions that a fault's diagnostic lists.
+/// Returns the functions that a fault's diagnostic lists.
 fn calls(fault: &Fault) -> Vec<String> {
     let text = Diagnostic::of_fault(fault).text(Style::default());
     let lines = text.lines().map(str::trim).skip_while(|line| !line.contains("call stack of the thread"));
@@ -63,7 +63,7 @@ fn nvcc_s_inlined_calls_are_listed_with_their_names() {
 }
 
 #[test]
-fn calls_are_listed_behind_what_was_inlined() {
+fn calls_are_listed_after_inlined_functions() {
     let expected = [
         "at CUDA:9 in `store<int>(View<int>, int, int)`",
         "inlined at CUDA:14 in `deep(int*, int)`",
@@ -88,11 +88,12 @@ fn a_header_s_line_does_not_lead() {
     assert!(shuffle.library && shuffle.inlined && !kernel.library && !kernel.inlined);
     assert!(shuffle.function.as_ref().unwrap().contains("__shfl_sync("), "{fault}");
 
-    // The user's own headers lie beside the kernel's folder; and if all is a library's, its innermost line leads.
-    let own = INLINED.replace("/usr/local/cuda/bin/../include/", "/home/me/project/include/");
-    let own = self::fault(&own, "_Z8shufflesPi", &[BUFFER]);
+    // The user's headers are in a folder next to the kernel's. If all frames belong to a library, the innermost one
+    // leads.
+    let user_headers = INLINED.replace("/usr/local/cuda/bin/../include/", "/home/me/project/include/");
+    let user_headers = self::fault(&user_headers, "_Z8shufflesPi", &[BUFFER]);
     let header = "/home/me/project/include/sm_30_intrinsics.hpp";
-    assert_eq!(own.origin, Some((header.to_owned(), 372)));
+    assert_eq!(user_headers.origin, Some((header.to_owned(), 372)));
     let all = INLINED.replace("/home/me/project/src/", "/usr/include/x/");
     let all = self::fault(&all, "_Z8shufflesPi", &[BUFFER]);
     let header = "/usr/local/cuda/bin/../include/sm_30_intrinsics.hpp";
@@ -123,7 +124,7 @@ fn rust_s_library_does_not_lead() {
 }
 
 #[test]
-fn panics_tell_what_and_where() {
+fn panics_report_message_and_place() {
     let len = |len: u64| [BUFFER, len.into(), BUFFER];
     let by = |by: u32| [by.into(), BUFFER];
     let divides = [BUFFER, 0u32.into(), BUFFER];
@@ -154,22 +155,22 @@ fn panics_tell_what_and_where() {
         "{text}"
     );
     assert!(text.ends_with(&format!("trap; exit; [{KERNELS}:6]")), "{text}");
-    // Those of Rust's library say nothing to the user.
+    // The frames of Rust's library are not useful to the user.
     assert_eq!(calls(&fault), [format!("at {KERNELS}:6"), format!("inlined at {KERNELS}:17 in `bounds`")]);
 }
 
 #[test]
-fn null_and_host_pointers_are_called_so() {
+fn null_and_host_pointers_are_named() {
     let near = |address: u64| match fault(PANICS, "bounds", &[Arg::Pointer(address), 32u64.into(), BUFFER]).kind {
         FaultKind::Access { near, .. } => near,
         other => panic!("{other}"),
     };
     assert_eq!(near(4), "4 bytes from a null pointer");
     let (stack, heap) = (0u32, Box::new(0u32));
-    let here = [&stack, &*heap].map(|host| std::ptr::from_ref(host).addr() as u64);
+    let host_addresses = [&stack, &*heap].map(|host| std::ptr::from_ref(host).addr() as u64);
     // An emulator's addresses differ from Linux's.
-    let here = if cfg!(target_arch = "x86_64") { &here[..] } else { &[] };
-    for host in [here, &[0xaaaa_dead_bee0, 0xffff_dead_bee0]].concat() {
+    let host_addresses = if cfg!(target_arch = "x86_64") { &host_addresses[..] } else { &[] };
+    for host in [host_addresses, &[0xaaaa_dead_bee0, 0xffff_dead_bee0]].concat() {
         assert_eq!(near(host), "probably a pointer to the host's memory");
     }
     assert!(near(1 << 40).contains("bytes past the end of argument 2's buffer"));

@@ -1,9 +1,9 @@
-//! Faults, refused launches, and special registers, on whole kernels. The results of branches, barriers and exits are
-//! those of the `programs`.
+//! Tests faults, refused launches, and special registers on whole kernels. The module `programs` tests the results of
+//! branches, barriers and exits.
 use simt::{Arg, Config, FaultKind, Launch, LaunchError, Module, Simulator};
 
-/// A kernel `k(out)` whose body finds its thread index in `%tid` and writes `%r0` to `out[%tid]` of its
-/// block at the label DONE.
+/// Returns a kernel `k(out)`. Its body has the thread index in `%tid`; at the label DONE, it writes `%r0` to
+/// `out[%tid]` of its block.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n.extern .shared .align 16 .b8 dyn[];\n\
@@ -21,7 +21,7 @@ fn simulator(threads: usize) -> Simulator {
     Simulator::new(config).unwrap()
 }
 
-/// What `out` holds after a launch of one block.
+/// Returns the contents of `out` after a launch of one block.
 fn run(body: &str, threads: u32) -> Result<Vec<u32>, LaunchError> {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     let mut simulator = simulator(2);
@@ -33,7 +33,7 @@ fn run(body: &str, threads: u32) -> Result<Vec<u32>, LaunchError> {
 fn fault(body: &str, threads: u32) -> (FaultKind, String) {
     match run(body, threads) {
         Err(LaunchError::Fault(fault)) => (fault.kind.clone(), fault.to_string()),
-        other => panic!("{other:?} is no fault"),
+        other => panic!("{other:?} is not a fault"),
     }
 }
 
@@ -48,7 +48,7 @@ fn a_branch_through_a_table_of_targets() {
 }
 
 #[test]
-fn barriers_that_cannot_be() {
+fn impossible_barriers() {
     let (kind, text) = fault("setp.lt.u32 %p0, %tid, 5;\n@!%p0 bra DONE;\nbar.sync 0;\n", 64);
     let (here, elsewhere) = (0x1f, 0xffff_ffe0);
     assert_eq!(kind, FaultKind::DivergentBarrier { here, elsewhere });
@@ -79,7 +79,7 @@ fn an_endless_loop_ends_with_its_budget() {
 }
 
 #[test]
-fn a_trap_tells_who_and_where() {
+fn a_trap_reports_thread_and_place() {
     let ptx = kernel(".loc 1 42 7\nsetp.eq.u32 %p0, %global, 77;\n@%p0 trap;\n")
         .replace(".address_size 64\n", ".address_size 64\n.file 1 \"kernels/src/lib.rs\"\n");
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();
@@ -91,12 +91,12 @@ fn a_trap_tells_who_and_where() {
     assert_eq!(fault.origin, Some(("kernels/src/lib.rs".to_owned(), 42)));
     assert_eq!(fault.ptx, "@%p0 trap;");
     assert!(error.to_string().ends_with("[kernels/src/lib.rs:42]"), "{error}");
-    // The memory holds what was written before the fault.
+    // The buffer keeps what was written before the fault.
     assert_eq!(simulator.read(out).unwrap().len(), 640);
 }
 
 #[test]
-fn the_first_block_that_faults_is_told_whatever_the_host_does() {
+fn the_first_faulting_block_is_reported() {
     let body = "setp.ge.u32 %p0, %t0, 37;\n@%p0 trap;\n";
     let module = Module::from_ptx(kernel(body)).unwrap();
     let function = module.function("k").unwrap();
@@ -132,7 +132,7 @@ fn special_registers_of_three_dimensions() {
 }
 
 #[test]
-fn launches_that_no_gpu_takes() {
+fn launches_that_no_gpu_accepts() {
     let mut simulator = simulator(1);
     let out: Arg = simulator.zeroed::<u32>(256).unwrap().into();
     let (out, one) = (&[out][..], [1, 1, 1]);

@@ -1,7 +1,7 @@
-//! Any program, launched with any geometry and arguments under any schedule and checks, ends or is refused.
+//! Tests that any program, with any geometry and arguments and under any schedule and checks, ends or is refused.
 //!
-//! A fixed number of programs by default; as many as fit into `FUZZ_SECONDS`, from the seed `FUZZ_SEED` on. The targets of
-//! crates/simt/simt/fuzz do the same with what libFuzzer chooses.
+//! By default, a fixed number of programs run. `FUZZ_SECONDS` sets a time limit instead, and `FUZZ_SEED` the first
+//! seed. The targets of crates/simt/simt/fuzz test the same with inputs that libFuzzer chooses.
 
 #[path = "../fuzz/program.rs"]
 mod program;
@@ -14,31 +14,31 @@ use simt_check::{Check, Checks};
 
 use crate::programs::programs;
 
-/// Calls a test with seeds, and names the one that panics.
-fn for_seeds(usual: u64, test: impl Fn(&mut Rng)) {
+/// Calls a test with seeds, and prints the seed at which the test panics.
+fn for_seeds(count: u64, test: impl Fn(&mut Rng)) {
     let number = |name: &str| std::env::var(name).ok().and_then(|text| text.parse::<u64>().ok());
     let seconds = number("FUZZ_SECONDS").map(Duration::from_secs);
     let (began, first) = (Instant::now(), number("FUZZ_SEED").unwrap_or(0));
     let is_last = |seed| match seconds {
         Some(seconds) => began.elapsed() > seconds,
-        None => seed + 1 == first + usual,
+        None => seed + 1 == first + count,
     };
     for seed in first.. {
-        let named = Named(seed);
+        let report = SeedReport(seed);
         test(&mut Rng::with_seed(seed));
-        std::mem::forget(named);
+        std::mem::forget(report);
         if is_last(seed) {
             return println!("seeds {first} to {seed}");
         }
     }
 }
 
-/// Says which seed it is when a test panics.
-struct Named(u64);
+/// Prints its seed when a test panics.
+struct SeedReport(u64);
 
-impl Drop for Named {
+impl Drop for SeedReport {
     fn drop(&mut self) {
-        println!("FUZZ_SEED={} does it", self.0);
+        println!("failing seed: FUZZ_SEED={}", self.0);
     }
 }
 
@@ -81,7 +81,7 @@ fn launch(simulator: &mut Simulator, function: &Function, random: &mut Rng) {
     };
     let usual = function.program().required_block.unwrap_or([40, 1, 1]);
     let (grid, block) = (sides([2, 1, 1]), sides(usual));
-    // More blocks than the budget has instructions are run up to there, which takes time and finds nothing.
+    // A grid with more blocks than the instruction budget only takes time, so its sides are limited.
     let grid = if grid.iter().all(|side| *side <= 33) { grid } else { [grid[0].min(1025), 1, 1] };
     let cluster = random.choice([None, None, None, Some([2, 1, 1]), Some([0, 1, 1]), Some([16, 16, 16])]).unwrap();
     let launch = Launch::new(function, grid, block, &args)
@@ -94,9 +94,9 @@ fn launch(simulator: &mut Simulator, function: &Function, random: &mut Rng) {
         _ => {
             let sanitized = checks.launch(simulator, &launch);
             for finding in &sanitized.findings {
-                // An access that is skipped is a finding whatever the checks are.
-                let is_asked_for = checks.contains(finding.check) || finding.check == Check::Memory;
-                assert!(is_asked_for && !finding.to_string().is_empty());
+                // A skipped access is a finding under any checks.
+                let is_requested = checks.contains(finding.check) || finding.check == Check::Memory;
+                assert!(is_requested && !finding.to_string().is_empty());
             }
             sanitized.result.err()
         }
@@ -120,7 +120,7 @@ fn any_instructions() {
     });
 }
 
-/// The programs of the tests with lines that are missing, doubled, moved or changed.
+/// Runs the programs of the tests with lines deleted, duplicated, moved or changed.
 #[test]
 fn mutated_programs() {
     let names = ["barriers", "masks", "exits", "async", "copies", "pipelines", "clusters", "flags", "matrices", "wide"];
@@ -132,7 +132,7 @@ fn mutated_programs() {
         let text = random.choice(&texts).unwrap();
         let mut lines: Vec<&str> = text.lines().collect();
         for _ in 0..1 + random.usize(..8) {
-            // The head stays: without it there is nothing to find.
+            // Keep the head, because a program without it is always refused.
             let (at, other) = (12 + random.usize(..lines.len() - 13), 12 + random.usize(..lines.len() - 13));
             match random.usize(..4) {
                 0 => drop(lines.remove(at)),
@@ -149,7 +149,7 @@ fn mutated_programs() {
     });
 }
 
-/// The programs of the tests with arguments and geometries that they are not made for.
+/// Runs the programs of the tests with arguments and geometries that they do not expect.
 #[test]
 fn other_arguments() {
     let all = programs();

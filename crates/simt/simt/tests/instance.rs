@@ -1,8 +1,8 @@
-//! Modules that are loaded, and their variables.
+//! Tests loaded modules and their variables.
 
 use simt::{Arg, Config, Function, InstanceError, Launch, LaunchError, MemoryError, Module, Simulator};
 
-/// `copy` stores what each of its two addresses' 64 bits are: `load [where]` and `where` itself.
+/// `copy` stores two 64-bit values: `load [where]` and the address `where`.
 const POINTERS: &str = ".version 8.0\n.target sm_80\n.address_size 64\n\
     .visible .const .align 8 .u64 to_global = generic(second)+4;\n\
     .visible .const .align 4 .b8 pad[12] = {1, 2, 3};\n\
@@ -55,14 +55,14 @@ fn addresses_in_initial_values() {
     let functions = simulator.read(functions).unwrap();
     assert_ne!(functions[0], 0);
     assert_eq!(functions[1], functions[0] + 1);
-    // What no kernel can use is left out, and the kernel that asks for it is refused.
-    assert!(module.variables().all(|own| own.name != "elsewhere"));
+    // A variable that no kernel can use is left out, and a kernel that uses it is refused.
+    assert!(module.variables().all(|variable| variable.name != "elsewhere"));
     let refused = instance.function("refused").unwrap_err().to_string();
     assert!(refused.contains("`elsewhere`, which is declared here and defined in another module"), "{refused}");
 }
 
 #[test]
-fn instances_have_variables_of_their_own_in_one_address_space() {
+fn instances_have_separate_variables_in_one_address_space() {
     let module = Module::from_ptx(POINTERS).unwrap();
     let mut simulator = simulator(4096);
     let (one, other) = (simulator.load(&module).unwrap(), simulator.load(&module).unwrap());
@@ -87,19 +87,19 @@ fn instances_have_variables_of_their_own_in_one_address_space() {
 }
 
 #[test]
-fn loading_takes_memory_and_unloading_gives_it_back() {
+fn unloading_frees_the_memory_of_the_variables() {
     let module = Module::from_ptx(POINTERS).unwrap();
-    let bytes: u64 = module.variables().map(|own| own.bytes).sum();
+    let bytes: u64 = module.variables().map(|variable| variable.bytes).sum();
     let mut simulator = simulator(bytes);
     let instance = simulator.load(&module).unwrap();
     let full = simulator.load(&module).unwrap_err().to_string();
-    assert!(full.starts_with("the module's variable `to_global`: 8 bytes of device memory"), "{full}");
+    assert!(full.starts_with("the module's variable `to_global`: requested 8 bytes of device memory"), "{full}");
     simulator.unload(instance).unwrap();
     assert!(simulator.zeroed::<u8>(bytes as usize).is_ok());
 }
 
 #[test]
-fn misuse_is_told_with_what_to_do() {
+fn misuse_is_reported_with_help() {
     let module = Module::from_ptx(POINTERS).unwrap();
     let (mut simulator, mut other) = (simulator(4096), simulator(4096));
     let instance = simulator.load(&module).unwrap();
@@ -136,7 +136,7 @@ fn misuse_is_told_with_what_to_do() {
     assert_eq!(simulator.unload(instance), Err(InstanceError::Unloaded));
     assert_eq!(simulator.read(pad), Err(MemoryError::Freed { address }));
 
-    let none = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
-    let none = simulator.load(&Module::from_ptx(none).unwrap()).unwrap();
-    assert_eq!(text(none.variable::<u8>("x").unwrap_err()), "there is no variable `x`; the module has none");
+    let empty = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
+    let empty = simulator.load(&Module::from_ptx(empty).unwrap()).unwrap();
+    assert_eq!(text(empty.variable::<u8>("x").unwrap_err()), "there is no variable `x`; the module has none");
 }

@@ -1,13 +1,13 @@
-//! Litmus tests of the memory model (PTX ISA, "Memory Consistency Model"): small programs of threads that share two
-//! variables, each run hundreds of times under random schedules.
+//! Litmus tests of the memory model (PTX ISA, "Memory Consistency Model"). A test is a small program of threads that
+//! share two variables; it runs hundreds of times under random schedules.
 //!
-//! What the model forbids is never seen. Of what it allows, each outcome that an interleaving of the threads gives is
-//! seen; and no other, because simt is sequentially consistent: each access of a thread is done in the order of its
-//! program, and at once for all threads, whatever its scope, and a fence does nothing that one could see. So a missing
-//! fence does not show in a result, under no schedule: that is the business of the check `race`. The exception are
-//! asynchronous copies: they read and write later than they were issued, and a random schedule chooses when.
+//! No forbidden outcome is ever seen. Of the allowed outcomes, the tests see each one that an interleaving of the
+//! threads gives, and no other, because simt is sequentially consistent. Each thread makes its accesses in program
+//! order, and each access takes effect for all threads at once, whatever its scope; a fence has no observable effect.
+//! So a missing fence never changes a result under any schedule; the sanitizer `race` finds it. The exception is
+//! asynchronous copies: they read and write some time after they are issued, and a random schedule chooses when.
 //!
-//! The table of docs/litmus.md says it test by test; `LITMUS=write` in the environment writes it anew.
+//! The table of docs/litmus.md lists the tests. Set `LITMUS=write` in the environment to rewrite it.
 
 mod program;
 mod tests;
@@ -19,13 +19,14 @@ use tests::{Litmus, MODEL};
 
 const TABLE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../../../docs/litmus.md");
 
-/// Results of a test, with how often each was seen.
+/// The results of a test, and how often each was seen.
 type Outcomes = BTreeMap<Vec<u32>, u32>;
 
-/// A row of the table: what was seen at each place.
+/// Returns a row of the table: the outcomes that were seen at each place.
 fn row(test: &Litmus, seen: &[(Place, Outcomes)]) -> String {
     let is_blocks = |place: &Place| *place == Place::Blocks;
-    let allows = |of: &[bool]| match (of.iter().all(|own| *own), of.iter().any(|own| *own)) {
+    let allows = |places: &[bool]| match (places.iter().all(|allowed| *allowed), places.iter().any(|allowed| *allowed))
+    {
         (true, _) => "allowed",
         (_, false) => "forbidden",
         _ => "allowed at some places",
@@ -39,28 +40,28 @@ fn row(test: &Litmus, seen: &[(Place, Outcomes)]) -> String {
     };
     let is_weak = |(_, outcomes): &(Place, Outcomes)| outcomes.keys().any(|outcome| (test.weak)(outcome));
     let shown = if seen.iter().any(is_weak) { "seen" } else { "never" };
-    format!("| {} | {} | {} | {model} | {shown} |\n", test.name, test.order, test.asks)
+    format!("| {} | {} | {} | {model} | {shown} |\n", test.name, test.order, test.outcome)
 }
 
 const HEAD: &str = "\
 # Litmus tests of the memory model
 
-Small programs of threads that share variables `x` and `y`, zero at first, each run hundreds of times under random schedules
-by [simt's tests](../crates/simt/simt/tests/litmus.rs), which write this table. *Outcome* is the one that no interleaving of the
-threads gives, be they lanes of a warp, warps of a block or blocks of a grid; the next column says whether the PTX memory model
-allows it, and the last one whether simt shows it.
+The tests are small programs of threads that share variables `x` and `y`, which are zero at the start.
+[simt's tests](../crates/simt/simt/tests/litmus.rs) run each program hundreds of times under random schedules and write this table. The
+threads are lanes of a warp, warps of a block or blocks of a grid. No interleaving of the threads gives the *outcome*. The column
+\"the model\" says whether the PTX memory model allows the outcome, and the last column whether simt shows it.
 
-simt is **sequentially consistent**: it interleaves the threads' instructions, and does each access at once for all of them. So it
-shows none of the weak outcomes that a GPU may give, and a fence or a scope that is missing changes no result; the check `race`
-(`--sanitize race`) finds those. The exception are **asynchronous copies**, which read their source and write their destination
-some time after they were issued: all that the model allows of them can be seen.
+simt is **sequentially consistent**: it interleaves the threads' instructions, and every access takes effect for all threads at once. So
+it shows none of the weak outcomes that a GPU may give, and a missing fence or scope does not change a result. The sanitizer `race`
+(`--sanitize race`) finds missing fences and scopes. The exception is **asynchronous copies**, which read their source and write their
+destination some time after they are issued: simt can show every outcome of them that the model allows.
 
 | test | accesses | outcome | the model | simt |
 |---|---|---|---|---|
 ";
 
 #[test]
-fn what_the_model_forbids_is_never_seen() {
+fn forbidden_outcomes_are_never_seen() {
     let mut table = HEAD.to_owned();
     for test in MODEL {
         let mut all = Vec::new();
@@ -70,7 +71,7 @@ fn what_the_model_forbids_is_never_seen() {
             let name = format!("{}, {}, {}", test.name, test.order, place.name());
             let weak = seen.keys().find(|outcome| (test.weak)(outcome));
             assert!(allowed || weak.is_none(), "{name}: forbidden, and seen: {seen:?}");
-            // The schedules are as different as to give each outcome of an interleaving.
+            // The schedules differ enough to give every outcome of an interleaving.
             for outcome in test.interleaved {
                 assert!(seen.contains_key(*outcome), "{name}: {outcome:?} was not seen, but {seen:?}");
             }
@@ -84,5 +85,8 @@ fn what_the_model_forbids_is_never_seen() {
     if std::env::var("LITMUS").is_ok_and(|what| what == "write") {
         return std::fs::write(TABLE, &table).unwrap();
     }
-    assert!(written == table, "docs/litmus.md is not what this test has seen; LITMUS=write writes it anew:\n{table}");
+    assert!(
+        written == table,
+        "docs/litmus.md differs from the results of this test; LITMUS=write rewrites it:\n{table}"
+    );
 }

@@ -1,8 +1,9 @@
-//! Whole kernels on the machine, and the program `simt`.
+//! Tests of whole kernels on the simulator, and of the program `simt`.
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
-// A few private files of the crate are tested by themselves, included by their paths; they see these as in the crate.
+// Some private files of the crate are tested separately and included by path. They refer to this module as
+// `crate::regs`.
 use simt::regs;
 
 mod alu;

@@ -1,11 +1,12 @@
-//! Warp operations whose masks do not name the lanes that execute them, in whatever way: as an H100 answers.
+//! Tests that warp operations whose masks do not match the executing lanes give an H100's results.
 
 use simt::{Config, FaultKind, Launch, LaunchError, Module, Schedule, Simulator};
 
-/// Rows: the operation, the kernel, and the result of an H100: for runs of lanes the value, and the same of a second one.
+/// Rows: the operation, the kernel, and an H100's results: run-length encoded values of the lanes, for each of two
+/// results.
 const RECORDED: &str = include_str!("fixtures/masks.txt");
 
-/// What each operation does in lane `%r1`, with the result in `%r2` and `%r3`.
+/// The instructions of each operation, which run in lane `%r1` and leave the results in `%r2` and `%r3`.
 const OPERATIONS: [(&str, &str); 14] = [
     ("bar_warp", "bar.warp.sync MASK; mov.u32 %r2, 1;"),
     ("shfl_idx0", "shfl.sync.idx.b32 %r2|%p3, %r4, 0, 31, MASK; selp.u32 %r3, 1, 0, %p3;"),
@@ -23,7 +24,7 @@ const OPERATIONS: [(&str, &str); 14] = [
     ("elect", "elect.sync %r2|%p3, MASK; selp.u32 %r3, 1, 0, %p3;"),
 ];
 
-/// Kernels with an operation at `MASK`, whose text may name the mask `%r10`.
+/// Kernels with an operation at `MASK`, whose mask may be `%r10`.
 const KERNELS: [(&str, &str); 13] = [
     ("all_ff", "mov.u32 %r10, 255; MASK"),
     ("all_0", "mov.u32 %r10, 0; MASK"),
@@ -57,8 +58,8 @@ fn kernel(operation: &str, body: &str) -> String {
     )
 }
 
-/// Runs of equal numbers: `aaaa*4 0*12`.
-fn runs(values: impl Iterator<Item = u32>) -> String {
+/// Returns the values in run-length encoding: `aaaa*4 0*12`.
+fn run_lengths(values: impl Iterator<Item = u32>) -> String {
     let mut runs: Vec<(u32, usize)> = Vec::new();
     for value in values {
         match runs.last_mut() {
@@ -74,12 +75,12 @@ fn runs(values: impl Iterator<Item = u32>) -> String {
 fn answer(text: &str, schedule: Schedule) -> String {
     let function = Module::from_ptx(text).unwrap().function("k").unwrap();
     let mut simulator = Simulator::new(Config { threads: 1, schedule, ..Config::default() }).unwrap();
-    // Lanes that store nothing.
+    // A lane that does not store leaves these values.
     let out = simulator.upload(&[[0xaaaa, 7_u32]; 32].concat()).unwrap();
     match simulator.launch(&Launch::new(&function, [1, 1, 1], [32, 1, 1], &[out.into()])) {
         Ok(()) => {
             let words = simulator.read(out).unwrap();
-            let every_other = |first: usize| runs(words.iter().skip(first).step_by(2).copied());
+            let every_other = |first: usize| run_lengths(words.iter().skip(first).step_by(2).copied());
             format!("{} | {}", every_other(0), every_other(1))
         }
         Err(LaunchError::Fault(fault)) => match fault.kind {
@@ -92,7 +93,7 @@ fn answer(text: &str, schedule: Schedule) -> String {
 }
 
 #[test]
-fn masks_are_as_good_as_on_an_h100() {
+fn masks_behave_as_on_an_h100() {
     for row in RECORDED.lines() {
         let [operation, name, expected] = row.splitn(3, ' ').collect::<Vec<_>>()[..] else { panic!("{row}") };
         let text = |table: &[(&str, &'static str)], name: &str| table.iter().find(|row| row.0 == name).unwrap().1;

@@ -1,5 +1,5 @@
-//! Tensor cores: time, wavefronts and faults. The bits of all forms are compared with a
-//! GPU's by the crate `difftest`.
+//! Tests of tensor cores: time, wavefronts and faults. The crate `difftest` compares the bits of all forms with a
+//! GPU's.
 
 use devices::Latencies;
 use simt::counters::Value;
@@ -10,7 +10,7 @@ use simt_timing::CriticalPath;
 
 const HEAD: &str = ".version 8.7\n.target sm_90a\n.address_size 64\n";
 
-/// A kernel of one warp group with 2 KiB of shared memory, whose address is `%r20`; `%r21` is the thread.
+/// Returns a kernel of one warp group with 2 KiB of shared memory at the address `%r20`; `%r21` is the thread's index.
 fn kernel(body: &str) -> String {
     format!(
         "{HEAD}.entry k(.param .u64 p) {{\n.shared .align 128 .b8 memory[2048];\n\
@@ -31,9 +31,9 @@ fn fault(body: &str) -> String {
     counted(&kernel(body)).unwrap_err().to_string()
 }
 
-/// The latency of products and their rate, by a chain of which each adds to the sums of the one before.
+/// Measures the latency and rate of products with a chain in which each product adds to the previous product's sums.
 #[test]
-fn products_take_time_in_the_model() {
+fn products_have_latency_and_rate() {
     let chain = |one: &str, count: usize| {
         let function = Module::from_ptx(kernel(&one.repeat(count))).unwrap().function("k").unwrap();
         let latencies = Latencies {
@@ -94,7 +94,7 @@ fn products_take_time_in_the_model() {
 
 /// Eight rows of 16 bytes are a wavefront, if they lie in different banks.
 #[test]
-fn matrices_take_the_wavefronts_of_their_rows() {
+fn matrix_loads_count_wavefronts_of_rows() {
     let wavefronts = |distance: u32, stores: bool| {
         let name = if stores { "stmatrix" } else { "ldmatrix" };
         let (to, from) = ("{%r0, %r1, %r2, %r3}", "[%r22]");
@@ -106,7 +106,7 @@ fn matrices_take_the_wavefronts_of_their_rows() {
         let way = if stores { "st" } else { "ld" };
         let name = format!("l1tex__data_pipe_lsu_wavefronts_mem_shared_op_{way}.sum");
         let counters = counted(&kernel(&body)).unwrap();
-        // By instruction, a GPU counts plain loads and stores only (`lab agree gemm` on an H200).
+        // For its per-instruction counters, a GPU counts only plain loads and stores (`lab agree gemm` on an H200).
         let by_instruction = format!("smsp__sass_{}", name.replacen("__", "_", 1));
         assert_eq!(counters.get(&by_instruction), Some(Value::Count(0)));
         match counters.get(&name) {
@@ -121,7 +121,7 @@ fn matrices_take_the_wavefronts_of_their_rows() {
 }
 
 #[test]
-fn what_a_warp_may_not_do_is_a_fault() {
+fn invalid_uses_are_faults() {
     let mma = "mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 \
                {%f0,%f1,%f2,%f3}, {%r0,%r1}, {%r2}, {%f0,%f1,%f2,%f3};";
     let rows = "ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r0}, [%r20+8];";
@@ -144,10 +144,10 @@ fn what_a_warp_may_not_do_is_a_fault() {
     }
 }
 
-/// Zeros of either sign, infinities, NaNs, subnormal and other numbers, in rows and columns of which some are zero. The
-/// products of a sparse A leave nothing out; one whose elements are all there is the same product.
+/// Tests zeros of either sign, infinities, NaNs, subnormal and other numbers; some rows and columns are zero. The
+/// product of a sparse A skips no terms, so a sparse A that selects all its elements must give the dense product.
 #[test]
-fn products_of_zeros_are_what_all_their_terms_together_are() {
+fn sparse_products_equal_dense_products() {
     const SIDES: [usize; 3] = [16, 24, 16];
     let mut random = fastrand::Rng::with_seed(7);
     for (element, infinity) in [(Element::F16, 0x7c00), (Element::Bf16, 0x7f80)] {

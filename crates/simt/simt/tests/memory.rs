@@ -1,4 +1,4 @@
-//! Memory instructions in small kernels, launched on a simulator.
+//! Tests of memory instructions in small kernels, launched on a simulator.
 
 mod allocation;
 mod async_copy;
@@ -14,7 +14,7 @@ mod words;
 
 use simt::{Arg, Buffer, Config, Fault, Launch, LaunchError, Module, Simulator};
 
-/// A kernel with these parameters and this body, and these variables and functions before it.
+/// Returns a kernel with these parameters and this body; `module` holds the variables and functions before it.
 fn text(module: &str, params: &str, body: &str) -> String {
     format!(
         ".version 8.8\n.target sm_100\n.address_size 64\n{module}\n\
@@ -29,7 +29,7 @@ fn simulator(threads: usize) -> Simulator {
     Simulator::new(config).unwrap()
 }
 
-/// Launches the kernel of a text.
+/// Launches the kernel of a PTX text.
 fn launch(simulator: &mut Simulator, text: &str, blocks: u32, threads: u32, args: &[Arg]) -> Result<(), LaunchError> {
     let module = Module::from_ptx(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     let function = module.function("k").unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -38,15 +38,15 @@ fn launch(simulator: &mut Simulator, text: &str, blocks: u32, threads: u32, args
 
 const PARAMS: &str = ".param .u64 in, .param .u64 out";
 
-/// Why a kernel with this body is refused.
+/// Returns the reason why a kernel with this body is refused.
 fn refusal(body: &str) -> String {
     let module = Module::from_ptx(text("", PARAMS, body)).unwrap();
     module.function("k").expect_err(body).to_string()
 }
 
-/// The first lines of the kernels of [`outcome`]: `%rd1` is the input's address, `%rd2` the output's, `%r1` the
-/// thread's number; `%rd4` is that times 4, `%rd5` and `%rd6` are the addresses of the thread's own words in the two
-/// buffers.
+/// The first lines of the kernels of [`outcome`]. `%rd1` is the input's address, `%rd2` the output's, `%r1` the
+/// thread's index and `%rd4` four times this index. `%rd5` and `%rd6` are the addresses of the thread's words in the
+/// two buffers.
 const HEAD: &str = "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [out];\nmov.u32 %r1, %tid.x;\n\
                     mul.wide.u32 %rd4, %r1, 4;\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd6, %rd2, %rd4;\n";
 
@@ -63,28 +63,28 @@ fn outcome_of(module: &str, body: &str, input: &[u8], len: usize) -> Result<Vec<
     }
 }
 
-/// The same without module-scope variables, of a kernel that ends well.
+/// Runs a kernel without module-scope variables, and returns the output's `len` bytes.
 fn outcome(body: &str, input: &[u8], len: usize) -> Vec<u8> {
     outcome_of("", body, input, len).unwrap_or_else(|fault| panic!("{fault}\n{body}"))
 }
 
-/// The 32-bit words that the warp's threads write at `%rd6`.
+/// Returns the 32-bit words that the warp's threads write at `%rd6`.
 fn words_of(module: &str, body: &str, input: &[u8]) -> Vec<u32> {
     let out = outcome_of(module, body, input, 128);
     words(&out.unwrap_or_else(|fault| panic!("{fault}\n{body}")))
 }
 
-/// The fault that a kernel ends with.
+/// Returns the fault of a kernel.
 fn fault(body: &str, input: &[u8], len: usize) -> Fault {
     *outcome_of("", body, input, len).expect_err(body)
 }
 
-/// Bytes as integers.
+/// Returns bytes as integers.
 fn words<T: bytemuck::AnyBitPattern>(bytes: &[u8]) -> Vec<T> {
     bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
-/// Bytes that all differ from their neighbours.
+/// Returns bytes in which neighbors always differ.
 fn bytes(len: usize) -> Vec<u8> {
     (0..len).map(|i| (i * 167 + i / 256 * 59 + 13) as u8).collect()
 }

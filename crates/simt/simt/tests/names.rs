@@ -1,4 +1,4 @@
-//! Kernels and variables are found by the names that people write.
+//! Tests that kernels and variables are found by the names that users write.
 
 use simt::{LoadError, Module, Simulator, demangled};
 
@@ -17,13 +17,13 @@ const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 fn a_kernel_is_found_by_each_of_its_names() {
     let kernels: String = KERNELS.iter().map(|name| format!(".visible .entry {name}()\n{{\nret;\n}}\n")).collect();
     let module = Module::from_ptx(format!("{HEAD}{kernels}")).unwrap();
-    let find = |wanted: &str| match module.function(wanted) {
+    let find = |name: &str| match module.function(name) {
         Ok(function) => Ok(KERNELS.iter().position(|name| function.name() == *name).unwrap()),
         Err(LoadError::AmbiguousKernel { meant, .. }) => Err(meant),
         Err(LoadError::NoSuchKernel { .. }) => Err(Vec::new()),
         Err(error) => panic!("{error}"),
     };
-    for (wanted, at) in [
+    for (name, at) in [
         ("_Z5saxpyifPfS_", 0),
         ("saxpy(int, float, float*, float*)", 0),
         ("saxpy(int,float,float*,float*)", 0),
@@ -37,7 +37,7 @@ fn a_kernel_is_found_by_each_of_its_names() {
         ("shfl", 4),
         ("plain", 5),
     ] {
-        assert_eq!(find(wanted), Ok(at), "{wanted}");
+        assert_eq!(find(name), Ok(at), "{name}");
     }
     let several =
         Err(vec!["math::scale<float>(float*, int)".to_owned(), "math::scale<double>(double*, int)".to_owned()]);
@@ -52,15 +52,15 @@ fn the_nearest_name_is_demangled() {
     let variables: String = KERNELS.iter().map(|name| format!(".visible .global .u32 {name};\n")).collect();
     let module = Module::from_ptx(format!("{HEAD}{variables}.entry k()\n{{\nret;\n}}\n")).unwrap();
     let instance = Simulator::new(Default::default()).unwrap().load(&module).unwrap();
-    for (wanted, nearest) in [("saxpi", "saxpy(int, float, float*, float*)"), ("plan", "plain")] {
-        let error = instance.variable::<u32>(wanted).unwrap_err().to_string();
-        assert_eq!(error, format!("there is no variable `{wanted}`; the nearest name is `{nearest}`"));
+    for (name, nearest) in [("saxpi", "saxpy(int, float, float*, float*)"), ("plan", "plain")] {
+        let error = instance.variable::<u32>(name).unwrap_err().to_string();
+        assert_eq!(error, format!("there is no variable `{name}`; the nearest name is `{nearest}`"));
     }
 }
 
 #[test]
-fn names_that_stand_for_too_much_stay_as_they_are() {
-    // Each parameter is a template whose two arguments are the parameter before it.
+fn names_that_expand_too_far_stay_mangled() {
+    // Each parameter is a template whose two arguments are the previous parameter.
     let doubled = ('0'..='9')
         .chain('A'..='V')
         .fold("_Z1f1aIiiE".to_owned(), |name, before| name + &format!("S_IS{before}_S{before}_E"));

@@ -1,4 +1,4 @@
-//! What observers are told of a launch.
+//! Tests of the events of a launch that observers see.
 
 use std::any::Any;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use simt::observe::{Access, AsyncGroup, BarrierArrival, Boxed, DynObserver, Place, Places, Scope, Site, Step, WarpId};
 use simt::{Config, Launch, Module, Simulator};
 
-/// Notes what happens, a line each.
+/// Records the events, one line each.
 #[derive(Default)]
 struct Notes(String);
 
@@ -100,7 +100,7 @@ impl DynObserver for Notes {
 }
 
 #[test]
-fn everything_that_happens_is_told() {
+fn observers_see_every_event() {
     let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.entry k()\n{\n.reg .b32 %r<3>;\n.reg .pred %p;\n\
                mov.u32 %r1, %tid.x;\nsetp.ge.u32 %p, %r1, 3;\n@%p exit;\n@!%p bar.warp.sync -1;\nfence.acq_rel.gpu;\n\
                barrier.sync 1, 32;\nadd.u32 %r1, %r1, 9;\nret;\n}\n";
@@ -127,9 +127,9 @@ fn memory_is_observed_on_the_host_and_by_its_variables() {
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let mut observed = simulator.observed(Boxed(Box::new(Notes::default())));
     let out = observed.upload(&[1u32, 2, 3, 4]).unwrap();
-    let own = module.function("k").unwrap();
+    let module_function = module.function("k").unwrap();
     let instance = observed.load(&module).unwrap();
-    for function in [instance.function("k").unwrap(), own] {
+    for function in [instance.function("k").unwrap(), module_function] {
         let args = [out.into()];
         let launch = Launch::new(&function, [1, 1, 1], [2, 1, 1], &args).with_shared_bytes(8);
         observed.launch(&launch).unwrap();

@@ -1,10 +1,10 @@
-//! Whether arguments fit the parameters of a kernel.
+//! Tests whether arguments fit the parameters of a kernel.
 
 use simt::Module;
 use simt::params::{Argument, DataType, check};
 
-/// What is wrong with arguments for `scale(data: &mut [f32], by: f32, out: *mut [u32; 4])`. Without `is_described` the text
-/// does not say so.
+/// Returns the error for arguments of `scale(data: &mut [f32], by: f32, out: *mut [u32; 4])`. Unless `is_described`,
+/// the PTX does not contain this signature.
 fn wrong(is_described: bool, arguments: &[Argument]) -> String {
     let ptx = ".version 8.0 .target sm_80 .address_size 64
         .visible .entry scale(
@@ -44,7 +44,7 @@ fn arguments_that_fit() {
 
 #[test]
 fn arguments_that_do_not_fit_name_the_parameter() {
-    let right = [buffer("f32"), value("usize"), value("f32"), buffer("u32")];
+    let valid = [buffer("f32"), value("usize"), value("f32"), buffer("u32")];
     let cases = [
         (0, buffer("f64"), "argument 0 is a buffer of `f64`, but the parameter is `data: &mut [f32]`"),
         (0, buffer("u32"), "argument 0 is a buffer of `u32`, but the parameter is `data: &mut [f32]`"),
@@ -69,13 +69,13 @@ fn arguments_that_do_not_fit_name_the_parameter() {
         (3, value("u64"), "argument 3 is a number (`u64`), but the parameter `out: *mut [u32; 4]` is an address"),
     ];
     for (index, other, words) in cases {
-        let mut arguments = right.clone();
+        let mut arguments = valid.clone();
         arguments[index] = other;
-        let said = wrong(true, &arguments);
-        assert!(said.starts_with(words), "{said}");
+        let message = wrong(true, &arguments);
+        assert!(message.starts_with(words), "{message}");
     }
-    let said = wrong(true, &right[..3]);
-    assert_eq!(said, "3 arguments for 4 parameters; `data: &mut [f32]` counts twice, as a pointer and a length");
+    let message = wrong(true, &valid[..3]);
+    assert_eq!(message, "3 arguments for 4 parameters; `data: &mut [f32]` counts twice, as a pointer and a length");
 }
 
 #[test]

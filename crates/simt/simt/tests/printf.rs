@@ -1,9 +1,9 @@
-//! What `printf` prints: texts as C's library has them, and the buffer.
+//! Tests of the output of `printf`: the same text as the C library's, and the buffer.
 
 use simt::{Arg, Buffer, Config, Launch, LaunchError, Module, Simulator};
 
-/// Each block prints with the format that lies 8 bytes behind that of the block before, and with the same arguments; one
-/// of them faults then.
+/// Each block prints with the same arguments and a format 8 bytes after the previous block's. The block `faulty` then
+/// faults.
 const PRINT: &str = ".version 8.5\n.target sm_90\n.address_size 64\n\
     .extern .func (.param .b32 r) vprintf(.param .b64 a, .param .b64 b);\n\
     .entry k(.param .u64 format, .param .u64 arguments, .param .u64 out, .param .u32 faulty)\n{\n\
@@ -32,14 +32,14 @@ impl Printer {
     fn launch(&mut self, formats: &[u8], arguments: &[u8], blocks: u32, faulty: u32) -> Result<(), LaunchError> {
         let buffers = [formats, arguments].map(|bytes| self.simulator.upload(bytes).unwrap());
         let args = [buffers[0].into(), buffers[1].into(), self.count.into(), Arg::U32(faulty)];
-        let ended = self.simulator.launch(&Launch::new(&self.kernel, [blocks, 1, 1], [1; 3], &args));
+        let result = self.simulator.launch(&Launch::new(&self.kernel, [blocks, 1, 1], [1; 3], &args));
         for buffer in buffers {
             self.simulator.free(buffer).unwrap();
         }
-        ended
+        result
     }
 
-    /// The text of a call, and how many arguments it has taken.
+    /// Returns the text of a call, and the number of arguments that it used.
     fn text(&mut self, form: &str, arguments: &[u8]) -> (String, u32) {
         self.launch(format!("{form}\0").as_bytes(), arguments, 1, u32::MAX).unwrap();
         let text = String::from_utf8(self.simulator.take_printed()).unwrap();
@@ -47,9 +47,9 @@ impl Printer {
     }
 }
 
-/// The rows are what `tests/fixtures/printf/c.c` prints with glibc 2.36.
+/// The rows are the output of `tests/fixtures/printf/c.c` with glibc 2.36.
 #[test]
-fn numbers_are_those_of_c() {
+fn numbers_match_c() {
     let rows = include_str!("fixtures/printf/c.txt").lines();
     let mut printer = Printer::new(1 << 20);
     for row in rows.clone() {
@@ -64,7 +64,7 @@ fn numbers_are_those_of_c() {
 }
 
 #[test]
-fn texts_stars_and_what_is_no_conversion() {
+fn strings_stars_and_invalid_conversions() {
     let words = |words: &[u64]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
     let mut printer = Printer::new(1 << 20);
     let address = |at: u64| printer.texts.address() + 8 * at;

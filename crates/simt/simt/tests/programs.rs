@@ -1,6 +1,6 @@
-//! Programs in CUDA C++ about how threads run, compiled by nvcc: every schedule gives the results of a GPU.
+//! Runs CUDA C++ programs that test thread behavior, compiled by nvcc. Every schedule must give a GPU's results.
 //!
-//! `programs/compile.sh` makes the PTX, and `programs/record.sh` the results, on a GPU.
+//! `programs/compile.sh` makes the PTX, and `programs/record.sh` records the results on a GPU.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -10,22 +10,22 @@ use std::time::Duration;
 use simt::{Arg, Config, Function, Im2col, Launch, Module, Schedule, Simulator, Swizzle, TensorElement, TensorMap};
 use simt_check::{Check, Checks, Extra, Finding};
 
-/// Words of the second argument.
+/// The number of words of the second argument.
 const SCRATCH_WORDS: usize = 1 << 20;
-/// Results of more words are recorded as a hash.
+/// Results with more words than this are recorded as a hash.
 const WHOLE: usize = 64;
 
-/// A kernel with its launch, as the comment above it in the source says.
+/// A kernel and its launch, as described by the comment above the kernel in the source.
 pub(crate) struct Program {
     pub(crate) name: String,
-    /// The kernel, or why it cannot be run.
+    /// The kernel, or the reason why it cannot run.
     pub(crate) function: Result<Function, String>,
     grid: [u32; 3],
     block: [u32; 3],
     shared: u32,
     cooperative: bool,
     out: usize,
-    /// What the comment says of the tensor map that is the third argument.
+    /// The comment's description of the tensor map, which is the third argument.
     map: Option<BTreeMap<String, String>>,
 }
 
@@ -33,7 +33,7 @@ fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("programs")
 }
 
-/// The kernels of all sources.
+/// Returns the kernels of all sources.
 pub(crate) fn programs() -> Vec<Program> {
     let mut sources: Vec<PathBuf> = std::fs::read_dir(folder())
         .unwrap()
@@ -56,7 +56,7 @@ pub(crate) fn programs() -> Vec<Program> {
     programs
 }
 
-/// The kernel that a line of source begins, with its launch in words: `grid 4, block 8x4, shared 512, out 192`.
+/// Returns the kernel whose definition starts on `line`, with its launch: `grid 4, block 8x4, shared 512, out 192`.
 fn program(module: &Module, launch: &str, line: &str) -> Program {
     let signature = line.strip_prefix("extern \"C\" __global__ void ").unwrap();
     let name = signature.split_once('(').unwrap().0.to_owned();
@@ -82,7 +82,7 @@ fn program(module: &Module, launch: &str, line: &str) -> Program {
     }
 }
 
-/// The map of a tensor, as record.cpp makes it.
+/// Returns the map of a tensor, encoded as record.cpp does.
 fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> Result<[u8; 128], String> {
     let numbers = |fact: &str| -> Vec<i64> {
         let text = facts.get(fact).map_or("", |text| text.rsplit(' ').next().unwrap());
@@ -94,7 +94,7 @@ fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> Result<[u8; 128
         "u32" => TensorElement::U32,
         "f16" => TensorElement::F16,
         "f32" => TensorElement::F32,
-        other => panic!("no type of tensors: {other}"),
+        other => panic!("unknown tensor element type: {other}"),
     };
     let sizes: Vec<u64> = numbers("map").into_iter().map(i64::cast_unsigned).collect();
     let rank = sizes.len();
@@ -119,7 +119,7 @@ fn tensor_map(facts: &BTreeMap<String, String>, address: u64) -> Result<[u8; 128
 }
 
 impl Program {
-    /// The results, and what the checks find.
+    /// Returns the results and the findings of `checks`.
     pub(crate) fn run(&self, simulator: &mut Simulator, checks: Checks) -> Result<(Vec<u32>, Vec<Finding>), String> {
         let function = self.function.as_ref().map_err(String::clone)?;
         let out = simulator.zeroed::<u32>(self.out).unwrap();
@@ -150,7 +150,8 @@ pub(crate) fn simulator(schedule: Schedule, threads: usize) -> Simulator {
     Simulator::new(config).unwrap()
 }
 
-/// Results as `results.txt` has them: all words of few, or a hash and the first words of many.
+/// Returns results in the format of `results.txt`: all words of a short result, or a hash and the first words of a long
+/// one.
 fn summary(result: &[u32]) -> String {
     let mut text = format!("{}:", result.len());
     if result.len() > WHOLE {
@@ -166,7 +167,7 @@ fn summary(result: &[u32]) -> String {
     text
 }
 
-/// The results of a GPU, by kernel.
+/// Returns the results of a GPU, by kernel.
 fn expected() -> BTreeMap<String, String> {
     let recorded = include_str!("programs/results.txt").lines();
     let lines = recorded.filter(|line| !line.starts_with('#'));
@@ -174,8 +175,8 @@ fn expected() -> BTreeMap<String, String> {
     pairs.map(|(name, result)| (name.to_owned(), result.to_owned())).collect()
 }
 
-/// Runs all programs, and names those that end otherwise than a GPU's. Those whose results were not yet recorded on one
-/// have to give the same again and again.
+/// Runs all programs, and fails with the names of those whose results differ from a GPU's. A program without a recorded
+/// result must give the same result every time.
 #[track_caller]
 fn check(simulators: impl IntoIterator<Item = (Schedule, usize)>) {
     let programs = programs();
@@ -202,20 +203,21 @@ fn check(simulators: impl IntoIterator<Item = (Schedule, usize)>) {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
-/// Programs that race by the memory model (PTX ISA, "Data-Races"), although a GPU gives the same results again and again.
+/// Programs that race by the memory model (PTX ISA, "Data-Races"), although a GPU always gives the same results.
 ///
-/// A tile of two warps (cooperative groups of CUDA 13) stores the same word by all lanes, and reads what other lanes have
-/// stored behind `shfl.sync` and `vote.sync`, which wait for lanes and "do not guarantee any memory ordering" (CUDA C++
-/// Programming Guide, "Warp Shuffle Functions"). Of the others, all blocks write the same numbers to the same tensor, and copy
-/// them while other blocks may be writing them.
+/// In a tile of two warps (cooperative groups of CUDA 13), all lanes store the same word. The lanes then read what
+/// other lanes stored before `shfl.sync` and `vote.sync`, which wait for lanes but "do not guarantee any memory
+/// ordering" (CUDA C++ Programming Guide, "Warp Shuffle Functions"). In the other programs, all blocks write the same
+/// numbers to the same tensor, and copy these numbers while other blocks may be writing them.
 const RACY: [&str; 4] = ["tensor_multicast", "tensor_ring", "tiles_of_two_warps", "wgmma_cluster"];
 
-/// Programs that exchange words by volatile accesses as others do by atomic ones, and do not only spin on these words.
+/// Programs that exchange words through volatile accesses instead of atomics, and that do more than spin on these
+/// words.
 const VOLATILE: [&str; 3] = ["lane_that_serves_the_others", "peterson_lock", "queue_lock"];
 
-/// They are right, so no check may accuse them, but of the races that are there.
+/// The programs are correct, so a sanitizer may report only their known races.
 #[test]
-fn are_not_accused() {
+fn sanitizers_report_only_known_races() {
     let mut simulator = simulator(Schedule::Fixed, 1);
     let mut wrong = Vec::new();
     for program in programs() {
@@ -246,12 +248,12 @@ fn are_not_accused() {
 }
 
 #[test]
-fn on_one_thread_of_the_host() {
+fn with_one_host_thread() {
     check([(Schedule::Fixed, 1)]);
 }
 
 #[test]
-fn on_two_threads_of_the_host() {
+fn with_two_host_threads() {
     check([(Schedule::Fixed, 2)]);
 }
 
@@ -265,9 +267,9 @@ fn in_random_order() {
     check([1, 2, 3].map(|seed| (Schedule::Random(seed), 1)));
 }
 
-/// Blocks that wait for none but those that have begun need no more room than for one, or for two on two host threads.
+/// Programs whose blocks wait only for blocks that have begun need just one resident block, or two on two host threads.
 #[test]
-fn where_a_device_has_room_for_few_blocks() {
+fn with_few_resident_blocks() {
     let names = [
         "block_tickets",
         "chain_of_tickets",

@@ -1,4 +1,4 @@
-//! The check `race`: each kernel that races stands beside one that is alike and does not.
+//! Tests of the sanitizer `race`: each kernel with a race has a similar counterpart without one.
 
 mod asynchronous;
 mod atomics;
@@ -10,19 +10,22 @@ mod volatile;
 use simt::{Config, Launch, Module, Simulator};
 use simt_check::{Check, Checks, Finding, Sanitized};
 
-/// What is found in a kernel of this body. `%tid` is the thread in its block, `%cta` its block, `%out` the address of 64 KiB
-/// of global memory that are zero, and `tile` an array of 4 KiB in shared memory at `%tile`; `%own` is the address of the
-/// thread's own word of it, `%r0` to `%r9`, `%a0` to `%a9` and `%p0` to `%p9` are free.
+/// Returns the findings for a kernel with this body.
+///
+/// `%tid` is the thread in its block and `%cta` the block. `%out` is the address of 64 KiB of zeroed global memory, and
+/// `%word` the address of the thread's word there. `%tile` is the address of `tile`, an array of 4 KiB in shared
+/// memory, and `%slot` the address of the thread's word in `tile`. `%r0` to `%r9`, `%a0` to `%a9` and `%p0` to `%p9`
+/// are free.
 fn findings_of(body: &str, grid: u32, block: u32) -> Vec<Finding> {
     findings_in_clusters(body, grid, block, 1)
 }
 
-/// The same in clusters of so many blocks.
+/// Returns the findings for clusters of `cluster` blocks.
 fn findings_in_clusters(body: &str, grid: u32, block: u32, cluster: u32) -> Vec<Finding> {
     checked(body, grid, block, cluster).findings
 }
 
-/// The findings, and the notes.
+/// Returns the findings and the notes.
 fn notes_of(body: &str, grid: u32, block: u32) -> (Vec<Finding>, Vec<String>) {
     let Sanitized { findings, notes, .. } = checked(body, grid, block, 1);
     (findings, notes)
@@ -36,16 +39,16 @@ fn checked(body: &str, grid: u32, block: u32, cluster: u32) -> Sanitized {
     sanitized
 }
 
-/// The same with other checks; the launch may fault.
+/// Runs a kernel with any `checks`; the launch may fault.
 fn launched(body: &str, grid: u32, block: u32, cluster: u32, checks: Checks) -> Sanitized {
     let text = format!(
         ".version 8.6\n.target sm_90a\n.address_size 64\n.file 1 \"kernel.cu\"\n\
          .entry kernel(.param .u64 out)\n{{\n\
          .shared .align 128 .b8 tile[4096];\n\
-         .reg .b32 %tid, %cta, %lane, %r<10>;\n.reg .b64 %out, %tile, %own, %mine, %a<10>;\n.reg .pred %p<10>;\n\
+         .reg .b32 %tid, %cta, %lane, %r<10>;\n.reg .b64 %out, %tile, %slot, %word, %a<10>;\n.reg .pred %p<10>;\n\
          ld.param.u64 %out, [out];\n\
          mov.u32 %tid, %tid.x;\nmov.u32 %cta, %ctaid.x;\nmov.u32 %lane, %laneid;\nmov.u64 %tile, tile;\n\
-         mad.wide.u32 %own, %tid, 4, %tile;\nmad.wide.u32 %mine, %tid, 4, %out;\n\
+         mad.wide.u32 %slot, %tid, 4, %tile;\nmad.wide.u32 %word, %tid, 4, %out;\n\
          {body}\nret;\n}}\n"
     );
     let kernel = Module::from_ptx(text).unwrap().function("kernel").unwrap();
@@ -65,13 +68,13 @@ fn clean(body: &str, grid: u32, block: u32) {
     assert!(findings.is_empty(), "{}\n{body}", all.join("\n"));
 }
 
-/// Fails unless there is one race, of which these words are said.
+/// Fails unless there is exactly one race, whose description contains `words`.
 #[track_caller]
 fn races(body: &str, grid: u32, block: u32, words: &str) {
     let findings = findings_of(body, grid, block);
     let all: Vec<String> = findings.iter().map(ToString::to_string).collect();
     let [found] = &findings[..] else { panic!("{} findings: {}\n{body}", all.len(), all.join("\n")) };
-    let said = format!("{}; {}", found.what, found.help);
-    assert!(said.contains(words), "{said}\n{body}");
+    let text = format!("{}; {}", found.what, found.help);
+    assert!(text.contains(words), "{text}\n{body}");
     assert_eq!(found.check, Check::Race);
 }

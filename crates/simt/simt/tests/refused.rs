@@ -1,10 +1,10 @@
-//! What ptxas refuses is refused by name, with its line and column; and what it takes in other spellings is run.
+//! Tests that what ptxas refuses is refused by name, with its line and column, and that alternative spellings run.
 
 use simt::{Config, Launch, LoadError, Module, Simulator};
 
 const HEAD: &str = ".version 8.0\n.target sm_80\n.address_size 64\n";
 
-/// Why a module or its kernel is refused, and at which line and column.
+/// Returns the line and column where a module or its kernel is refused, and why.
 fn refusal(text: &str) -> (u32, u32, String) {
     let loaded = Module::from_ptx(text).and_then(|module| {
         let names: Vec<String> = module.kernels().map(str::to_owned).collect();
@@ -16,15 +16,15 @@ fn refusal(text: &str) -> (u32, u32, String) {
     }
 }
 
-/// Checks the rows `text => message` of a table, each in the text that has it between these two; `\n` is a line's end.
-/// Rows of a table with places begin with the line and column that the refusal points to.
-fn check(table: &str, place: Option<&str>, before: &str, behind: &str) {
+/// Checks the rows `text => message` of a table. Each text is tested between `before` and `after`; `\n` stands for a
+/// line break. Without `place`, a row begins with the line and column of the refusal.
+fn check(table: &str, place: Option<&str>, before: &str, after: &str) {
     for row in table.lines() {
         let (row, message) = row.split_once(" => ").unwrap();
         let (place, text) = place.map_or_else(|| row.split_once(' ').unwrap(), |place| (place, row));
         let (target, text) = text.split_once("sm_80: ").map_or(("sm_90a", text), |(_, text)| ("sm_80", text));
         let text = text.replace("\\n", "\n");
-        let (line, column, found) = refusal(&format!("{}{text}{behind}", before.replace("sm_90a", target)));
+        let (line, column, found) = refusal(&format!("{}{text}{after}", before.replace("sm_90a", target)));
         assert_eq!(found, message, "{text}");
         assert_eq!(format!("{line}:{column}"), place, "{text}");
     }
@@ -59,7 +59,7 @@ fn declarations_and_instructions() {
         .shared .b32 s; .local .b32 l; .reg .b8 %c<4>; .reg .b16 %h<4>; .reg .b32 %r<32>; .reg .b64 %rd<32>; .reg .pred %p<4>;
         .reg .f32 %f<8>; .reg .f64 %fd<4>;\n  ";
     check(include_str!("fixtures/refused/instructions.txt"), Some("5:3"), kernel, "\nret;\n}\n");
-    // A parameter may be larger from 8.1 on.
+    // PTX 8.1 allows larger parameters.
     let text = ".version 8.1\n.target sm_80\n.address_size 64\n.entry k(.param .b8 a[4353]) { ret; }\n";
     assert!(Module::from_ptx(text).unwrap().function("k").is_ok());
 }

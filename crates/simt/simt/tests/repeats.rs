@@ -1,12 +1,12 @@
-//! Loops in which threads wait: those that can never end are faults, although they count or change what decides nothing,
-//! and those that end by themselves end.
+//! Tests of loops in which threads wait. A loop that can never end is a fault, even if it counts or changes values that
+//! do not affect it; a loop that ends without help from outside runs to its end.
 
 use std::time::{Duration, Instant};
 
 use simt::observe::{Access, Observer, Reg, Requests, Site, Step, WarpId};
 use simt::{Config, FaultKind, Launch, LaunchError, Module, Schedule, Simulator};
 
-/// A kernel with this body, which stores `%r0` to its thread's element.
+/// Returns a kernel with this body; it stores `%r0` to the thread's element.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k(.param .u64 out, .param .u64 memory)\n{{\n\
@@ -16,7 +16,7 @@ fn kernel(body: &str) -> String {
     )
 }
 
-/// Runs it in so many blocks of 64 threads, under each schedule.
+/// Runs the kernel in `blocks` blocks of 64 threads, under each schedule.
 fn run(body: &str, blocks: u32, mut check: impl FnMut(Result<Vec<u32>, LaunchError>)) {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     for schedule in [Schedule::Fixed, Schedule::RoundRobin, Schedule::Random(3)] {
@@ -24,56 +24,56 @@ fn run(body: &str, blocks: u32, mut check: impl FnMut(Result<Vec<u32>, LaunchErr
         let mut simulator = Simulator::new(config).unwrap();
         let (out, memory) = (simulator.zeroed::<u32>(64).unwrap(), simulator.zeroed::<u32>(16).unwrap());
         let args = [out.into(), memory.into()];
-        let done = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [64, 1, 1], &args));
-        check(done.map(|()| simulator.read(out).unwrap()));
+        let result = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [64, 1, 1], &args));
+        check(result.map(|()| simulator.read(out).unwrap()));
     }
 }
 
 #[test]
 fn a_warp_that_only_counts_waits_forever() {
     let bodies = [
-        // In a register, together with a product of it.
+        // The count is in a register, and so is a product of it.
         "L:\nadd.u32 %r1, %r1, 1;\nmul.lo.u32 %r2, %r1, %r1;\nld.volatile.global.u32 %r0, [%memory];\n\
          setp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;\nadd.u32 %r0, %r1, %r2;",
-        // In local memory, as without optimization.
+        // The count is in local memory, as in code without optimization.
         "L:\nld.local.u32 %r1, [count];\nadd.u32 %r1, %r1, 1;\nst.local.u32 [count], %r1;\n\
          ld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;\nld.local.u32 %r0, [count];",
-        // At a lock that nobody has left.
+        // The warp waits for a lock that no thread ever releases.
         "st.volatile.global.u32 [%memory], 1;\nL:\nadd.u32 %r1, %r1, 1;\natom.global.cas.b32 %r0, [%memory], 0, 1;\n\
          setp.ne.u32 %p0, %r0, 0;\n@%p0 bra L;\nmov.u32 %r0, %r1;",
-        // Only where a predicate holds, and with a carry that nobody looks at.
+        // The warp counts only where a predicate holds, and no instruction reads the carry.
         "L:\nsetp.lt.u32 %p1, %r8, 7;\n@%p1 add.cc.u32 %r1, %r1, 3;\n@%p1 addc.u32 %r2, %r2, 0;\n\
          ld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;\nadd.u32 %r0, %r1, %r2;",
     ];
     for (number, body) in bodies.into_iter().enumerate() {
-        // More blocks than there is room for is the same for all of them.
+        // For the first loop, also launch more blocks than fit; the result must be the same.
         for blocks in [1, 12].into_iter().take(if number == 0 { 2 } else { 1 }) {
-            let began = Instant::now();
-            run(body, blocks, |done| match done {
+            let start = Instant::now();
+            run(body, blocks, |result| match result {
                 Err(LaunchError::Fault(fault)) => {
                     assert!(matches!(fault.kind, FaultKind::Deadlock { .. }), "{body}\n{fault}");
                     assert!(fault.to_string().contains("repeats itself"), "{fault}");
                 }
-                other => panic!("{other:?} is no fault"),
+                other => panic!("{other:?} is not a fault"),
             });
-            assert!(began.elapsed() < Duration::from_secs(60));
+            assert!(start.elapsed() < Duration::from_secs(60));
         }
     }
 }
 
 #[test]
-fn more_blocks_than_a_device_holds_that_count_their_attempts() {
+fn polling_blocks_that_do_not_fit_deadlock() {
     let body = "atom.global.add.u32 %r2, [%memory], 1;\nmov.u32 %r3, %nctaid.x;\nmul.lo.u32 %r3, %r3, 64;\nL:\n\
                 add.u32 %r1, %r1, 1;\nld.volatile.global.u32 %r0, [%memory];\nsetp.lt.u32 %p0, %r0, %r3;\n@%p0 bra L;";
-    run(body, 12, |done| {
-        let fault = done.unwrap_err().to_string();
+    run(body, 12, |result| {
+        let fault = result.unwrap_err().to_string();
         assert!(fault.starts_with("deadlock: "), "{fault}");
     });
-    run(body, 10, |done| assert_eq!(done.unwrap(), [640; 64]));
+    run(body, 10, |result| assert_eq!(result.unwrap(), [640; 64]));
 }
 
-/// 256 warps wait for each other. When one has been found to repeat itself, the others are looked at sooner: together they execute
-/// a fourth of what they would if each were first looked at after 2^14 instructions.
+/// 256 warps wait for each other. After one warp is found to repeat itself, the others are checked sooner. Together
+/// they execute a quarter of the instructions that they would if each were first checked after 2^14 instructions.
 #[test]
 fn many_warps_that_wait_for_each_other_cost_little() {
     let body = "atom.global.add.u32 %r2, [%memory], 1;\nmov.u32 %r3, %nctaid.x;\nshl.b32 %r3, %r3, 10;\nL:\n\
@@ -88,15 +88,15 @@ fn many_warps_that_wait_for_each_other_cost_little() {
 }
 
 #[test]
-fn loops_that_end_by_what_they_count() {
+fn counting_loops_end() {
     let bodies = [
-        // Attempts are limited.
+        // The number of attempts is limited.
         (
             "100000",
             "L:\nadd.u32 %r1, %r1, 1;\nld.volatile.global.u32 %r0, [%memory];\nsetp.ge.u32 %p1, %r1, 100000;\n\
          @%p1 bra DONE;\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;\nDONE:\nmov.u32 %r0, %r1;",
         ),
-        // In local memory.
+        // The count is in local memory.
         (
             "50000",
             "L:\nld.local.u32 %r1, [count];\nadd.u32 %r1, %r1, 1;\nst.local.u32 [count], %r1;\n\
@@ -109,7 +109,7 @@ fn loops_that_end_by_what_they_count() {
             "L:\nadd.u32 %r1, %r1, 1;\nadd.cc.u32 %r2, %r2, 65536;\naddc.u32 %r3, 0, 0;\n\
          ld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r3, %r0;\n@%p0 bra L;\nmov.u32 %r0, %r1;",
         ),
-        // It decides where in memory somebody else is told.
+        // The count decides which address the warp stores to, and the loop reads one of these addresses.
         (
             "9",
             "mov.u32 %r2, 0;\nL:\nadd.u32 %r2, %r2, 1;\nshr.u32 %r3, %r2, 16;\nmul.wide.u32 %rd2, %r3, 4;\n\
@@ -117,35 +117,36 @@ fn loops_that_end_by_what_they_count() {
          setp.eq.u32 %p0, %r0, 0;\n@%p0 bra L;",
         ),
     ];
-    for (result, body) in bodies {
-        let result: u32 = result.parse().unwrap();
-        run(body, 1, |done| assert_eq!(done.unwrap(), [result; 64], "{body}"));
+    for (expected, body) in bodies {
+        let expected: u32 = expected.parse().unwrap();
+        run(body, 1, |result| assert_eq!(result.unwrap(), [expected; 64], "{body}"));
     }
 }
 
-/// The register with the old value is written again before the round ends: only memory tells that the warp gets on.
+/// The round overwrites the register with the old value before it ends, so only memory shows that the warp makes
+/// progress.
 #[test]
-fn a_counter_in_memory_whose_value_is_forgotten() {
+fn a_counter_in_memory_counts_as_progress() {
     let body = "setp.ne.u32 %p1, %r8, 0;\n@%p1 bra DONE;\nL:\natom.global.add.u32 %r1, [%memory], 1;\n\
                 setp.lt.u32 %p0, %r1, 60000;\nmov.u32 %r1, 0;\n@%p0 bra L;\nDONE:\nmov.u32 %r0, 5;";
-    // The predicate is equal at each `L` but the first and the last.
-    run(body, 1, |done| assert_eq!(done.unwrap(), [5; 64]));
+    // The predicate is the same at each `L` except for the first and the last.
+    run(body, 1, |result| assert_eq!(result.unwrap(), [5; 64]));
 }
 
 #[test]
-fn all_blocks_of_a_huge_grid_behind_a_fault_are_left_out() {
+fn blocks_after_a_fault_are_skipped() {
     let function = Module::from_ptx(kernel("")).unwrap().function("k").unwrap();
     let mut simulator = Simulator::new(Config { max_instructions: 1000, ..Config::default() }).unwrap();
     let out = simulator.zeroed::<u32>(64).unwrap();
     let args = [out.into(), out.into()];
-    let began = Instant::now();
+    let start = Instant::now();
     let launch = Launch::new(&function, [0x7fff_ffff, 65535, 65535], [64, 1, 1], &args);
     let error = simulator.launch(&launch).unwrap_err().to_string();
     assert!(error.starts_with("more than 1000 instructions executed"), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
-/// Carries along which parameter each 64-bit register was made of, as far as additions go.
+/// Tracks which parameter each 64-bit register was computed from, through additions.
 #[derive(Default)]
 struct Provenance {
     known: Vec<(Reg, u64)>,
@@ -200,6 +201,9 @@ fn an_observer_that_follows_pointers() {
     let args = [out.into(), memory.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args);
     let seen = simulator.launch_observed(&launch, Provenance::default()).unwrap().seen;
-    let of = |at: u32| format!("made of the parameter at {at}");
-    assert_eq!(seen, ["%rd4".to_owned(), of(8), "%rd3".to_owned(), of(0), "%rd0".to_owned(), of(0)]);
+    let parameter = |at: u32| format!("made of the parameter at {at}");
+    assert_eq!(
+        seen,
+        ["%rd4".to_owned(), parameter(8), "%rd3".to_owned(), parameter(0), "%rd0".to_owned(), parameter(0)]
+    );
 }

@@ -1,4 +1,4 @@
-//! What kernels ask of CUDA's runtime on the device: what they print, their faults, and what is refused.
+//! Tests of CUDA's device runtime in kernels: printing, faults, and refused uses.
 
 use simt::{Config, Fault, FaultKind, Launch, LaunchError, Module, Simulator};
 use simt_check::Checks;
@@ -17,7 +17,7 @@ const HEAD: &str = ".version 8.5\n.target sm_90\n.address_size 64\n\
     .func wide(.param .b64 a) { ret; }\n\
     .global .align 1 .b8 bytes[3] = {0xff(wide), 0xff00(wide), 0xff(word)};\n";
 
-/// A kernel of these statements, with its parameter `out` in `%rd0`.
+/// Returns a kernel of these statements, with its parameter `out` in `%rd0`.
 fn kernel(statements: &str) -> String {
     format!(
         "{HEAD}.func (.param .b32 r) same(.param .b32 a);\n.entry k(.param .u64 out)\n{{\n\
@@ -27,7 +27,7 @@ fn kernel(statements: &str) -> String {
     )
 }
 
-/// The words that a kernel leaves, or its fault, and what it has printed.
+/// Returns the output words of a kernel or its fault, and the text that it printed.
 fn run(statements: &str, config: Config, grid: u32, block: u32) -> (Result<Vec<u32>, Fault>, String) {
     let module = Module::from_ptx(kernel(statements)).unwrap();
     let function = module.function("k").unwrap();
@@ -66,7 +66,7 @@ fn blocks_print_in_the_order_of_their_numbers() {
         let (_, printed) = run(PRINT, config, 500, 1);
         let expected: String = (0..500).map(|block| format!("block {block}\n")).collect();
         assert_eq!(printed, expected);
-        // What is printed last stays.
+        // The buffer keeps the last messages.
         let config = Config { printf_bytes: 100, ..config };
         let (_, printed) = run(PRINT, config, 500, 1);
         assert_eq!(printed, "block 497\nblock 498\nblock 499\n");
@@ -79,14 +79,14 @@ fn blocks_print_in_the_order_of_their_numbers() {
 }
 
 #[test]
-fn a_format_that_lies_nowhere_is_a_fault() {
+fn an_invalid_format_address_is_a_fault() {
     let fault =
         fault("mov.u64 %rd1, 4096;\nst.param.b64 [p], %rd1;\nst.param.b64 [q], %rd1;\ncall (w), vprintf, (p, q);");
     assert!(fault.to_string().starts_with("out of bounds read of 1 bytes at 0x1000"), "{fault}");
 }
 
 #[test]
-fn an_assertion_that_fails_is_a_fault_with_its_place() {
+fn a_failed_assertion_is_a_fault_with_its_place() {
     let fault = fault(
         "mov.u32 %r1, %tid.x;\nsetp.lt.u32 %p0, %r1, 9;\n@%p0 bra END;\n.param .b64 s;\n.param .b64 t;\n\
          mov.u64 %rd1, word;\ncvta.global.u64 %rd1, %rd1;\nst.param.b64 [p], %rd1;\nst.param.b64 [q], %rd1;\n\
@@ -98,11 +98,11 @@ fn an_assertion_that_fails_is_a_fault_with_its_place() {
     assert!(text.starts_with("assertion `x < 1` failed, x < 1:77, in `x < 1`, in kernel `k`"), "{text}");
 }
 
-/// `malloc` of the bytes in `%rd1`, to `%rd2`.
+/// Calls `malloc` for `%rd1` bytes, with the result in `%rd2`.
 const MALLOC: &str = "st.param.b64 [p], %rd1;\ncall (q), malloc, (p);\nld.param.b64 %rd2, [q];\n";
 
 #[test]
-fn the_heap_is_as_large_as_configured_and_each_block_is_freed_once() {
+fn the_heap_has_the_configured_size_and_a_block_is_freed_once() {
     let count = format!(
         "mov.u32 %r1, 0;\nmov.u64 %rd1, 90;\nMORE:\n{MALLOC}setp.eq.u64 %p1, %rd2, 0;\n@%p1 bra END;\n\
          st.global.u32 [%rd2+80], %r1;\nadd.u32 %r1, %r1, 1;\nbra MORE;\nEND:\nst.global.u32 [%rd0], %r1;"
@@ -116,9 +116,9 @@ fn the_heap_is_as_large_as_configured_and_each_block_is_freed_once() {
     assert!(fault.to_string().starts_with("free of 0x"), "{fault}");
 }
 
-/// An observer that forgot what it knows of so many bytes would not be done in a lifetime.
+/// An observer that clears its state for this number of bytes would never finish.
 #[test]
-fn observers_are_not_told_of_memory_that_malloc_does_not_have() {
+fn observers_do_not_see_failed_allocations() {
     let statements = format!("mov.u64 %rd1, 0x7fffffffffffffff;\n{MALLOC}st.global.u64 [%rd0], %rd2;");
     let function = Module::from_ptx(kernel(&statements)).unwrap().function("k").unwrap();
     let mut simulator = Simulator::new(Config::default()).unwrap();
@@ -131,7 +131,7 @@ fn observers_are_not_told_of_memory_that_malloc_does_not_have() {
 }
 
 #[test]
-fn calls_of_addresses() {
+fn calls_through_addresses() {
     let call = |address: &str, label: &str| {
         format!(
             "mov.u64 %rd1, {address};\nst.param.b32 [w], 21;\n\
@@ -159,7 +159,7 @@ fn calls_of_addresses() {
         let text = fault(&call(address, "one")).to_string();
         assert!(text.starts_with("call of the address 0x") && text.contains(what), "{text}");
     }
-    // Addresses byte by byte.
+    // Initial values may contain single bytes of an address.
     let bytes = "ld.global.u8 %r1, [bytes];\nld.global.u8 %r2, [bytes+1];\nmad.lo.u32 %r1, %r2, 256, %r1;\nmov.u64 %rd1, wide;\ncvt.u32.u64 %r2, %rd1;\n\
         and.b32 %r2, %r2, 65535;\nsub.u32 %r1, %r1, %r2;\nst.global.u32 [%rd0], %r1;\nld.global.u8 %r3, [bytes+2];\nmov.u64 %rd2, word;\n\
         cvt.u32.u64 %r4, %rd2;\nand.b32 %r4, %r4, 255;\nsub.u32 %r3, %r3, %r4;\nst.global.u32 [%rd0+4], %r3;";
@@ -168,8 +168,8 @@ fn calls_of_addresses() {
 
 #[test]
 fn the_stack_grows_and_shrinks_within_a_frame() {
-    // Each lane takes 64 times as many bytes as its number says and gives them back, more often than there is room for
-    // if it did not.
+    // Each lane allocates 64 bytes times its lane number and frees them. The loop runs so often that the stack would
+    // overflow otherwise.
     let text = "mov.u32 %r1, %tid.x;\nshl.b32 %r1, %r1, 6;\ncvt.u64.u32 %rd1, %r1;\nmov.u32 %r2, 0;\nMORE:\nstacksave.u64 %rd3;\n\
         alloca.u64 %rd2, %rd1, 32;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 bra NONE;\nst.local.u32 [%rd2], %r2;\nld.local.u32 %r3, [%rd2];\nNONE:\n\
         stackrestore.u64 %rd3;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 1000;\n@%p1 bra MORE;\n\
@@ -183,7 +183,7 @@ fn the_stack_grows_and_shrinks_within_a_frame() {
 }
 
 #[test]
-fn what_is_not_there_is_refused_by_name() {
+fn unsupported_names_are_refused() {
     for (statement, words) in [
         ("call (w), cudaLaunchDevice, (p);", "`cudaLaunchDevice`: device-side launches are not supported"),
         ("mov.u32 %r1, %pm3;", "special register `%pm3` is not supported"),
@@ -201,7 +201,7 @@ fn what_is_not_there_is_refused_by_name() {
 }
 
 #[test]
-fn a_cooperative_launch_fits_onto_the_device() {
+fn a_cooperative_launch_must_fit_on_the_device() {
     let module = Module::from_ptx(kernel("")).unwrap();
     let function = module.function("k").unwrap();
     let config = Config { resident_blocks: 7, ..Config::default() };

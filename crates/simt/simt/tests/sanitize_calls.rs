@@ -1,12 +1,13 @@
-//! The check `init` across calls: values that functions are given and return, and what their frames begin with.
+//! Tests of the sanitizer `init` across calls: parameters and results of functions, and the initial contents of their
+//! frames.
 
 use simt::{Config, Launch, Module, Simulator};
 use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{STORED, none, only};
 
-/// What is found in a launch of one block of 32 threads: `from` are two words of which the host has written the first, `to`
-/// are 32 that nobody has written. `%r3` is the first of `from`, and `%r4` the second.
+/// Returns the findings of a launch of one block of 32 threads. `from` has two words; the host has written only the first.
+/// They are loaded to `%r3` and `%r4`. `to` has 32 uninitialized words.
 fn findings(before: &str, body: &str) -> Vec<Finding> {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n{before}\n.entry k(.param .u64 from, .param .u64 to)\n{{\n\
@@ -37,7 +38,7 @@ fn one(before: &str, body: &str) -> Finding {
     only(findings(before, body), body)
 }
 
-/// A function with the parameters `a` and `b` and the result `out`.
+/// Returns a function with the parameters `a` and `b` and the result `out`.
 fn function(name: &str, body: &str) -> String {
     format!(
         ".func (.param .b32 out) {name}(.param .b32 a, .param .b32 b)\n{{\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n\
@@ -45,7 +46,7 @@ fn function(name: &str, body: &str) -> String {
     )
 }
 
-/// Calls a function; its result is stored.
+/// Returns a call of a function, and a store of its result.
 fn call(callee: &str, a: &str, b: &str) -> String {
     format!(
         "{{\n.param .b32 a;\n.param .b32 b;\n.param .b32 out;\nst.param.b32 [a], {a};\nst.param.b32 [b], {b};\n\
@@ -54,25 +55,25 @@ fn call(callee: &str, a: &str, b: &str) -> String {
 }
 
 #[test]
-fn parameters_and_results_take_it_along() {
+fn parameters_and_results_propagate_undefined_values() {
     let add = function("f", "add.u32 %r3, %r1, %r2;\nst.param.b32 [out], %r3;");
     clean(&add, &call("f", "%r3", "%r1"));
     let found = one(&add, &call("f", "%r3", "%r4"));
     assert_eq!((found.what.as_str(), found.times), (STORED, 32));
-    // The result holds it, because all of it was computed of what nobody has written.
+    // The finding names the result, because the whole result was computed from uninitialized memory.
     assert_eq!(found.place.as_deref(), Some("byte 0 of parameter `out`"));
     assert_eq!(found.other.unwrap().ptx_line, found.ptx_line - 2);
-    // Not used, or only where it is defined.
+    // The value is not used, or only where it is defined.
     clean(&function("f", "st.param.b32 [out], %r1;"), &call("f", "%r3", "%r4"));
     let chosen = function("f", "setp.eq.u32 %p1, %r1, 7;\nselp.b32 %r3, %r1, %r2, %p1;\nst.param.b32 [out], %r3;");
     clean(&chosen, &call("f", "%r3", "%r4"));
-    // It decides something inside of the function.
+    // The value decides a branch inside the function.
     let branch =
         function("f", "st.param.b32 [out], 1;\nsetp.eq.u32 %p1, %r2, 7;\n@%p1 bra L;\nst.param.b32 [out], 2;\nL:");
     let found = one(&branch, &call("f", "%r3", "%r4"));
     assert_eq!(found.what, "a branch depends on uninitialized memory");
     assert_eq!((found.place.as_deref(), found.ptx_line), (Some("byte 0 of parameter `b`"), 13));
-    // One lane's only.
+    // The value is undefined in only one lane.
     let odd = format!("setp.ne.u32 %p1, %r1, 5;\n@%p1 mov.u32 %r4, 1;\n{}", call("f", "%r3", "%r4"));
     let found = one(&add, &odd);
     assert_eq!((found.thread, found.times), ([5, 0, 0], 1));
@@ -80,31 +81,34 @@ fn parameters_and_results_take_it_along() {
 
 #[test]
 fn a_result_that_is_not_always_written() {
-    let sometimes = function("f", "setp.lt.u32 %p1, %r2, 5;\n@%p1 st.param.b32 [out], %r1;");
-    let found = one(&sometimes, &call("f", "%r3", "%r1"));
+    let sometimes_written = function("f", "setp.lt.u32 %p1, %r2, 5;\n@%p1 st.param.b32 [out], %r1;");
+    let found = one(&sometimes_written, &call("f", "%r3", "%r1"));
     assert_eq!((found.what.as_str(), found.thread, found.times), (STORED, [5, 0, 0], 27));
-    clean(&sometimes, &call("f", "%r3", "%r1").replace("st.global", "setp.lt.u32 %p1, %r1, 5;\n@%p1 st.global"));
-    // It is not the result of the call before.
+    clean(
+        &sometimes_written,
+        &call("f", "%r3", "%r1").replace("st.global", "setp.lt.u32 %p1, %r1, 5;\n@%p1 st.global"),
+    );
+    // The result is not that of the previous call.
     let both = format!("{}setp.eq.u32 %p2, %r1, 99;\n{}", call("g", "%r3", "%r3"), call("f", "%r3", "%r1"));
-    let always = function("g", "st.param.b32 [out], %r1;");
-    assert_eq!(one(&format!("{sometimes}{always}"), &both).times, 27);
+    let always_written = function("g", "st.param.b32 [out], %r1;");
+    assert_eq!(one(&format!("{sometimes_written}{always_written}"), &both).times, 27);
 }
 
 #[test]
-fn frames_begin_anew() {
+fn frames_start_uninitialized() {
     let register = function("f", "add.u32 %r3, %r1, %r8;\nst.param.b32 [out], %r3;\nmov.u32 %r8, 1;");
     let twice = format!("{}{}", call("f", "%r3", "%r3"), call("f", "%r3", "%r3"));
     let found = findings(&register, &twice);
     assert_eq!(found.len(), 2, "{found:?}");
-    // The value goes through the result.
-    assert!(found.iter().all(|own| own.what == STORED && own.times == 32));
+    // The value passes through the result.
+    assert!(found.iter().all(|finding| finding.what == STORED && finding.times == 32));
     let decides =
         function("f", "st.param.b32 [out], 1;\nsetp.eq.u32 %p1, %r8, 7;\n@%p1 bra L;\nst.param.b32 [out], 2;\nL:");
     let found = one(&decides, &call("f", "%r3", "%r3"));
     assert_eq!(found.what, "a branch depends on an uninitialized register");
     assert_eq!(found.place.as_deref(), Some("register `%r8`"));
     clean(&register.replace("add.u32 %r3, %r1, %r8", "add.u32 %r3, %r1, %r2"), &twice);
-    // What the first call has left in local memory.
+    // The second call reads local memory that only the first call has written.
     let local = function(
         "f",
         ".local .align 4 .b8 l[8];\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 st.local.u32 [l], %r1;\nld.local.u32 %r3, [l];\n\
@@ -116,33 +120,33 @@ fn frames_begin_anew() {
 }
 
 #[test]
-fn functions_that_call_themselves_are_followed() {
-    // Adds `b` up, `a` times; each frame keeps its number in local memory over the call.
-    let sum = |kept: &str| {
+fn recursive_functions_are_tracked() {
+    // Sums copies of `b` in `a` recursive calls; each frame keeps its copy in local memory across the call.
+    let sum = |store: &str| {
         function(
             "sum",
             &format!(
-                ".local .align 4 .b8 l[4];\nst.param.b32 [out], %r2;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 ret;\n{kept}\n\
+                ".local .align 4 .b8 l[4];\nst.param.b32 [out], %r2;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 ret;\n{store}\n\
                  sub.u32 %r3, %r1, 1;\n{{\n.param .b32 x;\n.param .b32 y;\n.param .b32 z;\nst.param.b32 [x], %r3;\n\
                  st.param.b32 [y], %r2;\ncall (z), sum, (x, y);\nld.param.b32 %r4, [z];\n}}\nld.local.u32 %r5, [l];\n\
                  add.u32 %r6, %r4, %r5;\nst.param.b32 [out], %r6;"
             ),
         )
     };
-    let kept = "st.local.u32 [l], %r2;";
-    clean(&sum(kept), &call("sum", "6", "%r3"));
-    // Lanes that go down to different depths.
-    clean(&sum(kept), &call("sum", "%r1", "%r3"));
-    assert_eq!(one(&sum(kept), &call("sum", "6", "%r4")).what, STORED);
-    // In one of the frames only: that of the depth 3.
-    let once = format!("setp.eq.u32 %p2, %r1, 3;\n@!%p2 {kept}");
+    let store = "st.local.u32 [l], %r2;";
+    clean(&sum(store), &call("sum", "6", "%r3"));
+    // Lanes recurse to different depths.
+    clean(&sum(store), &call("sum", "%r1", "%r3"));
+    assert_eq!(one(&sum(store), &call("sum", "6", "%r4")).what, STORED);
+    // Only the frame at depth 3 does not store its addend.
+    let once = format!("setp.eq.u32 %p2, %r1, 3;\n@!%p2 {store}");
     clean(&sum(&once), &call("sum", "2", "%r3"));
     let found = one(&sum(&once), &call("sum", "%r1", "%r3"));
     assert_eq!((found.what.as_str(), found.thread, found.times), (STORED, [3, 0, 0], 29));
 }
 
 #[test]
-fn functions_that_are_called_by_their_address_are_followed() {
+fn indirect_calls_are_tracked() {
     let both = function("first", "st.param.b32 [out], %r1;") + &function("second", "st.param.b32 [out], %r2;");
     let by_address = |a: &str, b: &str| {
         call("%rd6, PARAMS, proto", a, b).replace("(out), %rd6, PARAMS, proto, (a, b);", "(out), %rd6, (a, b), proto;")
@@ -150,7 +154,7 @@ fn functions_that_are_called_by_their_address_are_followed() {
     let head = "proto: .callprototype (.param .b32 _) _ (.param .b32 _, .param .b32 _);\nmov.u64 %rd6, first;\n\
                 mov.u64 %rd7, second;\nsetp.lt.u32 %p1, %r1, 8;\nselp.b64 %rd6, %rd7, %rd6, %p1;\n";
     clean(&both, &format!("{head}{}", by_address("%r3", "%r1")));
-    // Eight lanes call the second, which returns what nobody has written.
+    // Eight lanes call `second`, which returns an uninitialized value.
     let found = one(&both, &format!("{head}{}", by_address("%r3", "%r4")));
     assert_eq!((found.what.as_str(), found.thread, found.times), (STORED, [0, 0, 0], 8));
     let found = one(&both, &format!("{head}{}", by_address("%r4", "%r3")));
@@ -158,7 +162,7 @@ fn functions_that_are_called_by_their_address_are_followed() {
 }
 
 #[test]
-fn what_the_runtime_returns_is_written() {
+fn results_of_the_runtime_are_initialized() {
     let before = ".extern .func (.param .b64 q) malloc(.param .b64 p);\n.extern .func free(.param .b64 p);";
     let body = "{\n.param .b64 p;\n.param .b64 q;\nst.param.b64 [p], 32;\ncall (q), malloc, (p);\nld.param.b64 %rd6, [q];\n}\n\
                 st.global.u32 [%rd6], 7;\n{\n.param .b64 p;\nst.param.b64 [p], %rd6;\ncall free, (p);\n}\n";
@@ -166,8 +170,8 @@ fn what_the_runtime_returns_is_written() {
 }
 
 #[test]
-fn what_is_stored_counts_for_that_store_only() {
-    // The first round stores what nobody has written, the others what was written since.
+fn each_store_is_tracked_separately() {
+    // The first round stores an uninitialized value; later rounds store defined values.
     let before = ".shared .align 4 .b8 tile[512];";
     let rounds = |stored: &str| {
         format!(

@@ -1,15 +1,15 @@
-//! The checks `init` and `memory` of asynchronous copies: bulk copies, reductions, tiles of tensors, and what goes to other
-//! blocks of a cluster, each with its correct twin.
+//! Tests of the sanitizers `init` and `memory` for asynchronous copies: bulk copies, reductions, tensor tiles, and
+//! accesses to other blocks of a cluster. Each fault has a correct counterpart.
 
 use simt::{Arg, Config, Launch, LaunchError, Module, Simulator, Swizzle, TensorElement, TensorMap};
 use simt_check::{Check, Checks, Finding};
 
 use crate::sanitize_init::{STORED, only};
 
-/// Words of a row of the tensor, which has four of them.
+/// The number of words in a row of the tensor, which has four rows.
 const ROW: u64 = 64;
 
-/// Begins with an mbarrier of one arrival, and ends with a copy that one thread issues and all wait for.
+/// One thread arrives at an mbarrier and issues a copy; all threads wait for the copy.
 const LOAD: &str = "@!%p1 bra ISSUED;\nmbarrier.arrive.expect_tx.shared.b64 _, [bar], BYTES;\n\
     COPY\nISSUED:\nWAIT:\nmbarrier.try_wait.parity.shared.b64 %p2, [bar], 0;\n@!%p2 bra WAIT;\n";
 
@@ -18,14 +18,16 @@ const TENSOR: &str = "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarri
 const STORE: &str = "cp.async.bulk.global.shared::cta.bulk_group";
 const DONE: &str = "cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;\n";
 
-/// All threads wait for the bytes that `copy` brings.
+/// Returns the code in which all threads wait for the bytes of `copy`.
 fn load(copy: &str, bytes: u32) -> String {
     LOAD.replace("COPY", copy).replace("BYTES", &bytes.to_string())
 }
 
-/// What is found in a launch of blocks of 32 threads: `from` are four rows of 64 words of which the host has written two,
-/// `to` are as many that nobody has written, `map` and `next` say that a tensor with so many rows begins at `from` or `to`,
-/// and `n` is the distance of both. In shared memory are `tile` of 1024 bytes, `bar`, and `other` 1152 bytes behind `tile`.
+/// Returns the findings of a launch of blocks of 32 threads.
+///
+/// The buffer `from` has four rows of 64 words, and the host has written two of them; `to` has four uninitialized rows.
+/// `map` and `next` describe a tensor of `rows` rows at `from` or, if `at_to`, at `to`. `n` is the distance from `from`
+/// to `to`. Shared memory has `tile` of 1024 bytes, `bar`, and `other`, 1152 bytes after `tile`.
 fn launched(check: &str, body: &str, (blocks, rows, at_to): (u32, u64, bool)) -> (Vec<Finding>, Option<LaunchError>) {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n.entry k(.param .u64 from, .param .u64 to, .param .align 64 .b8 map[128], \
@@ -63,7 +65,7 @@ fn launched(check: &str, body: &str, (blocks, rows, at_to): (u32, u64, bool)) ->
 
 /// The shape of most launches: one block, a tensor of four rows at `from`.
 const PLAIN: (u32, u64, bool) = (1, 4, false);
-/// The tensor is that of `to`.
+/// The tensor is at `to`.
 const AT_TO: (u32, u64, bool) = (1, 4, true);
 /// Two blocks of a cluster.
 const TWO: (u32, u64, bool) = (2, 4, false);
@@ -74,23 +76,23 @@ fn clean(body: &str, shape: (u32, u64, bool)) {
     assert!(found.is_empty() && error.is_none(), "{body}\n{found:?} {error:?}");
 }
 
-/// The only finding of a check, with the number of the body's line that it is at.
+/// Returns the only finding of a sanitizer, and its line number in the body.
 #[track_caller]
 fn one(check: &str, body: &str, shape: (u32, u64, bool)) -> (Finding, u32) {
     let found = only(launched(check, body, shape).0, body);
     assert_eq!(found.check.name(), check);
-    // The body begins with line 26 of the PTX.
+    // The body begins at line 26 of the PTX.
     let line = found.ptx_line - 25;
     (found, line)
 }
 
-/// The number of the line of a body that has these words.
+/// Returns the number of the first line of a body that contains `words`.
 fn line_of(body: &str, words: &str) -> u32 {
     body.lines().position(|line| line.contains(words)).unwrap() as u32 + 1
 }
 
 #[test]
-fn a_bulk_copy_takes_along_what_nobody_has_written() {
+fn a_bulk_copy_propagates_uninitialized_bytes() {
     // The host has written the first 64 of these 256 bytes.
     let copy = load(&format!("{BULK} [%r2], [%rd1+448], 256, [bar];"), 256);
     let read = |at: u32| format!("{copy}ld.shared.u32 %r4, [%r3+{at}];\nst.global.u32 [%rd5], %r4;");
@@ -102,7 +104,7 @@ fn a_bulk_copy_takes_along_what_nobody_has_written() {
     let (found, _) = one("init", &read(128), PLAIN);
     assert_eq!((found.thread, found.times), ([0, 0, 0], 32));
     clean(&read(0).replace("448", "256"), PLAIN);
-    // Read by those that have it only, and not used by others.
+    // Only the lanes with defined values use them.
     clean(&read(0).replace("st.global", "setp.lt.u32 %p3, %r1, 16;\n@%p3 st.global"), PLAIN);
 }
 
@@ -116,7 +118,7 @@ fn a_bulk_copy_to_device_memory_is_a_store() {
     assert_eq!(found.other.unwrap().what, "read of 128 bytes");
     clean(&format!("{}{store}", fill(32)), PLAIN);
     clean(&format!("{}{}", fill(16), store.replace("128", "64")), PLAIN);
-    // Behind the last element are bytes that belong to the same unit of 16: they matter to those who use them.
+    // After the last element, the 16-byte unit has more bytes; they matter only to threads that use them.
     let rounded = format!("{}{}", fill(29), store);
     clean(&rounded, PLAIN);
     clean(&format!("{rounded}ld.global.u32 %r4, [%rd2+112];\nst.global.u32 [%rd5+256], %r4;"), PLAIN);
@@ -126,7 +128,7 @@ fn a_bulk_copy_to_device_memory_is_a_store() {
 }
 
 #[test]
-fn a_bulk_reduction_computes_with_what_is_there() {
+fn a_bulk_reduction_reads_its_destination() {
     let fill = |words: u32| format!("setp.lt.u32 %p3, %r1, {words};\n@%p3 st.shared.u32 [%r3], 7;\nbar.sync 0;\n");
     let add = |to: &str| {
         format!("@%p1 cp.reduce.async.bulk.global.shared::cta.bulk_group.add.u32 [{to}], [%r2], 128;\n{DONE}")
@@ -141,8 +143,8 @@ fn a_bulk_reduction_computes_with_what_is_there() {
 }
 
 #[test]
-fn tiles_of_tensors_take_along_what_nobody_has_written() {
-    // Rows 0 and 1 are written; behind row 3 are zeros.
+fn tensor_tiles_propagate_uninitialized_bytes() {
+    // Rows 0 and 1 are written; rows after row 3 read as zeros.
     let tile = |x: i32, y: i32, at: u32| {
         let copy = load(&format!("{TENSOR} [%r2], [%rd3, {{{x}, {y}}}], [bar];"), 256);
         format!("{copy}ld.shared.u32 %r4, [%r3+{at}];\nst.global.u32 [%rd5], %r4;")
@@ -154,10 +156,10 @@ fn tiles_of_tensors_take_along_what_nobody_has_written() {
     let (found, _) = one("init", &tile(0, 1, 128), PLAIN);
     assert_eq!((found.what.as_str(), found.thread, found.times), (STORED, [0, 0, 0], 32));
     assert_eq!(found.place.as_deref(), Some("byte 128 of variable `tile` of 1024 bytes"));
-    // Half of the tile lies outside of the tensor.
+    // Half of the tile lies outside the tensor.
     let (found, _) = one("init", &tile(48, 2, 0), PLAIN);
     assert_eq!((found.thread, found.times), ([0, 0, 0], 16));
-    // And back: the second row of the tile is not written.
+    // In the other direction, the second row of the tile is not written.
     let store = |y: u32| {
         format!(
             "st.shared.u32 [%r3], 7;\nbar.sync 0;\n\
@@ -167,13 +169,13 @@ fn tiles_of_tensors_take_along_what_nobody_has_written() {
     let (found, line) = one("init", &store(0), AT_TO);
     assert_eq!((found.what.as_str(), found.times, line), (STORED, 1, 3));
     assert_eq!(found.place.as_deref(), Some("byte 128 of variable `tile` of 1024 bytes"));
-    // It lies outside of the tensor.
+    // The second row of the tile lies outside the tensor.
     clean(&store(3), AT_TO);
     clean(&store(0).replace("bar.sync", "st.shared.u32 [%r3+128], 8;\nbar.sync"), AT_TO);
 }
 
 #[test]
-fn what_other_blocks_of_a_cluster_write_is_known() {
+fn writes_across_a_cluster_are_tracked() {
     let meet = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
     let rank = "setp.eq.u32 %p4, %r9, 0;\nand.pred %p5, %p1, %p4;\nmapa.shared::cluster.u32 %r5, %r2, 1;\n";
     let read = "ld.shared.u32 %r4, [%r2];\n@!%p4 st.global.u32 [%rd5], %r4;\n";
@@ -181,7 +183,7 @@ fn what_other_blocks_of_a_cluster_write_is_known() {
     clean(&store, TWO);
     let (found, _) = one("init", &store.replace("[%r5], 7", "[%r5+4], 7"), TWO);
     assert_eq!((found.what.as_str(), found.block, found.times), (STORED, [1, 0, 0], 32));
-    // A block reads what another one has not written.
+    // A block reads words that another block has not written.
     let fetch = |at: u32| {
         format!(
             "{rank}@!%p4 st.shared.u32 [%r3], 7;\n{meet}ld.shared::cluster.u32 %r4, [%r5+{at}];\n\
@@ -191,7 +193,7 @@ fn what_other_blocks_of_a_cluster_write_is_known() {
     clean(&fetch(124), TWO);
     let (found, _) = one("init", &fetch(128), TWO);
     assert_eq!((found.block, found.times), ([0, 0, 0], 32));
-    // Registers that are sent: two words, of which one is read.
+    // `st.async` sends two registers, and the other block reads one of them.
     let send = |from: u32, read: u32| {
         format!(
             "{rank}mov.u32 %r6, bar;\nmapa.shared::cluster.u32 %r6, %r6, 1;\n{meet}ld.global.u32 %r7, [%rd1+{from}];\n\
@@ -231,7 +233,7 @@ fn each_address_of_a_bulk_copy_has_its_object() {
     assert_eq!((found.thread, line), ([0, 0, 0], line_of(&to, BULK)));
     let place = "64 of them past the end of variable `tile` of 1024 bytes, inside of variable `tile`";
     assert_eq!(found.place.as_deref(), Some(place));
-    // From the other buffer, and without a finding by that one's own address.
+    // An address computed from `from` reaches `to`, which is a finding; the address of `to` is not.
     let from = |pointer: &str| format!("add.s64 %rd6, {pointer}, %rd4;\n{}", copy("%r2", "%rd6", "bar"));
     let (found, _) = one("memory", &from("%rd1"), PLAIN);
     assert_eq!(found.what, "out of bounds read of 128 bytes");
@@ -241,7 +243,7 @@ fn each_address_of_a_bulk_copy_has_its_object() {
         "{place}"
     );
     clean(&copy("%r2", "%rd2", "bar"), PLAIN);
-    // An mbarrier in another variable.
+    // The mbarrier is in another variable.
     let other = "@%p1 mbarrier.init.shared.b64 [other], 1;\nbar.sync 0;\n";
     let (found, _) =
         one("memory", &format!("{other}{}", copy("%r2", "%rd1", "bar+128").replace("[bar]", "[other]")), PLAIN);
@@ -249,7 +251,7 @@ fn each_address_of_a_bulk_copy_has_its_object() {
     let place = "120 bytes past the end of variable `bar` of 8 bytes, inside of variable `other`";
     assert_eq!(found.place.as_deref(), Some(place));
     clean(&format!("{other}{}", copy("%r2", "%rd1", "other").replace("[bar]", "[other]")), PLAIN);
-    // To device memory, with a reduction and without.
+    // Copies to device memory, as a store and as a reduction.
     let store = |op: &str, pointer: &str| {
         format!("st.shared.u32 [%r3], 1;\nadd.s64 %rd6, {pointer};\nbar.sync 0;\n@%p1 {op} [%rd6], [%r2], 128;\n{DONE}")
     };
@@ -261,7 +263,7 @@ fn each_address_of_a_bulk_copy_has_its_object() {
 }
 
 #[test]
-fn null_freed_and_misaligned_addresses_of_copies_are_told() {
+fn null_freed_and_misaligned_addresses_of_copies_are_reported() {
     let copy = |from: &str| load(&format!("{BULK} [%r2], [{from}], 128, [bar];"), 128);
     let null = format!("mov.u64 %rd6, 0;\n{}", copy("%rd6"));
     let (found, line) = one("memory", &null, PLAIN);
@@ -288,8 +290,8 @@ fn null_freed_and_misaligned_addresses_of_copies_are_told() {
 }
 
 #[test]
-fn tiles_of_tensors_stay_in_what_the_map_points_to() {
-    // From row 260 on, the map that says 300 rows reaches into the other buffer.
+fn tensor_tiles_stay_in_the_buffer_of_the_map() {
+    // From row 260 on, the map with 300 rows reaches into the other buffer.
     let shape = (1, 300, false);
     let tile = |to: &str, map: &str, y: i32| load(&format!("{TENSOR} [{to}], [{map}, {{0, {y}}}], [bar];"), 256);
     clean(&tile("%r2", "%rd3", 2), shape);
@@ -299,18 +301,18 @@ fn tiles_of_tensors_stay_in_what_the_map_points_to() {
     let place = "65536 bytes past the end of argument 0's buffer, to which the tensor map points, of 1024 bytes, inside \
                  of argument 1's buffer";
     assert_eq!(found.place.as_deref(), Some(place));
-    // Where nothing is.
+    // There is no allocation at this row.
     let (found, _) = one("memory", &tile("%r2", "%rd3", 4), shape);
     assert_eq!(found.what, "out of bounds read of 128 bytes");
-    // The tile leaves its variable.
+    // The tile extends past its variable.
     let (found, _) = one("memory", &tile("%r2+896", "%rd3", 0), PLAIN);
     assert_eq!((found.what.as_str(), found.times), ("out of bounds write of 128 bytes", 1));
     let place = "0 bytes past the end of variable `tile` of 1024 bytes, inside of variable `bar`";
     assert_eq!(found.place.as_deref(), Some(place));
-    // Another parameter's map.
-    let next = |map: &str| format!("add.s64 %rd6, %rd3, {map};\n{}", tile("%r2", "%rd6", 0));
-    clean(&next("0"), PLAIN);
-    let (found, _) = one("memory", &next("128"), PLAIN);
+    // The address reaches the map of another parameter.
+    let offset_map = |map: &str| format!("add.s64 %rd6, %rd3, {map};\n{}", tile("%r2", "%rd6", 0));
+    clean(&offset_map("0"), PLAIN);
+    let (found, _) = one("memory", &offset_map("128"), PLAIN);
     assert_eq!(found.what, "out of bounds read of 128 bytes");
     assert_eq!(found.place.as_deref(), Some("0 bytes past the end of parameter `map` of 128 bytes"));
 }

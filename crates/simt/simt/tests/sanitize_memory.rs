@@ -1,4 +1,5 @@
-//! The check `memory`: accesses outside of the object that the address was made for, each with its correct twin.
+//! Tests of the sanitizer `memory`: accesses outside the object that an address was computed from. Each fault has a
+//! correct counterpart.
 
 use simt::{Arg, Config, Launch, Module, Simulator};
 use simt_check::{Check, Checks, Finding};
@@ -9,7 +10,7 @@ fn memory() -> Checks {
     "memory".parse().unwrap()
 }
 
-/// A module with the kernel `k`.
+/// Returns a module with the kernel `k`.
 fn module(before: &str, params: &str, body: &str) -> Module {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n{before}\n.entry k({params})\n{{\n.reg .b32 %r<20>;\n\
@@ -18,8 +19,8 @@ fn module(before: &str, params: &str, body: &str) -> Module {
     Module::from_ptx(text).unwrap()
 }
 
-/// What is found in a launch of one block with 64 bytes of dynamic shared memory. Its arguments are two buffers of 64
-/// bytes and a number.
+/// Returns the findings of a launch of one block with 64 bytes of dynamic shared memory. Its arguments are two buffers
+/// of 64 bytes and a number.
 fn findings(before: &str, body: &str) -> Vec<Finding> {
     findings_of(memory(), before, body)
 }
@@ -31,7 +32,7 @@ fn findings_of(checks: Checks, before: &str, body: &str) -> Vec<Finding> {
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let a = simulator.zeroed::<u32>(16).unwrap();
     let b = simulator.zeroed::<u32>(16).unwrap();
-    // From the begin of one to the begin of the other.
+    // The distance from the start of `a` to the start of `b`.
     let distance = (b.address() - a.address()) as u32;
     let args = [a.into(), b.into(), distance.into()];
     let launch = Launch::new(&function, [1, 1, 1], [32, 1, 1], &args).with_shared_bytes(64);
@@ -62,14 +63,14 @@ fn an_address_in_another_buffer_is_found() {
     );
     assert_eq!((found.thread, found.times), ([0, 0, 0], 32));
     assert!(found.address.is_some());
-    // The other buffer's own address, and the distance of the two.
+    // The address of the other buffer itself, and an address computed from the distance of the two buffers.
     clean("", &format!("{index}sub.s64 %rd5, %rd4, %rd3;\nst.global.u32 [%rd5], %r1;\nst.global.u32 [%rd2], %r1;"));
     clean("", "sub.s64 %rd3, %rd2, %rd1;\nadd.s64 %rd4, %rd1, %rd3;\nst.global.u32 [%rd4], %r1;");
 }
 
 #[test]
 fn a_race_in_another_buffer_is_a_consequence() {
-    // Lanes 0 and 1 write their own elements of `b`, and lane 2 writes the first one by an address of `a`.
+    // Lanes 0 and 1 write their elements of `b`, and lane 2 writes the first element of `b` through an address of `a`.
     let body = "cvt.u64.u32 %rd3, %r1;
         add.s64 %rd4, %rd1, %rd3;
         mov.u32 %r2, %tid.x;
@@ -79,13 +80,13 @@ fn a_race_in_another_buffer_is_a_consequence() {
         setp.ne.u32 %p2, %r2, 2;
         @!%p1 st.global.u32 [%rd5], %r2;
         @!%p2 st.global.u32 [%rd4], %r2;";
-    let checks = |of: &str| {
-        let found = findings_of(of.parse().unwrap(), "", body);
-        found.iter().map(|own| own.check).collect::<Vec<_>>()
+    let checks = |names: &str| {
+        let found = findings_of(names.parse().unwrap(), "", body);
+        found.iter().map(|finding| finding.check).collect::<Vec<_>>()
     };
     assert_eq!(checks("race"), [Check::Race]);
     assert_eq!(checks("memory,race"), [Check::Memory]);
-    // Lanes 0 and 1 write the same element of `a`, and lane 2 leaves it by the same instruction.
+    // Lanes 0 and 1 write the same element of `a`; in the same instruction, lane 2 writes outside `a`.
     let body = "cvt.u64.u32 %rd3, %r1;
         mov.u32 %r2, %tid.x;
         setp.eq.u32 %p1, %r2, 2;
@@ -94,7 +95,11 @@ fn a_race_in_another_buffer_is_a_consequence() {
         @%p1 add.s64 %rd4, %rd1, %rd3;
         @!%p2 st.global.u32 [%rd4], %r2;";
     let found = findings_of("memory,race".parse().unwrap(), "", body);
-    assert_eq!(found.iter().map(|own| own.check).collect::<Vec<_>>(), [Check::Memory, Check::Race], "{found:?}");
+    assert_eq!(
+        found.iter().map(|finding| finding.check).collect::<Vec<_>>(),
+        [Check::Memory, Check::Race],
+        "{found:?}"
+    );
 }
 
 #[test]
@@ -106,7 +111,7 @@ fn either_of_two_buffers_may_be_accessed() {
 }
 
 #[test]
-fn pointers_may_be_bumped_and_stand_at_the_end() {
+fn pointers_may_advance_to_the_end() {
     let body = "mov.u32 %r2, 0;
         mov.u64 %rd3, %rd1;
         add.s64 %rd4, %rd1, 64;
@@ -117,15 +122,15 @@ fn pointers_may_be_bumped_and_stand_at_the_end() {
         @%p1 bra L;
         ld.global.u32 %r4, [%rd4+-4];";
     clean("", body);
-    // Both loads are beyond the end, and the first does not hide the second.
+    // Both loads are past the end, and the first does not hide the second.
     let found = findings("", &body.replace("%rd1, 64", "%rd1, 68"));
-    let lines: Vec<u32> = found.iter().map(|own| own.ptx_line).collect();
-    assert!(found.iter().all(|own| own.what == "out of bounds read of 4 bytes"), "{found:?}");
+    let lines: Vec<u32> = found.iter().map(|finding| finding.ptx_line).collect();
+    assert!(found.iter().all(|finding| finding.what == "out of bounds read of 4 bytes"), "{found:?}");
     assert_eq!((lines.len(), lines[1] - lines[0]), (2, 4));
 }
 
 #[test]
-fn variables_of_shared_memory_are_told_apart() {
+fn shared_variables_are_separate_objects() {
     let before =
         ".shared .align 4 .b8 first[64];\n.shared .align 4 .b8 second[64];\n.extern .shared .align 4 .b8 all[];";
     let address = "mov.u32 %r2, %tid.x;\nshl.b32 %r3, %r2, 2;\nmov.u32 %r4, first;\nadd.s32 %r5, %r4, %r3;\n\
@@ -145,14 +150,14 @@ fn variables_of_shared_memory_are_told_apart() {
         found.place.as_deref(),
         Some("0 bytes past the end of variable `second` of 64 bytes, inside of dynamic shared memory")
     );
-    // The same by generic addresses.
+    // The same through generic addresses.
     let generic = "cvta.shared.u64 %rd4, %rd3;\n";
     let found = one(before, &format!("mov.u64 %rd3, first;\n{generic}st.u32 [%rd4+64], %r1;\nmov.u32 %r6, second;"));
     assert!(found.place.unwrap().contains("variable `first`"));
 }
 
 #[test]
-fn variables_of_other_spaces_are_told_apart() {
+fn variables_of_other_spaces_are_separate_objects() {
     let before = ".const .align 4 .b32 c[2] = {1, 2};\n.const .align 4 .b32 d[2] = {3, 4};\n\
                   .global .align 4 .b32 g[4];\n.global .align 4 .b32 h[4];";
     let both = "ld.const.u32 %r2, [c];\nld.const.u32 %r2, [d];\nst.global.u32 [g+12], %r1;\nst.global.u32 [h], %r1;\n";
@@ -176,7 +181,7 @@ fn variables_of_other_spaces_are_told_apart() {
 }
 
 #[test]
-fn a_struct_of_pointers_is_told_by_its_bytes() {
+fn a_pointer_in_a_struct_is_reported_by_its_offset() {
     let body = "ld.param.u64 %rd1, [s+8];\nld.param.u32 %r1, [s+16];\ncvt.u64.u32 %rd2, %r1;\n\
                 add.s64 %rd3, %rd1, %rd2;\nst.global.u32 [%rd3], 7;";
     let function = module("", ".param .align 8 .b8 s[24]", body).function("k").unwrap();
@@ -218,8 +223,8 @@ fn arguments_of_functions_come_from_their_callers() {
 }
 
 #[test]
-fn nobody_is_accused_where_an_address_comes_from_memory() {
-    // The address of the other buffer, whole, and by halves: as code that was not optimized has it.
+fn an_address_from_memory_has_no_finding() {
+    // The address of the other buffer goes through memory, whole and in halves, as in code without optimization.
     let local = ".local .align 8 .b8 l[16];\n";
     let through = "st.local.u64 [l], %rd2;\nld.local.u64 %rd3, [l];\nst.global.u32 [%rd3], 1;";
     clean("", &format!("{local}{through}"));
@@ -270,7 +275,7 @@ fn faults_are_findings_with_their_place() {
 }
 
 #[test]
-fn memory_that_was_freed_is_told() {
+fn freed_memory_is_reported() {
     let function =
         module("", ".param .u64 a", "ld.param.u64 %rd1, [a];\nld.global.u32 %r1, [%rd1+12];").function("k").unwrap();
     let mut simulator = Simulator::new(Config::default()).unwrap();
@@ -284,7 +289,7 @@ fn memory_that_was_freed_is_told() {
 }
 
 #[test]
-fn what_malloc_gave_out_is_an_object_until_it_is_freed() {
+fn a_malloc_block_is_an_object_until_it_is_freed() {
     let before = ".extern .func (.param .b64 r) malloc(.param .b64 a);\n.extern .func free(.param .b64 a);";
     let allocate = "mov.u32 %r9, %tid.x;\nsetp.ne.u32 %p1, %r9, 0;\n@%p1 exit;\n{\n.param .b64 p;\n.param .b64 q;\nst.param.b64 [p], 32;\n\
                     call (q), malloc, (p);\nld.param.b64 %rd5, [q];\n}\n";

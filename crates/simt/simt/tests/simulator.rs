@@ -1,8 +1,8 @@
-//! Memory that cannot be had, and buffers that cannot be used.
+//! Tests of allocations that fail, and of buffers that cannot be used.
 
 use proptest::prelude::*;
 
-#[allow(dead_code, reason = "the tests do not ask this system")]
+#[allow(dead_code, reason = "the tests do not query this system")]
 #[path = "../src/run/available.rs"]
 mod available;
 
@@ -17,7 +17,7 @@ fn simulator(max_memory_bytes: u64) -> Simulator {
 }
 
 #[test]
-fn more_bytes_than_can_be_counted() {
+fn an_allocation_whose_size_overflows() {
     let error = simulator(u64::MAX).zeroed::<u64>(usize::MAX).unwrap_err();
     let (len, element_bytes) = (usize::MAX, 8);
     assert_eq!(error, MemoryError::TooLarge { len, element_bytes });
@@ -28,9 +28,9 @@ fn more_bytes_than_can_be_counted() {
 }
 
 #[test]
-fn more_than_the_limit() {
+fn an_allocation_beyond_the_limit() {
     let mut simulator = simulator(1000);
-    let most = simulator.zeroed::<u8>(990).unwrap();
+    let large = simulator.zeroed::<u8>(990).unwrap();
     let error = simulator.zeroed::<u32>(3).unwrap_err();
     let (bytes, used, limit) = (12, 990, 1000);
     assert_eq!(error, MemoryError::Limit { bytes, used, limit });
@@ -41,14 +41,14 @@ fn more_than_the_limit() {
     );
     assert!(simulator.upload(&[0u32; 3]).is_err());
     assert!(simulator.zeroed::<u8>(10).is_ok());
-    simulator.free(most).unwrap();
+    simulator.free(large).unwrap();
     assert!(simulator.zeroed::<u32>(3).is_ok());
-    // The counting of what is in use does not overflow.
+    // The counting of used bytes does not overflow.
     assert!(matches!(simulator.zeroed::<u8>(usize::MAX), Err(MemoryError::Limit { .. })));
 }
 
 #[test]
-fn more_than_there_are_addresses() {
+fn an_allocation_beyond_the_address_space() {
     let mut simulator = simulator(u64::MAX);
     for len in [usize::MAX, usize::MAX / 8, 1 << 47] {
         let error = simulator.zeroed::<u8>(len).unwrap_err();
@@ -62,10 +62,10 @@ fn more_than_there_are_addresses() {
 }
 
 #[test]
-fn addresses_that_are_used_up_are_not_given_out_again() {
+fn used_addresses_are_not_reused() {
     let mut memory = GlobalMemory::default();
     let mut last = memory.allocate_aligned(1, 1).unwrap();
-    // Nothing is taken, only addresses are passed over, 2^45 at a time; there are 3.5 times as many.
+    // Each allocation takes no bytes, but skips 2^45 addresses; there are 3.5 times 2^45 addresses.
     let refused = (0..4)
         .find_map(|_| match memory.allocate_aligned(0, 1 << 45) {
             Ok(base) => {
@@ -80,7 +80,7 @@ fn addresses_that_are_used_up_are_not_given_out_again() {
 }
 
 #[test]
-fn more_than_the_host_has() {
+fn an_allocation_beyond_host_memory() {
     // 112 TiB of addresses are free; no host of these tests has that much memory.
     let error = simulator(u64::MAX).zeroed::<u8>(100 << 40).unwrap_err();
     let bytes = 100 << 40;
@@ -114,28 +114,28 @@ fn freed_buffers() {
 }
 
 #[test]
-fn another_machines_buffers() {
+fn buffers_of_another_simulator() {
     let (mut one, mut other) = (simulator(1000), simulator(1000));
     let buffer = one.upload(&[1u8]).unwrap();
-    let alike = other.upload(&[2u8]).unwrap();
-    // Only the handle tells them apart.
+    let twin = other.upload(&[2u8]).unwrap();
+    // Only the handle distinguishes the two buffers.
     let address = buffer.address();
-    assert_eq!(alike.address(), address);
+    assert_eq!(twin.address(), address);
     let foreign = MemoryError::Foreign { address };
     assert_eq!(other.read(buffer), Err(foreign.clone()));
     assert_eq!(other.write(buffer, &[3]), Err(foreign.clone()));
     assert_eq!(other.free(buffer), Err(foreign.clone()));
     assert!(foreign.to_string().contains("another simulator"));
-    assert_eq!(other.read(alike).unwrap(), [2]);
+    assert_eq!(other.read(twin).unwrap(), [2]);
 }
 
 #[test]
-fn buffers_of_nothing() {
+fn empty_buffers() {
     let mut simulator = simulator(0);
-    let none = simulator.upload::<u32>(&[]).unwrap();
-    assert!(none.is_empty());
-    assert!(simulator.read(none).unwrap().is_empty());
-    // Elements without a size take no memory, however many they are.
+    let empty = simulator.upload::<u32>(&[]).unwrap();
+    assert!(empty.is_empty());
+    assert!(simulator.read(empty).unwrap().is_empty());
+    // Elements of size zero take no memory, regardless of their number.
     let units = simulator.zeroed::<[u64; 0]>(usize::MAX).unwrap();
     simulator.write(units, &[[]; 3]).unwrap();
     assert_eq!(simulator.read(units).unwrap().len(), usize::MAX);
@@ -156,8 +156,8 @@ fn variables_that_do_not_fit() {
             if kernel == "k" && variable == "large"
     ));
     let text = error.to_string();
-    assert!(text.starts_with("kernel `k`: its module's variable `large`: 500 bytes of device memory"), "{text}");
-    // What had found its place is free again, now and after a launch that ran.
+    assert!(text.starts_with("kernel `k`: its module's variable `large`: requested 500 bytes of device memory"), "{text}");
+    // The memory of the first variable is free again, now and after a launch that ran.
     assert!(simulator.zeroed::<u8>(1000).is_ok());
     let mut simulator = self::simulator(1100);
     launch(&mut simulator).unwrap();
@@ -178,7 +178,7 @@ fn variables_lie_at_multiples_of_their_alignment() {
 }
 
 #[test]
-fn sides_whose_product_no_number_holds() {
+fn sizes_whose_product_overflows() {
     let ptx = ".version 8.0\n.target sm_80\n.address_size 64\n.entry k()\n{\nret;\n}\n";
     let kernel = Module::from_ptx(ptx).unwrap().function("k").unwrap();
     let mut simulator = simulator(1000);
@@ -192,7 +192,7 @@ fn sides_whose_product_no_number_holds() {
 
 proptest! {
     #[test]
-    fn any_launch_is_answered(
+    fn any_launch_of_a_trap_fails(
         grid: [u32; 3],
         block: [u32; 3],
         shared: u32,
@@ -207,7 +207,7 @@ proptest! {
 }
 
 #[test]
-fn a_line_of_the_system_is_found_and_anything_else_is_not() {
+fn memory_sizes_are_parsed_from_proc() {
     let text = "MemTotal:       16303012 kB\nMemFree:         1\nMemAvailable:   8000000 kB\n";
     assert_eq!(from_meminfo(text), Some(8_192_000_000));
     assert_eq!(from_meminfo("MemAvailable: much kB"), None);
@@ -220,7 +220,7 @@ fn a_line_of_the_system_is_found_and_anything_else_is_not() {
 }
 
 #[test]
-fn the_clock_goes_on_and_is_the_same_in_each_run() {
+fn clocks_advance_and_are_deterministic() {
     let ptx = ".version 8.0 .target sm_80 .address_size 64
         .visible .entry k(.param .u64 to) {
             .reg .b32 %r<3>; .reg .b64 %rd<6>;
@@ -245,7 +245,7 @@ fn the_clock_goes_on_and_is_the_same_in_each_run() {
             })
         };
         let [first, second] = run();
-        assert!(first.iter().all(|[before, behind]| before < behind));
+        assert!(first.iter().all(|[before, after]| before < after));
         assert!(first[63][1] < second[0][0], "{schedule}");
         assert_eq!(run(), [first, second], "{schedule}");
     }

@@ -1,11 +1,11 @@
-//! Accesses that cannot be done: a sanitized launch skips them, reports them, and goes on.
+//! Tests of invalid accesses: a sanitized launch skips them, reports them, and continues.
 
 use simt::memory::POISON;
 use simt::{Config, Launch, LaunchError, Module, Simulator};
 use simt_check::{Check, Checks, Finding, Sanitized};
 
-/// The kernel `k`, whose arguments are two buffers of 64 words. `%rd3` is the address of the thread's word of the first,
-/// `%rd4` of the second.
+/// Returns a module with the kernel `k`, whose arguments are two buffers of 64 words. `%rd3` and `%rd4` are the
+/// addresses of the thread's words in the first and the second buffer.
 fn module(before: &str, body: &str) -> Module {
     let text = format!(
         ".version 8.6\n.target sm_90\n.address_size 64\n{before}\n.entry k(.param .u64 a, .param .u64 b)\n{{\n\
@@ -16,8 +16,8 @@ fn module(before: &str, body: &str) -> Module {
     Module::from_ptx(text).unwrap_or_else(|error| panic!("{error}"))
 }
 
-/// What a launch of one block of 64 threads finds, and what the second buffer holds then.
-fn launched(before: &str, body: &str, checks: Checks) -> (Sanitized<()>, Vec<u32>) {
+/// Returns the result of a launch of one block of 64 threads, and the contents of the second buffer after it.
+fn launch(before: &str, body: &str, checks: Checks) -> (Sanitized<()>, Vec<u32>) {
     let function = module(before, body).function("k").unwrap_or_else(|error| panic!("{error}"));
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let a = simulator.upload(&[5_u32; 64]).unwrap();
@@ -28,19 +28,19 @@ fn launched(before: &str, body: &str, checks: Checks) -> (Sanitized<()>, Vec<u32
     (sanitized, simulator.read(b).unwrap())
 }
 
-/// The findings of a launch that reaches its end, and the second buffer.
+/// Returns the findings of a launch that must not fail, and the second buffer.
 fn findings(body: &str, checks: Checks) -> (Vec<Finding>, Vec<u32>) {
-    let (sanitized, b) = launched("", body, checks);
+    let (sanitized, b) = launch("", body, checks);
     sanitized.result.unwrap_or_else(|error| panic!("{body}\n{error}"));
     (sanitized.findings, b)
 }
 
 fn summary(found: &[Finding]) -> Vec<(Check, &str, u64)> {
-    found.iter().map(|own| (own.check, own.what.as_str(), own.times)).collect()
+    found.iter().map(|finding| (finding.check, finding.what.as_str(), finding.times)).collect()
 }
 
 #[test]
-fn the_other_lanes_go_on_and_the_faulting_ones_get_poison() {
+fn faulting_lanes_load_poison_and_other_lanes_continue() {
     // From the 33rd thread on, the word lies past the end.
     let (found, b) = findings("ld.global.u32 %r2, [%rd3+128];\nst.global.u32 [%rd4], %r2;", Checks::ALL);
     assert_eq!(summary(&found), [(Check::Memory, "out of bounds read of 4 bytes", 32)]);
@@ -78,9 +78,9 @@ fn every_kind_of_access_is_skipped() {
         ),
     ];
     for (body, what, times) in cases {
-        // What follows runs too.
+        // The next instruction runs too.
         let (mut found, _) = findings(&format!("{body}\nld.global.u32 %r9, [%rd2+-4];"), "memory".parse().unwrap());
-        found.sort_by_key(|own| own.ptx_line);
+        found.sort_by_key(|finding| finding.ptx_line);
         let expected = [(Check::Memory, what, times), (Check::Memory, "out of bounds read of 4 bytes", 64)];
         assert_eq!(summary(&found), expected, "{body}");
     }
@@ -90,7 +90,7 @@ fn every_kind_of_access_is_skipped() {
 fn a_race_is_found_although_an_access_faults_before_it() {
     for checks in ["race", "memory,race"] {
         let (found, _) = findings("ld.global.u32 %r2, [%rd1+-4];\nst.global.u32 [%rd2], %r1;", checks.parse().unwrap());
-        let checks: Vec<Check> = found.iter().map(|own| own.check).collect();
+        let checks: Vec<Check> = found.iter().map(|finding| finding.check).collect();
         assert!(checks.contains(&Check::Race) && checks.contains(&Check::Memory), "{found:?}");
     }
 }
@@ -99,17 +99,17 @@ fn a_race_is_found_although_an_access_faults_before_it() {
 fn thousands_of_faults_are_counted_and_a_loop_that_only_faults_ends() {
     let stores: String = (0..400).map(|at| format!("st.global.u32 [%rd3+{}], 1;\n", 256 + 4 * at)).collect();
     let (found, _) = findings(&stores, "memory".parse().unwrap());
-    assert_eq!((found.len(), found.iter().all(|own| own.times == 64)), (256, true));
-    let (sanitized, _) = launched("", &stores, "memory".parse().unwrap());
+    assert_eq!((found.len(), found.iter().all(|finding| finding.times == 64)), (256, true));
+    let (sanitized, _) = launch("", &stores, "memory".parse().unwrap());
     assert_eq!(sanitized.notes, ["256 different skipped accesses are listed; the others were seen 9216 times"]);
-    // A lock at an address that is out of bounds is never free.
+    // A lock at an out-of-bounds address is never free.
     let lock = "L:\natom.global.cas.b32 %r2, [%rd3+256], 0, 1;\nsetp.ne.u32 %p1, %r2, 0;\n@%p1 bra L;";
-    let (sanitized, _) = launched("", lock, "memory".parse().unwrap());
-    assert!(matches!(sanitized.result, Err(LaunchError::Fault(_))), "the machine sees that the loop does not end");
+    let (sanitized, _) = launch("", lock, "memory".parse().unwrap());
+    assert!(matches!(sanitized.result, Err(LaunchError::Fault(_))), "simt detects that the loop does not end");
     assert_eq!(sanitized.findings.len(), 1);
-    // A loop that is longer than a launch may skip.
+    // The loop skips more accesses than a launch may skip.
     let many = "mov.u32 %r2, 0;\nL:\nst.global.u32 [%rd3+256], %r2;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p1, %r2, 20000;\n@%p1 bra L;";
-    let (sanitized, _) = launched("", many, "memory".parse().unwrap());
+    let (sanitized, _) = launch("", many, "memory".parse().unwrap());
     assert!(matches!(sanitized.result, Err(LaunchError::Fault(_))));
     assert_eq!((sanitized.findings.len(), sanitized.findings[0].times), (1, 1 << 20));
     assert_eq!(sanitized.notes, ["the launch ended early: it had skipped 1048576 accesses"]);
@@ -118,7 +118,7 @@ fn thousands_of_faults_are_counted_and_a_loop_that_only_faults_ends() {
 #[test]
 fn without_checks_the_launch_ends_at_the_first_fault() {
     let body = "st.global.u32 [%rd3+256], 1;\nst.global.u32 [%rd4], 1;";
-    let (sanitized, b) = launched("", body, Checks::NONE);
+    let (sanitized, b) = launch("", body, Checks::NONE);
     assert!(matches!(sanitized.result, Err(LaunchError::Fault(_))) && sanitized.findings.is_empty());
     assert_eq!(b, [7; 64]);
 }
@@ -132,17 +132,18 @@ fn the_first_line_is_the_users() {
             ".loc 1 {line} 5\nadd.s64 %rd5, %rd3, {offset};\n{{\n.param .b64 p;\nst.param.b64 [p], %rd5;\ncall add, (p);\n}}\n"
         )
     };
-    // Through a call that was not inlined, from two lines; the other buffer's bounds are the check's, not a fault.
+    // A call that was not inlined, from two lines. An access within the other buffer is a finding of a sanitizer, not a
+    // fault.
     let body = call(20, 256) + &call(30, 260);
-    let (sanitized, _) = launched(library, &body, Checks::ALL);
-    let lines: Vec<_> = sanitized.findings.iter().map(|own| own.source.clone().unwrap()).collect();
+    let (sanitized, _) = launch(library, &body, Checks::ALL);
+    let lines: Vec<_> = sanitized.findings.iter().map(|finding| finding.source.clone().unwrap()).collect();
     let expected = [("/home/u/k.cu".to_owned(), 20), ("/home/u/k.cu".to_owned(), 30)];
     assert!(lines.iter().all(|line| expected.contains(line)), "{lines:?}");
     assert_eq!(sanitized.findings[0].library[0].place, Some(("/usr/local/cuda/include/atomics.hpp".to_owned(), 7)));
-    // A finding of a check, in a function that has no other caller.
+    // A finding of a sanitizer in a function with a single caller.
     let racy = library.replace("red.global.add.u32 [%rd1], 1;", "st.global.u32 [%rd1], 1;");
     let body = ".loc 1 20 5\n{\n.param .b64 p;\nst.param.b64 [p], %rd2;\ncall add, (p);\n}\n";
-    let (sanitized, _) = launched(&racy, body, "race".parse().unwrap());
+    let (sanitized, _) = launch(&racy, body, "race".parse().unwrap());
     let [found] = &sanitized.findings[..] else { panic!("{:?}", sanitized.findings) };
     assert_eq!((found.check, found.source.as_ref()), (Check::Race, Some(&expected[0])));
     assert_eq!(found.other.as_ref().unwrap().source.as_ref(), Some(&expected[0]));

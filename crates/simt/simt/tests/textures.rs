@@ -1,4 +1,5 @@
-//! Textures and surfaces. Values follow from the formulas of the "CUDA C++ Programming Guide", "Texture Fetching".
+//! Tests of textures and surfaces. Expected values follow the formulas of the "CUDA C++ Programming Guide", "Texture
+//! Fetching".
 
 /// Fetches that were recorded on a GPU.
 mod recorded;
@@ -12,7 +13,7 @@ const fn format(channels: Channels, bits: u32, count: u32) -> TexelFormat {
     TexelFormat { channels, bits, count }
 }
 
-/// A kernel with an instruction on the handle in `%rd1` that leaves its results in `%r4` to `%r7`.
+/// Returns a kernel with an instruction on the handle in `%rd1` that leaves its results in `%r4` to `%r7`.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.8\n.target sm_90\n.address_size 64\n.global .u64 other;\n\
@@ -40,13 +41,13 @@ fn simulator() -> Simulator {
     Simulator::new(Config { threads: 1, ..Config::default() }).unwrap()
 }
 
-/// Coordinates, as numbers in PTX.
-fn written(at: &[f32]) -> String {
-    let at = at.iter().map(|own| format!("0f{:08x}", own.to_bits()));
+/// Returns coordinates as PTX numbers.
+fn ptx_floats(at: &[f32]) -> String {
+    let at = at.iter().map(|coordinate| format!("0f{:08x}", coordinate.to_bits()));
     at.collect::<Vec<_>>().join(", ")
 }
 
-/// The instruction `tex` with coordinates, in braces already.
+/// Returns the instruction `tex`; `coordinates` go between its braces.
 fn tex(words: &str, coordinates: &str, more: &str) -> String {
     format!("tex.{words} {{%r4, %r5, %r6, %r7}}, [%rd1, {{{coordinates}}}]{more};")
 }
@@ -55,7 +56,7 @@ fn floats(found: [u32; 4]) -> [f32; 4] {
     found.map(f32::from_bits)
 }
 
-/// The value 10 y + x of a texel, in 3 rows of 4.
+/// Returns an image of 3 rows of 4 texels; the texel at (x, y) has the value 10 y + x.
 fn texels(simulator: &mut Simulator) -> Image {
     let data: Vec<f32> = (0..12).map(|at| (at / 4 * 10 + at % 4) as f32).collect();
     let address = simulator.upload(&data).unwrap().address();
@@ -69,12 +70,12 @@ fn levels_gradients_and_offsets() {
     let texture = TextureDescription { filter: Filter::Linear, ..TextureDescription::new(image) };
     let handle = simulator.texture(texture).unwrap();
     for (words, coordinates, more, expected) in [
-        ("2d.v4.f32.f32", written(&[2.0, 1.25]), "", 9.0),
+        ("2d.v4.f32.f32", ptx_floats(&[2.0, 1.25]), "", 9.0),
         ("2d.v4.f32.s32", "3, 2".to_owned(), "", 23.0),
         ("2d.v4.f32.s32", "3, 9".to_owned(), "", 23.0),
-        ("2d.v4.f32.f32", written(&[1.5, 1.5]), ", {1, -1}", 2.0),
-        ("level.2d.v4.f32.f32", written(&[1.5, 1.5]), ", 0f40000000", 11.0),
-        ("grad.2d.v4.f32.f32", written(&[1.5, 1.5]), ", {%f1, %f2}, {%f3, %f4}", 11.0),
+        ("2d.v4.f32.f32", ptx_floats(&[1.5, 1.5]), ", {1, -1}", 2.0),
+        ("level.2d.v4.f32.f32", ptx_floats(&[1.5, 1.5]), ", 0f40000000", 11.0),
+        ("grad.2d.v4.f32.f32", ptx_floats(&[1.5, 1.5]), ", {%f1, %f2}, {%f3, %f4}", 11.0),
     ] {
         let found = run(&mut simulator, handle, &tex(words, &coordinates, more)).unwrap();
         assert_eq!(floats(found), [expected, 0.0, 0.0, 0.0], "{words} {coordinates}{more}");
@@ -87,7 +88,7 @@ fn formats() {
     let mut simulator = simulator();
     let bytes: [u8; 16] = [0x80, 0xff, 0x7f, 0x01, 0, 0x3c, 0, 0xc0, 1, 0, 0, 0, 0, 0, 0x80, 0x3f];
     let texels = simulator.upload(&bytes).unwrap();
-    let f = |own: f32| own.to_bits();
+    let f = |value: f32| value.to_bits();
     let one = f(1.0);
     for (channels, bits, count, x, normalized, expected) in [
         (Unsigned, 8, 4, 0, false, [0x80, 0xff, 0x7f, 1]),
@@ -115,7 +116,7 @@ fn formats() {
         let body = |x| tex(&format!("1d.v4.{ty}.s32"), &format!("{x}"), "");
         let found = run(&mut simulator, handle, &body(x)).unwrap();
         assert_eq!(found, expected, "{channels:?} {bits} {count}");
-        // Beyond linear memory there are zeros.
+        // A fetch past the end of linear memory returns zeros.
         let found = run(&mut simulator, handle, &body(100)).unwrap();
         assert_eq!(found[0], 0);
     }
@@ -134,14 +135,14 @@ fn gathers_and_queries() {
     let handle = simulator.texture(TextureDescription::new(image)).unwrap();
     let surface = simulator.surface(image).unwrap();
     let gather = |more: &str| {
-        let at = written(&[2.0, 1.0]);
+        let at = ptx_floats(&[2.0, 1.0]);
         format!("tld4.r.2d.v4.f32.f32 {{%r4, %r5, %r6, %r7}}, [%rd1, {{{at}}}]{more};")
     };
     let found = run(&mut simulator, handle, &gather("")).unwrap();
     assert_eq!(floats(found), [11.0, 12.0, 2.0, 1.0]);
     let found = run(&mut simulator, handle, &gather(", {1, 1}")).unwrap();
     assert_eq!(floats(found), [22.0, 23.0, 13.0, 12.0]);
-    let at = written(&[2.5, 1.0]);
+    let at = ptx_floats(&[2.5, 1.0]);
     let body = format!(
         "tex.2d.v4.f32.f32 {{%r4, _, _, _}}|%p1, [%rd1, {{{at}}}]; selp.u32 %r5, 7, 8, %p1; mov.u32 %r6, 0; mov.u32 %r7, 0;"
     );
@@ -206,13 +207,13 @@ fn surfaces() {
 }
 
 #[test]
-fn what_does_not_fit_is_a_fault() {
+fn invalid_uses_are_faults() {
     let mut simulator = simulator();
     let memory = simulator.upload(&[0u32; 64]).unwrap();
     let image = Image::packed(memory.address(), FLOAT, Sides::Two([4, 3]));
     let texture = simulator.texture(TextureDescription::new(image)).unwrap();
     let surface = simulator.surface(image).unwrap();
-    let at = written(&[0.0, 0.0]);
+    let at = ptx_floats(&[0.0, 0.0]);
     let flat = tex("2d.v4.f32.f32", &at, "");
     let load = "suld.b.2d.b32.trap %r4, [%rd1, {2, 0}];".to_owned();
     for (handle, body, problem) in [

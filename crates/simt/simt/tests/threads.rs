@@ -1,6 +1,8 @@
-//! Threads that wait for each other: lanes of a warp, warps of a block, blocks of a grid. Under every schedule.
+//! Tests of threads that wait for each other, under every schedule: lanes of a warp, warps of a block, blocks of a
+//! grid.
 //!
-//! What programs in CUDA C++ do when they wait stands in `programs`; here is what those do not reach, and the faults.
+//! `programs` tests this with CUDA C++ programs; this file has the cases that those programs do not reach, and the
+//! faults.
 
 use std::time::{Duration, Instant};
 
@@ -16,8 +18,8 @@ const SCHEDULES: [(Schedule, usize); 6] = [
     (Schedule::Random(3), 1),
 ];
 
-/// A kernel `k(out, shared)` with its thread's number in `%tid`, `%lane` and (in its grid) `%global`, which stores
-/// `%r0` to `out[%global]` at its end. `shared` is memory of the grid, zero at first.
+/// Returns a kernel `k(out, shared)` that stores `%r0` to `out[%global]` at its end. `%tid`, `%lane` and `%global` are
+/// the thread's index in its block, warp and grid. `shared` is zeroed memory of the grid.
 fn kernel(body: &str) -> String {
     format!(
         ".version 8.0\n.target sm_90\n.address_size 64\n\
@@ -41,8 +43,8 @@ fn launch(body: &str, (blocks, threads): (u32, u32), config: Config) -> Result<V
     Ok(simulator.read(out).unwrap())
 }
 
-/// Every schedule gives each thread this result.
-fn always(body: &str, (blocks, threads): (u32, u32), expected: impl Fn(u32) -> u32) {
+/// Asserts that every schedule gives each thread the expected result.
+fn assert_results(body: &str, (blocks, threads): (u32, u32), expected: impl Fn(u32) -> u32) {
     let expected: Vec<u32> = (0..blocks * threads).map(expected).collect();
     for (schedule, host_threads) in SCHEDULES {
         let config = Config { schedule, threads: host_threads, max_instructions: 1 << 28, ..Config::default() };
@@ -51,33 +53,33 @@ fn always(body: &str, (blocks, threads): (u32, u32), expected: impl Fn(u32) -> u
     }
 }
 
-/// Every schedule ends in this fault.
-fn never(body: &str, (blocks, threads): (u32, u32), is_it: impl Fn(&FaultKind) -> bool, words: &str) {
+/// Asserts that every schedule ends in the same kind of fault.
+fn assert_fault(body: &str, (blocks, threads): (u32, u32), is_expected: impl Fn(&FaultKind) -> bool, words: &str) {
     for (schedule, host_threads) in SCHEDULES {
         let config = Config { schedule, threads: host_threads, ..Config::default() };
         match launch(body, (blocks, threads), config) {
             Err(LaunchError::Fault(fault)) => {
-                assert!(is_it(&fault.kind), "{schedule:?}: {fault}");
+                assert!(is_expected(&fault.kind), "{schedule:?}: {fault}");
                 assert!(fault.to_string().contains(words), "{schedule:?}: {fault}");
             }
-            other => panic!("{schedule:?}: {other:?} is no fault"),
+            other => panic!("{schedule:?}: {other:?} is not a fault"),
         }
     }
 }
 
 #[test]
-fn halves_of_a_warp_meet_behind_the_place_where_they_would_reconverge() {
+fn halves_of_a_warp_meet_after_their_reconvergence_point() {
     for (sync, half) in [("bar.warp.sync -1", 16), ("barrier.sync 0", 5)] {
         let body = format!(
             "setp.lt.u32 %p0, %lane, {half};\nst.shared.u32 [tile], 0;\n@!%p0 bra SKIP;\n{sync};\nSKIP:\n\
              add.u32 %r0, %tid, 1;\n@%p0 bra DONE;\n{sync};\nDONE:\n"
         );
-        always(&body, (1, 64), |t| t + 1);
+        assert_results(&body, (1, 64), |t| t + 1);
     }
 }
 
-/// The store requests of a kernel under every schedule.
-fn store_requests(body: &str, (blocks, threads): (u32, u32), expected: u64) {
+/// Asserts the number of store requests of a kernel under every schedule.
+fn assert_store_requests(body: &str, (blocks, threads): (u32, u32), expected: u64) {
     let function = Module::from_ptx(kernel(body)).unwrap().function("k").unwrap();
     for (schedule, host_threads) in SCHEDULES {
         let mut simulator = Simulator::new(Config { schedule, threads: host_threads, ..Config::default() }).unwrap();
@@ -90,9 +92,10 @@ fn store_requests(body: &str, (blocks, threads): (u32, u32), expected: u64) {
     }
 }
 
-/// A lane waits for another block, and the rest of its warp waits for that lane, so the warp's next store is one request.
+/// A lane waits for another block, and the rest of its warp waits for that lane, so the warp's next store is one
+/// request.
 #[test]
-fn a_warp_stores_together_after_one_of_its_lanes_has_waited_for_another_block() {
+fn a_warp_reconverges_after_a_lane_has_waited_for_another_block() {
     let load = "ld.acquire.gpu.global.u32 %r1, [%memory]";
     let atomic = "atom.global.add.u32 %r1, [%memory], 0";
     for (waits_for, poll, then) in [
@@ -100,7 +103,7 @@ fn a_warp_stores_together_after_one_of_its_lanes_has_waited_for_another_block() 
         (1, load, ""),
         (1, load, "bar.warp.sync -1;"),
         (1, load, "barrier.sync 0;"),
-        // An atomic operation may take a lock, so the rest of the warp goes on, up to the barrier.
+        // An atomic operation may take a lock, so the rest of the warp continues up to the barrier.
         (1, atomic, "bar.warp.sync -1;"),
         (1, atomic, "barrier.sync 0;"),
         (1, atomic, "bar.sync 0;"),
@@ -111,21 +114,21 @@ fn a_warp_stores_together_after_one_of_its_lanes_has_waited_for_another_block() 
              WAIT:\n{poll};\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra WAIT;\nbra REST;\n\
              WRITE:\nst.release.gpu.global.u32 [%memory], 7;\nREST:\n{then}\n"
         );
-        store_requests(&body, (2, 32), 3);
+        assert_store_requests(&body, (2, 32), 3);
     }
-    // With all blocks of a device: each waits for the last one.
+    // A grid that fills the device; each block waits for the last block.
     let body = format!(
         "setp.ne.u32 %p0, %lane, 3;\n@%p0 bra REST;\nsub.u32 %r2, %nctaid, 1;\nsetp.eq.u32 %p1, %ctaid, %r2;\n\
          @%p1 bra WRITE;\nWAIT:\n{load};\nsetp.eq.u32 %p2, %r1, 0;\n@%p2 bra WAIT;\nbra REST;\n\
          WRITE:\nst.release.gpu.global.u32 [%memory], 7;\nREST:\n"
     );
-    store_requests(&body, (132, 32), 133);
+    assert_store_requests(&body, (132, 32), 133);
 }
 
-/// A lane waits for a lane of its warp that has passed the reconvergence point. They are one group again at the next barrier,
-/// and so are two lanes that have both waited.
+/// A lane waits for a lane of its warp that has passed the reconvergence point. The two lanes are one group again after
+/// the next barrier, and so are two lanes that have both waited.
 #[test]
-fn lanes_that_waited_for_lanes_of_their_warp_store_together_after_a_barrier() {
+fn waiting_lanes_reconverge_at_a_barrier() {
     for then in ["bar.warp.sync -1", "barrier.sync 0", "bar.sync 0"] {
         let body = format!(
             "setp.gt.u32 %p0, %lane, 1;\n@%p0 bra REST;\nshl.b32 %r3, %lane, 2;\ncvt.u64.u32 %at, %r3;\n\
@@ -133,12 +136,12 @@ fn lanes_that_waited_for_lanes_of_their_warp_store_together_after_a_barrier() {
              @%p2 bra WAIT;\nREST:\nsetp.ne.u32 %p0, %lane, 5;\n@%p0 bra END;\nst.v2.u32 [%memory], {{1, 1}};\nEND:\n\
              {then};\nmul.wide.u32 %at, %tid, 4;\nadd.u64 %at, %at, %out;"
         );
-        store_requests(&body, (1, 32), 2);
+        assert_store_requests(&body, (1, 32), 2);
     }
 }
 
 #[test]
-fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
+fn blocks_that_do_not_fit_cannot_wait_for_each_other() {
     let body = "setp.ne.u32 %p0, %tid, 0;\n@%p0 bra DONE;\natom.global.add.u32 %r1, [%memory], 1;\n\
                 WAIT:\nld.acquire.gpu.global.u32 %r0, [%memory];\nsetp.lt.u32 %p1, %r0, %nctaid;\n@%p1 bra WAIT;\nDONE:\n";
     let config = Config { resident_blocks: 10, ..Config::default() };
@@ -146,7 +149,8 @@ fn more_blocks_than_a_device_holds_cannot_wait_for_each_other() {
     assert!(fault.starts_with("deadlock: warp 0 repeats itself"), "{fault}");
 }
 
-/// A GPU does not promise in which order blocks begin, so a block must not wait for the one with the number before.
+/// A GPU does not guarantee the order in which blocks begin, so a block must not wait for the block with the previous
+/// number.
 #[test]
 fn blocks_begin_in_a_random_order_under_random_schedules() {
     let number_before = "mov.u32 %r1, %ctaid;\n";
@@ -172,7 +176,7 @@ fn blocks_begin_in_a_random_order_under_random_schedules() {
 }
 
 #[test]
-fn shared_memory_that_nobody_wrote_differs_between_seeds() {
+fn uninitialized_shared_memory_differs_between_seeds() {
     let under = |schedule| {
         launch("ld.shared.u32 %r0, [tile+64];\n", (2, 32), Config { threads: 1, schedule, ..Config::default() })
             .unwrap()
@@ -183,11 +187,11 @@ fn shared_memory_that_nobody_wrote_differs_between_seeds() {
     assert!(random[0] != random[32] && random != under(Schedule::Random(2)), "{random:?}");
 }
 
-/// Lanes that have ended are not waited for, however far they came.
+/// An operation does not wait for lanes that have ended, wherever they ended.
 #[test]
-fn lanes_that_end_without_coming() {
+fn operations_do_not_wait_for_exited_lanes() {
     let some = |operation: &str| {
-        always(
+        assert_results(
             &format!("setp.lt.u32 %p0, %lane, 2;\n@!%p0 bra DONE;\n{operation};\nadd.u32 %r0, %r0, 1;\nDONE:\n"),
             (1, 64),
             |tid| if tid % 32 < 2 { 1 } else { 0 },
@@ -198,7 +202,7 @@ fn lanes_that_end_without_coming() {
     some("match.all.sync.b32 %r1|%p1, %r0, -1;\n@!%p1 trap;\nsetp.ne.u32 %p1, %r1, 3;\n@%p1 trap");
     some("shfl.sync.bfly.b32 %r1, %lane, 1, 31, -1;\nadd.u32 %r1, %r1, %lane;\nsetp.ne.u32 %p1, %r1, 1;\n@%p1 trap");
     // Each round waits for fewer lanes.
-    always(
+    assert_results(
         "shr.u32 %r1, %lane, 3;\nAGAIN:\nredux.sync.add.u32 %r2, 1, -1;\nadd.u32 %r0, %r0, %r2;\n\
          sub.u32 %r1, %r1, 1;\nsetp.ge.s32 %p0, %r1, 0;\n@%p0 bra AGAIN;\n",
         (1, 64),
@@ -207,23 +211,23 @@ fn lanes_that_end_without_coming() {
 }
 
 #[test]
-fn nobody_comes() {
+fn endless_waits_are_faults() {
     let absent = |kind: &FaultKind| matches!(kind, FaultKind::AbsentLanes { .. });
-    never(
+    assert_fault(
         "setp.lt.u32 %p0, %lane, 3;\n@!%p0 bra DONE;\nshfl.sync.idx.b32 %r0, %tid, 3, 31, -1;\nDONE:\nbarrier.sync 0;\n",
         (1, 32),
         absent,
         "names lanes that are not there (0xfffffff8)",
     );
     let deadlock = |kind: &FaultKind| matches!(kind, FaultKind::Deadlock { .. });
-    never(
+    assert_fault(
         "WAIT:\nld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra WAIT;\n",
         (20, 64),
         deadlock,
         "repeats itself and reads no new value",
     );
-    // Each turn stores what is there already.
-    never(
+    // Each iteration stores the value that the memory already holds.
+    assert_fault(
         "mov.u32 %r3, 0x71000000;\ncvt.u64.u32 %at, %r3;\nshl.b64 %at, %at, 16;\nWAIT:\nst.volatile.global.u32 [%memory+4], 1;\n\
          st.u32 [%at+8], 7;\nst.shared.u32 [tile], 3;\nred.global.max.u32 [%memory+8], 5;\nst.v2.u32 [%memory+16], {1, 2};\n\
          ld.volatile.global.u32 %r0, [%memory];\nsetp.eq.u32 %p0, %r0, 0;\n@%p0 bra WAIT;\n",
@@ -231,7 +235,7 @@ fn nobody_comes() {
         deadlock,
         "warp 0 repeats itself and reads no new value",
     );
-    never(
+    assert_fault(
         "setp.lt.u32 %p0, %tid, 32;\n@%p0 barrier.sync 1;\n@!%p0 barrier.sync 2;\n",
         (1, 64),
         deadlock,
@@ -240,20 +244,20 @@ fn nobody_comes() {
 }
 
 #[test]
-fn one_budget_and_one_time_limit_a_launch() {
+fn budget_and_time_limit_apply_to_the_launch() {
     let config = Config { max_instructions: 100, ..Config::default() };
     let error = launch("", (300, 32), config).unwrap_err().to_string();
     assert!(error.starts_with("more than 100 instructions executed"), "{error}");
     let config = Config { time_limit: Some(Duration::from_millis(50)), ..Config::default() };
-    let began = Instant::now();
+    let start = Instant::now();
     let endless = "LOOP:\nadd.u32 %r1, %r1, 1;\nsetp.ne.u32 %p0, %nctaid, 0;\n@%p0 bra LOOP;\n";
     let error = launch(endless, (4, 32), config).unwrap_err().to_string();
     assert!(error.starts_with("time limit of 50ms exceeded"), "{error}");
-    assert!(began.elapsed() < Duration::from_secs(20));
+    assert!(start.elapsed() < Duration::from_secs(20));
 }
 
 #[test]
-fn calls_without_local_memory_end_too() {
+fn endless_recursion_without_local_memory_is_a_fault() {
     let ptx = ".version 8.0\n.target sm_90\n.address_size 64\n.func f()\n{\n.reg .b32 %r<9>;\nadd.u32 %r1, %r1, 1;\n\
                call f, ();\nret;\n}\n.visible .entry k()\n{\ncall f, ();\nret;\n}\n";
     let function = Module::from_ptx(ptx).unwrap().function("k").unwrap();

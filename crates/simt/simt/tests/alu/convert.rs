@@ -1,4 +1,4 @@
-//! All 16-bit numbers, where the recording of a GPU has a sample.
+//! Tests all 16-bit numbers; the GPU recording covers only a sample.
 
 use super::registers::State;
 use rustc_apfloat::ieee::{Half, Single};
@@ -7,8 +7,8 @@ use rustc_apfloat::{Float, FloatConvert};
 const NAN: u64 = 0x7fff_ffff;
 
 #[test]
-fn every_f16_goes_to_f32_and_back() {
-    // Four registers at a time.
+fn every_f16_round_trips_through_f32() {
+    // Convert four registers at a time.
     let body = [0, 1, 2, 3].map(|h| {
         let [f, bf, back, brain] = [h, h + 4, h + 4, h + 8];
         format!("cvt.f32.f16 %f{f}, %h{h}; cvt.rn.f16.f32 %h{back}, %f{f}; cvt.f32.bf16 %f{bf}, %h{h}; cvt.rn.bf16.f32 %h{brain}, %f{bf};")

@@ -1,12 +1,12 @@
-//! What the recording of a GPU cannot show: pairs, which are of sm_100, are numbers side by side; and the distance of an
-//! approximation from the true value.
+//! Tests that the GPU recording cannot cover: packed pairs, which need sm_100, give the same results as two single
+//! numbers, and the error of an approximation is within its bound.
 
 use proptest::prelude::*;
 
 use super::registers::State;
 
-/// 32 bits of singles: any, and more often small exponents, infinities and NaN than by chance. On the heap, for a generator
-/// of an array of generators overflows a test's stack.
+/// Returns a strategy for 32 singles as bits, with small exponents, infinities and NaN more often than by chance. The
+/// strategy is on the heap, because a strategy for an array of strategies overflows a test's stack.
 fn lanes() -> impl Strategy<Value = [u32; 32]> {
     let single = prop_oneof![
         4 => any::<u32>(),
@@ -21,7 +21,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
-    fn pairs_are_numbers_side_by_side(a in lanes(), b in lanes(), c in lanes(), ftz in any::<bool>()) {
+    fn pairs_match_single_numbers(a in lanes(), b in lanes(), c in lanes(), ftz in any::<bool>()) {
         let both = |low: [u32; 32], high: [u32; 32]| {
             std::array::from_fn(|lane| u64::from(high[lane]) << 32 | u64::from(low[lane]))
         };

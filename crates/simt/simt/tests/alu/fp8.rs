@@ -1,11 +1,12 @@
-//! Numbers of 8 bits: all of them, and the places between them.
+//! Tests all 8-bit numbers, and the midpoints between them.
 
 use super::registers::State;
 
 /// NaN, in both formats and with either sign.
 const NAN: u8 = 0x7f;
 
-/// Runs an instruction, which has operands of lane 0 to 31 in `%NAME1`, on all values; the results are in `%TO0`.
+/// Runs an instruction on all values, 32 lanes at a time. `from` is the register of the operands, `to` that of the
+/// results.
 fn convert(instruction: &str, from: &str, to: &str, values: &[u64]) -> Vec<u64> {
     let runs = values.chunks(32).flat_map(|values| {
         let lanes = std::array::from_fn(|lane| values.get(lane).copied().unwrap_or_default());
@@ -18,7 +19,7 @@ fn form(wide_range: bool, relu: bool) -> [&'static str; 2] {
     [if relu { ".relu" } else { "" }, if wide_range { "e5m2x2" } else { "e4m3x2" }]
 }
 
-/// Rounded to 8 bits.
+/// Rounds `values` to 8 bits.
 fn narrow(values: &[f32], wide_range: bool, relu: bool) -> Vec<u8> {
     let [relu, ty] = form(wide_range, relu);
     let bits: Vec<u64> = values.iter().map(|value| value.to_bits().into()).collect();
@@ -30,7 +31,7 @@ fn narrow(values: &[f32], wide_range: bool, relu: bool) -> Vec<u8> {
     halves.collect()
 }
 
-/// As `f16`.
+/// Converts 8-bit numbers to the bits of `f16`.
 fn widen(values: &[u8], wide_range: bool, relu: bool) -> Vec<u16> {
     let [relu, ty] = form(wide_range, relu);
     let pairs: Vec<u64> = values.iter().map(|bits| u64::from(*bits) * 0x101).collect();
@@ -42,7 +43,7 @@ fn widen(values: &[u8], wide_range: bool, relu: bool) -> Vec<u16> {
     halves.collect()
 }
 
-/// The number that bits stand for, by the definition of the formats.
+/// Returns the number that `bits` encodes, by the definition of the formats.
 fn value(bits: u8, wide_range: bool) -> f64 {
     let (digits, bias) = if wide_range { (2, 15) } else { (3, 7) };
     let (power, rest) = (i32::from(bits & 0x7f) >> digits, f64::from(bits & ((1 << digits) - 1)));
@@ -55,7 +56,7 @@ fn value(bits: u8, wide_range: bool) -> f64 {
 }
 
 #[test]
-fn every_number_goes_there_and_back() {
+fn every_number_round_trips() {
     for wide_range in [false, true] {
         let last = if wide_range { 0x7b } else { 0x7e };
         let all: Vec<u8> = (0..=last).chain(0x80..=0x80 | last).collect();
@@ -67,7 +68,7 @@ fn every_number_goes_there_and_back() {
         assert_eq!(halves, numbers);
         let positive: Vec<u8> = all.iter().map(|bits| if *bits >= 0x80 { 0 } else { *bits }).collect();
         assert_eq!(narrow(&singles, wide_range, true), positive);
-        // Between two numbers, the nearer one; half-way the even one.
+        // A value between two numbers rounds to the nearer one; a midpoint rounds to the even one.
         let (mut middles, mut expected) = (Vec::new(), Vec::new());
         for bits in 0..last {
             let (low, high) = (value(bits, wide_range), value(bits + 1, wide_range));

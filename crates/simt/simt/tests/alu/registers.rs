@@ -1,8 +1,8 @@
-//! Executing single instructions.
+//! Executes single instructions.
 //!
-//! Registers are declared in a fixed order, so that a name says which one it is: `%r0` to `%r15` (.b32),
-//! `%h0` to `%h15` (.b16), `%f0` to `%f15` (.f32), `%c0` to `%c15` (.b8), `%rd0` to `%rd15` (.b64), `%fd0` to `%fd15` (.f64), `%p0`
-//! to `%p7`.
+//! Registers are declared in a fixed order, so a name identifies a register: `%r0` to `%r15` (.b32), `%h0` to `%h15`
+//! (.b16), `%f0` to `%f15` (.f32), `%c0` to `%c15` (.b8), `%rd0` to `%rd15` (.b64), `%fd0` to `%fd15` (.f64), `%p0` to
+//! `%p7`.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -12,7 +12,7 @@ use simt::lower::{LowerError, lower};
 use simt::regs::{ALL, LANES, Lanes64};
 use simt::{Config, Launch, Module, Simulator};
 
-/// The files of registers: the letters of their names, their type, and how many there are.
+/// The register files: the letters of their names, their type, and the number of registers.
 const FILES: [(&str, &str, usize); 7] = [
     ("r", "b32", 16),
     ("h", "b16", 16),
@@ -23,11 +23,11 @@ const FILES: [(&str, &str, usize); 7] = [
     ("p", "pred", 8),
 ];
 
-/// Registers of a warp that are not zero, by their names without the `%`. A predicate is a one or a zero in each lane.
+/// The nonzero registers of a warp, by name without the `%`. A predicate is 0 or 1 in each lane.
 #[derive(Default)]
 pub struct State(BTreeMap<String, Lanes64>);
 
-/// A kernel with this body, which begins behind the declaration of all registers.
+/// Returns a kernel that declares all registers and then runs `body`.
 fn kernel(target: &str, parameters: &str, body: &str) -> String {
     let mut text = format!(".version 8.8\n.target {target}\n.address_size 64\n.visible .entry k({parameters})\n{{\n");
     for (name, ty, count) in FILES {
@@ -36,7 +36,7 @@ fn kernel(target: &str, parameters: &str, body: &str) -> String {
     text + body + "\nret;\n}\n"
 }
 
-/// The program of a kernel with this body, or why it is refused.
+/// Returns the program of a kernel with this body, or the reason why the kernel is refused.
 pub fn program(body: &str) -> Result<Program, LowerError> {
     let text = kernel("sm_90", "", body);
     let module = ptx::parse(&text).expect("the test's instruction is PTX");
@@ -44,12 +44,12 @@ pub fn program(body: &str) -> Result<Program, LowerError> {
 }
 
 impl State {
-    /// All registers zero.
+    /// Returns a state in which all registers are zero.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Sets a register in all lanes; a predicate's value is its mask.
+    /// Sets a register in all lanes; the value of a predicate is its lane mask.
     pub fn set(self, name: &str, value: u64) -> Self {
         let values = std::array::from_fn(|lane| if name.starts_with("%p") { value >> lane & 1 } else { value });
         self.set_lanes(name, values)
@@ -61,14 +61,14 @@ impl State {
         self
     }
 
-    /// Lane 0 of a register; a predicate's mask.
+    /// Returns lane 0 of a register, or the lane mask of a predicate.
     pub fn get(&self, name: &str) -> u64 {
         let lanes = self.lanes(name);
         let mask = || (0..LANES).map(|lane| lanes[lane] << lane).sum();
         if name.starts_with("%p") { mask() } else { lanes[0] }
     }
 
-    /// All lanes of a register.
+    /// Returns a register in all lanes.
     pub fn lanes(&self, name: &str) -> Lanes64 {
         self.0.get(&name[1..]).copied().unwrap_or_default()
     }
@@ -78,9 +78,9 @@ impl State {
         self.run_on(body, ALL)
     }
 
-    /// The same on the lanes of `mask`: the others branch around them.
+    /// Runs instructions on the lanes of `mask`; the other lanes branch around them.
     pub fn run_on(self, body: &str, mask: u32) -> Self {
-        // Each register has a row with 8 bytes a lane; the first row says which lanes run.
+        // Each register has a row with 8 bytes per lane; the first row says which lanes run.
         let mut rows = vec![std::array::from_fn(|lane| u64::from(mask >> lane & 1))];
         let (mut loads, mut stores) = (String::new(), String::new());
         let names =
@@ -101,8 +101,8 @@ impl State {
             &format!(
                 ".reg .b64 %address;\n.reg .b64 %lane;\n.reg .b32 %word;\n.reg .pred %away;\nld.param.u64 %address, [rows];\n\
                  mov.u32 %word, %tid.x;\nmul.wide.u32 %lane, %word, 8;\nadd.s64 %address, %address, %lane;\n{loads}\
-                 ld.global.u32 %word, [%address];\nsetp.eq.u32 %away, %word, 0;\n@%away bra BEHIND;\n{{\n{body}\n}}\n\
-                 BEHIND:\n{stores}"
+                 ld.global.u32 %word, [%address];\nsetp.eq.u32 %away, %word, 0;\n@%away bra AFTER;\n{{\n{body}\n}}\n\
+                 AFTER:\n{stores}"
             ),
         );
         let module = Module::from_ptx(text).expect("the test's instruction is PTX");
@@ -116,7 +116,7 @@ impl State {
     }
 }
 
-/// The result `to` of an instruction with these inputs, in lane 0.
+/// Returns lane 0 of the result `to` of an instruction with these inputs.
 pub fn eval(instruction: &str, inputs: &[(&str, u64)], to: &str) -> u64 {
     let state = inputs.iter().fold(State::new(), |state, (name, value)| state.set(name, *value));
     state.run(instruction).get(to)

@@ -1,4 +1,4 @@
-//! Exact arithmetic and its roundings, against another implementation.
+//! Compares exact arithmetic and rounding with another implementation.
 
 use proptest::prelude::*;
 use rustc_apfloat::ieee::{BFloat, Double, Half, Single};
@@ -14,7 +14,7 @@ const MODES: [(Rounding, Round); 5] = [
     (Rounding::Up, Round::TowardPositive),
 ];
 
-/// Bits of a format with fields near the edges more often than by chance.
+/// Returns a strategy for the bits of a format; fields near their limits occur more often than by chance.
 fn bits(exponent: u32, mantissa: u32) -> impl Strategy<Value = u64> {
     let last = (1u64 << exponent) - 1;
     let middle = last / 2;
@@ -35,13 +35,13 @@ fn bits(exponent: u32, mantissa: u32) -> impl Strategy<Value = u64> {
     })
 }
 
-/// The same bits with every NaN the canonical one.
+/// Returns `bits`, with every NaN replaced by the canonical NaN.
 fn canonical(bits: u128, format: Format) -> u64 {
     let bits = bits as u64;
     if bits & !format.sign() > format.infinity() { format.nan() } else { bits }
 }
 
-/// Operands of a narrow format go through doubles, which hold them all.
+/// Operands of a narrow format go through doubles, which represent all of them exactly.
 fn check<F: Float + FloatConvert<Double>>(format: Format, a: u64, b: u64, c: u64) -> Result<(), TestCaseError> {
     let [x, y, z] = [a, b, c].map(|bits| F::from_bits(u128::from(bits)));
     let double = |value: F| f64::from_bits(value.convert(&mut false).value.to_bits() as u64);
@@ -61,27 +61,27 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn doubles_are_apfloat_s(a in bits(11, 52), b in bits(11, 52), c in bits(11, 52)) {
+    fn doubles_match_apfloat(a in bits(11, 52), b in bits(11, 52), c in bits(11, 52)) {
         check::<Double>(Format::F64, a, b, c)?;
     }
 
     #[test]
-    fn cancelling_doubles_are_apfloat_s(a in bits(11, 52), b in bits(11, 52), nudge in -3i64..4) {
-        // c is about −a × b, so that most leading bits go.
+    fn canceling_doubles_match_apfloat(a in bits(11, 52), b in bits(11, 52), nudge in -3i64..4) {
+        // c is about −a × b, so most leading bits cancel.
         let product = -(f64::from_bits(a) * f64::from_bits(b));
         let c = (product.to_bits() as i64).wrapping_add(nudge) as u64;
         check::<Double>(Format::F64, a, b, c)?;
     }
 
     #[test]
-    fn singles_are_apfloat_s(a in bits(8, 23), b in bits(8, 23), c in bits(8, 23)) {
+    fn singles_match_apfloat(a in bits(8, 23), b in bits(8, 23), c in bits(8, 23)) {
         check::<Single>(Format::F32, a, b, c)?;
     }
 
     #[test]
-    fn halves_are_apfloat_s(a in bits(5, 10), b in bits(5, 10), c in bits(5, 10)) {
+    fn halves_match_apfloat(a in bits(5, 10), b in bits(5, 10), c in bits(5, 10)) {
         check::<Half>(Format::F16, a, b, c)?;
-        // The way that instructions take.
+        // Instructions compute the result this way.
         let [x, y, z] = [a, b, c].map(|bits| Half::from_bits(u128::from(bits)));
         let double = |value: Half| half::f16::from_bits(value.to_bits() as u16).to_f64();
         let sum = add_to_odd(double(x) * double(y), double(z));
@@ -90,7 +90,7 @@ proptest! {
     }
 
     #[test]
-    fn brain_floats_are_apfloat_s(a in bits(8, 7), b in bits(8, 7), c in bits(8, 7)) {
+    fn brain_floats_match_apfloat(a in bits(8, 7), b in bits(8, 7), c in bits(8, 7)) {
         check::<BFloat>(Format::Bf16, a, b, c)?;
         let [x, y, z] = [a, b, c].map(|bits| BFloat::from_bits(u128::from(bits)));
         let double = |value: BFloat| half::bf16::from_bits(value.to_bits() as u16).to_f64();
@@ -100,7 +100,7 @@ proptest! {
     }
 
     #[test]
-    fn doubles_are_narrowed_as_apfloat_does(a in bits(11, 52)) {
+    fn narrowed_doubles_match_apfloat(a in bits(11, 52)) {
         let value = f64::from_bits(a);
         let exact = Double::from_bits(u128::from(a));
         for (mode, round) in MODES {
@@ -114,14 +114,14 @@ proptest! {
     }
 
     #[test]
-    fn roots_are_between_their_neighbours(a in bits(11, 52)) {
+    fn roots_are_between_their_neighbors(a in bits(11, 52)) {
         let a = f64::from_bits(a).abs();
         prop_assume!(a.is_finite() && a > 0.0);
         let root = |mode| f64::from_bits(sqrt(a, Format::F64, mode));
         prop_assert_eq!(root(Rounding::Nearest), a.sqrt());
         let (down, up) = (root(Rounding::Down), root(Rounding::Up));
         prop_assert_eq!(root(Rounding::Zero), down);
-        // The sign of r × r − a, exactly; scaled where it would be lost to underflow.
+        // The exact sign of r × r − a, scaled where underflow would lose it.
         let scale = if a < 1e-200 { 2f64.powi(300) } else { 1.0 };
         let (down, up, a) = (down * scale, up * scale, a * scale * scale);
         let error = |root: f64| f64::from_bits(fma(root, root, -a, Format::F64, Rounding::Zero));
@@ -130,13 +130,13 @@ proptest! {
     }
 
     #[test]
-    fn roots_of_singles_are_between_their_neighbours(a in bits(8, 23)) {
+    fn roots_of_singles_are_between_their_neighbors(a in bits(8, 23)) {
         let a = f64::from(f32::from_bits(a as u32).abs());
         prop_assume!(a.is_finite() && a > 0.0);
         let root = |mode| f32::from_bits(sqrt(a, Format::F32, mode) as u32);
         prop_assert_eq!(root(Rounding::Nearest), (a as f32).sqrt());
         let (down, up) = (root(Rounding::Down), root(Rounding::Up));
-        // Squares of singles are doubles.
+        // The square of a single is exact as a double.
         prop_assert!(f64::from(down).powi(2) <= a && f64::from(up).powi(2) >= a);
         prop_assert!(up == down && f64::from(up).powi(2) == a || up == down.next_up());
     }

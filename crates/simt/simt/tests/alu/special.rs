@@ -1,10 +1,10 @@
-//! What an H200 answered (driver 580.159.04, 2026-11-23), kept as a checksum of each function's answers.
+//! Compares results with those of an H200 (driver 580.159.04, 2026-11-23), stored as one checksum per function.
 
 use std::ops::Range;
 
 use simt::{Config, Launch, Module, Simulator};
 
-/// The answers of an instruction of one operand to each of these arguments, registers of so many bits.
+/// Returns the results of a one-operand instruction for these arguments, in registers of `bits` bits.
 fn answers(instruction: &str, bits: u32, arguments: &[u64]) -> Vec<u64> {
     let ptx = format!(
         ".version 8.0 .target sm_90 .address_size 64
@@ -24,12 +24,12 @@ fn answers(instruction: &str, bits: u32, arguments: &[u64]) -> Vec<u64> {
     simulator.read(data).unwrap()
 }
 
-/// FNV-1a of whole answers.
+/// Returns a hash like FNV-1a that takes a whole answer in each step.
 fn checksum(answers: impl IntoIterator<Item = u64>) -> u64 {
     answers.into_iter().fold(0xcbf2_9ce4_8422_2325, |sum, answer| (sum ^ answer).wrapping_mul(0x0100_0000_01b3))
 }
 
-/// Of every 257th argument of a period or of whatever is not trivial; the tables come from all of them.
+/// Tests every 257th argument of one period, or of the nontrivial range. The tables were computed from all arguments.
 #[test]
 fn functions_of_f32_have_the_recorded_bits() {
     let rows: [(&str, Range<u64>, u64); 8] = [
@@ -48,7 +48,7 @@ fn functions_of_f32_have_the_recorded_bits() {
     }
 }
 
-/// Of every argument.
+/// Tests every argument.
 #[test]
 fn functions_of_16_bits_have_the_recorded_bits() {
     let arguments: Vec<u64> = (0..1 << 16).collect();
@@ -62,7 +62,7 @@ fn functions_of_16_bits_have_the_recorded_bits() {
     }
 }
 
-/// Of two powers of two.
+/// Tests the range of two powers of two.
 #[test]
 fn functions_of_f64_have_the_recorded_bits() {
     let every = |step: usize| (0x3ff0_0000..0x4010_0000u64).step_by(step).map(|upper| upper << 32).collect::<Vec<_>>();
@@ -72,7 +72,8 @@ fn functions_of_f64_have_the_recorded_bits() {
     assert_eq!(checksum(answers("rsqrt.approx.f64", 64, &every(8 * 257))), 0x25ca_e2f8_4833_2a59);
 }
 
-/// `vmad` with a product or a third source that is negated, of all registers and parts, on the edges of their types.
+/// Tests `vmad` with a negated product or a negated third source, on all registers and parts, at the limits of their
+/// types.
 #[test]
 fn negated_products_and_sums_have_the_recorded_bits() {
     const EDGES: [u32; 8] = [0, 1, 0x7fff_ffff, 0x8000_0000, 0xffff_ffff, 0x80, 0x1234_8765, 0xfedc_8001];

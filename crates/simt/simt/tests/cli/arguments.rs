@@ -1,4 +1,4 @@
-//! Arguments as they are written.
+//! Tests the syntax of arguments.
 
 use super::spec::Spec;
 use super::values::{BufferInit, Type};
@@ -39,7 +39,7 @@ fn buffers() {
 }
 
 #[test]
-fn mistakes_are_told_with_what_to_write() {
+fn mistakes_are_reported_with_help() {
     for (text, expected) in [
         ("", "names no type"),
         ("5", "names no type"),
@@ -67,7 +67,7 @@ fn mistakes_are_told_with_what_to_write() {
 
 proptest! {
     #[test]
-    fn any_text_is_answered(text in "([iuf](8|16|32|64))?[:\\[\\]=a-z0-9.é-]{0,20}") {
+    fn any_text_is_accepted_or_refused(text in "([iuf](8|16|32|64))?[:\\[\\]=a-z0-9.é-]{0,20}") {
         let _ = text.parse::<Spec>();
     }
 }

@@ -1,33 +1,34 @@
-//! Mistakes of the user are reported as an error with help or with their place, and end the program with code 2.
+//! Tests that a user's mistake is reported as an error with help or with its place, and that the exit code is 2.
 
 use proptest::prelude::*;
 
-use super::{Ended, FILE, VARIABLES, run, run_file, simt};
+use super::{FILE, Outcome, VARIABLES, run, run_file, simt};
 
-/// Checks that the program ended with one error, which has these words.
+/// Asserts that the program ended with one error that contains `words`.
 #[track_caller]
-fn assert_mistake(ended: &Ended, words: &str, of: &str) {
-    assert_eq!(ended.code, 2, "{of}: {}", ended.err);
-    assert!(is_diagnostic(ended), "{of}: {}", ended.err);
-    assert!(ended.err.starts_with("error: "), "{of}: {}", ended.err);
-    assert!(ended.err.contains(words), "{of}: {}", ended.err);
-    assert_eq!(ended.out, "", "{of}");
+fn assert_mistake(outcome: &Outcome, words: &str, case: &str) {
+    assert_eq!(outcome.code, 2, "{case}: {}", outcome.err);
+    assert!(is_diagnostic(outcome), "{case}: {}", outcome.err);
+    assert!(outcome.err.starts_with("error: "), "{case}: {}", outcome.err);
+    assert!(outcome.err.contains(words), "{case}: {}", outcome.err);
+    assert_eq!(outcome.out, "", "{case}");
 }
 
-/// Whether an error has only notes and help below it, or shows a place in a text.
-fn is_diagnostic(ended: &Ended) -> bool {
+/// Returns whether the error is followed only by notes and help, or shows a place in a text.
+fn is_diagnostic(outcome: &Outcome) -> bool {
     let is_labeled = |line: &str| line.starts_with("note: ") || line.starts_with("help: ");
-    ended.err.lines().skip(1).all(is_labeled) || ended.err.contains("--> ")
+    outcome.err.lines().skip(1).all(is_labeled) || outcome.err.contains("--> ")
 }
 
-/// Rows: arguments behind `simt run small.ptx`, and words of the error.
+/// Rows: arguments after `simt run small.ptx`, and words of the error.
 const ARGUMENTS: &str = include_str!("../fixtures/cli/mistakes.txt");
 
-/// The same behind `simt run variables.ptx`; without `--launch`, a kernel is chosen besides.
+/// Rows: arguments after `simt run variables.ptx`, and words of the error. A row without `--launch` runs the kernel
+/// `scale`.
 const LAUNCHES_AND_SYMBOLS: &str = include_str!("../fixtures/cli/mistakes_in_launches.txt");
 
-/// `simt run variables.ptx --entry scale …`
-fn scale(line: &str) -> Ended {
+/// Runs `simt run variables.ptx --entry scale …`.
+fn scale(line: &str) -> Outcome {
     run_file(VARIABLES, &format!("--entry scale --grid 1 --block 1 {line}"))
 }
 
@@ -38,19 +39,20 @@ fn bad_arguments_are_an_error_with_help_and_exit_code_2() {
         assert_mistake(&run(line), expected, line);
     }
     for (line, expected) in rows(LAUNCHES_AND_SYMBOLS) {
-        let ended = match line.starts_with("--launch") {
+        let outcome = match line.starts_with("--launch") {
             true => run_file(VARIABLES, line),
             false => scale(line),
         };
-        assert_mistake(&ended, expected, line);
+        assert_mistake(&outcome, expected, line);
     }
 }
 
-/// Rows: parameters of a kernel, arguments, and words of the error. After a `~` stands what the source says of a parameter.
+/// Rows: parameters of a kernel, arguments, and words of the error. The source's description of a parameter follows a
+/// `~`.
 const KINDS: &str = include_str!("../fixtures/cli/kinds.txt");
 
 #[test]
-fn arguments_of_another_number_size_or_kind_are_told_with_what_to_write() {
+fn arguments_that_do_not_fit_are_reported_with_help() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ptx");
     for row in KINDS.lines() {
@@ -71,10 +73,10 @@ fn arguments_of_another_number_size_or_kind_are_told_with_what_to_write() {
         let text = format!(".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry k({params}) {{ ret; }}\n\0");
         std::fs::write(&path, text).unwrap();
         let path = path.to_str().unwrap();
-        let ended = run_file(path, &format!("--grid 2x1 --block 4x2x1 --arg {args}"));
+        let outcome = run_file(path, &format!("--grid 2x1 --block 4x2x1 --arg {args}"));
         match expected {
-            "runs" => assert_eq!(ended.code, 0, "{row}: {}", ended.err),
-            words => assert_mistake(&ended, words, row),
+            "runs" => assert_eq!(outcome.code, 0, "{row}: {}", outcome.err),
+            words => assert_mistake(&outcome, words, row),
         }
         assert_eq!(simt(&["check", path]).code, 0);
     }
@@ -90,8 +92,8 @@ fn files_of_bytes() {
     assert_mistake(&empty, "is empty", "an empty file");
     std::fs::write(&file, [0; 8]).unwrap();
     let line = format!("--arg f32[1] --symbol factor=bytes:file:{path}");
-    let ended = scale(&line);
-    assert_eq!(ended.code, 0, "{}", ended.err);
+    let outcome = scale(&line);
+    assert_eq!(outcome.code, 0, "{}", outcome.err);
     if std::path::Path::new("/dev/zero").exists() {
         let line = "--entry fill --grid 1 --block 32 --arg u32[32]=file:/dev/zero";
         let words = "/dev/zero has more bytes than the 128 of u32[32]";
@@ -100,7 +102,7 @@ fn files_of_bytes() {
 }
 
 #[test]
-fn files_that_are_no_ptx_are_refused_with_their_place() {
+fn files_that_are_not_ptx_are_refused_with_a_place() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("x.ptx");
     let head = ".version 8.0\n.target sm_80\n.address_size";
@@ -137,20 +139,20 @@ fn help_that_cannot_be_written_is_a_failure() {
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
-    /// Any arguments are answered: with a run, or one error.
+    /// Any arguments either run or give one error.
     #[test]
-    fn any_arguments_are_answered(
+    fn any_arguments_run_or_give_one_error(
         spec in "([iuf](8|16|32|64))?(\\[[0-9]{0,3}\\]|:)?(=)?(iota|rand:|uninit|file:)?[-a-z0-9.é]{0,6}",
         print in "[0-9:x-]{0,4}",
         grid in "[0-9,x]{0,4}",
     ) {
-        let ended = simt(&[
+        let outcome = simt(&[
             "run", FILE, "--entry", "fill", "--grid", &grid, "--block", "32", "--arg", &spec, "--print", &print,
             "--max-instructions", "10000",
         ]);
-        prop_assert!(ended.code <= 2);
-        if ended.code > 0 {
-            prop_assert!(is_diagnostic(&ended), "{}", ended.err);
+        prop_assert!(outcome.code <= 2);
+        if outcome.code > 0 {
+            prop_assert!(is_diagnostic(&outcome), "{}", outcome.err);
         }
     }
 }

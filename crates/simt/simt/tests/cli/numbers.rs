@@ -1,10 +1,10 @@
-//! The numbers that fill buffers.
+//! Tests the numbers that fill buffers.
 
 use super::values::{BufferInit, Type, output};
 
 #[test]
 fn the_generator_is_splitmix64() {
-    // The first outputs for seed 1234567, as its authors' program gives them.
+    // The first outputs for seed 1234567, from the program of the algorithm's authors.
     let outputs: Vec<u64> = (0..5).map(|index| output(1_234_567, index)).collect();
     assert_eq!(
         outputs,
@@ -41,7 +41,7 @@ fn rows_count_and_wrap() {
 }
 
 #[test]
-fn what_is_no_number_is_a_string_in_json() {
+fn nan_and_infinity_are_strings_in_json() {
     let bytes: Vec<u8> =
         ["nan", "inf", "-inf", "1.5", "-0"].iter().flat_map(|text| Type::F32.parse(text).unwrap()).collect();
     let json = Type::F32.text(&bytes, true);

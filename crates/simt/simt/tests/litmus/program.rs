@@ -1,4 +1,4 @@
-//! Runs a litmus test: its threads as branches of a kernel, many instances side by side.
+//! Runs a litmus test: its threads are branches of a kernel, and a launch runs many instances.
 
 use std::fmt::Write as _;
 
@@ -7,7 +7,7 @@ use simt::{Config, Launch, Module, Schedule, Simulator};
 use super::Outcomes;
 use super::tests::Litmus;
 
-/// Where the threads of a test are, and the variables.
+/// Where the threads and variables of a test are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Place {
     /// Lanes of one warp, variables in shared memory.
@@ -35,14 +35,14 @@ impl Place {
     }
 }
 
-/// Instances of a test in a launch.
+/// The number of instances of a test in a launch.
 const INSTANCES: u32 = 48;
 const SEEDS: u64 = 12;
-/// Words of an instance's variables, and of its results.
+/// The number of words of an instance's variables, and of its results.
 const WORDS: u32 = 64;
 
-/// The kernel `k(memory, out)`: the threads' instructions, in which `SPACE` stands for the space, `X` and `Y` for the
-/// addresses of the variables and `%r0` to `%r3` for the results of all threads.
+/// Returns the kernel `k(memory, out)` that runs the threads' instructions. In these instructions, `SPACE` stands for
+/// the state space, and `X` and `Y` for the addresses of the variables. `%r0` to `%r3` hold the results of all threads.
 fn kernel(test: &Litmus, place: Place) -> String {
     let role = match place {
         Place::Lanes => "and.b32 %role, %tid, 31;\nmov.u32 %instance, %ctaid;",
@@ -77,14 +77,15 @@ fn kernel(test: &Litmus, place: Place) -> String {
     }
     text += "DONE:\n";
     if place.is_shared() {
-        // What is left in the variables.
+        // Store the final values of the variables.
         text += "bar.sync 0;\nld.shared.u32 %r6, [vars];\nld.shared.u32 %r7, [vars+128];\nsetp.ne.u32 %p8, %tid, 0;\n\
                  @!%p8 st.global.u32 [%x], %r6;\n@!%p8 st.global.u32 [%x+128], %r7;\n";
     }
     text + "ret;\n}\n"
 }
 
-/// The outcomes of many runs: the results in the order of their registers, or what is left in the variables.
+/// Returns the outcomes of many runs: the results in the order of their registers, then the final values if the test
+/// has them.
 pub(super) fn run(test: &Litmus, place: Place) -> Outcomes {
     let text = kernel(test, place);
     let module = Module::from_ptx(text.clone()).unwrap_or_else(|error| panic!("{error}\n{text}"));
@@ -102,13 +103,14 @@ pub(super) fn run(test: &Litmus, place: Place) -> Outcomes {
         let memory = simulator.zeroed::<u32>((INSTANCES * WORDS) as usize).unwrap();
         let out = simulator.zeroed::<u32>((INSTANCES * WORDS) as usize).unwrap();
         let args = [memory.into(), out.into()];
-        let ran = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [block, 1, 1], &args));
-        ran.unwrap_or_else(|error| panic!("{error}\n{text}"));
+        let result = simulator.launch(&Launch::new(&function, [blocks, 1, 1], [block, 1, 1], &args));
+        result.unwrap_or_else(|error| panic!("{error}\n{text}"));
         let (memory, out) = (simulator.read(memory).unwrap(), simulator.read(out).unwrap());
         for instance in 0..INSTANCES as usize {
             let at = instance * WORDS as usize;
-            let mut outcome: Vec<u32> = out[at..][..test.results.iter().map(|own| own.len()).sum()].to_vec();
-            if test.left {
+            let mut outcome: Vec<u32> =
+                out[at..][..test.results.iter().map(|registers| registers.len()).sum()].to_vec();
+            if test.final_values {
                 outcome.extend([memory[at], memory[at + 32]]);
             }
             *outcomes.entry(outcome).or_default() += 1;

@@ -1,21 +1,21 @@
-//! The tests, and what the model says of each.
+//! The tests, and what the memory model says about each.
 
 use super::program::Place;
 use Place::{Blocks, Lanes, WarpsGlobal, WarpsShared};
 
-/// A test: threads that share variables, and the outcome that is asked about.
+/// A test: threads that share variables, and an outcome to look for.
 pub(super) struct Litmus {
     pub(super) name: &'static str,
-    /// How strong its accesses are, and which fences stand between them.
+    /// The strength of its accesses, and the fences between them.
     pub(super) order: &'static str,
     pub(super) threads: &'static [&'static str],
-    /// For each thread, the registers that it has results in.
+    /// For each thread, the registers that hold its results.
     pub(super) results: &'static [&'static [u32]],
-    /// Whether the outcome has what is left in the variables at its end.
-    pub(super) left: bool,
-    /// The outcome in words.
-    pub(super) asks: &'static str,
-    /// Whether it is this one.
+    /// Whether the outcome ends with the final values of the variables.
+    pub(super) final_values: bool,
+    /// Describes the outcome.
+    pub(super) outcome: &'static str,
+    /// Returns whether the given values are this outcome.
     pub(super) weak: fn(&[u32]) -> bool,
     pub(super) allows: fn(Place) -> bool,
     /// All outcomes of interleavings.
@@ -33,12 +33,12 @@ fn always(_: Place) -> bool {
     true
 }
 
-/// A fence of a block's scope does not reach another block.
+/// A fence with the scope of a block does not order accesses of another block.
 fn between_blocks(place: Place) -> bool {
     place == Blocks
 }
 
-/// Message passing: 10 without the message.
+/// Message passing: 10 means that the flag is seen without the message.
 macro_rules! message {
     ($order:literal, $write:literal, $fence:literal, $flag:literal, $see:literal, $read:literal, $allows:expr) => {
         Litmus {
@@ -49,9 +49,9 @@ macro_rules! message {
                 concat!("ld.", $see, "SPACE.u32 %r0, [Y];\n", $fence, "ld.", $read, "SPACE.u32 %r1, [X];\n"),
             ],
             results: &[&[], &[0, 1]],
-            left: false,
-            asks: "the flag y = 1 is seen, and then x = 0",
-            weak: |own| own == [1, 0],
+            final_values: false,
+            outcome: "the reader sees the flag y = 1, then x = 0",
+            weak: |outcome| outcome == [1, 0],
             allows: $allows,
             interleaved: &[&[0, 0], &[0, 1], &[1, 1]],
             places: EVERYWHERE,
@@ -70,9 +70,9 @@ macro_rules! buffering {
                 concat!("st.", $store, "SPACE.u32 [Y], 1;\n", $fence, "ld.", $load, "SPACE.u32 %r1, [X];\n"),
             ],
             results: &[&[0], &[1]],
-            left: false,
-            asks: "each stores 1 and reads 0 of the other",
-            weak: |own| own == [0, 0],
+            final_values: false,
+            outcome: "both threads read 0",
+            weak: |outcome| outcome == [0, 0],
             allows: $allows,
             interleaved: &[&[0, 1], &[1, 0], &[1, 1]],
             places: EVERYWHERE,
@@ -80,9 +80,9 @@ macro_rules! buffering {
     };
 }
 
-/// Load buffering: each reads what the other stores behind its own read.
+/// Load buffering: each thread reads the value that the other thread stores after its read.
 macro_rules! loads {
-    ($order:literal, $load:literal, $fence:literal, $store:literal, $y:literal, $x:literal, $asks:literal, $allows:expr,
+    ($order:literal, $load:literal, $fence:literal, $store:literal, $y:literal, $x:literal, $outcome:literal, $allows:expr,
      $weak:expr, $interleaved:expr) => {
         Litmus {
             name: "load buffering",
@@ -92,8 +92,8 @@ macro_rules! loads {
                 concat!("ld.", $load, "SPACE.u32 %r1, [Y];\n", $fence, "st.", $store, "SPACE.u32 [X], ", $x, ";\n"),
             ],
             results: &[&[0], &[1]],
-            left: false,
-            asks: $asks,
+            final_values: false,
+            outcome: $outcome,
             weak: $weak,
             allows: $allows,
             interleaved: $interleaved,
@@ -108,9 +108,9 @@ macro_rules! loads {
             $store,
             "1",
             "1",
-            "each reads what the other stores behind its read",
+            "both threads read 1, which the other thread stores after its read",
             $allows,
-            |own| own == [1, 1],
+            |outcome| outcome == [1, 1],
             &[&[0, 0], &[0, 1], &[1, 0]]
         )
     };
@@ -129,9 +129,9 @@ macro_rules! independent {
                 concat!("ld.", $load, "SPACE.u32 %r2, [Y];\n", $fence, "ld.", $load, "SPACE.u32 %r3, [X];\n"),
             ],
             results: &[&[], &[], &[0, 1], &[2, 3]],
-            left: false,
-            asks: "one reader sees x before y, the other y before x",
-            weak: |own| own == [1, 0, 1, 0],
+            final_values: false,
+            outcome: "one reader sees x before y, the other sees y before x",
+            weak: |outcome| outcome == [1, 0, 1, 0],
             allows: $allows,
             interleaved: &[&[0, 0, 0, 0], &[1, 1, 1, 1], &[1, 0, 0, 1], &[0, 1, 1, 0]],
             places: EVERYWHERE,
@@ -139,7 +139,7 @@ macro_rules! independent {
     };
 }
 
-/// Two writes of each of two variables.
+/// Two stores to each of two variables.
 macro_rules! writes {
     ($order:literal, $store:literal, $fence:literal, $allows:expr) => {
         Litmus {
@@ -150,9 +150,9 @@ macro_rules! writes {
                 concat!("st.", $store, "SPACE.u32 [Y], 1;\n", $fence, "st.", $store, "SPACE.u32 [X], 2;\n"),
             ],
             results: &[&[], &[]],
-            left: true,
-            asks: "of both variables, the first store of its thread is left",
-            weak: |own| own == [1, 1],
+            final_values: true,
+            outcome: "x and y both keep 1, the first store of each thread",
+            weak: |outcome| outcome == [1, 1],
             allows: $allows,
             interleaved: &[&[1, 2], &[2, 1], &[2, 2]],
             places: EVERYWHERE,
@@ -160,16 +160,16 @@ macro_rules! writes {
     };
 }
 
-/// Accesses of one variable.
+/// Accesses to one variable.
 macro_rules! coherence {
-    ($name:literal, $order:literal, $threads:expr, $results:expr, $left:literal, $asks:literal, $weak:expr, $interleaved:expr) => {
+    ($name:literal, $order:literal, $threads:expr, $results:expr, $final_values:literal, $outcome:literal, $weak:expr, $interleaved:expr) => {
         Litmus {
             name: $name,
             order: $order,
             threads: $threads,
             results: $results,
-            left: $left,
-            asks: $asks,
+            final_values: $final_values,
+            outcome: $outcome,
             weak: $weak,
             allows: never,
             interleaved: $interleaved,
@@ -178,16 +178,16 @@ macro_rules! coherence {
     };
 }
 
-/// An asynchronous copy from global to shared memory, by one thread alone.
+/// An asynchronous copy from global to shared memory by a single thread.
 macro_rules! copies {
-    ($order:literal, $thread:literal, $asks:literal, $weak:expr, $allows:expr, $interleaved:expr) => {
+    ($order:literal, $thread:literal, $outcome:literal, $weak:expr, $allows:expr, $interleaved:expr) => {
         Litmus {
             name: "asynchronous copy",
             order: $order,
             threads: &[$thread],
             results: &[&[0]],
-            left: false,
-            asks: $asks,
+            final_values: false,
+            outcome: $outcome,
             weak: $weak,
             allows: $allows,
             interleaved: $interleaved,
@@ -239,7 +239,7 @@ pub(super) const MODEL: &[Litmus] = &[
     loads!("acquire.gpu, release.gpu", "acquire.gpu.", "", "release.gpu.", never),
     loads!("relaxed.gpu, fence.acq_rel.gpu", "relaxed.gpu.", "fence.acq_rel.gpu;\n", "relaxed.gpu.", never),
     loads!(
-        "relaxed.gpu, what is read is stored",
+        "relaxed.gpu, each stores the value it reads",
         "relaxed.gpu.",
         "",
         "relaxed.gpu.",
@@ -247,7 +247,7 @@ pub(super) const MODEL: &[Litmus] = &[
         "%r1",
         "a value out of thin air: both read 1",
         never,
-        |own| own != [0, 0],
+        |outcome| outcome != [0, 0],
         &[&[0, 0]]
     ),
     independent!("relaxed.gpu", "relaxed.gpu.", "relaxed.gpu.", "", always),
@@ -268,8 +268,8 @@ pub(super) const MODEL: &[Litmus] = &[
         ],
         &[&[], &[0, 1]],
         false,
-        "x = 1 is read, and then x = 0",
-        |own| own == [1, 0],
+        "a thread reads x = 1, then x = 0",
+        |outcome| outcome == [1, 0],
         &[&[0, 0], &[0, 1], &[1, 1]]
     ),
     coherence!(
@@ -281,8 +281,8 @@ pub(super) const MODEL: &[Litmus] = &[
         ],
         &[&[], &[0]],
         true,
-        "the first of two stores of a thread is left",
-        |own| own[1] == 1,
+        "x keeps the first of a thread's two stores",
+        |outcome| outcome[1] == 1,
         &[&[0, 2, 0], &[1, 2, 0], &[2, 2, 0]]
     ),
     coherence!(
@@ -294,8 +294,8 @@ pub(super) const MODEL: &[Litmus] = &[
         ],
         &[&[0], &[]],
         true,
-        "what a thread reads is stored behind its own store",
-        |own| own == [2, 2, 0],
+        "a thread reads x = 2, then stores 1, and x = 2 remains",
+        |outcome| outcome == [2, 2, 0],
         &[&[0, 1, 0], &[0, 2, 0], &[2, 1, 0]]
     ),
     coherence!(
@@ -307,8 +307,8 @@ pub(super) const MODEL: &[Litmus] = &[
         ],
         &[&[0], &[]],
         true,
-        "another's store is read, and then the own one is left",
-        |own| own == [2, 1, 0],
+        "a thread stores 1, then reads x = 2, and x = 1 remains",
+        |outcome| outcome == [2, 1, 0],
         &[&[1, 1, 0], &[1, 2, 0], &[2, 2, 0]]
     ),
     coherence!(
@@ -317,33 +317,33 @@ pub(super) const MODEL: &[Litmus] = &[
         &["atom.relaxed.gpu.SPACE.add.u32 %r0, [X], 1;\n", "atom.relaxed.gpu.SPACE.add.u32 %r1, [X], 1;\n"],
         &[&[0], &[1]],
         true,
-        "both find 0",
-        |own| own[0] == own[1],
+        "both atomics return 0",
+        |outcome| outcome[0] == outcome[1],
         &[&[0, 1, 2, 0], &[1, 0, 2, 0]]
     ),
     copies!(
-        "cp.async, not waited for",
+        "cp.async, read before the wait",
         "st.global.u32 [%x], 5;\ncp.async.ca.shared.global [%xs+64], [%x], 4;\nadd.u32 %r1, %r1, 1;\nadd.u32 %r1, %r1, 1;\n\
          ld.shared.u32 %r0, [%xs+64];\ncp.async.wait_all;\n",
         "the old bytes of the destination are read",
-        |own| own == [7],
+        |outcome| outcome == [7],
         always,
         &[&[5]]
     ),
     copies!(
-        "cp.async, waited for",
+        "cp.async, read after the wait",
         "st.global.u32 [%x], 5;\ncp.async.ca.shared.global [%xs+64], [%x], 4;\ncp.async.wait_all;\nld.shared.u32 %r0, [%xs+64];\n",
         "the old bytes of the destination are read",
-        |own| own == [7],
+        |outcome| outcome == [7],
         never,
         &[&[5]]
     ),
     copies!(
-        "cp.async, the source is changed before the wait",
+        "cp.async, source changed before the wait",
         "st.global.u32 [%x], 5;\ncp.async.ca.shared.global [%xs+64], [%x], 4;\nst.global.u32 [%x], 6;\n\
          cp.async.wait_all;\nld.shared.u32 %r0, [%xs+64];\n",
-        "a later value of the source is copied",
-        |own| own == [6],
+        "the new value of the source is copied",
+        |outcome| outcome == [6],
         always,
         &[&[5]]
     ),

@@ -1,4 +1,4 @@
-//! Copies between the host and device memory.
+//! Tests copies between the host and device memory.
 
 use super::bytes;
 use simt::memory::GlobalMemory;
@@ -45,8 +45,8 @@ fn any_part_of_an_allocation_is_filled() {
     }
 }
 
-/// Nothing keeps two device memories, and so two threads, from having a part of the same physical memory: it is never borrowed
-/// as plain bytes.
+/// Two device memories, and so two threads, may map the same part of physical memory. So the implementation never
+/// borrows that memory as plain bytes.
 #[test]
 fn two_memories_write_the_same_physical_memory_at_once() {
     let mut memories = [GlobalMemory::default(), GlobalMemory::default()];
@@ -70,22 +70,22 @@ fn two_memories_write_the_same_physical_memory_at_once() {
 }
 
 #[test]
-fn nothing_lies_in_an_allocation_of_nothing() {
+fn empty_allocations_contain_no_address() {
     let mut memory = GlobalMemory::default();
     let empty = memory.allocate(0).unwrap();
-    let next = memory.allocate(8).unwrap();
+    let base = memory.allocate(8).unwrap();
     assert!(memory.find(empty).is_none());
-    assert_ne!(empty, next);
-    assert_eq!(memory.find(next + 7).map(|found| found.base), Some(next));
-    assert!(memory.find(next + 8).is_none());
-    assert!(memory.free(next));
-    assert!(!memory.free(next));
-    assert!(memory.find(next).is_none());
-    assert!(memory.allocate(8).unwrap() > next);
+    assert_ne!(empty, base);
+    assert_eq!(memory.find(base + 7).map(|found| found.base), Some(base));
+    assert!(memory.find(base + 8).is_none());
+    assert!(memory.free(base));
+    assert!(!memory.free(base));
+    assert!(memory.find(base).is_none());
+    assert!(memory.allocate(8).unwrap() > base);
 }
 
 #[test]
-fn physical_memory_has_the_addresses_that_it_is_given() {
+fn physical_memory_is_mapped_at_chosen_addresses() {
     let mut memory = GlobalMemory::with_limit(64);
     let base = memory.reserve(32, 4096).unwrap();
     assert!(base.is_multiple_of(4096) && memory.is_own_address(base + 31));
@@ -104,12 +104,12 @@ fn physical_memory_has_the_addresses_that_it_is_given() {
         assert_eq!(memory.map_physical(base + at, bytes, &first, offset), is_possible, "{bytes} bytes at {at}");
     }
     assert!(memory.map_physical(base + 16, 16, &second, 0));
-    // Beside each other, and yet two pieces.
+    // Two adjacent mappings remain separate allocations.
     memory.at_mut(base).unwrap().write(8, &[7]);
     assert_eq!(memory.span(base + 8, 8).map(|(_, at)| at), Some(8));
     assert!(memory.span(base + 8, 16).is_none());
     assert!(memory.free(base) && memory.find(base).is_none());
-    // What was written stays, and is elsewhere now.
+    // The bytes that were written stay in physical memory, which now has another address.
     assert!(memory.map_physical(base, 8, &first, 16));
     let mut byte = [0];
     memory.at(base).unwrap().read(0, &mut byte);
@@ -122,7 +122,7 @@ fn physical_memory_has_the_addresses_that_it_is_given() {
 /// Programs allocate much of a GPU's memory and use little of it.
 #[cfg(target_os = "linux")]
 #[test]
-fn memory_for_both_costs_what_is_touched() {
+fn memory_for_both_is_resident_when_touched() {
     let resident_bytes = || {
         let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
         pages.split(' ').nth(1).unwrap().parse::<u64>().unwrap() * 4096
@@ -131,7 +131,7 @@ fn memory_for_both_costs_what_is_touched() {
     let before = resident_bytes();
     let base = memory.allocate_for_both(4 << 30).unwrap();
     assert_eq!(base % 4096, 0);
-    let more = resident_bytes().saturating_sub(before);
-    assert!(more < 1 << 30, "{more} bytes more are resident");
+    let additional = resident_bytes().saturating_sub(before);
+    assert!(additional < 1 << 30, "{additional} additional bytes are resident");
     assert!(memory.free(base));
 }

@@ -1,11 +1,11 @@
-//! `cp.async`.
+//! Tests of `cp.async`.
 
 use super::{bytes, fault, outcome_of};
 use simt::{FaultKind, memory::AccessProblem};
 
 const SHARED: &str = ".shared .align 16 .b8 s[1024];";
 
-/// Each lane copies `size` bytes to shared memory, where -1 stood, and from there to the output.
+/// Each lane copies `size` bytes to shared memory, whose words are -1 before, and from there to the output.
 fn copied(copy: &str, size: u32, operands: &str, input: usize) -> Vec<u8> {
     let body = format!(
         "mul.wide.u32 %rd4, %r1, {size};\nadd.s64 %rd5, %rd1, %rd4;\nadd.s64 %rd6, %rd2, %rd4;\n\
@@ -38,8 +38,8 @@ fn whole_words_are_copied() {
 }
 
 #[test]
-fn what_is_not_read_becomes_zero() {
-    // Lane n reads n bytes, of 16 at most; the input ends with the last byte that is read.
+fn bytes_that_are_not_read_become_zero() {
+    // Lane n reads min(n, 16) bytes; the input ends at the last byte that is read.
     let out = copied("cp.async.cg.shared.global", 16, ", %r5", 512);
     let input = bytes(512);
     for (at, byte) in out.iter().enumerate() {

@@ -1,5 +1,5 @@
-//! `mbarrier`, copies that are done when they are waited for, tensor maps, and clusters: faults, and what a GPU does not
-//! show. What they compute is recorded, in `programs`.
+//! Tests of `mbarrier`, copies that complete when they are waited for, tensor maps, and clusters: faults, and behavior
+//! that a GPU does not show. `programs` compares their results with a GPU's.
 
 use super::{PARAMS, bytes, outcome_of, simulator, text};
 use simt::{Arg, Config, Launch, LaunchError, Module, Schedule, Simulator, Swizzle, TensorElement, TensorMap};
@@ -7,7 +7,7 @@ use simt::{Arg, Config, Launch, LaunchError, Module, Schedule, Simulator, Swizzl
 const BARRIER: &str = ".shared .align 8 .b64 bar;\n.shared .align 128 .b8 tile[4096];";
 
 #[test]
-fn bytes_are_old_before_they_are_waited_for() {
+fn copies_are_not_visible_before_the_wait() {
     let body = "mov.u32 %r2, tile;\nadd.u32 %r2, %r2, %r1;\nadd.u32 %r2, %r2, %r1;\nadd.u32 %r2, %r2, %r1;\n\
                 add.u32 %r2, %r2, %r1;\nst.shared.u32 [%r2], 7;\ncp.async.ca.shared.global [%r2], [%rd5], 4;\n\
                 cp.async.commit_group;\nld.shared.u32 %r3, [%r2];\nst.global.u32 [%rd6], %r3;\n\
@@ -19,7 +19,7 @@ fn bytes_are_old_before_they_are_waited_for() {
 
 #[test]
 fn a_random_schedule_chooses_when_copies_are_done() {
-    // A loop between the copy and the wait, in which it may be done.
+    // A loop between the copy and the wait, in which the copy may complete.
     let body = "mov.u32 %r2, tile;\nmov.u32 %r5, 0;\nst.shared.u32 [%r2], 7;\n\
                 cp.async.ca.shared.global [%r2], [%rd1], 4;\nLOOP:\nadd.u32 %r5, %r5, 1;\n\
                 setp.lt.u32 %p1, %r5, 20;\n@%p1 bra LOOP;\nld.shared.u32 %r3, [%r2];\n\
@@ -45,7 +45,7 @@ fn a_random_schedule_chooses_when_copies_are_done() {
 }
 
 #[test]
-fn copies_that_nobody_waits_for_are_done_at_the_end() {
+fn copies_without_a_wait_complete_at_the_end() {
     let body = "mov.u32 %r2, tile;\nmul.lo.u32 %r3, %r1, 4;\nadd.u32 %r3, %r2, %r3;\n\
                 ld.global.u32 %r4, [%rd5];\nst.shared.u32 [%r3], %r4;\nbar.sync 0;\n\
                 setp.eq.u32 %p1, %r1, 0;\n\
@@ -54,7 +54,7 @@ fn copies_that_nobody_waits_for_are_done_at_the_end() {
     assert_eq!(out, bytes(128));
 }
 
-/// The words of the fault that a kernel of one thread ends with.
+/// Returns the message of the fault of a kernel with one thread.
 fn words_of(body: &str) -> String {
     let body = format!("setp.ne.u32 %p7, %r1, 0;\n@%p7 exit;\n{body}");
     outcome_of(BARRIER, &body, &bytes(256), 256).expect_err(&body).to_string()
@@ -109,7 +109,7 @@ fn faults_name_the_mbarrier() {
     }
 }
 
-/// Of a tensor of 64 × 64 elements.
+/// Returns the map of a tensor of 64 × 64 elements.
 fn map(tile: [u32; 2], swizzle: Swizzle) -> TensorMap {
     let (element, sizes, strides) = (TensorElement::U16, vec![64; 2], vec![128]);
     TensorMap { element, address: 0, sizes, strides, tile: tile.to_vec(), steps: vec![1; 2], swizzle, nan: false }
@@ -181,8 +181,8 @@ fn launches_in_clusters() {
 }
 
 #[test]
-fn blocks_that_have_exited_are_out_of_reach() {
-    // Block 0 exits at once; block 1 waits in vain for a while.
+fn shared_memory_of_an_exited_block_is_a_fault() {
+    // Block 0 exits at once; block 1 loops for a while first.
     let body = "mov.u32 %r2, %cluster_ctarank;\nsetp.eq.u32 %p1, %r2, 0;\n@%p1 exit;\nmov.u32 %r3, 0;\nLOOP:\n\
                 add.u32 %r3, %r3, 1;\nsetp.lt.u32 %p2, %r3, 100;\n@%p2 bra LOOP;\nmov.u32 %r4, tile;\n\
                 mapa.shared::cluster.u32 %r4, %r4, 0;\nld.shared::cluster.u32 %r5, [%r4];";
@@ -205,10 +205,10 @@ fn a_cluster_that_waits_forever() {
 }
 
 #[test]
-fn where_tiles_cannot_begin() {
+fn invalid_tile_coordinates() {
     let mut simulator = simulator(1);
     let tensor = simulator.upload(&[5u16; 64 * 64]).unwrap();
-    let own = TensorMap { address: tensor.address(), ..map([16, 2], Swizzle::None) };
+    let map = TensorMap { address: tensor.address(), ..map([16, 2], Swizzle::None) };
     let params = ".param .u64 out, .param .align 64 .b8 map[128]";
     for ([x, y], words) in
         [([8, -1], "at coordinate -1, outside of the tensor"), ([12, 0], "not a multiple of 16 bytes")]
@@ -217,7 +217,7 @@ fn where_tiles_cannot_begin() {
             "mov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\nmov.u32 %r2, tile;\n\
              cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%rd3, {{{x}, {y}}}], [%r2];"
         );
-        let args = [tensor.into(), Arg::Bytes(own.encode().unwrap().to_vec())];
+        let args = [tensor.into(), Arg::Bytes(map.encode().unwrap().to_vec())];
         let text = text(BARRIER, params, &body);
         let error = super::launch(&mut simulator, &text, 1, 1, &args).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");

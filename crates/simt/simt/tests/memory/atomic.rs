@@ -1,10 +1,10 @@
-//! `atom` and `red`: every operation, and many host threads.
+//! Tests of `atom` and `red`: every operation, and many host threads.
 
 use super::{launch, outcome_of, simulator, text, words};
 use simt::Buffer;
 
-/// An operation on lane 0 alone: what it returns and what it leaves, for values of `bits` bits.
-fn one(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, u64) {
+/// Runs an operation in lane 0 only, on values of `bits` bits. Returns its result and the new value in memory.
+fn run_operation(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, u64) {
     let (file, other) = match bits {
         16 => ("%h", "b16"),
         32 => ("%r", "b32"),
@@ -26,7 +26,7 @@ fn one(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, 
          @%p1 st{space}.{other} {at}, {file}9;\n"
     );
     let reduce = !op.starts_with("exch") && !op.starts_with("cas");
-    // The same as `red`, which leaves the same.
+    // The same operation as `red`, which must leave the same value.
     let body = if reduce {
         format!(
             "{body}@%p1 red{space}.{op} {at}, {file}11;\nld{space}.{other} {file}10, {at};\n\
@@ -42,8 +42,8 @@ fn one(space: &str, op: &str, bits: u32, old: u64, operands: [u64; 2]) -> (u64, 
     (out[0], out[1])
 }
 
-/// The rows are an operation, its bits, the old value, one operand or two, and the new value; sums of floating-point numbers
-/// as their bits.
+/// A row is an operation, its width in bits, the old value, one or two operands, and the new value. Floating-point
+/// numbers are given as their bits.
 #[test]
 fn every_operation_returns_the_old_value_and_leaves_the_new() {
     let number = |word: &str| match word.strip_prefix("0x") {
@@ -56,7 +56,7 @@ fn every_operation_returns_the_old_value_and_leaves_the_new() {
         let numbers: Vec<u64> = numbers.split(' ').map(number).collect();
         let operands = [numbers[2], numbers.get(3).copied().unwrap_or(0)];
         for space in [".global", ".shared", ""] {
-            let found = one(space, op, numbers[0] as u32, numbers[1], operands);
+            let found = run_operation(space, op, numbers[0] as u32, numbers[1], operands);
             assert_eq!(found, (numbers[1], number(new)), "atom{space}: {row}");
         }
     }
@@ -64,11 +64,11 @@ fn every_operation_returns_the_old_value_and_leaves_the_new() {
 
 #[test]
 fn sums_of_f32_flush_subnormal_numbers_in_global_memory_only() {
-    assert_eq!(one(".global", "add.f32", 32, 1, [0x8000_0002, 0]), (1, 0));
-    assert_eq!(one(".shared", "add.f32", 32, 1, [2, 0]), (1, 3));
-    assert_eq!(one("", "add.f32", 32, 1, [2, 0]), (1, 3));
+    assert_eq!(run_operation(".global", "add.f32", 32, 1, [0x8000_0002, 0]), (1, 0));
+    assert_eq!(run_operation(".shared", "add.f32", 32, 1, [2, 0]), (1, 3));
+    assert_eq!(run_operation("", "add.f32", 32, 1, [2, 0]), (1, 3));
     let smallest = u64::from(f32::MIN_POSITIVE.to_bits());
-    let result = one(".global", "add.f32", 32, smallest + 1, [smallest | 1 << 31, 0]);
+    let result = run_operation(".global", "add.f32", 32, smallest + 1, [smallest | 1 << 31, 0]);
     assert_eq!(result, (smallest + 1, 0));
 }
 
@@ -89,7 +89,7 @@ fn vectors_change_each_element() {
 }
 
 #[test]
-fn lanes_at_one_place_come_one_after_the_other() {
+fn lanes_on_one_word_are_serialized() {
     for space in ["global", "shared"] {
         let at = if space == "global" { "[%rd2+128]" } else { "[s]" };
         let body = format!(
@@ -97,7 +97,7 @@ fn lanes_at_one_place_come_one_after_the_other() {
              atom.{space}.inc.u32 _, {at}, 100;\nadd.u32 %r2, %r2, %r3;\nst.global.u32 [%rd6], %r2;"
         );
         let out = outcome_of(".shared .align 4 .b8 s[4];", &body, &[], 132).unwrap();
-        // The sum of the lanes below; and what the lane below has put there, first the sum of all.
+        // The sum of the lower lanes, and the value that the previous lane has exchanged; lane 0 finds the sum of all.
         let expected: Vec<u32> =
             (0..32).map(|lane: u32| lane * lane.saturating_sub(1) / 2 + lane.checked_sub(1).unwrap_or(496)).collect();
         assert_eq!(words::<u32>(&out[..128]), expected, "{space}");
@@ -107,8 +107,8 @@ fn lanes_at_one_place_come_one_after_the_other() {
     }
 }
 
-/// 64 blocks of 256 threads; what they leave in 72 words, each a 0 before.
-fn crowd(threads: usize, body: &str) -> Vec<u32> {
+/// Runs 64 blocks of 256 threads, and returns the 72 words of the output, which are 0 before.
+fn run_blocks(threads: usize, body: &str) -> Vec<u32> {
     let text = text(
         "",
         ".param .u64 out",
@@ -135,19 +135,19 @@ fn results_do_not_depend_on_the_number_of_host_threads() {
     let one = 16384f32.to_bits();
     expected.extend([16383, 0, 16384, 16384, 16384 % 1000, 16383, 0, one]);
     for threads in [1, 2, 8] {
-        assert_eq!(crowd(threads, body), expected, "{threads} host threads");
+        assert_eq!(run_blocks(threads, body), expected, "{threads} host threads");
     }
 }
 
 #[test]
 fn bytes_and_halves_next_to_each_other_are_written_by_different_threads() {
-    // Each block has a byte of its own and reads it back again and again while its neighbours are written.
+    // Each block writes one byte and reads it back repeatedly while other blocks write the neighboring bytes.
     let body = "cvt.u64.u32 %rd7, %r2;\nadd.s64 %rd7, %rd2, %rd7;\nadd.u32 %r7, %r2, 1;\n\
                 st.global.u8 [%rd7], %r7;\nld.global.u8 %r8, [%rd7];\nsetp.ne.u32 %p1, %r8, %r7;\n\
                 @%p1 trap;\nmul.wide.u32 %rd8, %r2, 2;\nadd.s64 %rd8, %rd2, %rd8;\n\
                 st.global.u16 [%rd8+64], %r7;\nst.global.u8 [%rd7], %r7;";
     for threads in [1, 2, 8] {
-        let out = crowd(threads, body);
+        let out = run_blocks(threads, body);
         let out: &[u8] = bytemuck::cast_slice(&out);
         let expected: Vec<u8> = (1..=64).collect();
         assert_eq!(out[..64], expected);
@@ -157,14 +157,14 @@ fn bytes_and_halves_next_to_each_other_are_written_by_different_threads() {
 }
 
 #[test]
-fn races_are_the_kernel_s_own_and_harm_nobody_else() {
-    // All blocks store to the same bytes with different sizes; each byte is one that was stored there.
+fn racing_stores_store_whole_bytes() {
+    // All blocks store to the same bytes with different sizes; each final byte is one that some block stored there.
     let body = "mov.b32 %r5, 0x01010101;\nmul.lo.u32 %r5, %r5, %r2;\nmov.b64 %rd7, {%r5, %r5};\n\
                 st.global.u64 [%rd2], %rd7;\nst.global.u16 [%rd2+2], %r5;\nst.global.u8 [%rd2+5], %r5;\n\
                 st.global.u32 [%rd2+4], %r5;\nst.global.u32 [%rd6], %r5;\nld.global.v4.u32 {%r8, %r9, %r10, %r11}, [%rd2];\n\
                 atom.global.exch.b32 %r12, [%rd2+4], %r5;";
     for threads in [2, 8] {
-        for word in crowd(threads, body) {
+        for word in run_blocks(threads, body) {
             assert!(word.to_le_bytes().iter().all(|byte| *byte < 64), "{word:#x}");
         }
     }

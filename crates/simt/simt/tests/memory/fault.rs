@@ -1,4 +1,4 @@
-//! Accesses that may not be.
+//! Tests of invalid accesses.
 
 use super::{fault, launch, outcome_of, simulator, text};
 use ptx::ast::Space;
@@ -14,8 +14,8 @@ fn access(fault: &Fault) -> (&simt::memory::AccessFault, &str) {
 }
 
 #[test]
-fn past_the_end_is_told_by_argument_and_bytes() {
-    // 4096 bytes, and 4 bytes at byte 4112, read by thread 7 alone.
+fn an_overrun_is_reported_by_argument_and_bytes() {
+    // The buffer has 4096 bytes, and only thread 7 reads 4 bytes, at byte 4112.
     let body = "setp.eq.u32 %p1, %r1, 7;\n@%p1 ld.global.u32 %r2, [%rd1+4112];";
     let fault = fault(body, &[0; 4096], 4);
     let (access, near) = access(&fault);
@@ -35,7 +35,7 @@ fn past_the_end_is_told_by_argument_and_bytes() {
 }
 
 #[test]
-fn each_way_out_of_a_buffer_is_found() {
+fn each_out_of_bounds_access_is_found() {
     for (body, near) in [
         ("st.global.u32 [%rd2+64], %r1;", "0 bytes past the end of argument 1's buffer of 64 bytes"),
         ("ld.global.u8 %r2, [%rd2+-1];", "1 bytes before argument 1's buffer of 64 bytes"),
@@ -46,16 +46,16 @@ fn each_way_out_of_a_buffer_is_found() {
         ("ld.u32 %r2, [%rd1+100];", "0 bytes past the end of argument 0's buffer of 100 bytes"),
     ] {
         let fault = fault(body, &[0; 100], 64);
-        let (access, told) = access(&fault);
+        let (access, reported) = access(&fault);
         assert_eq!(access.what, AccessProblem::OutOfBounds, "{body}");
-        assert_eq!(told, near, "{body}");
+        assert_eq!(reported, near, "{body}");
         assert_eq!(access.lane, 0);
     }
 }
 
 #[test]
-fn the_lowest_lane_that_is_wrong_is_told() {
-    // In a row, the 25 words of the input end in lane 25; in reverse order, lane 0 is the first beyond.
+fn the_lowest_faulting_lane_is_reported() {
+    // In lane order, the input's 25 words end before lane 25. In reverse order, lane 0 is the first out of bounds.
     let fault_of = |body: &str| fault(body, &[0; 100], 128);
     let ordered = fault_of("ld.global.u32 %r2, [%rd5];");
     assert_eq!(access(&ordered).0.lane, 25);
@@ -70,7 +70,7 @@ fn the_lowest_lane_that_is_wrong_is_told() {
 }
 
 #[test]
-fn a_misaligned_access_is_told_for_every_size() {
+fn misaligned_accesses_of_every_size_are_reported() {
     for (access_of, size) in [
         ("ld.global.u16 %r2, [%rd1+", 2),
         ("ld.global.u32 %r2, [%rd1+", 4),
@@ -94,9 +94,9 @@ fn a_misaligned_access_is_told_for_every_size() {
 }
 
 #[test]
-fn other_spaces_end_too() {
+fn other_spaces_have_bounds() {
     let module = ".const .align 4 .b32 c[2] = {1, 2};\n.shared .align 4 .b8 s[32];";
-    // Dynamic shared memory of 64 bytes follows the 32 static ones.
+    // 64 bytes of dynamic shared memory follow the 32 static bytes.
     for (body, space, near) in [
         ("ld.shared.u32 %r2, [s+96];", Space::Shared, "0 bytes past the end of the block's shared memory of 96 bytes"),
         (
@@ -123,17 +123,17 @@ fn other_spaces_end_too() {
         ),
     ] {
         let fault = *outcome_of(module, body, &[], 4).expect_err(body);
-        let (access, told) = access(&fault);
+        let (access, reported) = access(&fault);
         assert_eq!(access.space, space, "{body}");
         let misaligned = body.contains("[88]");
         let what = if misaligned { AccessProblem::Misaligned } else { AccessProblem::OutOfBounds };
         assert_eq!(access.what, what, "{body}");
-        assert_eq!(told, near, "{body}");
+        assert_eq!(reported, near, "{body}");
     }
 }
 
 #[test]
-fn read_only_spaces_are_found_behind_generic_addresses() {
+fn generic_stores_to_read_only_spaces_are_faults() {
     for (name, window, space) in [("const", CONST_WINDOW, Space::Const), ("param", PARAM_WINDOW, Space::Param)] {
         for store in ["st.u32 [%rd9], %r1;", "red.add.u32 [%rd9], 1;"] {
             let body = format!("mov.b64 %rd9, 0;\ncvta.{name}.u64 %rd9, %rd9;\n{store}");
@@ -147,7 +147,7 @@ fn read_only_spaces_are_found_behind_generic_addresses() {
     }
 }
 
-/// What a GPU does depends on what its compiler knows of the address.
+/// A GPU's behavior depends on what its compiler knows about the address.
 #[test]
 fn local_memory_has_no_atomics() {
     for atomic in [
@@ -159,10 +159,11 @@ fn local_memory_has_no_atomics() {
         "atom.inc.u32 %r2, [%rd9+4], 7;",
         "red.min.s32 [%rd9+4], 7;",
         "red.add.f64 [%rd9+8], %fd1;",
-        // In lane 3 alone.
+        // In lane 3 only.
         "setp.ne.u32 %p1, %r1, 3;\n@%p1 cvta.shared.u64 %rd9, 0;\nred.relaxed.gpu.or.b32 [%rd9+4], 7;",
     ] {
-        let body = format!(".local .align 16 .b8 own[16];\nmov.b64 %rd9, own;\ncvta.local.u64 %rd9, %rd9;\n{atomic}");
+        let body =
+            format!(".local .align 16 .b8 array[16];\nmov.b64 %rd9, array;\ncvta.local.u64 %rd9, %rd9;\n{atomic}");
         let fault = *outcome_of(".shared .b64 s[2];\n", &body, &[], 4).expect_err(&body);
         let (access, near) = access(&fault);
         assert_eq!((&access.what, access.space), (&AccessProblem::NotAtomic, Space::Local), "{body}");
@@ -172,13 +173,13 @@ fn local_memory_has_no_atomics() {
         assert!(text.contains("bytes on local memory, which does not support atomics"), "{text}");
         assert!(text.contains("help: use a plain load and store for local memory"), "{text}");
     }
-    // Others have: the same addresses in shared memory.
+    // The same addresses in shared memory support atomics.
     let shared = "mov.b64 %rd9, s;\ncvta.shared.u64 %rd9, %rd9;\nred.add.u32 [%rd9], 7;";
     assert!(outcome_of(".shared .b64 s[2];\n", shared, &[], 4).is_ok());
 }
 
 #[test]
-fn generic_addresses_are_told_as_they_are() {
+fn generic_addresses_are_reported_unchanged() {
     for (window, space) in [(SHARED_WINDOW, Space::Shared), (LOCAL_WINDOW, Space::Local)] {
         let body = format!("mov.b64 %rd9, {};\nld.u32 %r2, [%rd9+12];", window + 2000);
         let fault = fault(&body, &[], 4);
@@ -209,7 +210,7 @@ fn nothing_is_stored_by_an_instruction_that_faults() {
 
 #[test]
 fn lanes_in_several_spaces_are_all_checked_before_one_stores() {
-    // Lane 3 stores into shared memory beyond its end, the others into the output.
+    // Lane 3 stores past the end of shared memory, the other lanes into the output.
     let body =
         format!("setp.eq.u32 %p1, %r1, 3;\nselp.b64 %rd9, {}, %rd6, %p1;\nst.u32 [%rd9], 9;", SHARED_WINDOW + 64);
     let fault = fault(&body, &[], 128);
@@ -219,7 +220,7 @@ fn lanes_in_several_spaces_are_all_checked_before_one_stores() {
 }
 
 #[test]
-fn a_freed_buffer_is_nobody_s() {
+fn a_freed_buffer_is_not_accessible() {
     let text = text("", ".param .u64 in", "ld.param.u64 %rd1, [in];\nld.global.u32 %r1, [%rd1];");
     let mut simulator = simulator(1);
     let buffer: Buffer<u32> = simulator.zeroed(4).unwrap();

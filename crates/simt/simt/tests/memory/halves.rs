@@ -1,9 +1,9 @@
-//! `atom` on numbers of 16 bits.
+//! Tests of `atom` on 16-bit numbers.
 
 use super::{outcome_of, words};
 
-/// What an operation leaves of `a` with `b`.
-fn one(op: &str, ty: &str, a: u16, b: u16) -> u16 {
+/// Returns the value that an operation with `b` leaves in place of `a`.
+fn run_operation(op: &str, ty: &str, a: u16, b: u16) -> u16 {
     let body = format!(
         "ld.global.b16 %h1, [%rd1];\nld.global.b16 %h2, [%rd1+2];\nst.global.v2.b16 [%rd2], {{%h1, %h1}};\n\
          setp.eq.u32 %p1, %r1, 0;\n@%p1 atom.global.{op}.noftz.v2.{ty} {{%h3, %h4}}, [%rd2], {{%h2, %h2}};"
@@ -15,21 +15,21 @@ fn one(op: &str, ty: &str, a: u16, b: u16) -> u16 {
 }
 
 fn f16_op(op: &str, a: u16, b: u16) -> u16 {
-    one(op, "f16", a, b)
+    run_operation(op, "f16", a, b)
 }
 
 fn bf16_op(op: &str, a: u16, b: u16) -> u16 {
-    one(op, "bf16", a, b)
+    run_operation(op, "bf16", a, b)
 }
 
-/// Small whole numbers as f16.
+/// Returns a small integer as f16.
 fn f16(value: u16) -> u16 {
     half::f16::from_f32(f32::from(value)).to_bits()
 }
 
 #[test]
 fn sums_round_to_nearest_even() {
-    // 2048 + 1 lies halfway between 2048 and 2050; 2048 + 3 between 2050 and 2052.
+    // 2048 + 1 is halfway between 2048 and 2050; 2048 + 3 is halfway between 2050 and 2052.
     assert_eq!(f16_op("add", f16(2048), f16(1)), f16(2048));
     assert_eq!(f16_op("add", f16(2048), f16(3)), f16(2052));
     assert_eq!(f16_op("add", f16(65504), f16(15)), f16(65504));
@@ -43,7 +43,7 @@ fn sums_round_to_nearest_even() {
 }
 
 #[test]
-fn a_nan_loses_and_zeros_have_an_order() {
+fn min_and_max_ignore_nan_and_order_zeros() {
     for half in [f16_op, bf16_op] {
         assert_eq!(half("min", 0x7fff, 0x1234), 0x1234);
         assert_eq!(half("max", 0x1234, 0xffff), 0x1234);

@@ -1,9 +1,8 @@
-//! `ld` and `st`: widths, vectors, extension, qualifiers, lanes that do not take part.
+//! Tests of `ld` and `st`: widths, vectors, extension, qualifiers, and inactive lanes.
 
 use super::{bytes, outcome, outcome_of, words};
 
-/// Each lane copies `size` bytes with this pair of instructions, its place being its number, exclusive or
-/// `flip`.
+/// Each lane copies `size` bytes with this pair of instructions; its element's index is its lane number XOR `flip`.
 fn copy(load: &str, store: &str, registers: &str, size: u32, flip: u32) -> Vec<u8> {
     let body = format!(
         "xor.b32 %r1, %r1, {flip};\nmul.wide.u32 %rd4, %r1, {size};\nadd.s64 %rd5, %rd1, %rd4;\n\
@@ -13,7 +12,7 @@ fn copy(load: &str, store: &str, registers: &str, size: u32, flip: u32) -> Vec<u
     outcome(&body, &bytes(size * 34), size * 32)
 }
 
-/// A register of each type.
+/// A register for each type.
 const TYPES: [(&str, &str, u32); 15] = [
     ("b8", "%h1", 1),
     ("u8", "%r2", 1),
@@ -46,7 +45,7 @@ fn every_type_is_copied_in_order_and_out_of_order() {
 #[test]
 fn every_vector_is_copied_in_order_and_out_of_order() {
     for (ty, register, size) in TYPES {
-        // 32 bytes are the most.
+        // An access has at most 32 bytes.
         for count in [2, 4, 8].into_iter().filter(|count| size * count <= 32) {
             let file = register.trim_end_matches(|c: char| c.is_ascii_digit());
             let registers: Vec<String> = (2..2 + count).map(|i| format!("{file}{}", i + 6)).collect();
@@ -92,7 +91,7 @@ fn a_wider_register_is_extended_as_the_type_says() {
         ("f64", "%fd", 0xe8d7_c6b5_f4a3_9281),
     ];
     for (ty, file, expected) in cases {
-        // All bits of the register are seen: what stood there before, and what a mov makes of it.
+        // All bits of the register are compared, including bits that the load may keep from before.
         let body = match file {
             "%h" => format!(
                 "mov.b16 %h9, -1;\nld.global.{ty} %h9, [%rd1];\nmov.b32 %r9, {{%h9, 0}};\n\
@@ -110,7 +109,7 @@ fn a_wider_register_is_extended_as_the_type_says() {
 }
 
 #[test]
-fn a_store_truncates_and_leaves_the_neighbours_alone() {
+fn a_store_truncates_and_keeps_its_neighbors() {
     for (ty, size) in [("b8", 1), ("u16", 2), ("s32", 4)] {
         for register in ["%h9", "%r9", "%rd9"] {
             if register == "%h9" && size > 2 {
@@ -133,7 +132,7 @@ fn a_store_truncates_and_leaves_the_neighbours_alone() {
 }
 
 #[test]
-fn immediates_and_sinks_stand_among_a_vector_s_elements() {
+fn immediates_and_sinks_are_vector_elements() {
     let body = "ld.global.v4.u32 {_, %r2, _, %r3}, [%rd1];\n\
                 st.global.v4.u32 [%rd2], {%r3, 7, -1, %r2};\n\
                 st.global.v2.f64 [%rd2+16], {1.5, 0d4000000000000000};\n\
@@ -146,8 +145,8 @@ fn immediates_and_sinks_stand_among_a_vector_s_elements() {
 }
 
 #[test]
-fn lanes_that_do_not_take_part_neither_fault_nor_change() {
-    // Odd lanes have an invalid address; they load nothing and store nothing.
+fn inactive_lanes_do_not_fault_or_change() {
+    // Odd lanes have an invalid address; they do not load or store.
     let body = "and.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\nmov.b64 %rd9, 3;\n\
                 selp.b64 %rd9, %rd5, %rd9, %p1;\nmov.b32 %r3, 99;\n@%p1 ld.global.u32 %r3, [%rd9];\n\
                 st.global.u32 [%rd6], %r3;\nselp.b64 %rd9, %rd6, 5, %p1;\n\
@@ -160,7 +159,7 @@ fn lanes_that_do_not_take_part_neither_fault_nor_change() {
 
 #[test]
 fn one_instruction_reaches_several_buffers() {
-    // Even lanes read the input and write the output, odd lanes the other way.
+    // Even lanes read the input and write the output; odd lanes do the reverse.
     let body = "and.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 0;\nselp.b64 %rd8, %rd5, %rd6, %p1;\n\
                 selp.b64 %rd9, %rd6, %rd5, %p1;\nld.global.u32 %r3, [%rd8];\n\
                 add.u32 %r3, %r3, 1000;\nst.global.u32 [%rd9], %r3;\n\
@@ -168,13 +167,13 @@ fn one_instruction_reaches_several_buffers() {
                 st.global.u32 [%rd6], %r5;";
     let input: Vec<u32> = (0..32).collect();
     let out = outcome(body, bytemuck::cast_slice(&input), 128);
-    // Even: the input i, the output i + 1000. Odd: the output 0, the input 1000.
+    // Even lanes: the input holds i, the output i + 1000. Odd lanes: the output holds 0, the input 1000.
     let expected: Vec<u32> = (0..32).map(|i| if i % 2 == 0 { 2 * i + 1000 } else { 1000 }).collect();
     assert_eq!(words::<u32>(&out), expected);
 }
 
 #[test]
-fn the_highest_lane_wins_where_all_store_to_one_place() {
+fn the_highest_lane_wins_a_store_to_one_address() {
     let out = outcome("st.global.u32 [%rd2], %r1;", &[], 4);
     assert_eq!(words::<u32>(&out), [31]);
 }

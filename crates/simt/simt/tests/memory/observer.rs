@@ -1,4 +1,4 @@
-//! What an observer is told: one access for each instruction and space.
+//! Tests that an observer sees one access for each instruction and space.
 
 use super::{HEAD, PARAMS, simulator, text};
 use ptx::ast::Space;
@@ -6,7 +6,7 @@ use simt::memory::SHARED_WINDOW;
 use simt::observe::{Access, AccessKind, Observer, Site, WarpId};
 use simt::{Buffer, Launch, Module};
 
-/// Space, kind, bytes for each lane, mask, and addresses, those of absent lanes being 0.
+/// Space, kind, bytes per lane, mask, and addresses; the address of an inactive lane is 0.
 type Event = (Space, AccessKind, u32, u32, [u64; 32]);
 
 #[derive(Debug, Default)]
@@ -34,7 +34,7 @@ impl Observer for Accesses {
     }
 }
 
-/// The accesses of a body, without those of the head, and the addresses of the input and the output.
+/// Returns the accesses of a body without those of the head, and the addresses of the input and the output.
 fn seen(module: &str, body: &str) -> (Vec<Event>, u64, u64) {
     let text = text(module, PARAMS, &format!("{HEAD}{body}"));
     let module = Module::from_ptx(text).unwrap();
@@ -84,7 +84,7 @@ fn each_instruction_is_seen_once() {
 }
 
 #[test]
-fn guarded_lanes_do_not_show() {
+fn inactive_lanes_are_not_seen() {
     let (events, input, _) = seen(
         "",
         "setp.lt.u32 %p1, %r1, 3;\n@%p1 ld.global.u32 %r2, [%rd5];\nsetp.gt.u32 %p1, %r1, 99;\n\
@@ -95,7 +95,7 @@ fn guarded_lanes_do_not_show() {
 }
 
 #[test]
-fn generic_addresses_show_by_space() {
+fn generic_addresses_are_seen_by_space() {
     let (events, input, _) = seen(
         ".shared .align 4 .b8 s[4];",
         &format!(
@@ -113,7 +113,7 @@ fn generic_addresses_show_by_space() {
 }
 
 #[test]
-fn parameters_of_calls_show_as_parameters() {
+fn call_parameters_are_seen_as_parameters() {
     let module = ".func (.param .b32 r) same(.param .b32 n)\n{\n.reg .b32 %r<2>;\nld.param.b32 %r1, [n];\n\
                   st.param.b32 [r], %r1;\nret;\n}";
     let (events, ..) = seen(

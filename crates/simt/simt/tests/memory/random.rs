@@ -1,4 +1,4 @@
-//! Random accesses never panic, and do what a byte-by-byte model does.
+//! Tests that random accesses never panic, and match a byte-by-byte model.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::{PARAMS, launch, simulator, text};
 use simt::memory::{CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 use simt::{Arg, Buffer, LaunchError};
 
-/// An address that is near something, or anything at all.
+/// Returns a strategy for addresses near a notable one, or arbitrary addresses.
 fn address() -> impl Strategy<Value = u64> {
     let near = prop::sample::select(vec![
         0,
@@ -49,7 +49,8 @@ proptest! {
         instruction in prop::sample::select(INSTRUCTIONS.to_vec()),
         space in prop::sample::select(vec!["", ".global", ".shared", ".local", ".const", ".param"]),
     ) {
-        // Loads know all spaces, stores no read-only ones, atomics two, accesses to 32 bytes global memory.
+        // Loads accept all spaces, stores only writable spaces, atomics two spaces, and 32-byte accesses only global
+        // memory.
         let space = match (&instruction[..2], space) {
             _ if instruction.contains(".v8") && space != ".global" => "",
             ("st", ".const" | ".param") | ("at" | "re", ".local" | ".const" | ".param") => "",
@@ -75,7 +76,7 @@ proptest! {
     }
 
     #[test]
-    fn gathers_and_scatters_are_what_bytes_say(
+    fn gathers_and_scatters_match_a_byte_model(
         places in prop::collection::vec(0u32..64, 32),
         size in prop::sample::select(vec![1u32, 2, 4, 8]),
         mask in any::<u32>(),

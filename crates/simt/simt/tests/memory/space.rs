@@ -1,4 +1,4 @@
-//! State spaces: their windows, module-scope variables, local memory.
+//! Tests of state spaces: their windows, module-scope variables, and local memory.
 
 use super::{PARAMS, bytes, outcome_of, refusal, text, words, words_of};
 use simt::memory::{AccessProblem, CONST_WINDOW, LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
@@ -27,7 +27,7 @@ fn windows_lie_where_they_are_said_to() {
 }
 
 #[test]
-fn isspacep_tells_the_spaces_apart() {
+fn isspacep_distinguishes_the_spaces() {
     let windows = [0x2_0000_0000, SHARED_WINDOW, LOCAL_WINDOW, CONST_WINDOW, PARAM_WINDOW];
     let names = ["global", "shared", "local", "const", "param"];
     for (is, window) in windows.iter().enumerate() {
@@ -64,7 +64,7 @@ fn generic_addresses_reach_every_space() {
 }
 
 #[test]
-fn a_named_variable_is_reached_in_its_own_space() {
+fn a_variable_name_implies_its_space() {
     let body = ".local .align 4 .b8 l[4];\nst.u32 [s+8], 5;\nst.u32 [l], %r1;\nld.u32 %r2, [s+8];\n\
                 ld.u32 %r3, [l];\nld.const.u32 %r4, [c+4];\nld.u32 %r5, [g+4];\nld.param.u64 %rd9, [in];\n\
                 ld.u32 %r6, [%rd9];\natom.add.u32 %r7, [s+12], 1;\n\
@@ -76,7 +76,7 @@ fn a_named_variable_is_reached_in_its_own_space() {
 
 #[test]
 fn lanes_of_one_instruction_reach_different_spaces() {
-    // Lanes 0 to 3 in turn: global, shared, local, constant.
+    // The space depends on the lane modulo 4: 0 is global, 1 shared, 2 local, 3 constant.
     let body = ".local .align 4 .b8 l[128];\nmul.lo.u32 %r9, %r1, 4;\nmov.b64 %rd9, {%r9, 0};\nmov.b64 %rd10, s;\n\
                 st.shared.u32 [%r9], 100;\nst.local.u32 [%r9], 200;\n\
                 and.b32 %r2, %r1, 3;\nmov.b64 %rd8, %rd5;\nsetp.eq.u32 %p1, %r2, 1;\nsetp.eq.u32 %p2, %r2, 2;\n\
@@ -91,7 +91,7 @@ fn lanes_of_one_instruction_reach_different_spaces() {
 
 #[test]
 fn ld_global_reads_constants_by_their_generic_addresses() {
-    // Even lanes read the constant, odd ones the input; as the H200 does. Stores there are refused.
+    // Even lanes read the constant, odd lanes the input, as on an H200. A store to the constant is refused.
     let module = ".const .align 4 .u32 c[3] = {10, 11, 12};\n.global .u64 p[2] = {generic(c), c};\n\
                   .const .u64 q = generic(c);";
     let body = "ld.global.u64 %rd8, [p];\nand.b32 %r2, %r1, 1;\nsetp.eq.u32 %p1, %r2, 1;\n\
@@ -139,14 +139,14 @@ fn module_scope_variables_have_their_initial_values() {
     assert_eq!(words::<f64>(&out[24..32]), [2.5]);
     assert_eq!(&out[32..40], b"hi!\0\0\0\0\0");
     assert_eq!(words::<f32>(&out[40..48]), [2.0, 3.0]);
-    // Of `0f`, ptxas stores the bits as they are.
+    // ptxas stores the bits of a `0f` constant unchanged.
     let bits = u64::from(1.5f32.to_bits());
     assert_eq!(words::<u64>(&out[48..]), [bits, 1.5f64.to_bits(), bits]);
 }
 
 #[test]
-fn each_thread_has_local_arrays_of_its_own() {
-    // Every width, at an index that differs from lane to lane; then read byte by byte.
+fn local_arrays_are_private() {
+    // Test every width, at an index that differs between lanes, and read the array back byte by byte.
     for (ty, size, register) in [("u8", 1, "%r3"), ("u16", 2, "%r3"), ("u32", 4, "%r3"), ("u64", 8, "%rd9")] {
         let body = format!(
             ".local .align 8 .b8 a[16];\n.local .align 8 .b8 b[64];\nmov.b64 %rd9, 0x0807060504030201;\n\
@@ -181,7 +181,7 @@ fn vectors_go_through_local_and_shared_memory() {
 }
 
 #[test]
-fn initial_values_that_have_no_place() {
+fn invalid_initial_values() {
     for (module, expected) in [
         (".global .b8 g[4];\n.global .u32 x = g;", "the address of `g` in an element of 4 bytes"),
         (".shared .b8 s[4];\n.global .b128 x = s;", "`x` cannot hold an address"),
@@ -208,7 +208,7 @@ fn initial_values_of_16_bytes() {
 #[test]
 fn a_function_gets_the_address_of_its_caller_s_local_memory() {
     let module = ".func add(.param .b64 p, .param .b32 n)\n{\n.reg .u64 %rd<4>;\n.reg .u32 %r<4>;\n\
-                  .local .align 8 .b8 own[8];\nld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nst.local.u64 [own], -1;\n\
+                  .local .align 8 .b8 array[8];\nld.param.u64 %rd1, [p];\nld.param.u32 %r1, [n];\nst.local.u64 [array], -1;\n\
                   ld.u32 %r2, [%rd1];\nadd.u32 %r2, %r2, %r1;\nst.u32 [%rd1], %r2;\nmov.b64 %rd2, n;\n\
                   ld.param.u32 %r3, [%rd2];\nadd.u32 %r2, %r2, %r3;\ncvta.param.u64 %rd2, %rd2;\nld.u32 %r3, [%rd2];\n\
                   add.u32 %r2, %r2, %r3;\nst.u32 [%rd1], %r2;\nret;\n}";

@@ -1,4 +1,4 @@
-//! The words of device memory.
+//! Tests of the words of device memory.
 
 use std::sync::atomic::AtomicU64;
 use std::thread::scope;
@@ -9,19 +9,19 @@ mod accesses;
 
 use accesses::Word;
 
-/// Each thread has a part of a word of its own and reads the whole. Miri (`cargo +nightly miri test -p simt-tests words`)
-/// also reports any race of accesses of different sizes.
+/// Each thread updates a separate part of a word and reads the whole word. Miri also reports races between accesses of
+/// different sizes (`cargo +nightly miri test -p simt-tests words`).
 #[test]
-fn parts_of_a_word_are_kept_apart() {
+fn parts_of_a_word_are_independent() {
     fn turns<W: Word + std::fmt::Debug>(words: &[AtomicU64], at: u64) {
         let last = if cfg!(miri) { 20 } else { 20_000 };
         for turn in 0..last {
             let value = W::narrow(turn);
             value.store(words, at);
             assert_eq!(W::load(words, at), value);
-            let next = |value: W| W::narrow(value.widen() + 1);
-            assert_eq!(W::update(words, at, next), value);
-            assert_eq!(W::load(words, at), next(value));
+            let increment = |value: W| W::narrow(value.widen() + 1);
+            assert_eq!(W::update(words, at, increment), value);
+            assert_eq!(W::load(words, at), increment(value));
             let [high, whole] = [u64::from(u32::load(words, 4)), u64::load(words, 0)];
             assert!(high.max(whole >> 32) <= last);
         }

@@ -1,4 +1,4 @@
-// What kernels of asynchronous copies share: objects in shared memory, and their instructions.
+// Shared by the kernels with asynchronous copies: mbarriers in shared memory, and their instructions.
 #pragma once
 
 #include "common.cuh"
@@ -8,7 +8,7 @@ __device__ inline unsigned shared(const void *at) { return (unsigned)__cvta_gene
 __device__ inline void init(unsigned long long *barrier, unsigned count) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" : : "r"(shared(barrier)), "r"(count) : "memory");
 }
-// Makes objects known to the other blocks of the cluster and to copies.
+// Makes initialized mbarriers visible to the other blocks of the cluster and to copies.
 __device__ inline void fence_init() { asm volatile("fence.mbarrier_init.release.cluster;" : : : "memory"); }
 __device__ inline unsigned long long arrive(unsigned long long *barrier, unsigned count = 1) {
     unsigned long long state;
@@ -52,5 +52,5 @@ template <int LEFT> __device__ inline void wait_group() {
 template <int LEFT> __device__ inline void wait_group_read() {
     asm volatile("cp.async.bulk.wait_group.read %0;" : : "n"(LEFT) : "memory");
 }
-// Orders what threads have written before copies that read it.
+// Orders the threads' writes before copies that read them.
 __device__ inline void fence_async() { asm volatile("fence.proxy.async;" : : : "memory"); }

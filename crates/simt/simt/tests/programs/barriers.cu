@@ -1,5 +1,5 @@
-// Barriers of a block: reductions, named barriers for some of the warps, and barriers that the lanes of a warp reach in
-// parts.
+// Barriers of a block: reductions, named barriers for some of the warps, and barriers that the lanes of a warp reach
+// separately.
 // arch: compute_75
 
 #include "common.cuh"
@@ -10,12 +10,12 @@ __device__ inline void sync(unsigned barrier, unsigned threads) {
 __device__ inline void arrive(unsigned barrier, unsigned threads) {
     asm volatile("barrier.arrive.aligned %0, %1;" : : "r"(barrier), "r"(threads) : "memory");
 }
-// Not aligned: the lanes of a warp may come at different times and from different places.
+// Not aligned: the lanes of a warp may reach the barrier at different times and from different instructions.
 __device__ inline void sync_in_parts(unsigned barrier) {
     asm volatile("barrier.sync %0;" : : "r"(barrier) : "memory");
 }
 
-// Counts and decisions of a block, several times over.
+// Counts and votes of a block, several times.
 // launch: grid 2, block 96, out 192
 extern "C" __global__ void barrier_reductions(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x, history = 0;
@@ -27,8 +27,8 @@ extern "C" __global__ void barrier_reductions(unsigned *out, unsigned *scratch) 
     out[global_id()] = history;
 }
 
-// Two warps fill a buffer of two halves, two warps empty it. Barriers 1 and 2 say that a half is full, 3 and 4 that it is
-// empty; the one side arrives, the other waits.
+// Two warps fill a buffer of two halves, two warps empty it. Barriers 1 and 2 mean that a half is full, barriers 3 and
+// 4 that it is empty; one side arrives, the other waits.
 // launch: grid 1, block 128, out 64
 extern "C" __global__ void named_barriers_producer_consumer(unsigned *out, unsigned *scratch) {
     __shared__ unsigned buffer[2][64];
@@ -52,7 +52,8 @@ extern "C" __global__ void named_barriers_producer_consumer(unsigned *out, unsig
     }
 }
 
-// Each pair of warps has a barrier of its own, whose number is in a register, and meets a different number of times.
+// Each pair of warps has a separate barrier, whose number is in a register. The pairs synchronize different numbers of
+// times.
 // launch: grid 1, block 256, out 256
 extern "C" __global__ void named_barriers_of_pairs(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[256];
@@ -68,7 +69,7 @@ extern "C" __global__ void named_barriers_of_pairs(unsigned *out, unsigned *scra
     out[thread] = value;
 }
 
-// A chain: each warp waits at its own barrier for the one before it, and arrives at that of the next.
+// A chain: each warp waits at its barrier for the previous warp, then arrives at the next warp's barrier.
 // launch: grid 1, block 192, out 192
 extern "C" __global__ void named_barriers_chain(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[192];
@@ -83,7 +84,7 @@ extern "C" __global__ void named_barriers_chain(unsigned *out, unsigned *scratch
     out[thread] = value;
 }
 
-// One warp waits for all others, which do not wait for it.
+// One warp waits for all other warps, which do not wait for it.
 // launch: grid 1, block 160, out 32
 extern "C" __global__ void named_barrier_collects(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[160];
@@ -99,7 +100,7 @@ extern "C" __global__ void named_barrier_collects(unsigned *out, unsigned *scrat
     out[thread] = sum;
 }
 
-// The odd lanes wait at one barrier.sync, the even lanes at another; both are the same barrier of the block.
+// The odd lanes wait at one barrier.sync, the even lanes at another; both name the same barrier of the block.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void barrier_from_both_branches(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[64];
@@ -115,7 +116,7 @@ extern "C" __global__ void barrier_from_both_branches(unsigned *out, unsigned *s
     }
 }
 
-// Lanes come to the barrier after loops of different lengths, in several rounds, from both sides of a branch.
+// Lanes reach the barrier after loops of different lengths, in several rounds, from both sides of a branch.
 // launch: grid 1, block 96, out 96
 extern "C" __global__ void barrier_in_parts_of_warps(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned values[96];
@@ -136,16 +137,16 @@ extern "C" __global__ void barrier_in_parts_of_warps(unsigned *out, unsigned *sc
     out[thread] = value;
 }
 
-// There is no reduction at a barrier that the lanes of a warp reach in parts: of barrier.red.popc, an H200 gives the part
-// that comes first 0xffffffff, where the ISA has it give all threads the number of them all.
+// There is no test of reductions at a barrier that the lanes of a warp reach separately. For barrier.red.popc, an H200
+// gives the lanes that arrive first 0xffffffff, although the ISA requires the total for all threads.
 
-// Warps that wait at different barriers at the same time, and then all at the block's.
+// Warps wait at different barriers at the same time, then all at the barrier of the block.
 // launch: grid 1, block 128, shared 512, out 128
 extern "C" __global__ void barriers_side_by_side(unsigned *out, unsigned *scratch) {
     extern __shared__ unsigned values[];
     unsigned thread = threadIdx.x, warp = thread / 32;
     values[thread] = thread;
-    // 0 with 1 and 2 with 3, then 0 with 2 and 1 with 3.
+    // First 0 with 1 and 2 with 3, then 0 with 2 and 1 with 3.
     sync(1 + warp / 2, 64);
     unsigned sum = values[thread ^ 32];
     sync(3 + warp % 2, 64);
@@ -156,8 +157,8 @@ extern "C" __global__ void barriers_side_by_side(unsigned *out, unsigned *scratc
     out[thread] = values[(thread + 50) % 128];
 }
 
-// Threads of a block that has no full last warp meet at unaligned barriers from inside of a loop that they leave one after
-// the other; those that have left exit.
+// Threads of a block with a partial last warp meet at unaligned barriers inside a loop. The threads leave the loop one
+// after another and then exit.
 // launch: grid 1, block 50, out 50
 extern "C" __global__ void barrier_in_parts_and_exits(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned values[50];
@@ -181,7 +182,7 @@ __device__ __noinline__ unsigned meet_at_depth(unsigned depth, volatile unsigned
     return values[63 - threadIdx.x];
 }
 
-// Lanes come to one barrier from calls of different depths.
+// Lanes reach one barrier from calls of different depths.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void barrier_at_different_depths(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned values[64];

@@ -1,4 +1,4 @@
-// Functions, recursion, and branches of many ways.
+// Functions, recursion, and branches with many targets.
 // arch: compute_75
 
 #include "common.cuh"
@@ -7,7 +7,7 @@ __device__ __noinline__ unsigned fibonacci(unsigned n) {
     return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-// Each lane calls itself as deep as its number says.
+// Each lane recurses to a depth that depends on its lane number.
 // launch: grid 1, block 48, out 48
 extern "C" __global__ void recursion_fibonacci(unsigned *out, unsigned *scratch) {
     out[threadIdx.x] = fibonacci(threadIdx.x % 10);
@@ -21,14 +21,14 @@ __device__ __noinline__ unsigned odd(unsigned n, unsigned seed) {
     return n == 0 ? seed + 7 : even(n - 1, seed * 5 + 2) + n;
 }
 
-// Two functions that call each other, lanes to different depths.
+// Two functions call each other, to different depths in different lanes.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void recursion_of_two_functions(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x;
     out[thread] = thread % 2 ? odd(thread, thread) : even(63 - thread, thread);
 }
 
-// The number of ways to put `size` queens on a board, row by row.
+// The number of ways to place `size` queens on a board, row by row.
 __device__ __noinline__ unsigned queens(unsigned size, unsigned row, unsigned *columns) {
     if (row == size) return 1;
     unsigned ways = 0;
@@ -49,20 +49,20 @@ __device__ __noinline__ unsigned queens(unsigned size, unsigned row, unsigned *c
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void recursion_with_an_array(unsigned *out, unsigned *scratch) {
     unsigned columns[8];
-    // Each lane has its first queen elsewhere.
+    // Each lane has its first queen in a different column.
     columns[0] = threadIdx.x % 5;
     out[threadIdx.x] = queens(5, 1, columns) + 100 * queens(threadIdx.x % 5, 0, columns);
 }
 
-// Each call has an array of its own, and passes on its address.
+// Each call has a separate array, and passes on the array's address.
 __device__ __noinline__ unsigned mirror(unsigned depth, const unsigned *above) {
-    unsigned own[4];
-    for (unsigned at = 0; at < 4; at++) own[at] = above[3 - at] * 3 + depth;
-    unsigned below = depth == 0 ? own[1] : mirror(depth - 1, own);
-    return below ^ own[depth % 4];
+    unsigned values[4];
+    for (unsigned at = 0; at < 4; at++) values[at] = above[3 - at] * 3 + depth;
+    unsigned below = depth == 0 ? values[1] : mirror(depth - 1, values);
+    return below ^ values[depth % 4];
 }
 
-// Arrays of the callers, read by those who are called.
+// Callees read the arrays of their callers.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void arrays_of_callers(unsigned *out, unsigned *scratch) {
     unsigned first[4] = {threadIdx.x, threadIdx.x * 2, 5, 6};
@@ -80,7 +80,7 @@ __device__ __noinline__ unsigned halves(unsigned value) {
 }
 __device__ __noinline__ unsigned square(unsigned value) { return value % 2 ? halves(value) : value * value; }
 
-// Lanes that call different functions, which call each other, in a loop that lanes leave one by one.
+// Lanes call different functions, which call each other, in a loop that the lanes leave one by one.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void divergent_calls(unsigned *out, unsigned *scratch) {
     unsigned value = threadIdx.x, sum = 0;
@@ -170,7 +170,8 @@ extern "C" __global__ void structs_by_value(unsigned *out, unsigned *scratch) {
     at[5] = b.last;
 }
 
-// A machine with a dozen and a half instructions: lanes run different programs, each jump by a table.
+// An interpreter with about 18 instructions. Lanes run different programs; each instruction is dispatched through a
+// table.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void switch_of_many_targets(unsigned *out, unsigned *scratch) {
     unsigned state = threadIdx.x * 2654435761u | 1, a = threadIdx.x, b = 1;
@@ -180,7 +181,7 @@ extern "C" __global__ void switch_of_many_targets(unsigned *out, unsigned *scrat
         case 0: a += b; break;
         case 1: b ^= a << 3; break;
         case 2: a = __brev(a); break;
-        case 3: b *= 5;  // and on into the next
+        case 3: b *= 5;  // falls through
         case 4: a -= 3; break;
         case 5: step += 2; break;
         case 6: if (a % 2) break; a /= 2; continue;
@@ -205,7 +206,7 @@ out:
     out[threadIdx.x] = a * 31 + b;
 }
 
-// Loops in loops with break, continue and a goto out of both.
+// Nested loops with break, continue and a goto out of both.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void break_continue_goto(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x, sum = thread;
@@ -228,7 +229,7 @@ found:
     out[thread] = sum;
 }
 
-// A loop with two entrances.
+// A loop with two entries.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void loop_entered_in_the_middle(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x, sum = 0, left = 3 + thread % 9;
@@ -268,7 +269,7 @@ __device__ __noinline__ unsigned vote_at_depth(unsigned depth, unsigned value) {
     return vote_at_depth(depth - 1, value + 1) * 3 + depth;
 }
 
-// Lanes vote together, each in a call of another depth.
+// Lanes vote together, each in a call of a different depth.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void vote_at_different_depths(unsigned *out, unsigned *scratch) {
     out[threadIdx.x] = vote_at_depth(threadIdx.x % 9, threadIdx.x);

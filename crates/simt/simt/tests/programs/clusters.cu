@@ -3,7 +3,7 @@
 
 #include "async.cuh"
 
-// A kernel and the blocks of its clusters.
+// A kernel and the shape of its clusters.
 #define CLUSTER(x, y, z, name) extern "C" __global__ void __cluster_dims__(x, y, z) name(unsigned *out, unsigned *scratch)
 CLUSTER(2, 3, 1, cluster_registers);
 CLUSTER(4, 1, 1, cluster_histogram);
@@ -31,7 +31,7 @@ __device__ inline void sync() {
     arrive();
     wait();
 }
-// The place of a variable in another block's shared memory.
+// The address of a variable in another block's shared memory.
 __device__ inline unsigned map(unsigned at, unsigned rank) {
     unsigned mapped;
     asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(mapped) : "r"(at), "r"(rank));
@@ -43,7 +43,7 @@ template <class T> __device__ inline T *map(T *at, unsigned rank) {
     return mapped;
 }
 
-// What each block is told of its cluster.
+// The special registers that describe each block's cluster.
 // launch: grid 4x6, block 32, out 192
 extern "C" __global__ void cluster_registers(unsigned *out, unsigned *scratch) {
     unsigned id[2], ids[2], at[2], of[2], is_explicit;
@@ -79,7 +79,7 @@ extern "C" __global__ void cluster_histogram(unsigned *out, unsigned *scratch) {
     if (threadIdx.x < 16) out[rank() * 16 + threadIdx.x] = bins[threadIdx.x];
 }
 
-// A sum over the cluster: each block reads all others' sums.
+// A sum over the cluster: each block reads the sums of all blocks.
 // launch: grid 8, block 64, out 8
 extern "C" __global__ void cluster_reduction(unsigned *out, unsigned *scratch) {
     __shared__ unsigned sum;
@@ -90,16 +90,16 @@ extern "C" __global__ void cluster_reduction(unsigned *out, unsigned *scratch) {
     if (threadIdx.x == 0) {
         unsigned all = 0;
         for (unsigned other = 0; other < blocks(); other++) {
-            unsigned own;
-            asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(own) : "r"(map(shared(&sum), other)) : "memory");
-            all = all * 3 + own;
+            unsigned part;
+            asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(part) : "r"(map(shared(&sum), other)) : "memory");
+            all = all * 3 + part;
         }
         out[blockIdx.x] = all;
     }
     sync();
 }
 
-// Each block gives its values to the next, again and again; work between arrival and wait.
+// Each block passes its values to the next block, repeatedly; it works between arrival and wait.
 // launch: grid 6, block 32, out 192
 extern "C" __global__ void cluster_ring(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[2][32];
@@ -117,7 +117,7 @@ extern "C" __global__ void cluster_ring(unsigned *out, unsigned *scratch) {
     out[global_id()] = values[1][threadIdx.x] + extra;
 }
 
-// Each block tells the mbarriers of all others that its part is there.
+// Each block arrives at the mbarriers of all other blocks when its part is ready.
 // launch: grid 4, block 64, out 256
 extern "C" __global__ void cluster_remote_arrivals(unsigned *out, unsigned *scratch) {
     __shared__ unsigned parts[4][64];
@@ -140,7 +140,7 @@ extern "C" __global__ void cluster_remote_arrivals(unsigned *out, unsigned *scra
     sync();
 }
 
-// Stores and additions that tell the mbarrier of the block that they go to.
+// Stores and additions that complete at the mbarrier of the destination block.
 // launch: grid 2, block 32, out 128
 extern "C" __global__ void cluster_st_async(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned values[64];
@@ -182,7 +182,7 @@ extern "C" __global__ void cluster_multicast(unsigned *out, unsigned *scratch) {
     __threadfence();
     asm volatile("fence.proxy.async;" : : : "memory");
     sync();
-    // The first tile to blocks 0, 1 and 2, the second one to 0 and 1.
+    // The first tile goes to blocks 0, 1 and 2, the second tile to blocks 0 and 1.
     if (rank() < 2 && threadIdx.x == 0) {
         unsigned short to = rank() == 0 ? 7 : 3;
         asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster"
@@ -194,7 +194,7 @@ extern "C" __global__ void cluster_multicast(unsigned *out, unsigned *scratch) {
     sync();
 }
 
-// Copies of shared memory to the next block's.
+// Copies from shared memory to the next block's shared memory.
 // launch: grid 3, block 64, out 192
 extern "C" __global__ void cluster_bulk_copy(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned from[64], to[64];
@@ -218,13 +218,13 @@ extern "C" __global__ void cluster_bulk_copy(unsigned *out, unsigned *scratch) {
     sync();
 }
 
-// Where an address of shared memory lies.
+// The block to which an address of shared memory belongs.
 // launch: grid 4, block 32, out 128
 extern "C" __global__ void cluster_ranks_of_addresses(unsigned *out, unsigned *scratch) {
     __shared__ unsigned value;
-    unsigned of = threadIdx.x % 4, narrow, wide, own;
+    unsigned of = threadIdx.x % 4, narrow, wide, generic;
     asm volatile("getctarank.shared::cluster.u32 %0, %1;" : "=r"(narrow) : "r"(map(shared(&value), of)));
     asm volatile("getctarank.u64 %0, %1;" : "=r"(wide) : "l"(map(&value, of)));
-    asm volatile("getctarank.u64 %0, %1;" : "=r"(own) : "l"(&value));
-    out[global_id()] = narrow * 100 + wide * 10 + own;
+    asm volatile("getctarank.u64 %0, %1;" : "=r"(generic) : "l"(&value));
+    out[global_id()] = narrow * 100 + wide * 10 + generic;
 }

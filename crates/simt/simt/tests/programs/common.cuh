@@ -1,12 +1,12 @@
-// What the kernels share.
+// Shared by all kernels.
 #pragma once
 
 #define FULL 0xffffffffu
 
-// The number of the thread in its grid of one dimension.
+// The index of the thread in a one-dimensional grid.
 __device__ inline unsigned global_id() { return blockIdx.x * blockDim.x + threadIdx.x; }
 
-// A load that sees what was stored before the `release` that stored the value.
+// A load that sees the stores before the `release` that stored the value.
 __device__ inline unsigned acquire(const unsigned *from) {
     unsigned value;
     asm volatile("ld.acquire.gpu.u32 %0, [%1];" : "=r"(value) : "l"(from) : "memory");

@@ -1,9 +1,9 @@
-// Barriers that are objects, and copies that go on while threads do something else.
+// mbarrier objects, and asynchronous copies.
 // arch: compute_90
 
 #include "async.cuh"
 
-// Each thread arrives, and waits by the state that it got.
+// Each thread arrives, and waits with the state that its arrival returns.
 // launch: grid 2, block 96, out 192
 extern "C" __global__ void mbarrier_phases(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[96];
@@ -25,7 +25,7 @@ extern "C" __global__ void mbarrier_phases(unsigned *out, unsigned *scratch) {
     out[global_id()] = value;
 }
 
-// Warps that go away drop out of the phases that follow; some arrive for several threads.
+// Warps that leave drop out of the following phases; some arrivals count for several threads.
 // launch: grid 1, block 128, out 8
 extern "C" __global__ void mbarrier_drops(unsigned *out, unsigned *scratch) {
     __shared__ unsigned long long barrier;
@@ -66,7 +66,7 @@ extern "C" __global__ void mbarrier_drops(unsigned *out, unsigned *scratch) {
     out[7] = warp;
 }
 
-// One warp fills a ring of buffers, the others empty it: full and empty objects for each buffer.
+// One warp fills a ring of buffers, the others empty it: each buffer has a full and an empty mbarrier.
 // launch: grid 2, block 160, out 256
 extern "C" __global__ void mbarrier_producer_consumer(unsigned *out, unsigned *scratch) {
     __shared__ unsigned buffer[3][32];
@@ -96,13 +96,13 @@ extern "C" __global__ void mbarrier_producer_consumer(unsigned *out, unsigned *s
     }
 }
 
-// A thread copies tiles ahead of the others, which wait for the bytes.
+// A thread prefetches tiles for the others, which wait for the bytes.
 // launch: grid 3, block 64, out 192
 extern "C" __global__ void bulk_pipeline(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned tile[2][64];
     __shared__ unsigned long long full[2];
-    unsigned *own = scratch + blockIdx.x * 1024;
-    for (unsigned i = threadIdx.x; i < 640; i += 64) own[i] = i * 31 + blockIdx.x;
+    unsigned *source = scratch + blockIdx.x * 1024;
+    for (unsigned i = threadIdx.x; i < 640; i += 64) source[i] = i * 31 + blockIdx.x;
     if (threadIdx.x == 0) {
         init(&full[0], 1);
         init(&full[1], 1);
@@ -113,8 +113,8 @@ extern "C" __global__ void bulk_pipeline(unsigned *out, unsigned *scratch) {
     __syncthreads();
     auto begin = [&](unsigned item) {
         expect(&full[item % 2], 256);
-        copy_in(tile[item % 2], own + item * 64, 128, &full[item % 2]);
-        copy_in(tile[item % 2] + 32, own + item * 64 + 32, 128, &full[item % 2]);
+        copy_in(tile[item % 2], source + item * 64, 128, &full[item % 2]);
+        copy_in(tile[item % 2] + 32, source + item * 64 + 32, 128, &full[item % 2]);
     };
     if (threadIdx.x == 0) begin(0);
     unsigned sum = 0;
@@ -127,7 +127,7 @@ extern "C" __global__ void bulk_pipeline(unsigned *out, unsigned *scratch) {
     out[global_id()] = sum;
 }
 
-// From shared to global memory in groups; a buffer is used again once it was read.
+// Copies from shared to global memory in groups; a buffer is reused after its bytes have been read.
 // launch: grid 2, block 64, out 1024
 extern "C" __global__ void bulk_groups(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned tile[2][64];
@@ -145,7 +145,7 @@ extern "C" __global__ void bulk_groups(unsigned *out, unsigned *scratch) {
     if (threadIdx.x == 0) wait_group<0>();
 }
 
-// Blocks add their tiles to one in global memory.
+// Blocks add their tiles to a tile in global memory.
 // launch: grid 5, block 64, out 256
 extern "C" __global__ void bulk_reductions(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned tile[64];
@@ -168,16 +168,16 @@ extern "C" __global__ void bulk_reductions(unsigned *out, unsigned *scratch) {
     }
 }
 
-// Each thread's own copies, in groups, of which the last may be under way.
+// Each thread issues copies in groups; the last groups may still be pending.
 // launch: grid 2, block 64, out 128
 extern "C" __global__ void async_groups(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned stage[4][64];
-    unsigned *own = scratch + blockIdx.x * 1024;
-    for (unsigned i = 0; i < 12; i++) own[i * 64 + threadIdx.x] = i * 100 + threadIdx.x;
+    unsigned *source = scratch + blockIdx.x * 1024;
+    for (unsigned i = 0; i < 12; i++) source[i * 64 + threadIdx.x] = i * 100 + threadIdx.x;
     auto begin = [&](unsigned item) {
         if (item < 12)
             asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
-                         : : "r"(shared(&stage[item % 4][threadIdx.x])), "l"(own + item * 64 + threadIdx.x) : "memory");
+                         : : "r"(shared(&stage[item % 4][threadIdx.x])), "l"(source + item * 64 + threadIdx.x) : "memory");
         asm volatile("cp.async.commit_group;" : : : "memory");
     };
     for (unsigned item = 0; item < 3; item++) begin(item);
@@ -190,24 +190,24 @@ extern "C" __global__ void async_groups(unsigned *out, unsigned *scratch) {
     out[global_id()] = sum;
 }
 
-// The threads' copies tell an object when they are done, counted in advance or not.
+// Copies of the threads arrive at an mbarrier on completion; the arrivals are counted in advance or not.
 // launch: grid 2, block 64, out 256
 extern "C" __global__ void async_mbarrier_arrivals(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned tile[2][64];
     __shared__ unsigned long long noinc, inc;
-    unsigned *own = scratch + blockIdx.x * 1024;
-    own[threadIdx.x] = threadIdx.x * 13 + blockIdx.x;
-    own[64 + threadIdx.x] = threadIdx.x * 17 + blockIdx.x;
+    unsigned *source = scratch + blockIdx.x * 1024;
+    source[threadIdx.x] = threadIdx.x * 13 + blockIdx.x;
+    source[64 + threadIdx.x] = threadIdx.x * 17 + blockIdx.x;
     if (threadIdx.x == 0) {
         init(&noinc, 64);
         init(&inc, 64);
     }
     __syncthreads();
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4;"
-                 : : "r"(shared(&tile[0][threadIdx.x])), "l"(own + threadIdx.x) : "memory");
+                 : : "r"(shared(&tile[0][threadIdx.x])), "l"(source + threadIdx.x) : "memory");
     asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" : : "r"(shared(&noinc)) : "memory");
     asm volatile("cp.async.ca.shared.global [%0], [%1], 4, %2;"
-                 : : "r"(shared(&tile[1][threadIdx.x])), "l"(own + 64 + threadIdx.x), "r"(threadIdx.x % 2 * 4)
+                 : : "r"(shared(&tile[1][threadIdx.x])), "l"(source + 64 + threadIdx.x), "r"(threadIdx.x % 2 * 4)
                  : "memory");
     asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" : : "r"(shared(&inc)) : "memory");
     arrive(&inc);
@@ -217,7 +217,7 @@ extern "C" __global__ void async_mbarrier_arrivals(unsigned *out, unsigned *scra
     out[blockIdx.x * 128 + 64 + threadIdx.x] = tile[1][(threadIdx.x + 5) % 64];
 }
 
-// Waits for bytes of stores by hand: complete_tx and expect_tx apart from arrivals.
+// Waits for the bytes of plain stores: complete_tx and expect_tx are separate from arrivals.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void mbarrier_bytes(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[32];

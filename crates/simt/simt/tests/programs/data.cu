@@ -16,7 +16,7 @@ __device__ unsigned counter = 5;
 __device__ volatile unsigned ready = 0;
 __device__ unsigned zeroes[64];
 
-// Constants that all lanes read at one place, and each at its own.
+// Constants that all lanes read at the same address, and at different addresses.
 // launch: grid 2, block 32, out 256
 extern "C" __global__ void constants(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id();
@@ -37,7 +37,7 @@ extern "C" __global__ void constant_structs(unsigned *out, unsigned *scratch) {
     at[3] = entry.table[threadIdx.x % 4];
 }
 
-// Globals with initial values, which the threads change, and find changed.
+// Globals with initial values, which the threads change and read back.
 // launch: grid 1, block 64, out 198
 extern "C" __global__ void globals_that_change(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x;
@@ -53,7 +53,7 @@ extern "C" __global__ void globals_that_change(unsigned *out, unsigned *scratch)
     if (thread == 6) out[134] = counter;
 }
 
-// Blocks that find what other blocks have written to globals.
+// Blocks read what other blocks have written to globals.
 // launch: grid 4, block 32, out 128
 extern "C" __global__ void globals_between_blocks(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -77,7 +77,7 @@ __device__ Node others[2] = {{40, &fifth}, {30, &fifth}};
 __constant__ Node second = {20, others};
 __device__ const Node *first[3] = {&second, others + 1, &fifth};
 
-// Lists whose links are initial values, through global and constant memory; then a thread changes where they begin.
+// Lists whose links are initial values, in global and constant memory; then a thread changes the list heads.
 // launch: grid 1, block 32, out 64
 extern "C" __global__ void linked_globals(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x, sum = lane;
@@ -101,7 +101,7 @@ __device__ unsigned hash(const char *text) {
     return result;
 }
 
-// Texts in constant memory and in the code.
+// Strings in constant memory and in the code.
 // launch: grid 1, block 32, out 64
 extern "C" __global__ void texts(unsigned *out, unsigned *scratch) {
     out[threadIdx.x] = hash(words[threadIdx.x % 4]);
@@ -119,7 +119,7 @@ extern "C" __global__ void static_of_a_function(unsigned *out, unsigned *scratch
     out[count_calls() - 100] = 1;
 }
 
-// Shared memory: static arrays beside dynamic ones, of several types.
+// Shared memory: static and dynamic arrays of several types.
 // launch: grid 2, block 64, shared 768, out 128
 extern "C" __global__ void shared_static_and_dynamic(unsigned *out, unsigned *scratch) {
     __shared__ unsigned short shorts[64];
@@ -137,7 +137,7 @@ extern "C" __global__ void shared_static_and_dynamic(unsigned *out, unsigned *sc
         + (unsigned)(doubles[thread % 16] * 8);
 }
 
-// Digits in memory that count up to the end. The registers are the same again and again, while memory is not.
+// Digits in memory that count up to the end. The registers repeat their values, but memory does not.
 // launch: grid 1, block 64, out 192
 extern "C" __global__ void digits_in_memory(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned char shared[64][8];

@@ -1,13 +1,13 @@
-// Lanes that have ended, and lanes that were never there, before operations of the whole warp or block.
+// Lanes that have exited, and lanes that never existed, at operations of the whole warp or block.
 // arch: compute_90
 //
 // A `.sync` operation waits for the lanes of its mask that have not exited (PTX ISA, shfl.sync: "all non-exited threads
-// corresponding to membermask"), and a barrier for the threads of the block that have not. Only the value of a lane
-// that is not there may not be read.
+// corresponding to membermask"). A barrier waits for the threads of the block that have not exited. Only the value of
+// an exited lane must not be read.
 
 #include "common.cuh"
 
-// Two lanes of each three are left. They swap their values under the full mask: 0 with 1, 3 with 4, …
+// Of every three lanes, two remain. They swap their values under the full mask: 0 with 1, 3 with 4, …
 // launch: grid 2, block 32, out 64
 extern "C" __global__ void exit_then_shuffle(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -16,7 +16,7 @@ extern "C" __global__ void exit_then_shuffle(unsigned *out, unsigned *scratch) {
     out[global_id()] = __shfl_sync(FULL, lane * lane + blockIdx.x, other);
 }
 
-// Six lanes exit before each round of votes. The votes are those of the lanes that are left.
+// Six lanes exit before each round of votes. The remaining lanes vote.
 // launch: grid 1, block 32, out 512
 extern "C" __global__ void exit_then_vote(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -30,7 +30,7 @@ extern "C" __global__ void exit_then_vote(unsigned *out, unsigned *scratch) {
     }
 }
 
-// Values that are looked for among the lanes that are left: the even ones.
+// Matches among the remaining lanes, which are the even ones.
 // launch: grid 1, block 32, out 96
 extern "C" __global__ void exit_then_match(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -41,7 +41,7 @@ extern "C" __global__ void exit_then_match(unsigned *out, unsigned *scratch) {
     out[64 + lane] = __match_any_sync(FULL, (unsigned long long)(lane / 8) << 40);
 }
 
-// Sums, bounds and bits of the lanes that are left.
+// Sums, bounds and bits of the remaining lanes.
 // launch: grid 1, block 64, out 448
 extern "C" __global__ void exit_then_redux(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x;
@@ -56,7 +56,7 @@ extern "C" __global__ void exit_then_redux(unsigned *out, unsigned *scratch) {
     at[6] = __reduce_xor_sync(FULL, thread * 2654435761u);
 }
 
-// The lanes that are left pass values through shared memory, with __syncwarp() between.
+// The remaining lanes pass values through shared memory, with a __syncwarp() between write and read.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void exit_then_syncwarp(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[64];
@@ -74,8 +74,8 @@ extern "C" __global__ void exit_then_syncwarp(unsigned *out, unsigned *scratch) 
     out[thread] = sum;
 }
 
-// A counter that the active lanes raise together. Which lanes are active together is the GPU's affair; but the lanes that
-// have exited never are, and each of the others once.
+// A counter that the active lanes increment together. The GPU chooses which lanes are active together, but exited lanes
+// never are, and every other lane is active once.
 // launch: grid 1, block 32, out 3
 extern "C" __global__ void exit_then_activemask(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -91,7 +91,7 @@ extern "C" __global__ void exit_then_activemask(unsigned *out, unsigned *scratch
     atomicAdd(&out[2], active >> lane & 1);
 }
 
-// One lane of those that are left is elected, the same in all of them. Which one is the GPU's affair.
+// One of the remaining lanes is elected, and all of them agree on it. The GPU chooses the lane.
 // launch: grid 1, block 32, out 64
 extern "C" __global__ void exit_then_elect(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -120,19 +120,19 @@ __device__ void census(unsigned *out) {
     at[7] = __syncthreads_count(lane % 3 == 0);
 }
 
-// A block of 20 threads: twelve lanes of its warp were never there.
+// A block of 20 threads: twelve lanes of its warp do not exist.
 // launch: grid 2, block 20, out 320
 extern "C" __global__ void block_of_20(unsigned *out, unsigned *scratch) { census(out); }
 
-// A block of 33 threads: its second warp is a single lane.
+// A block of 33 threads: its second warp has a single lane.
 // launch: grid 1, block 33, out 264
 extern "C" __global__ void block_of_33(unsigned *out, unsigned *scratch) { census(out); }
 
-// A block of 48 threads: half of its second warp is there.
+// A block of 48 threads: its second warp has 16 lanes.
 // launch: grid 2, block 48, out 768
 extern "C" __global__ void block_of_48(unsigned *out, unsigned *scratch) { census(out); }
 
-// A block of 7 × 5 threads, whose lanes are counted over its rows.
+// A block of 7 × 5 threads, whose lanes are numbered across its rows.
 // launch: grid 1, block 7x5, out 35
 extern "C" __global__ void block_of_7_by_5(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.y * 7 + threadIdx.x;
@@ -160,7 +160,7 @@ extern "C" __global__ void exit_then_syncthreads(unsigned *out, unsigned *scratc
     out[global_id()] = sum;
 }
 
-// Reductions at barriers count the threads that are left.
+// Reductions at barriers count the remaining threads.
 // launch: grid 1, block 96, out 288
 extern "C" __global__ void exit_then_syncthreads_count(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x;
@@ -171,7 +171,7 @@ extern "C" __global__ void exit_then_syncthreads_count(unsigned *out, unsigned *
     out[192 + thread] = (__syncthreads_or(thread > 64) != 0) * 2 + (__syncthreads_or(thread == 64) != 0);
 }
 
-// Lanes that exit while others of their block wait: the barrier is complete when the last one exits.
+// Lanes exit while others of their block wait: the barrier completes when the last of these lanes exits.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void exit_completes_a_barrier(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x;
@@ -190,7 +190,7 @@ __device__ __noinline__ unsigned leave_if_odd(unsigned lane) {
     return __shfl_xor_sync(FULL, lane * 5, 2);
 }
 
-// Lanes exit inside of a function that the others return from.
+// Lanes exit inside a function from which the others return.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void exit_in_a_function(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -198,7 +198,7 @@ extern "C" __global__ void exit_in_a_function(unsigned *out, unsigned *scratch) 
     out[lane] = value + __reduce_add_sync(FULL, 1);
 }
 
-// Lanes exit in different branches and rounds of nested loops; the rest meets after each round.
+// Lanes exit in different branches and iterations of nested loops; the remaining lanes meet after each iteration.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void exit_from_nested_loops(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -216,7 +216,7 @@ extern "C" __global__ void exit_from_nested_loops(unsigned *out, unsigned *scrat
     out[lane] = history;
 }
 
-// Lanes that exit late, after loops, while the others wait for them under the full mask.
+// Lanes exit late, after loops, while the others wait for them under the full mask.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void exit_completes_a_shuffle(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -230,7 +230,7 @@ extern "C" __global__ void exit_completes_a_shuffle(unsigned *out, unsigned *scr
     out[lane] = __shfl_xor_sync(FULL, lane + 7, 4) + __popc(__ballot_sync(FULL, 1));
 }
 
-// The same at a barrier of the block: some lanes of each warp wait there, the others exit much later.
+// The same at a barrier of the block: some lanes of each warp wait there, and the others exit much later.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void exit_completes_a_barrier_of_its_warp(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x;
@@ -242,7 +242,7 @@ extern "C" __global__ void exit_completes_a_barrier_of_its_warp(unsigned *out, u
     out[thread] = __syncthreads_count(thread % 2) + 100 * __syncthreads_count(thread > 40);
 }
 
-// A barrier with a count of threads counts whole warps, also of those whose lanes have exited.
+// A barrier with a thread count counts whole warps, including their exited lanes.
 // launch: grid 1, block 96, out 96
 extern "C" __global__ void exit_then_named_barrier(unsigned *out, unsigned *scratch) {
     __shared__ unsigned values[96];

@@ -1,12 +1,11 @@
-// Threads that wait for what other threads write: lanes of the same warp, warps, and blocks.
+// Threads that wait for stores of other threads: lanes of the same warp, warps, and blocks.
 // arch: compute_75
 //
-// Flags are volatile, or loaded and stored with acquire and release; the blocks are few enough for all of them to be
-// resident at the same time.
+// Flags are volatile, or accessed with acquire loads and release stores. All blocks fit on the device at the same time.
 
 #include "common.cuh"
 
-// Each lane waits for the one below.
+// Each lane waits for the lane below it.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void lanes_wait_for_lower_lanes(unsigned *out, unsigned *scratch) {
     volatile unsigned *flags = scratch;
@@ -19,7 +18,7 @@ extern "C" __global__ void lanes_wait_for_lower_lanes(unsigned *out, unsigned *s
     out[thread] = value;
 }
 
-// Each lane waits for the one above.
+// Each lane waits for the lane above it.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void lanes_wait_for_higher_lanes(unsigned *out, unsigned *scratch) {
     volatile unsigned *flags = scratch;
@@ -32,7 +31,7 @@ extern "C" __global__ void lanes_wait_for_higher_lanes(unsigned *out, unsigned *
     out[thread] = value;
 }
 
-// Even lanes and odd lanes wait for each other in turn.
+// Even lanes and odd lanes alternate.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void lanes_take_turns(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned ball[16];
@@ -56,10 +55,10 @@ extern "C" __global__ void lanes_take_turns(unsigned *out, unsigned *scratch) {
     out[lane] = sum;
 }
 
-// A token goes through the lanes of two warps in an order that depends on what it has become.
+// A token passes through the lanes of two warps in an order that depends on its value.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void token_among_lanes(unsigned *out, unsigned *scratch) {
-    // The token's holder, how often it was handed on, and its value. After 200 times, everybody leaves.
+    // The token's holder, the number of passes, and the token's value. After 200 passes, all lanes leave.
     volatile unsigned *holder = &scratch[0], *times = &scratch[1], *token = &scratch[2];
     unsigned thread = threadIdx.x, held = 0;
     while (*times < 200) {
@@ -76,7 +75,8 @@ extern "C" __global__ void token_among_lanes(unsigned *out, unsigned *scratch) {
     out[thread] = held;
 }
 
-// A warp writes items into a ring of four slots in shared memory, another takes them out. Each waits for the other.
+// One warp writes items into a ring of four slots in shared memory, another warp removes them. Each waits for the
+// other.
 // launch: grid 1, block 64, out 32
 extern "C" __global__ void ring_between_warps(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned slots[4][32];
@@ -106,7 +106,7 @@ extern "C" __global__ void ring_between_warps(unsigned *out, unsigned *scratch) 
     }
 }
 
-// Each lane waits for the lane of the same number of the warp before, lanes at different times.
+// Each lane waits for the same lane of the previous warp; different lanes wait at different times.
 // launch: grid 1, block 128, out 128
 extern "C" __global__ void lanes_across_warps(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned done[128];
@@ -123,7 +123,7 @@ extern "C" __global__ void lanes_across_warps(unsigned *out, unsigned *scratch) 
     out[thread] = value;
 }
 
-// Each block waits for the one before.
+// Each block waits for the previous block.
 // launch: grid 8, block 32, out 256
 extern "C" __global__ void blocks_wait_for_lower_blocks(unsigned *out, unsigned *scratch) {
     volatile unsigned *ready = &scratch[0], *values = &scratch[1024];
@@ -143,13 +143,13 @@ extern "C" __global__ void blocks_wait_for_lower_blocks(unsigned *out, unsigned 
     out[global_id()] = value;
 }
 
-// Each block waits for the one behind, so all must be there at the same time.
+// Each block waits for the next block, so all blocks must be resident at the same time.
 // launch: grid 8, block 40, out 320
 extern "C" __global__ void blocks_wait_for_higher_blocks(unsigned *out, unsigned *scratch) {
     volatile unsigned *values = &scratch[1024];
     unsigned value = threadIdx.x;
     if (blockIdx.x + 1 < gridDim.x) {
-        // Every thread waits for itself.
+        // Every thread waits separately.
         unsigned *ready = &scratch[blockIdx.x + 1];
         while (acquire(ready) == 0) {}
         value += values[global_id() + 40] * 5;
@@ -163,7 +163,7 @@ extern "C" __global__ void blocks_wait_for_higher_blocks(unsigned *out, unsigned
     out[global_id()] = value;
 }
 
-// Two blocks send each other messages, ten each way.
+// Two blocks send each other messages, ten in each direction.
 // launch: grid 2, block 32, out 64
 extern "C" __global__ void blocks_take_turns(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x, mine = blockIdx.x * 512, theirs = 512 - mine;
@@ -179,21 +179,21 @@ extern "C" __global__ void blocks_take_turns(unsigned *out, unsigned *scratch) {
     out[global_id()] = value;
 }
 
-// Lanes that wait with atomics that change nothing, and are told so by bits of one word.
+// Lanes wait with atomics that do not change the word; its bits tell them to continue.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void lanes_wait_with_atomics(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
-    // Lane 7n modulo 32 comes as number n.
+    // Lane 7n modulo 32 is the n-th to continue.
     unsigned before = (lane - 7) % 32;
     if (lane != 0)
         while ((atomicOr(&scratch[0], 0) >> before & 1) == 0) {}
     out[lane] = __popc(atomicOr(&scratch[0], 1u << lane));
 }
 
-// Lanes as nodes of a graph: each waits for all that it depends on, which are both below and above it.
+// Lanes are nodes of a graph: each waits for all lanes that it depends on, both lower and higher lanes.
 // launch: grid 1, block 48, out 48
 extern "C" __global__ void dependencies_of_lanes(unsigned *out, unsigned *scratch) {
-    // Thread t is number 29 * t modulo 48, and depends on the numbers n / 2, n / 3 and n - 1.
+    // Thread t has the number 29 * t modulo 48, and depends on the numbers n / 2, n / 3 and n - 1.
     unsigned thread = threadIdx.x, number = thread * 29 % 48;
     unsigned value = number + 1;
     if (number > 0) {
@@ -208,7 +208,7 @@ extern "C" __global__ void dependencies_of_lanes(unsigned *out, unsigned *scratc
     out[number] = value;
 }
 
-// A warp waits at a barrier for a warp whose lanes wait for each other, and for a third one.
+// A warp waits at a barrier for a warp whose lanes wait for each other, and for a third warp.
 // launch: grid 1, block 96, out 96
 extern "C" __global__ void flags_and_barriers(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned flags[96];
@@ -217,7 +217,7 @@ extern "C" __global__ void flags_and_barriers(unsigned *out, unsigned *scratch) 
     __syncthreads();
     for (unsigned round = 1; round <= 3; round++) {
         if (warp == 1) {
-            // From the top lane down, once its partner of warp 2 has come.
+            // From the top lane down, after its partner in warp 2 has arrived.
             if (lane < 31) while (flags[thread + 1] < round) {}
             while (flags[thread + 32] < round) {}
             flags[thread] = round;
@@ -231,7 +231,7 @@ extern "C" __global__ void flags_and_barriers(unsigned *out, unsigned *scratch) 
     }
 }
 
-// Lanes count how often they look for the flag of a lane that has not come that far.
+// Lanes count their polls of the flag of a lane that has not reached this point.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void lanes_count_their_attempts(unsigned *out, unsigned *scratch) {
     volatile unsigned *flag = &scratch[0];
@@ -240,12 +240,12 @@ extern "C" __global__ void lanes_count_their_attempts(unsigned *out, unsigned *s
         while (*flag == 0) attempts++;
     else
         out[31] = 1;
-    // That is where lane 5 waits for the others, if it waits at all.
+    // Lane 5 waits for the others here, if it waits at all.
     if (lane == 5) *flag = 1;
     if (lane != 31) out[lane] = attempts > 4000000000u ? 1 : 2;
 }
 
-// Blocks count how often they look for the flag of a later block.
+// Blocks count their polls of the flag of a later block.
 // launch: grid 2, block 32, out 64
 extern "C" __global__ void blocks_count_their_attempts(unsigned *out, unsigned *scratch) {
     volatile unsigned *flags = scratch;
@@ -256,7 +256,7 @@ extern "C" __global__ void blocks_count_their_attempts(unsigned *out, unsigned *
     out[global_id()] = attempts > 4000000000u ? 1 : 2;
 }
 
-// A lane waits for some time to go by, the others for that lane, and a later block for it.
+// A lane waits for some time to pass, the other lanes wait for that lane, and a later block waits for that block.
 // launch: grid 2, block 32, out 64
 extern "C" __global__ void wait_by_the_clock(unsigned *out, unsigned *scratch) {
     volatile unsigned *flag = &scratch[0];
@@ -271,7 +271,7 @@ extern "C" __global__ void wait_by_the_clock(unsigned *out, unsigned *scratch) {
     out[global_id()] = *flag + lane;
 }
 
-// Lane 0 does the work for the others: they write what they want done, and wait for the answer.
+// Lane 0 works for the other lanes: they write their requests and wait for the answers.
 // launch: grid 1, block 40, out 40
 extern "C" __global__ void lane_that_serves_the_others(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned wanted[40], answers[40];
@@ -310,8 +310,8 @@ __device__ __noinline__ unsigned wait_at_depth(unsigned depth, volatile unsigned
     return *flag;
 }
 
-// Lanes wait for each other within calls of different depths. Odd lanes raise their flag when they have returned, while
-// even ones are still within the same call.
+// Lanes wait for each other in calls of different depths. Odd lanes set their flag after they have returned, while even
+// lanes are still in the same call.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void lanes_wait_at_different_depths(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned flags[32];
@@ -324,11 +324,11 @@ extern "C" __global__ void lanes_wait_at_different_depths(unsigned *out, unsigne
     out[lane] = value;
 }
 
-// A lane counts in memory until another, which waits for the count, stops it: within a warp, and between blocks.
+// A lane counts in memory until another lane, which waits for the count, stops it: within a warp, and between blocks.
 // launch: grid 2, block 64, out 3
 extern "C" __global__ void attempts_counted_in_memory(unsigned *out, unsigned *scratch) {
     volatile unsigned *counts = &scratch[0], *flags = &scratch[64];
-    // Three pairs of a counter and one that waits: their threads in the grid.
+    // Three pairs of a counting and a waiting thread, by their indices in the grid.
     const unsigned counters[3] = {0, 33, 97}, waiters[3] = {1, 64, 65};
     for (unsigned pair = 0; pair < 3; pair++) {
         if (global_id() == counters[pair])

@@ -1,11 +1,11 @@
-// Blocks that work together within one launch: barriers of the grid, tickets, look-back, queues.
+// Blocks that cooperate within one launch: grid barriers, tickets, look-back, queues.
 // arch: compute_75
 //
-// The grids are small enough for all blocks to be resident at the same time.
+// All blocks of a grid fit on the device at the same time.
 
 #include "common.cuh"
 
-// A barrier of the grid: a counter that only grows.
+// A grid barrier with a counter that only grows.
 __device__ void grid_barrier(unsigned *counter, unsigned round) {
     __threadfence();
     __syncthreads();
@@ -17,7 +17,7 @@ __device__ void grid_barrier(unsigned *counter, unsigned round) {
     __syncthreads();
 }
 
-// Each thread adds its neighbours' values, in the whole grid, round after round.
+// Each thread repeatedly adds the values of its neighbors in the whole grid.
 // launch: grid 6, block 48, out 288
 extern "C" __global__ void grid_barrier_counter(unsigned *out, unsigned *scratch) {
     unsigned threads = gridDim.x * blockDim.x, thread = global_id();
@@ -34,7 +34,7 @@ extern "C" __global__ void grid_barrier_counter(unsigned *out, unsigned *scratch
     out[thread] = from[thread];
 }
 
-// The last block that comes resets the counter and turns the sense that the others wait for.
+// The last block to arrive resets the counter and flips the sense that the others wait for.
 // launch: grid 5, block 64, out 320
 extern "C" __global__ void grid_barrier_sense(unsigned *out, unsigned *scratch) {
     volatile unsigned *sense = &scratch[1];
@@ -63,7 +63,7 @@ extern "C" __global__ void grid_barrier_sense(unsigned *out, unsigned *scratch) 
     out[thread] = value;
 }
 
-// A barrier of the grid at which every thread arrives and waits for itself, in branches of their own.
+// A grid barrier at which every thread arrives and waits separately, in different branches.
 // launch: grid 4, block 40, out 160
 extern "C" __global__ void grid_barrier_of_all_threads(unsigned *out, unsigned *scratch) {
     volatile unsigned *values = &scratch[1024];
@@ -86,7 +86,7 @@ extern "C" __global__ void grid_barrier_of_all_threads(unsigned *out, unsigned *
     out[thread] = value;
 }
 
-// Blocks take tickets; the results stand where the tickets say, whoever took them.
+// Blocks take tickets; the ticket determines where a result is stored, whichever block took the ticket.
 // launch: grid 9, block 32, out 288
 extern "C" __global__ void block_tickets(unsigned *out, unsigned *scratch) {
     __shared__ unsigned ticket;
@@ -96,19 +96,20 @@ extern "C" __global__ void block_tickets(unsigned *out, unsigned *scratch) {
     out[item] = item * item + ticket;
 }
 
-// A scan in one pass with decoupled look-back: each block publishes its sum, then adds those of the blocks before it up to
-// one that has published all that lie before (Merrill and Garland, 2016).
+// A single-pass scan with decoupled look-back. Each block publishes its sum, then adds the sums of the previous blocks,
+// up to a block that has published its inclusive prefix (Merrill and Garland, 2016).
 // launch: grid 12, block 64, out 768
 extern "C" __global__ void look_back_scan(unsigned *out, unsigned *scratch) {
-    // A state in the upper two bits, 1 for a block's sum and 2 for the sum up to it, and the sum below.
+    // The state is in the upper two bits, 1 for a block's sum and 2 for its inclusive prefix; the sum is in the lower
+    // bits.
     unsigned *states = &scratch[16];
     __shared__ unsigned ticket, before, warp_sums[2];
     if (threadIdx.x == 0) ticket = atomicAdd(&scratch[0], 1);
     __syncthreads();
     unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned item = ticket * 64 + threadIdx.x;
-    unsigned own = item * 2654435761u >> 25;
-    unsigned sum = own;
+    unsigned value = item * 2654435761u >> 25;
+    unsigned sum = value;
     for (unsigned step = 1; step < 32; step *= 2) {
         unsigned below = __shfl_up_sync(FULL, sum, step);
         if (lane >= step) sum += below;
@@ -120,7 +121,7 @@ extern "C" __global__ void look_back_scan(unsigned *out, unsigned *scratch) {
     if (warp == 0) {
         if (lane == 0) release(&states[ticket], (ticket == 0 ? 2u << 30 : 1u << 30) | all);
         unsigned total = 0;
-        // 32 blocks at a time, the nearest in lane 0; none is there before the first.
+        // Look at 32 blocks at a time, the nearest block in lane 0; lanes before block 0 have no block.
         for (int nearest = (int)ticket - 1; nearest >= 0; nearest -= 32) {
             int block = nearest - (int)lane;
             unsigned state = 2u << 30;
@@ -140,7 +141,7 @@ extern "C" __global__ void look_back_scan(unsigned *out, unsigned *scratch) {
     out[item] = before + sum;
 }
 
-// Each block leaves its sum; the block that is done last adds them up (CUDA's sample threadFenceReduction).
+// Each block stores its sum; the last block to finish adds the sums (CUDA's sample threadFenceReduction).
 // launch: grid 10, block 64, out 3
 extern "C" __global__ void last_block_reduces(unsigned *out, unsigned *scratch) {
     __shared__ unsigned sums[64];
@@ -173,7 +174,7 @@ extern "C" __global__ void last_block_reduces(unsigned *out, unsigned *scratch) 
     }
 }
 
-// Pairs of blocks share a result: the second one of each waits for the first one's part, and adds its own.
+// Pairs of blocks share a result: the second block waits for the first block's part, and adds its part.
 // launch: grid 8, block 32, out 128
 extern "C" __global__ void blocks_fix_up(unsigned *out, unsigned *scratch) {
     unsigned tile = blockIdx.x / 2, lane = threadIdx.x;
@@ -193,7 +194,7 @@ extern "C" __global__ void blocks_fix_up(unsigned *out, unsigned *scratch) {
     }
 }
 
-// Blocks take numbers from a queue and put their children into it, until a whole tree has been visited.
+// Blocks take nodes from a queue and append their children, until a whole tree has been visited.
 // launch: grid 4, block 32, out 4
 extern "C" __global__ void queue_of_work(unsigned *out, unsigned *scratch) {
     unsigned *head = &scratch[0], *tail = &scratch[1], *left = &scratch[2], *queue = &scratch[64];
@@ -207,7 +208,7 @@ extern "C" __global__ void queue_of_work(unsigned *out, unsigned *scratch) {
     while (true) {
         __syncthreads();
         if (threadIdx.x == 0) {
-            // Takes a place in the queue if there is one, then waits for what comes there.
+            // Reserve a position in the queue if there is one, then wait for the node at this position.
             node = 0;
             unsigned at = acquire(head);
             if (at < acquire(tail) && atomicCAS(head, at, at + 1) == at)
@@ -234,7 +235,7 @@ extern "C" __global__ void queue_of_work(unsigned *out, unsigned *scratch) {
     }
 }
 
-// Many more blocks than a small GPU has room for; each waits for the one whose ticket came before, which has begun.
+// Many more blocks than fit on a small GPU; each waits for the block with the previous ticket, which has begun.
 // launch: grid 150, block 32, out 150
 extern "C" __global__ void chain_of_tickets(unsigned *out, unsigned *scratch) {
     if (threadIdx.x != 0) return;

@@ -6,7 +6,7 @@
 
 namespace cg = cooperative_groups;
 
-// Blocks that read what others wrote before each of three synchronizations.
+// Blocks read what other blocks wrote before each of three synchronizations.
 // launch: grid 12, block 64, out 768, cooperative 1
 extern "C" __global__ void grid_sync(unsigned *out, unsigned *scratch) {
     cg::grid_group grid = cg::this_grid();
@@ -20,7 +20,7 @@ extern "C" __global__ void grid_sync(unsigned *out, unsigned *scratch) {
     out[thread] = value;
 }
 
-// Groups of two warps, which meet in memory that is reserved for the system.
+// Groups of two warps, which synchronize through memory that is reserved for the system.
 // launch: grid 2, block 256, out 512, cooperative 1
 extern "C" __global__ void tiles_of_two_warps(unsigned *out, unsigned *scratch) {
     __shared__ cg::block_tile_memory<256> memory;

@@ -1,14 +1,14 @@
 // Locks among the lanes of a warp, the warps of a block, and blocks.
 // arch: compute_75
 //
-// Since Volta the lane that holds a lock gets on while the others of its warp try to take it. Sums are what they are in
-// any order of the threads.
+// Since Volta, the lane that holds a lock makes progress while other lanes of its warp try to take it. The sums do not
+// depend on the order of the threads.
 
 #include "common.cuh"
 
 __device__ volatile unsigned *shared_counter(unsigned *scratch) { return &scratch[64]; }
 
-// Each lane tries, and on success does its work within the loop.
+// Each lane tries to take the lock, and on success does its work within the loop.
 // launch: grid 1, block 64, out 2
 extern "C" __global__ void lock_with_a_flag(unsigned *out, unsigned *scratch) {
     volatile unsigned *counter = shared_counter(scratch);
@@ -27,7 +27,7 @@ extern "C" __global__ void lock_with_a_flag(unsigned *out, unsigned *scratch) {
     if (threadIdx.x < 2) out[threadIdx.x] = counter[threadIdx.x];
 }
 
-// Each lane spins until it has the lock, and does its work behind the loop.
+// Each lane spins until it has the lock, and does its work after the loop.
 // launch: grid 1, block 64, out 2
 extern "C" __global__ void lock_before_the_work(unsigned *out, unsigned *scratch) {
     volatile unsigned *counter = shared_counter(scratch);
@@ -59,8 +59,8 @@ __device__ __noinline__ unsigned next_number(unsigned *lock, volatile unsigned *
     return number;
 }
 
-// Functions that take and give a lock, called from a function that is called. Each number is given once, and a thread's
-// second one is the larger.
+// Nested functions take and release a lock. Each number is assigned once, and a thread's second
+// number is the larger one.
 // launch: grid 1, block 40, out 40
 extern "C" __global__ void lock_in_functions(unsigned *out, unsigned *scratch) {
     unsigned first = next_number(&scratch[0], shared_counter(scratch));
@@ -69,7 +69,7 @@ extern "C" __global__ void lock_in_functions(unsigned *out, unsigned *scratch) {
     atomicAdd(&out[second / 2], second > first ? 1 : 1000);
 }
 
-// Lanes move amounts between accounts, each of which has a lock; a lane takes the lower one first.
+// Lanes move amounts between accounts with one lock each; a lane takes the lock of the lower account first.
 // launch: grid 2, block 32, out 16
 extern "C" __global__ void two_locks(unsigned *out, unsigned *scratch) {
     volatile unsigned *balance = shared_counter(scratch);
@@ -92,14 +92,14 @@ extern "C" __global__ void two_locks(unsigned *out, unsigned *scratch) {
     }
     __threadfence();
     __syncthreads();
-    // The block that is done last reports.
+    // The last block to finish reports the result.
     __shared__ bool last;
     if (threadIdx.x == 0) last = atomicAdd(&scratch[100], 1) == gridDim.x - 1;
     __syncthreads();
     if (last && threadIdx.x < 16) out[threadIdx.x] = balance[threadIdx.x];
 }
 
-// Threads are served in the order of their tickets. Each finds the number of those served before it.
+// Threads are served in the order of their tickets. Each reads the number of threads served before it.
 // launch: grid 2, block 48, out 96
 extern "C" __global__ void ticket_lock(unsigned *out, unsigned *scratch) {
     volatile unsigned *serving = &scratch[1];
@@ -114,7 +114,7 @@ extern "C" __global__ void ticket_lock(unsigned *out, unsigned *scratch) {
     out[ticket] = before;
 }
 
-// Threads that do not get the lock sleep, the longer the more often they tried.
+// A thread that does not get the lock sleeps, longer after each attempt.
 // launch: grid 2, block 32, out 1
 extern "C" __global__ void try_lock_and_sleep(unsigned *out, unsigned *scratch) {
     unsigned sleep = 8;
@@ -129,7 +129,7 @@ extern "C" __global__ void try_lock_and_sleep(unsigned *out, unsigned *scratch) 
     atomicExch(&scratch[0], 0);
 }
 
-// A hash table of lists: a lock for each of its buckets, in shared memory.
+// A hash table of lists, with a lock for each bucket, in shared memory.
 // launch: grid 1, block 96, out 32
 extern "C" __global__ void lock_for_each_bucket(unsigned *out, unsigned *scratch) {
     __shared__ unsigned locks[8];
@@ -184,7 +184,7 @@ extern "C" __global__ void lock_across_blocks(unsigned *out, unsigned *scratch) 
     }
 }
 
-// At most three threads at a time are inside.
+// At most three threads are inside at a time.
 // launch: grid 1, block 64, out 2
 extern "C" __global__ void semaphore(unsigned *out, unsigned *scratch) {
     unsigned *free = &scratch[0], *inside = &scratch[1], *most = &scratch[2];
@@ -208,7 +208,7 @@ extern "C" __global__ void semaphore(unsigned *out, unsigned *scratch) {
     if (threadIdx.x == 0) out[1] = atomicAdd(most, 0) <= 3 && atomicAdd(free, 0) == 3 && atomicAdd(inside, 0) == 0;
 }
 
-// A queue lock: each thread waits at a place of its own until the one before it, of whatever warp, hands the lock on.
+// A queue lock: each thread waits at a separate word until its predecessor, in any warp, passes the lock on.
 // launch: grid 2, block 48, out 1
 extern "C" __global__ void queue_lock(unsigned *out, unsigned *scratch) {
     unsigned me = global_id() + 1;
@@ -233,10 +233,11 @@ extern "C" __global__ void queue_lock(unsigned *out, unsigned *scratch) {
     locked[next[me]] = 0;
 }
 
-// Readers count themselves in, writers wait until there are none. A reader finds two words that were written together.
+// Readers count themselves, and writers wait until there are no readers. A reader finds two words that were written
+// together.
 // launch: grid 1, block 64, out 66
 extern "C" __global__ void readers_and_writers(unsigned *out, unsigned *scratch) {
-    // The number of readers, or -1 while one writes.
+    // The number of readers, or -1 while a thread writes.
     int *state = (int *)&scratch[0];
     volatile unsigned *words = shared_counter(scratch);
     bool writer = threadIdx.x % 8 == 3;
@@ -260,7 +261,7 @@ extern "C" __global__ void readers_and_writers(unsigned *out, unsigned *scratch)
     if (threadIdx.x < 2) out[threadIdx.x] = words[threadIdx.x];
 }
 
-// One lane of each warp takes the lock for all of them; the others wait at __syncwarp().
+// One lane of each warp takes the lock for the whole warp; the other lanes wait at __syncwarp().
 // launch: grid 2, block 96, out 3
 extern "C" __global__ void lock_for_a_warp(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x % 32;
@@ -279,11 +280,11 @@ extern "C" __global__ void lock_for_a_warp(unsigned *out, unsigned *scratch) {
     if (lane == 0) atomicExch(&scratch[0], 0);
 }
 
-// Peterson's lock for two: each says that it wants in, and lets the other go first.
+// Peterson's lock for two threads: each declares its intent, then gives the other thread priority.
 // launch: grid 1, block 34, out 2
 extern "C" __global__ void peterson_lock(unsigned *out, unsigned *scratch) {
     volatile unsigned *wants = &scratch[0], *turn = &scratch[2], *sum = &scratch[64];
-    // Lane 0 against lane 1 of a warp, then lane 0 against the other warp's.
+    // Lane 0 against lane 1 of a warp, then lane 0 against lane 0 of the other warp.
     for (unsigned pair = 0; pair < 2; pair++) {
         unsigned other = pair == 0 ? 1 : 32;
         if (threadIdx.x != 0 && threadIdx.x != other) continue;
@@ -304,7 +305,7 @@ extern "C" __global__ void peterson_lock(unsigned *out, unsigned *scratch) {
     if (threadIdx.x < 2) out[threadIdx.x] = sum[threadIdx.x];
 }
 
-// A stack without locks: threads push two nodes each, and pop one. Nodes are not used again.
+// A lock-free stack: each thread pushes two nodes and pops one. Nodes are not reused.
 // launch: grid 2, block 40, out 4
 extern "C" __global__ void stack_without_locks(unsigned *out, unsigned *scratch) {
     unsigned *head = &scratch[0];
@@ -328,7 +329,7 @@ extern "C" __global__ void stack_without_locks(unsigned *out, unsigned *scratch)
     atomicAdd(&scratch[1], top);
     __threadfence();
     __syncthreads();
-    // Both blocks' last thread adds up what is left.
+    // The last thread of both blocks sums the remaining nodes.
     if (threadIdx.x != 0 || atomicAdd(&scratch[2], 1) == 0) return;
     __threadfence();
     unsigned left = 0, sum = atomicAdd(&scratch[1], 0), squares = 0;

@@ -1,11 +1,11 @@
-// Operations whose masks name a part of the warp, and lanes that come to one operation from different places.
+// Operations whose masks name part of the warp, and lanes that reach one operation from different instructions.
 // arch: compute_80
 //
-// All lanes that a mask names execute the operation with the same mask; they need not be at the same instruction.
+// All lanes that a mask names execute the operation with the same mask, possibly at different instructions.
 
 #include "common.cuh"
 
-// The lanes of two branches swap their values: the shuffle stands in both.
+// The lanes of two branches swap their values: each branch has the shuffle.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void shuffle_from_two_branches(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x % 32;
@@ -14,14 +14,14 @@ extern "C" __global__ void shuffle_from_two_branches(unsigned *out, unsigned *sc
         value = __shfl_xor_sync(FULL, threadIdx.x + 100, 1);
         value = value * 3 + scratch[0];
     } else {
-        unsigned own = threadIdx.x;
-        for (unsigned step = 0; step < lane; step++) own = own * 5 + scratch[step];
-        value = __shfl_xor_sync(FULL, own, 1) ^ 0xabcd;
+        unsigned hash = threadIdx.x;
+        for (unsigned step = 0; step < lane; step++) hash = hash * 5 + scratch[step];
+        value = __shfl_xor_sync(FULL, hash, 1) ^ 0xabcd;
     }
     out[threadIdx.x] = value;
 }
 
-// The lanes of two branches pass values through shared memory, with a __syncwarp() in each.
+// The lanes of two branches pass values through shared memory, with a __syncwarp() in each branch.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void syncwarp_from_two_branches(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned values[32];
@@ -64,7 +64,7 @@ extern "C" __global__ void vote_from_three_branches(unsigned *out, unsigned *scr
     }
 }
 
-// Lanes with the same key add up their values: the mask of each group is what __match_any_sync found.
+// Lanes with the same key sum their values: the mask of each group is the result of __match_any_sync.
 // launch: grid 1, block 64, out 128
 extern "C" __global__ void match_groups_shuffle(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x, lane = thread % 32;
@@ -78,7 +78,7 @@ extern "C" __global__ void match_groups_shuffle(unsigned *out, unsigned *scratch
     if (leader) out[64 + thread] = key * 1000 + __popc(group);
 }
 
-// The same with redux: one instruction, with a mask for each group of lanes.
+// The same with redux: one instruction, with a different mask for each group of lanes.
 // launch: grid 1, block 64, out 256
 extern "C" __global__ void match_groups_redux(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x;
@@ -89,7 +89,7 @@ extern "C" __global__ void match_groups_redux(unsigned *out, unsigned *scratch) 
     out[192 + thread] = __match_any_sync(group, thread % 4);
 }
 
-// The halves of a warp do different things a different number of times, each under its own mask.
+// The halves of a warp do different work a different number of times, each under a separate mask.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void halves_with_their_own_masks(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -105,7 +105,7 @@ extern "C" __global__ void halves_with_their_own_masks(unsigned *out, unsigned *
     out[lane] = value;
 }
 
-// One shuffle, executed by all lanes, where the mask names the lane's own four, and then three with gaps.
+// All lanes execute each shuffle. The mask names the lane's group of four lanes, then four lanes at distances of 8.
 // launch: grid 1, block 32, out 64
 extern "C" __global__ void each_lane_its_own_mask(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -116,7 +116,7 @@ extern "C" __global__ void each_lane_its_own_mask(unsigned *out, unsigned *scrat
     out[32 + lane] = __shfl_xor_sync(stride, lane + 500, 8) + __shfl_xor_sync(stride, lane, 16);
 }
 
-// Branches within branches, each with the mask of the lanes that took it.
+// Nested branches, each with the mask of the lanes that took it.
 // launch: grid 1, block 32, out 96
 extern "C" __global__ void masks_of_nested_branches(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -140,7 +140,7 @@ extern "C" __global__ void masks_of_nested_branches(unsigned *out, unsigned *scr
     }
 }
 
-// A tile of a power of two of lanes, as cooperative groups have it.
+// A tile whose size is a power of two, as in cooperative groups.
 template <unsigned SIZE> struct Tile {
     unsigned mask, rank;
     __device__ Tile() {
@@ -187,7 +187,7 @@ extern "C" __global__ void tiles(unsigned *out, unsigned *scratch) {
     out[192 + thread] = in_tiles<32>(shared);
 }
 
-// Tiles of eight lanes in branches of their own: each tile loops as often as it likes.
+// Tiles of eight lanes in separate branches: each tile runs a different number of iterations.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void tiles_in_branches(unsigned *out, unsigned *scratch) {
     Tile<8> tile;
@@ -201,7 +201,7 @@ extern "C" __global__ void tiles_in_branches(unsigned *out, unsigned *scratch) {
     out[threadIdx.x] = value;
 }
 
-// A loop that lanes leave one after the other; the rest goes on under the mask of those that do.
+// Lanes leave a loop one after another; the remaining lanes continue with a mask of the lanes that continue.
 // launch: grid 1, block 32, out 64
 extern "C" __global__ void loop_with_a_shrinking_mask(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -219,7 +219,7 @@ extern "C" __global__ void loop_with_a_shrinking_mask(unsigned *out, unsigned *s
     out[32 + lane] = seen;
 }
 
-// Each lane that takes the branch gets its rank among them, and the value of the next one.
+// Each lane that takes the branch gets its rank among these lanes, and the value of the next such lane.
 // launch: grid 1, block 64, out 128
 extern "C" __global__ void rank_in_a_branch(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x, lane = thread % 32;
@@ -234,7 +234,7 @@ extern "C" __global__ void rank_in_a_branch(unsigned *out, unsigned *scratch) {
     }
 }
 
-// Shuffles up and down in segments: the lanes past the end keep their own value.
+// Shuffles up and down in segments: lanes past the end keep their value.
 // launch: grid 1, block 32, out 128
 extern "C" __global__ void shuffles_in_segments(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x;
@@ -246,7 +246,7 @@ extern "C" __global__ void shuffles_in_segments(unsigned *out, unsigned *scratch
     out[96 + lane] = (unsigned)(wide >> 32) * 100 + (unsigned)wide;
 }
 
-// A vote in each case of a switch: all lanes take part in it.
+// A vote of all lanes in each case of a switch.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void vote_in_each_case(unsigned *out, unsigned *scratch) {
     unsigned lane = threadIdx.x, result;
@@ -263,7 +263,7 @@ extern "C" __global__ void vote_in_each_case(unsigned *out, unsigned *scratch) {
     out[lane] = result;
 }
 
-// Odd lanes meet the others twice in each of three rounds, even lanes once in each of six.
+// Odd lanes meet the even lanes twice in each of three rounds, even lanes once in each of six.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void syncwarp_in_different_loops(unsigned *out, unsigned *scratch) {
     __shared__ volatile unsigned values[2][32];
@@ -286,7 +286,7 @@ extern "C" __global__ void syncwarp_in_different_loops(unsigned *out, unsigned *
     out[lane] = sum;
 }
 
-// Keys are taken one after the other: the lanes that have the first one's key add up, and leave.
+// Keys are processed one after another: the lanes with the first remaining lane's key sum their values, and leave.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void peel_keys(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x, lane = thread % 32;

@@ -1,15 +1,15 @@
-// Products of warps: wmma, mma with ldmatrix and cp.async, sparse ones.
+// Matrix products of warps: wmma, mma with ldmatrix and cp.async, and sparse products.
 // arch: compute_90
 
 #include <mma.h>
 
 #include "gemm.cuh"
 
-// Four warps, each with a quarter of 32 x 32 sums of halves.
+// Four warps each compute a quarter of 32 x 32 sums of halves.
 // launch: grid 1, block 128, out 1152
 extern "C" __global__ void wmma_halves(unsigned *out, unsigned *scratch) {
     using namespace nvcuda::wmma;
-    // Rows are 8 halves longer, so that they begin in different banks.
+    // Rows are padded by 8 halves, so that they begin in different banks.
     __shared__ alignas(32) __half a[32 * 56], b[48 * 40];
     __shared__ alignas(32) float sums[32 * 32];
     __shared__ int product[32 * 32];
@@ -35,7 +35,7 @@ extern "C" __global__ void wmma_halves(unsigned *out, unsigned *scratch) {
     check<32, 32, 48>(out, product);
 }
 
-// Bytes, a flat and a high product; B lies column by column.
+// Bytes, with a wide and a tall product; B is column-major.
 // launch: grid 1, block 64, out 1088
 extern "C" __global__ void wmma_bytes(unsigned *out, unsigned *scratch) {
     using namespace nvcuda::wmma;
@@ -61,7 +61,7 @@ extern "C" __global__ void wmma_bytes(unsigned *out, unsigned *scratch) {
             store_matrix_sync(product + column, sum, 32, mem_row_major);
         }
     } else {
-        // The right half, of products 32 columns wide, of which the left are not kept.
+        // The right half, with products 32 columns wide, whose left columns are dropped.
         __shared__ alignas(32) int wide[8 * 32];
         for (unsigned row = 0; row < 32; row += 8) {
             fragment<matrix_a, 8, 32, 16, signed char, row_major> left;
@@ -133,12 +133,12 @@ extern "C" __global__ void mma_stages(unsigned *out, unsigned *scratch) {
         for (unsigned i = 0; i < 2; i++)
             for (unsigned j = 0; j < 4; j++) {
                 float *d = sums[i][j];
-                unsigned *own = of_b[j / 2] + j % 2 * 2;
+                unsigned *fragment = of_b[j / 2] + j % 2 * 2;
                 asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
                              "{%8, %9}, {%0, %1, %2, %3};"
                              : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-                             : "r"(of_a[i][0]), "r"(of_a[i][1]), "r"(of_a[i][2]), "r"(of_a[i][3]), "r"(own[0]),
-                               "r"(own[1]));
+                             : "r"(of_a[i][0]), "r"(of_a[i][1]), "r"(of_a[i][2]), "r"(of_a[i][3]), "r"(fragment[0]),
+                               "r"(fragment[1]));
             }
     }
     for (unsigned i = 0; i < 2; i++)
@@ -185,11 +185,11 @@ extern "C" __global__ void mma_bytes_stored(unsigned *out, unsigned *scratch) {
     check<16, 8, 32>(out, product);
 }
 
-// Of each four elements of a row of A two are there.
+// A row of A stores two of every four elements.
 // launch: grid 1, block 32, out 160
 extern "C" __global__ void mma_sparse(unsigned *out, unsigned *scratch) {
     unsigned group = threadIdx.x / 4, member = threadIdx.x % 4;
-    // The place of each of the two in its four.
+    // The position of each of the two stored elements among the four.
     auto place = [](unsigned row, unsigned chunk, unsigned which) {
         unsigned first = (row + chunk) % 3;
         return which ? first + 1 + (row * chunk) % (3 - first) : first;
@@ -205,7 +205,7 @@ extern "C" __global__ void mma_sparse(unsigned *out, unsigned *scratch) {
         pair = __halves2half2(__int2half_rn(b_at(k, group)), __int2half_rn(b_at(k + 1, group)));
         b[i] = *(unsigned *)&pair;
     }
-    // The first two lanes of each four have those of four chunks of both rows.
+    // The first two lanes of each group of four have the positions of four chunks of both rows.
     for (unsigned i = 0; i < 8; i++) {
         unsigned row = group + i / 4 * 8, chunk = member % 2 * 4 + i % 4;
         metadata |= (place(row, chunk, 0) | place(row, chunk, 1) << 2) << 4 * i;
@@ -229,7 +229,7 @@ extern "C" __global__ void mma_sparse(unsigned *out, unsigned *scratch) {
     out[128 + threadIdx.x] = wrong;
 }
 
-// Numbers of 64 bits, and a matrix transposed in registers.
+// 64-bit numbers, and a matrix transposed in registers.
 // launch: grid 1, block 32, out 160
 extern "C" __global__ void mma_doubles(unsigned *out, unsigned *scratch) {
     unsigned group = threadIdx.x / 4, member = threadIdx.x % 4;

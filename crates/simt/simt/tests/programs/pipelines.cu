@@ -12,17 +12,17 @@ namespace cg = cooperative_groups;
 using Barrier = cuda::barrier<cuda::thread_scope_block>;
 #pragma nv_diag_suppress static_var_with_dynamic_init
 
-// What the block's own numbers are before they are copied.
+// Fills the block's numbers before they are copied, and returns their address.
 __device__ inline unsigned *numbers(unsigned *scratch, unsigned count) {
-    unsigned *own = scratch + blockIdx.x * 8192;
-    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) own[i] = i * 2654435761u >> 12;
+    unsigned *source = scratch + blockIdx.x * 8192;
+    for (unsigned i = threadIdx.x; i < count; i += blockDim.x) source[i] = i * 2654435761u >> 12;
     __threadfence();
     asm volatile("fence.proxy.async;" : : : "memory");
     __syncthreads();
-    return own;
+    return source;
 }
 
-// Arrivals apart from waits, and threads that leave.
+// Arrivals separate from waits, and threads that leave.
 // launch: grid 2, block 96, out 192
 extern "C" __global__ void barrier_tokens(unsigned *out, unsigned *scratch) {
     __shared__ Barrier barrier;
@@ -33,9 +33,9 @@ extern "C" __global__ void barrier_tokens(unsigned *out, unsigned *scratch) {
     for (unsigned round = 0; round < 6; round++) {
         values[threadIdx.x] = value;
         Barrier::arrival_token token = barrier.arrive();
-        unsigned own = value * 5 + round;
+        unsigned next = value * 5 + round;
         barrier.wait(cuda::std::move(token));
-        value = values[(threadIdx.x + 11) % 96] * 3 + own;
+        value = values[(threadIdx.x + 11) % 96] * 3 + next;
         if (threadIdx.x % 6 == round && round > 2) {
             barrier.arrive_and_drop();
             break;
@@ -45,7 +45,7 @@ extern "C" __global__ void barrier_tokens(unsigned *out, unsigned *scratch) {
     out[global_id()] = value;
 }
 
-// A function that runs when all have arrived.
+// A completion function, which runs after all threads have arrived.
 struct Adds {
     unsigned *sum, *phases;
     __device__ void operator()() const { *phases = *phases * 3 + *sum; }
@@ -71,18 +71,18 @@ extern "C" __global__ void barrier_with_a_function(unsigned *out, unsigned *scra
     out[threadIdx.x] = seen;
 }
 
-// Bytes that a barrier of libcu++ expects.
+// A libcu++ barrier that expects bytes.
 // launch: grid 2, block 64, out 256
 extern "C" __global__ void barrier_of_bytes(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned tile[128];
     __shared__ Barrier barrier;
-    unsigned *own = numbers(scratch, 128);
+    unsigned *source = numbers(scratch, 128);
     if (threadIdx.x == 0) init(&barrier, blockDim.x);
     asm volatile("fence.proxy.async.shared::cta;" : : : "memory");
     __syncthreads();
     Barrier::arrival_token token;
     if (threadIdx.x == 0) {
-        cuda::device::memcpy_async_tx(tile, own, cuda::aligned_size_t<16>(512), barrier);
+        cuda::device::memcpy_async_tx(tile, source, cuda::aligned_size_t<16>(512), barrier);
         token = cuda::device::barrier_arrive_tx(barrier, 1, 512);
     } else {
         token = barrier.arrive();
@@ -91,20 +91,20 @@ extern "C" __global__ void barrier_of_bytes(unsigned *out, unsigned *scratch) {
     for (unsigned i = threadIdx.x; i < 128; i += 64) out[blockIdx.x * 128 + i] = tile[127 - i];
 }
 
-// A group's copy, which tells a barrier when it is done.
+// A group's copy, which arrives at a barrier when it completes.
 // launch: grid 2, block 64, out 128
 extern "C" __global__ void barrier_memcpy(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned tile[2][256];
     __shared__ Barrier barrier[2];
-    unsigned *own = numbers(scratch, 2048);
+    unsigned *source = numbers(scratch, 2048);
     auto block = cg::this_thread_block();
     if (block.thread_rank() < 2) init(&barrier[block.thread_rank()], block.size());
     block.sync();
-    cuda::memcpy_async(block, tile[0], own, sizeof tile[0], barrier[0]);
+    cuda::memcpy_async(block, tile[0], source, sizeof tile[0], barrier[0]);
     unsigned sum = 0;
     for (unsigned item = 0; item < 8; item++) {
         unsigned next = item + 1;
-        if (next < 8) cuda::memcpy_async(block, tile[next % 2], own + next * 256, sizeof tile[0], barrier[next % 2]);
+        if (next < 8) cuda::memcpy_async(block, tile[next % 2], source + next * 256, sizeof tile[0], barrier[next % 2]);
         barrier[item % 2].arrive_and_wait();
         for (unsigned i = 0; i < 4; i++) sum = sum * 3 + tile[item % 2][(threadIdx.x * 5 + i * 64) % 256];
         block.sync();
@@ -112,17 +112,17 @@ extern "C" __global__ void barrier_memcpy(unsigned *out, unsigned *scratch) {
     out[global_id()] = sum;
 }
 
-// Each thread's own pipeline.
+// A separate pipeline for each thread.
 // launch: grid 2, block 64, out 128
 extern "C" __global__ void pipeline_of_threads(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) uint4 stage[3][64];
-    unsigned *own = numbers(scratch, 64 * 4 * 10);
+    unsigned *source = numbers(scratch, 64 * 4 * 10);
     auto pipeline = cuda::make_pipeline();
     unsigned sum = 0;
     for (unsigned item = 0, begun = 0; item < 10; item++) {
         for (; begun < 10 && begun < item + 3; begun++) {
             pipeline.producer_acquire();
-            cuda::memcpy_async(&stage[begun % 3][threadIdx.x], (uint4 *)own + begun * 64 + threadIdx.x,
+            cuda::memcpy_async(&stage[begun % 3][threadIdx.x], (uint4 *)source + begun * 64 + threadIdx.x,
                                cuda::aligned_size_t<16>(16), pipeline);
             pipeline.producer_commit();
         }
@@ -140,14 +140,14 @@ extern "C" __global__ void pipeline_of_threads(unsigned *out, unsigned *scratch)
 extern "C" __global__ void pipeline_of_a_block(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned stage[2][128];
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> state;
-    unsigned *own = numbers(scratch, 128 * 9);
+    unsigned *source = numbers(scratch, 128 * 9);
     auto block = cg::this_thread_block();
     auto pipeline = cuda::make_pipeline(block, &state);
     unsigned sum = 0;
     for (unsigned item = 0, begun = 0; item < 9; item++) {
         for (; begun < 9 && begun < item + 2; begun++) {
             pipeline.producer_acquire();
-            cuda::memcpy_async(block, stage[begun % 2], own + begun * 128, cuda::aligned_size_t<16>(512), pipeline);
+            cuda::memcpy_async(block, stage[begun % 2], source + begun * 128, cuda::aligned_size_t<16>(512), pipeline);
             pipeline.producer_commit();
         }
         pipeline.consumer_wait();
@@ -162,7 +162,7 @@ extern "C" __global__ void pipeline_of_a_block(unsigned *out, unsigned *scratch)
 extern "C" __global__ void pipeline_with_roles(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned stage[4][96];
     __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 4> state;
-    unsigned *own = numbers(scratch, 96 * 12);
+    unsigned *source = numbers(scratch, 96 * 12);
     auto block = cg::this_thread_block();
     bool produces = threadIdx.x < 32;
     auto role = produces ? cuda::pipeline_role::producer : cuda::pipeline_role::consumer;
@@ -172,7 +172,7 @@ extern "C" __global__ void pipeline_with_roles(unsigned *out, unsigned *scratch)
         if (produces) {
             pipeline.producer_acquire();
             for (unsigned i = threadIdx.x; i < 96; i += 32)
-                cuda::memcpy_async(&stage[item % 4][i], own + item * 96 + i, cuda::aligned_size_t<4>(4), pipeline);
+                cuda::memcpy_async(&stage[item % 4][i], source + item * 96 + i, cuda::aligned_size_t<4>(4), pipeline);
             pipeline.producer_commit();
         } else {
             pipeline.consumer_wait();
@@ -187,13 +187,13 @@ extern "C" __global__ void pipeline_with_roles(unsigned *out, unsigned *scratch)
 // launch: grid 2, block 64, out 128
 extern "C" __global__ void group_memcpy(unsigned *out, unsigned *scratch) {
     __shared__ alignas(16) unsigned stage[2][100];
-    unsigned *own = numbers(scratch, 100 * 7);
+    unsigned *source = numbers(scratch, 100 * 7);
     auto block = cg::this_thread_block();
-    cg::memcpy_async(block, stage[0], own, 400);
+    cg::memcpy_async(block, stage[0], source, 400);
     unsigned sum = 0;
     for (unsigned item = 0; item < 7; item++) {
         if (item + 1 < 7) {
-            cg::memcpy_async(block, stage[(item + 1) % 2], own + (item + 1) * 100, 400);
+            cg::memcpy_async(block, stage[(item + 1) % 2], source + (item + 1) * 100, 400);
             cg::wait_prior<1>(block);
         } else {
             cg::wait(block);

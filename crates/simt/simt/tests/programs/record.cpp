@@ -1,7 +1,7 @@
-// Runs the kernels of the .cu files on a GPU, and writes what they compute as the test of simt expects it.
+// Runs the kernels of the .cu files on a GPU, and writes their results in the format that simt's test expects.
 // usage: record RESULTS.txt KERNELS.cu KERNELS.cubin …   (record.sh does all of it)
-// It prints each kernel's name before it runs it, and stops at the first that fails or is not done after 5 seconds. Those
-// that the variable LEAVE_OUT names, with blanks around each, are left out.
+// It prints each kernel's name before the kernel runs, and stops at the first kernel that fails or is not done after 5
+// seconds. It skips the kernels in the variable LEAVE_OUT, each with a space before and after its name.
 
 #include <cuda.h>
 
@@ -15,12 +15,12 @@
 #include <vector>
 
 static const size_t SCRATCH_WORDS = 1 << 20;
-// Results of more words are recorded as a hash.
+// Results with more words than this are recorded as a hash.
 static const size_t WHOLE = 64;
 
 static void stop(const std::string &what, const std::string &why) {
     fprintf(stderr, "%s: %s\n", what.c_str(), why.c_str());
-    // A kernel may still be running, so nothing is tidied up.
+    // A kernel may still be running, so there is no cleanup.
     _Exit(1);
 }
 
@@ -31,10 +31,11 @@ static void check(CUresult result, const std::string &what) {
     stop(what, why ? why : "an unknown error");
 }
 
-// A kernel's launch, as the comment above it says: `grid 4, block 8x4, shared 512, out 192`. The third argument of some is
-// a map of a tensor in the second, of which the comment says the type, the sides and those of a tile, and perhaps the
-// bytes of a swizzle's rows, steps, or that there is NaN outside; instead of the tile, the corners of im2col's box, and
-// its pixels and channels: `map u32 64x32, tile 16x8, swizzle 64, steps 1x2, nan 1`,
+// A kernel's launch, as described by the comment above the kernel: `grid 4, block 8x4, shared 512, out 192`. Some
+// kernels have a third argument, which is a map of a tensor in the second argument. For the map, the comment gives the
+// type, the tensor's sizes and a tile's sizes. Optional are the row bytes of a swizzle, steps, and NaN outside the tensor.
+// For im2col, the corners of the box, the channels and the pixels replace the tile. Examples:
+// `map u32 64x32, tile 16x8, swizzle 64, steps 1x2, nan 1`,
 // `map f16 8x16x16x2, lower -1x-1, upper -1x-1, channels 8, pixels 32`.
 struct Launch {
     unsigned grid[3] = {1, 1, 1}, block[3] = {1, 1, 1}, shared = 0, out = 0;
@@ -61,7 +62,7 @@ struct Launch {
         sides(text, "upper ", upper);
     }
 
-    // Reads the numbers behind a word, and returns how many there are.
+    // Reads the numbers after a word, and returns how many there are.
     template <class Number> static int sides(const std::string &text, const std::string &fact, Number *to, int most = 3) {
         size_t at = text.find(", " + fact);
         if (at == std::string::npos) at = text.find(": " + fact);
@@ -84,14 +85,14 @@ struct Launch {
         };
         const Type types[] = {{"u8", CU_TENSOR_MAP_DATA_TYPE_UINT8, 1},     {"u32", CU_TENSOR_MAP_DATA_TYPE_UINT32, 4},
                               {"f16", CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 2},  {"f32", CU_TENSOR_MAP_DATA_TYPE_FLOAT32, 4}};
-        const Type *own = nullptr;
+        const Type *element = nullptr;
         for (const Type &one : types)
-            if (type == one.name) own = &one;
-        if (!own) stop(name, "no type of tensors: " + type);
+            if (type == one.name) element = &one;
+        if (!element) stop(name, "unknown tensor element type: " + type);
         cuuint64_t global[5], strides[5];
         for (int side = 0; side < rank; side++) {
             global[side] = sizes[side];
-            strides[side] = (side ? strides[side - 1] : own->bytes) * sizes[side];
+            strides[side] = (side ? strides[side - 1] : element->bytes) * sizes[side];
         }
         const CUtensorMapSwizzle swizzles[] = {CU_TENSOR_MAP_SWIZZLE_NONE, CU_TENSOR_MAP_SWIZZLE_32B,
                                                CU_TENSOR_MAP_SWIZZLE_64B, CU_TENSOR_MAP_SWIZZLE_128B};
@@ -100,12 +101,12 @@ struct Launch {
         const CUtensorMapSwizzle mixes = swizzles[swizzle == 128 ? 3 : swizzle / 32];
         CUtensorMap made;
         if (pixels)
-            check(cuTensorMapEncodeIm2col(&made, own->type, rank, (void *)tensor, global, strides, lower, upper, channels,
+            check(cuTensorMapEncodeIm2col(&made, element->type, rank, (void *)tensor, global, strides, lower, upper, channels,
                                           pixels, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, mixes,
                                           CU_TENSOR_MAP_L2_PROMOTION_NONE, outside),
                   name);
         else
-            check(cuTensorMapEncodeTiled(&made, own->type, rank, (void *)tensor, global, strides, tile, steps,
+            check(cuTensorMapEncodeTiled(&made, element->type, rank, (void *)tensor, global, strides, tile, steps,
                                          CU_TENSOR_MAP_INTERLEAVE_NONE, mixes, CU_TENSOR_MAP_L2_PROMOTION_NONE, outside),
                   name);
         return made;
@@ -113,7 +114,7 @@ struct Launch {
 };
 
 static std::vector<uint32_t> run(const std::string &cubin, const std::string &name, const Launch &launch) {
-    // Loaded anew, so that its variables have their initial values.
+    // Load the module again, so that its variables have their initial values.
     CUmodule module;
     CUfunction function;
     check(cuModuleLoad(&module, cubin.c_str()), cubin);
@@ -126,10 +127,10 @@ static std::vector<uint32_t> run(const std::string &cubin, const std::string &na
     check(cuCtxSynchronize(), name);
     CUtensorMap map{};
     if (launch.rank) map = launch.map(scratch, name);
-    // Only the kernels that have a third parameter take the map.
+    // Only the kernels with a third parameter use the map.
     void *arguments[] = {&out, &scratch, &map};
     const unsigned *grid = launch.grid, *block = launch.block;
-    // Cooperative: all blocks are resident at the same time, as some kernels need.
+    // A cooperative launch makes all blocks resident at the same time, which some kernels need.
     check(cuLaunchCooperativeKernel(function, grid[0], grid[1], grid[2], block[0], block[1], block[2], launch.shared,
                                     nullptr, arguments),
           name);
@@ -174,7 +175,7 @@ int main(int count, char **arguments) {
     check(cuDriverGetVersion(&driver), "the driver");
     check(cuDevicePrimaryCtxRetain(&context, device), "a context");
     check(cuCtxSetCurrent(context), "a context");
-    check(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 16384), "16 KiB of stack a thread");
+    check(cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 16384), "16 KiB of stack per thread");
     FILE *results = fopen(arguments[1], "w");
     if (!results) stop(arguments[1], "cannot be written");
     fprintf(results, "# %s, driver for CUDA %d.%d, compiled with CUDA %d.%d\n", name, driver / 1000,

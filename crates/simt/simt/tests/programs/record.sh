@@ -1,8 +1,8 @@
 #!/bin/sh
-# Runs the programs beside this script on this machine's GPU, and writes what they compute to results.txt.
+# Runs the programs in this folder on this machine's GPU, and writes their results to results.txt.
 # They run three times; the results must agree. A kernel that fails or does not end is named and left out, and the script
-# then ends with 1.
-# usage: record.sh [FOLDER]   FOLDER is where results.txt is written, this one by default.
+# then exits with 1.
+# usage: record.sh [FOLDER]   FOLDER is where results.txt is written, this folder by default.
 # NVCC (the compiler) and ARCH can be set: the GPU's target, sm_90 by default, for programs that name none with an `a`.
 set -eu
 to=$(cd "${1:-$(dirname "$0")}" && pwd)

@@ -1,4 +1,4 @@
-// What kernels ask of CUDA's runtime: functions by address, memory, texts, and the stack.
+// CUDA's device runtime: functions by address, memory, strings, and the stack.
 // arch: compute_75
 
 #include <cassert>
@@ -31,7 +31,7 @@ __device__ __noinline__ Shape *make(unsigned thread) {
     }
 }
 
-// Objects of three classes, made, called and destroyed by lanes of a warp.
+// Objects of three classes, which lanes of a warp create, call and destroy.
 // launch: grid 2, block 64, out 128
 extern "C" __global__ void virtual_calls(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id();
@@ -67,7 +67,7 @@ __device__ __noinline__ unsigned choose(unsigned which, unsigned a, unsigned b) 
     return step(a, choose(which + 7, b, a + 1) % 100);
 }
 
-// Addresses that are chosen at run time, called at different depths, with lanes that shuffle afterwards.
+// Addresses that are chosen at run time, called at different depths; the lanes shuffle afterwards.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void functions_at_different_depths(unsigned *out, unsigned *scratch) {
     unsigned value = threadIdx.x % 4 == 3 ? 5 : choose(threadIdx.x, threadIdx.x, 3);
@@ -108,7 +108,7 @@ extern "C" __global__ void lists(unsigned *out, unsigned *scratch) {
     out[thread] = sum;
 }
 
-// Arrays that one thread allocates and others fill and free.
+// Arrays that one thread allocates and other threads fill and free.
 // launch: grid 4, block 64, out 256
 extern "C" __global__ void memory_of_a_block(unsigned *out, unsigned *scratch) {
     __shared__ unsigned *array;
@@ -121,7 +121,7 @@ extern "C" __global__ void memory_of_a_block(unsigned *out, unsigned *scratch) {
     if (threadIdx.x == 40) free(array);
 }
 
-// More than the heap has, and nothing.
+// Allocations of more bytes than the heap has, and of zero bytes.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void no_memory(unsigned *out, unsigned *scratch) {
     void *all = malloc((size_t)1 << 40);
@@ -129,7 +129,7 @@ extern "C" __global__ void no_memory(unsigned *out, unsigned *scratch) {
     out[threadIdx.x] = all == nullptr;
 }
 
-// Numbers of arguments that printf gives back.
+// The numbers of arguments that printf returns.
 // launch: grid 2, block 32, out 64
 extern "C" __global__ void printed(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id();
@@ -149,7 +149,7 @@ extern "C" __global__ void assertions(unsigned *out, unsigned *scratch) {
     assert(out[threadIdx.x] % 5 == 0 && "a multiple");
 }
 
-// Arrays on the stack as long as each thread's number.
+// Arrays on the stack whose length is the thread's index.
 // launch: grid 1, block 64, out 64
 extern "C" __global__ void arrays_on_the_stack(unsigned *out, unsigned *scratch) {
     unsigned length = threadIdx.x % 23 + 1, sum = 0;
@@ -170,7 +170,7 @@ __device__ __noinline__ unsigned reversed(unsigned length, const unsigned *above
     return below;
 }
 
-// Such arrays in functions that call themselves, each to another depth.
+// Such arrays in recursive functions, with a different depth for each thread.
 // launch: grid 1, block 32, out 32
 extern "C" __global__ void arrays_of_recursive_calls(unsigned *out, unsigned *scratch) {
     unsigned first[16];

@@ -1,4 +1,4 @@
-// Sixteen bytes as one value: loads, stores and atomics, and numbers of 8 bits.
+// Sixteen bytes as one value: loads, stores and atomics; and 8-bit numbers.
 // arch: compute_90
 
 #include "common.cuh"
@@ -27,7 +27,7 @@ __device__ inline Pair exchange(Pair *at, Pair value) {
     return found;
 }
 
-// Threads that add to both halves of a pair, which they find equal but for a factor.
+// Threads add to both halves of a pair; the halves must always be equal except for a factor.
 // launch: grid 4, block 64, out 8
 extern "C" __global__ void pairs_added_to(unsigned *out, unsigned *scratch) {
     Pair *pair = (Pair *)scratch;
@@ -50,7 +50,7 @@ extern "C" __global__ void pairs_added_to(unsigned *out, unsigned *scratch) {
     }
 }
 
-// Values that threads of a block hand to each other in shared memory: each is taken once.
+// Threads of a block pass values to each other in shared memory; each value is taken once.
 // launch: grid 2, block 96, out 8
 extern "C" __global__ void pairs_exchanged(unsigned *out, unsigned *scratch) {
     __shared__ Pair slots[4];
@@ -74,17 +74,17 @@ extern "C" __global__ void pairs_exchanged(unsigned *out, unsigned *scratch) {
 // launch: grid 1, block 64, out 256
 extern "C" __global__ void pairs_copied(unsigned *out, unsigned *scratch) {
     __shared__ Pair tile[64];
-    Pair own[2];
+    Pair local[2];
     scratch[threadIdx.x * 4 + 1] = threadIdx.x * 3;
     scratch[threadIdx.x * 4 + 2] = ~threadIdx.x;
     asm volatile("{ .reg .b128 v, w; ld.global.b128 v, [%0]; st.shared.b128 [%1], v; ld.volatile.shared.b128 w, [%1];\n"
                  "  mov.b128 v, w; st.b128 [%2], v; }"
                  :
                  : "l"(scratch + threadIdx.x * 4), "r"((unsigned)__cvta_generic_to_shared(&tile[threadIdx.x])),
-                   "l"(&own[threadIdx.x % 2])
+                   "l"(&local[threadIdx.x % 2])
                  : "memory");
     __syncthreads();
-    Pair other = tile[63 - threadIdx.x], mine = own[threadIdx.x % 2];
+    Pair other = tile[63 - threadIdx.x], mine = local[threadIdx.x % 2];
     unsigned *at = out + threadIdx.x * 4;
     at[0] = other.low;
     at[1] = other.low >> 32;
@@ -92,7 +92,7 @@ extern "C" __global__ void pairs_copied(unsigned *out, unsigned *scratch) {
     at[3] = mine.low >> 32;
 }
 
-// Products of halves as numbers of 8 bits.
+// Products of halves, converted to 8-bit numbers.
 // launch: grid 1, block 128, out 512
 extern "C" __global__ void eight_bits(unsigned *out, unsigned *scratch) {
     unsigned short narrow[4];

@@ -1,14 +1,14 @@
-// Copies of tiles of tensors, which a map describes. The first coordinate is a multiple of 16 bytes, and one of a store
-// is not negative: else an H200 meets an illegal instruction.
+// Copies of tensor tiles described by a map. The first coordinate is a multiple of 16 bytes, and that of a store is not
+// negative; otherwise, an H200 reports an illegal instruction.
 // arch: compute_90
 
 #include "tensors.cuh"
 
-// A kernel and the blocks of its clusters.
+// A kernel and the shape of its clusters.
 extern "C" __global__ void __cluster_dims__(2, 1, 1)
     tensor_multicast(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map);
 
-// Tiles inside of the tensor, across its edges and outside.
+// Tiles inside the tensor, across its edges and outside.
 // launch: grid 1, block 64, out 384, map u32 20x12, tile 8x4
 extern "C" __global__ void tensor_edges(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned tile[32];
@@ -27,7 +27,7 @@ extern "C" __global__ void tensor_edges(unsigned *out, unsigned *scratch, const 
     }
 }
 
-// Writes out a tile as it lies in shared memory.
+// Writes a tile to the output in the layout of shared memory.
 template <unsigned WORDS, class... At>
 __device__ void raw(unsigned *out, unsigned *scratch, unsigned tensor, const TensorMap *map, At... at) {
     TILE unsigned tile[WORDS];
@@ -62,7 +62,7 @@ extern "C" __global__ void tensor_of_one_side(unsigned *out, unsigned *scratch, 
     raw<48>(out, scratch, 100, &map, 336);
 }
 
-// Every second element of a side.
+// Every second element of a dimension.
 // launch: grid 1, block 64, out 96, map u32 8x9x6, tile 4x7x6, steps 1x1x2
 extern "C" __global__ void tensor_of_three_sides(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     raw<84>(out, scratch, 432, &map, 4, 3, 1);
@@ -73,13 +73,13 @@ extern "C" __global__ void tensor_of_five_sides(unsigned *out, unsigned *scratch
     raw<96>(out, scratch, 360, &map, 0, 1, 3, -1, 1);
 }
 
-// Outside of the tensor there is NaN.
+// Elements outside the tensor are NaN.
 // launch: grid 1, block 64, out 128, map f32 16x16, tile 16x8, nan 1
 extern "C" __global__ void tensor_of_nan(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     raw<128>(out, scratch, 256, &map, 8, 12);
 }
 
-// From shared memory into a tensor, which has no elements outside.
+// Stores from shared memory to a tensor; elements outside the tensor are not stored.
 // launch: grid 1, block 128, out 640, map u32 20x32, tile 16x8, swizzle 64
 extern "C" __global__ void tensor_stores(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned tile[4][128];
@@ -100,7 +100,7 @@ extern "C" __global__ void tensor_stores(unsigned *out, unsigned *scratch, const
     for (unsigned i = threadIdx.x; i < 640; i += 128) out[i] = scratch[i];
 }
 
-// Tiles that overlap are added to the tensor.
+// Overlapping tiles are added to the tensor.
 // launch: grid 1, block 128, out 320, map u32 20x16, tile 8x8
 extern "C" __global__ void tensor_reductions(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned tile[2][64];
@@ -125,7 +125,7 @@ extern "C" __global__ void tensor_reductions(unsigned *out, unsigned *scratch, c
     for (unsigned i = threadIdx.x; i < 320; i += 128) out[i] = scratch[i];
 }
 
-// Each block of a cluster loads half of a tile for both.
+// Each block of a cluster loads half of a tile for both blocks.
 // launch: grid 4, block 64, out 2048, map u32 16x64, tile 16x16, swizzle 64
 extern "C" __global__ void tensor_multicast(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned tile[512];
@@ -147,7 +147,7 @@ extern "C" __global__ void tensor_multicast(unsigned *out, unsigned *scratch, co
     asm volatile("barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;" : : : "memory");
 }
 
-// One warp copies tiles into a ring of buffers, four others sum them up.
+// One warp copies tiles into a ring of buffers, and four other warps sum them.
 // launch: grid 2, block 160, out 256, map u32 32x256, tile 32x4
 extern "C" __global__ void tensor_ring(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned tile[3][128];
@@ -190,8 +190,8 @@ __device__ inline void load_pixels(void *to, const TensorMap *map, unsigned long
     LOAD4("%7, %8", "h"(offset_x), "h"(offset_y));
 }
 
-// The pixels that each element of a 3 x 3 filter meets, with a border of one: from one image into the next, and behind the
-// last one.
+// The pixels for each element of a 3 x 3 filter, with a border of one: across the end of one image into the next image,
+// and past the last image.
 template <unsigned WORDS> __device__ void filter(unsigned *out, unsigned *scratch, const TensorMap *map, int c, int x) {
     TILE unsigned tile[WORDS];
     __shared__ unsigned long long full;
@@ -213,7 +213,7 @@ extern "C" __global__ void tensor_im2col(unsigned *out, unsigned *scratch, const
     filter<256>(out, scratch, &map, 0, 4);
 }
 
-// Every second pixel, of some channels.
+// Every second pixel, with some of the channels.
 // launch: grid 1, block 128, out 1152, map u32 16x11x9x3, lower -1x-1, upper 0x-1, channels 8, pixels 16, steps 1x2x2x1
 extern "C" __global__ void tensor_im2col_steps(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     filter<128>(out, scratch, &map, 4, -1);
@@ -224,7 +224,7 @@ extern "C" __global__ void tensor_im2col_swizzled(unsigned *out, unsigned *scrat
     filter<512>(out, scratch, &map, 0, 2);
 }
 
-// Pixels into a tensor.
+// Stores of pixels to a tensor.
 // launch: grid 1, block 128, out 1512, map u32 8x9x7x3, lower 1x1, upper -1x-1, channels 8, pixels 24
 extern "C" __global__ void tensor_im2col_stores(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned tile[192];

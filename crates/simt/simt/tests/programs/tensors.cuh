@@ -1,14 +1,15 @@
-// What kernels with tensor maps share. The map is a kernel's third parameter; the comment above the kernel describes it.
+// Shared by the kernels with tensor maps. The map is a kernel's third parameter; the comment above the kernel describes
+// it.
 #pragma once
 
 #include "async.cuh"
 
-// A CUtensorMap: a program sees nothing of what is in it.
+// A CUtensorMap, which is opaque to programs.
 struct alignas(64) TensorMap {
     unsigned long long words[16];
 };
 
-// A tile in shared memory; those of a map with a swizzle begin where its pattern does.
+// A tile in shared memory, aligned to the start of the swizzle's pattern.
 #define TILE __shared__ alignas(1024)
 
 #define LOAD(sides, coordinates, ...)                                                                              \
@@ -33,7 +34,7 @@ __device__ inline void store(const TensorMap *map, const void *from, int x, int 
                  : : "l"(map), "r"(shared(from)), "r"(x), "r"(y) : "memory");
 }
 
-// Makes an object of one arrival for all threads of the block.
+// Initializes an mbarrier of one arrival for all threads of the block.
 __device__ inline void begin(unsigned long long *barrier) {
     if (threadIdx.x == 0) {
         init(barrier, 1);
@@ -42,7 +43,7 @@ __device__ inline void begin(unsigned long long *barrier) {
     __syncthreads();
 }
 
-// Writes numbers to the tensor, and makes them known to copies.
+// Writes numbers to the tensor, and makes them visible to copies.
 __device__ inline void fill(unsigned *tensor, unsigned words, unsigned factor = 2654435761u) {
     for (unsigned i = threadIdx.x; i < words; i += blockDim.x) tensor[i] = i * factor;
     __threadfence();

@@ -1,4 +1,4 @@
-// Video instructions, with selectors of parts.
+// Video instructions, with selectors of register parts.
 // arch: compute_75
 
 #include "common.cuh"
@@ -11,7 +11,7 @@ __device__ inline unsigned scrambled(unsigned seed) {
     return (seed >> 22) ^ seed;
 }
 
-// Two and four numbers of each register.
+// Two and four numbers in each register.
 // launch: grid 2, block 64, out 1536
 extern "C" __global__ void several_in_registers(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id(), a = scrambled(thread), b = scrambled(thread + 500), c = scrambled(thread + 900);

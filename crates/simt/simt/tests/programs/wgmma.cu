@@ -12,7 +12,7 @@ __device__ inline void multiply(float *d, unsigned long long a, unsigned long lo
                  : REGISTERS16("+f", d) : "l"(a), "l"(b) : "memory");
 }
 
-// Both operands in shared memory with rows of WIDTH bytes.
+// Both operands are in shared memory, with rows of WIDTH bytes.
 template <unsigned WIDTH> __device__ void product_of_shared(unsigned *out) {
     constexpr unsigned DEPTH = 64;
     TILE unsigned char a[64 * DEPTH * 2], b[32 * DEPTH * 2];
@@ -46,7 +46,7 @@ extern "C" __global__ void wgmma_swizzle_64(unsigned *out, unsigned *scratch) { 
 // launch: grid 1, block 128, out 2176
 extern "C" __global__ void wgmma_swizzle_128(unsigned *out, unsigned *scratch) { product_of_shared<128>(out); }
 
-// A in registers; B's columns lie side by side, and it is transposed. The sums are begun by the first product.
+// A is in registers; B is row-major, so the product transposes it. The first product initializes the sums.
 // launch: grid 1, block 128, out 2176
 extern "C" __global__ void wgmma_registers(unsigned *out, unsigned *scratch) {
     TILE unsigned char b[32 * 32 * 2];
@@ -78,7 +78,7 @@ extern "C" __global__ void wgmma_registers(unsigned *out, unsigned *scratch) {
     check<64, 32, 32>(out, product);
 }
 
-// Bytes.
+// Products of bytes.
 // launch: grid 1, block 128, out 2176
 extern "C" __global__ void wgmma_bytes(unsigned *out, unsigned *scratch) {
     TILE signed char a[64 * 64], b[32 * 64];
@@ -102,7 +102,7 @@ extern "C" __global__ void wgmma_bytes(unsigned *out, unsigned *scratch) {
     check<64, 32, 64>(out, product);
 }
 
-// The numbers of A's 64 rows and B's 32 columns as rows of one tensor of halves.
+// Writes A's 64 rows and B's 32 columns as the rows of one tensor of halves.
 template <unsigned DEPTH> __device__ void fill_operands(unsigned *scratch, unsigned columns = 32) {
     for (unsigned at = threadIdx.x; at < (64 + columns) * DEPTH; at += blockDim.x) {
         unsigned row = at / DEPTH, k = at % DEPTH;
@@ -113,7 +113,7 @@ template <unsigned DEPTH> __device__ void fill_operands(unsigned *scratch, unsig
     __syncthreads();
 }
 
-// A warp copies tiles of both operands by a map, and a warp group multiplies them: a ring of three stages.
+// A warp copies tiles of both operands with a map, and a warp group multiplies them: a ring of three stages.
 // launch: grid 1, block 160, out 2208, map f16 512x96, tile 64x32, swizzle 128
 extern "C" __global__ void wgmma_ring(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned char stage[3][96 * 128];
@@ -152,7 +152,7 @@ extern "C" __global__ void wgmma_ring(unsigned *out, unsigned *scratch, const __
     check<64, 32, 512>(out, product);
 }
 
-// Two blocks share A: each loads half of it for both, and its own columns of B.
+// Two blocks share A: each loads half of A for both blocks, and its columns of B.
 // launch: grid 2, block 128, out 4352, map f16 128x128, tile 64x32, swizzle 128
 extern "C" __global__ void wgmma_cluster(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned char a[64 * 128], b[32 * 128];
@@ -182,12 +182,12 @@ extern "C" __global__ void wgmma_cluster(unsigned *out, unsigned *scratch, const
     check<64, 32, 128>(out + blockIdx.x * 2176, product, 0, blockIdx.x * 32);
 }
 
-// Of each four elements of a row of A two are there.
+// A row of A stores two of every four elements.
 // launch: grid 1, block 128, out 2176
 extern "C" __global__ void wgmma_sparse(unsigned *out, unsigned *scratch) {
     TILE unsigned char a[64 * 32], b[32 * 64];
     __shared__ int product[64 * 32];
-    // The place of each of the two in its four.
+    // The position of each of the two stored elements among the four.
     auto place = [](unsigned row, unsigned chunk, unsigned which) {
         unsigned first = (row + chunk) % 3;
         return which ? first + 1 + (row * chunk) % (3 - first) : first;
@@ -226,7 +226,7 @@ extern "C" __global__ void wgmma_sparse(unsigned *out, unsigned *scratch) {
     out[2048 + threadIdx.x] = wrong;
 }
 
-// A kernel changes a map: another part of the tensor, other sides, another tile, with a swizzle.
+// A kernel changes a map: another part of the tensor, other sizes, another tile, with a swizzle.
 // launch: grid 1, block 128, out 128, map u32 32x8, tile 16x4
 extern "C" __global__ void tensor_map_replaced(unsigned *out, unsigned *scratch, const __grid_constant__ TensorMap map) {
     TILE unsigned tile[128];

@@ -1,7 +1,7 @@
-// Integers of 64 and 128 bits, and chains of carries.
+// 64-bit and 128-bit integers, and carry chains.
 // arch: compute_75
 //
-// Each kernel goes over all pairs of some numbers at the edges.
+// Each kernel runs over all pairs of some numbers near the limits.
 
 #include "common.cuh"
 
@@ -12,7 +12,7 @@ __constant__ unsigned edges32[8] = {0, 1, 2, 0x7fffffff, 0x80000000u, 0xfffffffe
 __constant__ unsigned long long edges64[12] = {
     1, 2, 3, 10, 0x7fffffff, 0xffffffff, 0x100000000, 0x123456789abcdef0,
     0x7fffffffffffffff, 0x8000000000000000, 0xfffffffffffffffe, 0xffffffffffffffff};
-// Halves, the lower one first. None is zero, so each can divide.
+// Halves, the lower half first. No number is zero, so each can be a divisor.
 __constant__ unsigned long long edges128[16][2] = {
     {1, 0}, {2, 0}, {10, 0}, {0xffffffff, 0}, {0x100000000, 0}, {0xffffffffffffffff, 0}, {0, 1}, {1, 1},
     {0xfedcba9876543210, 0x0123456789abcdef}, {0xffffffffffffffff, 0x7fffffff}, {0, 0x100000000},
@@ -55,7 +55,7 @@ extern "C" __global__ void u128_remainder(unsigned *out, unsigned *scratch) {
     put(out, thread, edge(thread / 16) % edge(thread % 16));
 }
 
-// Signed division. The smallest number divided by -1 has no result, so no number is divided by -1.
+// Signed division. The smallest number divided by -1 overflows, so no number is divided by -1.
 // launch: grid 4, block 64, out 2048
 extern "C" __global__ void i128_divide_remainder(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id();
@@ -65,7 +65,7 @@ extern "C" __global__ void i128_divide_remainder(unsigned *out, unsigned *scratc
     put(out, thread * 2 + 1, (u128)(a % b));
 }
 
-// Shifts by all numbers of bits.
+// Shifts by all possible distances.
 // launch: grid 4, block 64, out 3072
 extern "C" __global__ void u128_shifts(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id();
@@ -85,7 +85,7 @@ extern "C" __global__ void i128_compare(unsigned *out, unsigned *scratch) {
         | (c > d) << 6 | (c >= d) << 7 | (c < 0) << 8;
 }
 
-// Powers modulo a number of 64 bits, by way of 128.
+// Powers modulo a 64-bit number, through 128-bit products.
 // launch: grid 3, block 48, out 288
 extern "C" __global__ void power_modulo(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id();
@@ -115,8 +115,8 @@ extern "C" __global__ void multiply_high_64(unsigned *out, unsigned *scratch) {
     put(out, thread, (u128)high << 64 | signed_high);
 }
 
-// A carry from one instruction to the next, in mixed pairs: `FIRST` sets it, `SECOND` takes it. Before both, `BEFORE` sets
-// it for a `FIRST` that takes one. The operands are a, b and c.
+// A carry from one instruction to the next, in mixed pairs: `FIRST` sets the carry, `SECOND` reads it. For a `FIRST`
+// that also reads a carry, `BEFORE` sets it. The operands are a, b and c.
 #define CHAIN(BITS, CONSTRAINT, BEFORE, FIRST, SECOND)                                                           \
     asm volatile("{ .reg .u" BITS " x; " BEFORE FIRST SECOND " }"                                                \
                  : "=&" CONSTRAINT(first), "=&" CONSTRAINT(second) : CONSTRAINT(a), CONSTRAINT(b), CONSTRAINT(c)); \
@@ -143,7 +143,7 @@ extern "C" __global__ void multiply_high_64(unsigned *out, unsigned *scratch) {
     SECONDS(B, C, "add.cc.u" B " x, %2, %4; ", "madc.lo.cc.u" B " %0, %2, %3, %4;")   \
     SECONDS(B, C, "sub.cc.u" B " x, %2, %4; ", "madc.hi.cc.u" B " %0, %2, %3, %4;")
 
-// Every pair of a producer and a consumer of a carry, on 32 bits: a hash of the results of 40 pairs.
+// Every pair of a producer and a consumer of a carry, with 32 bits: a hash of the results of 40 pairs.
 // launch: grid 8, block 64, out 512
 extern "C" __global__ void carries_32(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id(), hash = 2166136261u;
@@ -152,7 +152,7 @@ extern "C" __global__ void carries_32(unsigned *out, unsigned *scratch) {
     out[thread] = hash;
 }
 
-// The same on 64 bits.
+// The same with 64 bits.
 // launch: grid 8, block 64, out 512
 extern "C" __global__ void carries_64(unsigned *out, unsigned *scratch) {
     unsigned thread = global_id(), hash = 2166136261u;
@@ -162,7 +162,7 @@ extern "C" __global__ void carries_64(unsigned *out, unsigned *scratch) {
     out[thread] = hash;
 }
 
-// A row of a product of many words: a chain of carries over the lower halves, and one over the upper halves.
+// A row of a multiword product: a carry chain over the lower halves, and one over the upper halves.
 #define ROW(PART)                                                                                         \
     "mad." PART ".cc.u32 %0, %9, %17, %0; madc." PART ".cc.u32 %1, %10, %17, %1;"                         \
     "madc." PART ".cc.u32 %2, %11, %17, %2; madc." PART ".cc.u32 %3, %12, %17, %3;"                       \
@@ -175,7 +175,7 @@ extern "C" __global__ void carries_64(unsigned *out, unsigned *scratch) {
                  : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(a[4]), "r"(a[5]), "r"(a[6]), "r"(a[7]), \
                    "r"(factor))
 
-// A number of eight words times another.
+// The product of two numbers of eight words.
 // launch: grid 1, block 32, out 512
 extern "C" __global__ void multiply_256_bits(unsigned *out, unsigned *scratch) {
     unsigned thread = threadIdx.x;

@@ -1,4 +1,4 @@
-//! What ptxas says of many instructions at once.
+//! Collects ptxas's verdicts on many instructions at once.
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
@@ -7,13 +7,13 @@ use locate::nvidia::{Found, Tool, find as find_tool};
 
 use super::cases;
 
-/// The targets of modules that it assembles for.
+/// The targets for which modules can be assembled.
 const KNOWN: [&str; 5] = ["sm_75", "sm_90", "sm_90a", "sm_100", "sm_100f"];
 
-/// Instructions in one text.
+/// The number of instructions in one text.
 const IN_TEXT: usize = 800;
 
-/// The assembler; `None`, with words, on a machine that has none.
+/// Finds the assembler. Without one, returns `None` and prints why, except in CI.
 pub(crate) fn find() -> Option<Found> {
     match find_tool(Tool::Ptxas) {
         Ok(found) => Some(found),
@@ -25,12 +25,12 @@ pub(crate) fn find() -> Option<Found> {
     }
 }
 
-/// For each instruction, why ptxas refuses it; `None` if it takes it.
+/// Returns for each instruction why ptxas refuses it, or `None` if ptxas accepts it.
 pub(crate) fn verdicts(ptxas: &Found, target: &str, all: &[String]) -> Vec<Option<String>> {
     verdicts_in(ptxas, target, &cases::frame(target), all)
 }
 
-/// The same in modules with this text before and after the instructions.
+/// Like [`verdicts`], in modules with the text `frame` before and after the instructions.
 pub(crate) fn verdicts_in(
     ptxas: &Found,
     target: &str,
@@ -38,37 +38,38 @@ pub(crate) fn verdicts_in(
     all: &[String],
 ) -> Vec<Option<String>> {
     let texts: Vec<&[String]> = all.chunks(IN_TEXT).collect();
-    in_two(&texts, |cases| batch(ptxas, target, frame, cases)).concat()
+    in_two_threads(&texts, |cases| batch(ptxas, target, frame, cases)).concat()
 }
 
-/// All of ptxas's complaints about each instruction in a module with this text before and after the instructions.
+/// Returns all of ptxas's errors for each instruction, in a module with the text `frame` before and after the
+/// instructions.
 pub(crate) fn complaints(ptxas: &Found, target: &str, frame: &(String, String), all: &[String]) -> Vec<Vec<String>> {
-    // After an operand `_`, which an old PTX does not have, ptxas reads no further.
+    // ptxas stops reading after an operand `_`, which old PTX versions do not have.
     let texts: Vec<&[String]> =
         all.chunk_by(|one, next| ![one, next].iter().any(|text| text.contains(" _,"))).collect();
     let texts: Vec<&[String]> = texts.iter().flat_map(|part| part.chunks(IN_TEXT)).collect();
     let complaints = |cases: &&[String]| {
-        let (before, behind) = frame;
+        let (before, after) = frame;
         let first = before.lines().count() + 1;
-        let mut found = errors(ptxas, target, &format!("{before}{}\n{behind}", cases.join("\n")));
+        let mut found = errors(ptxas, target, &format!("{before}{}\n{after}", cases.join("\n")));
         (0..cases.len()).map(|at| found.remove(&(first + at)).unwrap_or_default()).collect::<Vec<_>>()
     };
-    in_two(&texts, complaints).concat()
+    in_two_threads(&texts, complaints).concat()
 }
 
-/// For each module, why ptxas refuses it.
+/// Returns for each module why ptxas refuses it.
 pub(crate) fn modules(ptxas: &Found, all: &[String]) -> Vec<Option<String>> {
-    in_two(all, |text| {
+    in_two_threads(all, |text| {
         let targets = text.split(' ').filter(|word| word.starts_with("sm_"));
-        // Not all that are targets of a text can be assembled for.
+        // ptxas cannot assemble for every target that a text may name.
         let target = targets.take(1).find(|target| KNOWN.contains(target));
         let found = errors(ptxas, target.unwrap_or("sm_90"), text);
         found.into_values().flatten().next()
     })
 }
 
-/// The results for all items, in two threads.
-fn in_two<T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
+/// Returns the results for all items, computed by two threads.
+fn in_two_threads<T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     let (one, other) = all.split_at(all.len() / 2);
     let half = |items: &[T]| items.iter().map(&run).collect::<Vec<R>>();
     std::thread::scope(|scope| {
@@ -80,17 +81,17 @@ fn in_two<T: Sync, R: Send>(all: &[T], run: impl Fn(&T) -> R + Sync) -> Vec<R> {
     })
 }
 
-/// Assembles the instructions that are not refused yet, until no other is.
+/// Assembles the instructions that are not refused yet, until ptxas refuses no more of them.
 fn batch(ptxas: &Found, target: &str, frame: &(String, String), cases: &[String]) -> Vec<Option<String>> {
     let mut refused: Vec<Option<String>> = vec![None; cases.len()];
-    let (before, behind) = frame;
+    let (before, after) = frame;
     let first = before.lines().count() + 1;
     loop {
         let lines = cases.iter().zip(&refused).map(|(case, why)| match why {
             None => case.as_str(),
             Some(_) => "",
         });
-        let text = format!("{before}{}\n{behind}", lines.collect::<Vec<_>>().join("\n"));
+        let text = format!("{before}{}\n{after}", lines.collect::<Vec<_>>().join("\n"));
         let found = errors(ptxas, target, &text);
         if found.is_empty() {
             return refused;
@@ -103,7 +104,7 @@ fn batch(ptxas: &Found, target: &str, frame: &(String, String), cases: &[String]
                 None => outside = Some(why),
             }
         }
-        // What is refused late has the line of the kernel: halves find it.
+        // ptxas reports late errors at the line of the kernel; bisection finds the instruction.
         let left: Vec<usize> = (0..cases.len()).filter(|&at| refused[at].is_none()).collect();
         if let Some(why) = outside {
             if let [only] = left[..] {
@@ -122,20 +123,20 @@ fn batch(ptxas: &Found, target: &str, frame: &(String, String), cases: &[String]
     }
 }
 
-/// The lines that ptxas refuses, and all reasons.
+/// Returns the lines that ptxas refuses, with all reasons.
 fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, Vec<String>> {
     let folder = tempfile::tempdir().unwrap();
     let source = folder.path().join("a.ptx");
     std::fs::write(&source, text).unwrap();
-    // There are texts at which it takes all memory and does not end: that counts as a refusal.
+    // On some texts, ptxas uses all memory and does not end; the memory limit turns this into a refusal.
     let mut command = Command::new("sh");
     command.args(["-c", "ulimit -v 1000000 && exec \"$@\"", "sh"]).arg(&ptxas.path);
     command.args([&format!("-arch={target}"), "-O0", "-o"]);
     command.args([&folder.path().join("a.cubin"), &source]);
-    let done = command.stdin(Stdio::null()).output().unwrap();
-    let said = String::from_utf8_lossy(&done.stderr);
+    let output = command.stdin(Stdio::null()).output().unwrap();
+    let messages = String::from_utf8_lossy(&output.stderr);
     let mut found = HashMap::<usize, Vec<String>>::new();
-    for line in said.lines() {
+    for line in messages.lines() {
         if let Some((_, rest)) = line.split_once("uses 32-bit address on line '") {
             let (number, _) = rest.split_once('\'').unwrap();
             found.entry(number.parse().unwrap()).or_default().push("32-bit address".to_owned());
@@ -151,9 +152,9 @@ fn errors(ptxas: &Found, target: &str, text: &str) -> HashMap<usize, Vec<String>
         }
         found.entry(number.parse().unwrap()).or_default().push(why.trim().to_owned());
     }
-    if !done.status.success() && found.is_empty() {
-        // It has died.
-        found.insert(0, vec![format!("{}: {said}", done.status)]);
+    if !output.status.success() && found.is_empty() {
+        // ptxas crashed.
+        found.insert(0, vec![format!("{}: {messages}", output.status)]);
     }
     found
 }

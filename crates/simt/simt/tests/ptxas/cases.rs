@@ -1,4 +1,4 @@
-//! Instructions, right and wrong.
+//! Generates valid and invalid instructions.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use simt::{LoadError, Module};
 const TYPES: &str =
     "u8|s8|b8|u16|s16|b16|u32|s32|b32|u64|s64|b64|f16|f16x2|bf16|bf16x2|f32|f64|u16x2|s16x2|tf32|pred|b128|f32x2";
 
-/// Modifiers that stand for each other in mutants.
+/// Groups of modifiers; a variant replaces a modifier by another one of its group.
 const GROUPS: [&str; 10] = [
     TYPES,
     "rn|rz|rm|rp|rna|rni|rzi|rmi|rpi|approx|full",
@@ -25,7 +25,7 @@ const EXTRA: &str = "ftz|sat|rn|cc|lo|v2|global|shared|volatile|relaxed|gpu|sync
 
 const OPERANDS: &str = "%h5|%r5|%f5|%rd5|%fd5|%p5|1|-1|300|0x123456789a|1.5|0f3f800000|0d3ff0000000000000|%tid.x|%clock|gl|gl+4|[%rd5]|[gl]|{%r5, %r6}|_|!%p5|%r5\\|%p5|%p5\\|%p6|%u5|%s5|%x5|DONE|f|%nothing|%r5.x|-%r5|WARP_SZ";
 
-/// The names of registers, and their types.
+/// The prefixes of registers, and their types.
 const REGISTERS: [(&str, &str); 11] = [
     ("%p", "pred"),
     ("%h", "b16"),
@@ -37,12 +37,12 @@ const REGISTERS: [(&str, &str); 11] = [
     ("%s", "s32"),
     ("%x", "f16"),
     ("%xx", "f16x2"),
-    // simt has none of these.
+    // simt does not have this type.
     ("%rq", "b128"),
 ];
 
-/// The text before and behind an instruction, with the registers that are chosen.
-fn around(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
+/// Returns the text before and after an instruction; the text declares the chosen registers.
+fn frame_with(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
     let chosen = REGISTERS.iter().filter(|(name, _)| registers(name));
     let registers: String = chosen.map(|(name, ty)| format!(".reg .{ty} {name}<8>;\n")).collect();
     let before = format!(
@@ -54,29 +54,29 @@ fn around(target: &str, registers: impl Fn(&str) -> bool) -> (String, String) {
     (before, "DONE: ret;\n}\n".to_owned())
 }
 
-/// The text before and behind instructions, for ptxas.
+/// Returns the text before and after instructions, for ptxas.
 pub(crate) fn frame(target: &str) -> (String, String) {
-    around(target, |_| true)
+    frame_with(target, |_| true)
 }
 
-/// The text of a kernel with one instruction, which has no other registers, and no parameters.
-pub(crate) fn alone(case: &str) -> String {
+/// Returns a kernel with one instruction, which declares only that instruction's registers and has no parameters.
+pub(crate) fn minimal_kernel(case: &str) -> String {
     let uses = |name: &str| {
         let mut found = case.match_indices(name);
         found.any(|(at, _)| case[at + name.len()..].starts_with(|c: char| c.is_ascii_digit()))
     };
-    let (before, behind) = around("sm_90", uses);
+    let (before, after) = frame_with("sm_90", uses);
     let before = before.replace(".param .align 16 .b8 p[64], .param .b32 q", "");
-    format!("{before}{case}\n{behind}")
+    format!("{before}{case}\n{after}")
 }
 
-/// Why simt refuses an instruction; `None` if it takes it.
-pub(crate) fn simt(case: &str) -> Option<String> {
-    let (before, behind) = around("sm_90", |name| name != "%rq");
-    refusal(&format!("{before}{case}\n{behind}"))
+/// Returns why simt refuses an instruction, or `None` if simt accepts it.
+pub(crate) fn simt_refusal(case: &str) -> Option<String> {
+    let (before, after) = frame_with("sm_90", |name| name != "%rq");
+    refusal(&format!("{before}{case}\n{after}"))
 }
 
-/// Why simt refuses a module or one of its kernels; `None` if it takes it.
+/// Returns why simt refuses a module or one of its kernels, or `None` if simt accepts them.
 pub(crate) fn refusal(text: &str) -> Option<String> {
     match Module::from_ptx(text) {
         Err(LoadError::Parse(error)) => Some(error.message),
@@ -88,7 +88,7 @@ pub(crate) fn refusal(text: &str) -> Option<String> {
     }
 }
 
-/// The module that a row of `modules.txt` stands for.
+/// Returns the module for a row of `modules.txt`.
 pub(crate) fn module(row: &str) -> String {
     let words = row.split(' ').map(|word| match word {
         "K" => ".visible .entry k() { ret; }",
@@ -102,7 +102,7 @@ pub(crate) fn module(row: &str) -> String {
     }
 }
 
-/// The prefix of registers for this type.
+/// Returns the prefix of registers for this type.
 fn register(ty: &str) -> &'static str {
     match ty {
         "pred" => "%p",
@@ -119,7 +119,7 @@ fn is_type(word: &str) -> bool {
     TYPES.split('|').any(|ty| ty == word) || word.contains('m') && word.ends_with("x2")
 }
 
-/// The items of a choice; `\|` is no separator.
+/// Splits a choice into its alternatives; `\|` is not a separator.
 fn choices(text: &str) -> Vec<String> {
     let text = text.replace("\\|", "\u{1}");
     text.split('|').map(|item| item.replace('\u{1}', "|")).collect()
@@ -129,12 +129,12 @@ fn expand(row: &str) -> Vec<String> {
     let Some((before, rest)) = row.split_once('(') else {
         return vec![row.to_owned()];
     };
-    let (inner, behind) = rest.split_once(')').unwrap();
-    let behind = expand(behind);
-    choices(inner).iter().flat_map(|choice| behind.iter().map(move |rest| format!("{before}{choice}{rest}"))).collect()
+    let (inner, tail) = rest.split_once(')').unwrap();
+    let tails = expand(tail);
+    choices(inner).iter().flat_map(|choice| tails.iter().map(move |rest| format!("{before}{choice}{rest}"))).collect()
 }
 
-/// All instructions that the rows stand for.
+/// Returns all instructions that the rows stand for.
 pub(crate) fn forms(rows: &str) -> Vec<String> {
     let rows = rows.lines().filter(|row| !row.starts_with('#') && !row.is_empty());
     rows.flat_map(|row| expand(&row.replace("{T}", &format!("({TYPES})"))))
@@ -149,7 +149,7 @@ pub(crate) fn forms(rows: &str) -> Vec<String> {
         .collect()
 }
 
-/// Whether a modifier stands twice.
+/// Returns whether a modifier occurs twice.
 pub(crate) fn is_doubled(case: &str) -> bool {
     let opcode = case.split([' ', ';']).next().unwrap();
     let words: Vec<&str> = opcode.split('.').collect();
@@ -160,12 +160,12 @@ fn hash(text: &str) -> u64 {
     text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)) >> 7
 }
 
-/// One of so many cases, always the same ones.
-pub(crate) fn sample(cases: Vec<String>, of: u64) -> Vec<String> {
-    cases.into_iter().filter(|case| hash(case).is_multiple_of(of)).collect()
+/// Returns about one in `stride` cases, always the same ones.
+pub(crate) fn sample(cases: Vec<String>, stride: u64) -> Vec<String> {
+    cases.into_iter().filter(|case| hash(case).is_multiple_of(stride)).collect()
 }
 
-/// A few cases of each opcode and number of operands.
+/// Returns a few cases for each opcode and number of operands.
 pub(crate) fn few_of_each(cases: Vec<String>) -> Vec<String> {
     let mut groups: BTreeMap<(String, usize), Vec<String>> = BTreeMap::new();
     for case in cases {
@@ -180,7 +180,7 @@ pub(crate) fn few_of_each(cases: Vec<String>) -> Vec<String> {
     groups.into_values().flat_map(few).collect()
 }
 
-/// The operands of an instruction.
+/// Splits a text into the operands of an instruction.
 fn split_operands(text: &str) -> Vec<String> {
     let (mut all, mut depth) = (vec![String::new()], 0);
     for c in text.chars() {
@@ -201,7 +201,7 @@ fn split_operands(text: &str) -> Vec<String> {
     all
 }
 
-/// Variants of an instruction: most are wrong.
+/// Returns variants of an instruction, most of them invalid.
 pub(crate) fn variants(case: &str) -> Vec<String> {
     let (opcode, rest) = case.trim_end_matches(';').split_once(' ').unwrap_or((case.trim_end_matches(';'), ""));
     let words: Vec<&str> = opcode.split('.').collect();
@@ -218,12 +218,12 @@ pub(crate) fn variants(case: &str) -> Vec<String> {
             moved.insert(to, word);
             push(&moved, &operands);
         }
-        let mut less = words.clone();
-        less.remove(at);
-        push(&less, &operands);
-        let mut more = words.clone();
-        more.insert(at, words[at]);
-        push(&more, &operands);
+        let mut shorter = words.clone();
+        shorter.remove(at);
+        push(&shorter, &operands);
+        let mut longer = words.clone();
+        longer.insert(at, words[at]);
+        push(&longer, &operands);
         for group in GROUPS {
             if group.split('|').any(|word| word == words[at]) {
                 for word in group.split('|') {
@@ -236,9 +236,9 @@ pub(crate) fn variants(case: &str) -> Vec<String> {
     }
     for extra in EXTRA.split('|') {
         for at in [1, words.len() - 1, words.len()] {
-            let mut more = words.clone();
-            more.insert(at.max(1), extra);
-            push(&more, &operands);
+            let mut longer = words.clone();
+            longer.insert(at.max(1), extra);
+            push(&longer, &operands);
         }
     }
     for at in 0..operands.len() {
@@ -247,14 +247,14 @@ pub(crate) fn variants(case: &str) -> Vec<String> {
             other[at] = operand;
             push(&words, &other);
         }
-        let mut less = operands.clone();
-        let one = less.remove(at);
-        push(&words, &less);
-        less.insert(0, one);
-        push(&words, &less);
-        let mut more = operands.clone();
-        more.insert(at, operands[at].clone());
-        push(&words, &more);
+        let mut shorter = operands.clone();
+        let one = shorter.remove(at);
+        push(&words, &shorter);
+        shorter.insert(0, one);
+        push(&words, &shorter);
+        let mut longer = operands.clone();
+        longer.insert(at, operands[at].clone());
+        push(&words, &longer);
     }
     all
 }

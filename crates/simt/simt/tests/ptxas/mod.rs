@@ -1,9 +1,10 @@
-//! simt takes what ptxas takes, and refuses what ptxas refuses, but for the [known](DIFFERENCES) differences.
+//! Tests that simt accepts what ptxas accepts and refuses what ptxas refuses, except for the [known](DIFFERENCES)
+//! differences.
 //!
-//! Thousands of instructions, right and wrong, are made from the rows of `forms.txt`: every choice of their modifiers
-//! and types, and of those that simt takes, variants with modifiers and operands exchanged, left out, and doubled.
-//! `modules.txt` has whole modules. All go to both. With `SWEEP=full` in the environment these are 190,000 and it
-//! takes minutes; without, a fixed sample of them.
+//! The rows of `forms.txt` expand to thousands of valid and invalid instructions, with every choice of modifiers and
+//! types. For instructions that simt accepts, variants exchange, omit and repeat modifiers and operands. `modules.txt`
+//! has whole modules. simt and ptxas both read all of these. `SWEEP=full` in the environment tests all 190,000 cases,
+//! which takes minutes; otherwise, a fixed sample is tested.
 
 mod assembler;
 mod cases;
@@ -13,11 +14,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use simt::{Config, Launch, Module, Simulator};
 
-/// Rows: who alone takes something, the opcodes' names or `*`, words in the text or in the other's refusal, with `&`
-/// between them (`doubled`: a modifier stands twice), and the reason.
+/// Rows: the program that alone accepts a case, the opcodes or `*`, words, and the reason. The words, separated by `&`,
+/// occur in the case or in the other program's refusal; `doubled` means that a modifier occurs twice.
 const DIFFERENCES: &str = include_str!("differences.txt");
 
-/// Disagreements, with the rows of [`DIFFERENCES`] that explained others.
+/// Unknown disagreements, and the rows of [`DIFFERENCES`] that explain the known ones.
 #[derive(Default)]
 struct Disagreements {
     unknown: BTreeMap<String, Vec<String>>,
@@ -25,9 +26,9 @@ struct Disagreements {
 }
 
 impl Disagreements {
-    /// Compares the verdicts on a case: the reasons of refusals.
+    /// Compares the verdicts on a case; a verdict is the reason of a refusal.
     fn compare(&mut self, case: &str, simt: Option<String>, ptxas: Option<String>) {
-        let (taker, why) = match (simt, ptxas) {
+        let (accepting, why) = match (simt, ptxas) {
             (None, Some(why)) => ("simt", why),
             (Some(why), None) => ("ptxas", why),
             _ => return,
@@ -38,7 +39,7 @@ impl Disagreements {
             let [of, opcode, words, _reason] = fields[..] else {
                 return false;
             };
-            of == taker
+            of == accepting
                 && (opcode == "*" || opcode.split(',').any(|opcode| opcode == name))
                 && match words {
                     "doubled" => cases::is_doubled(case),
@@ -48,13 +49,13 @@ impl Disagreements {
         match known {
             Some(row) => drop(self.explained.insert(row)),
             None => {
-                let group = format!("only {taker} takes {name}: {why}");
+                let group = format!("only {accepting} accepts {name}: {why}");
                 self.unknown.entry(group).or_default().push(case.to_owned());
             }
         }
     }
 
-    /// Fails if there is a disagreement that is not known.
+    /// Fails if there is an unknown disagreement.
     fn assert_known(&self) {
         let groups = self.unknown.iter().map(|(group, cases)| {
             let some = cases.iter().take(4).map(|case| format!("    {case}\n"));
@@ -65,8 +66,8 @@ impl Disagreements {
     }
 }
 
-/// Whether everything is compared, not a sample.
-fn full() -> bool {
+/// Returns whether to compare all cases, not a sample.
+fn is_full_sweep() -> bool {
     std::env::var("SWEEP").is_ok_and(|how| how == "full")
 }
 
@@ -75,11 +76,11 @@ fn instructions() {
     let Some(ptxas) = assembler::find() else {
         return;
     };
-    let [of_forms, of_variants] = if full() { [1, 1] } else { [8, 24] };
+    let [of_forms, of_variants] = if is_full_sweep() { [1, 1] } else { [8, 24] };
     let forms = cases::forms(include_str!("forms.txt"));
     let mut all = cases::sample(forms, of_forms);
-    let taken = all.iter().filter(|case| cases::simt(case).is_none());
-    let variants = cases::few_of_each(taken.cloned().collect()).into_iter();
+    let accepted = all.iter().filter(|case| cases::simt_refusal(case).is_none());
+    let variants = cases::few_of_each(accepted.cloned().collect()).into_iter();
     let variants = variants.flat_map(|case| cases::variants(&case)).collect();
     all.extend(cases::sample(variants, of_variants));
     all.sort();
@@ -87,7 +88,7 @@ fn instructions() {
     let mut found = Disagreements::default();
     let verdicts = assembler::verdicts(&ptxas, "sm_90", &all);
     for (case, verdict) in all.iter().zip(verdicts) {
-        found.compare(case, cases::simt(case), verdict);
+        found.compare(case, cases::simt_refusal(case), verdict);
     }
     eprintln!("{} instructions, {} known differences", all.len(), found.explained.len());
     found.assert_known();
@@ -99,7 +100,7 @@ fn modules() {
         return;
     };
     let rows = include_str!("modules.txt").lines().filter(|row| !row.starts_with('#'));
-    let all = cases::sample(rows.map(str::to_owned).collect(), if full() { 1 } else { 2 });
+    let all = cases::sample(rows.map(str::to_owned).collect(), if is_full_sweep() { 1 } else { 2 });
     let texts: Vec<String> = all.iter().map(|row| cases::module(row)).collect();
     let mut found = Disagreements::default();
     for ((row, text), verdict) in all.iter().zip(&texts).zip(assembler::modules(&ptxas, &texts)) {
@@ -108,15 +109,15 @@ fn modules() {
     found.assert_known();
 }
 
-/// A kernel has the registers that it declares, and no others that an instruction could take by accident.
+/// A kernel has exactly the registers that it declares; an instruction must not use other registers.
 #[test]
 fn instructions_need_the_registers_that_they_name() {
     let config = Config { threads: 1, max_instructions: 1000, ..Config::default() };
     let mut simulator = Simulator::new(config).unwrap();
-    let forms = cases::sample(cases::forms(include_str!("forms.txt")), if full() { 1 } else { 4 });
-    for case in forms.iter().filter(|case| cases::simt(case).is_none()) {
-        let module = Module::from_ptx(cases::alone(case)).unwrap();
-        // Those that read a parameter have none.
+    let forms = cases::sample(cases::forms(include_str!("forms.txt")), if is_full_sweep() { 1 } else { 4 });
+    for case in forms.iter().filter(|case| cases::simt_refusal(case).is_none()) {
+        let module = Module::from_ptx(cases::minimal_kernel(case)).unwrap();
+        // An instruction that reads a parameter is refused, because the kernel has no parameters.
         let Ok(function) = module.function("k") else {
             continue;
         };

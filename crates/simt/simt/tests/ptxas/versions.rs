@@ -1,4 +1,4 @@
-//! The table of instructions has the PTX versions and targets that ptxas asks for.
+//! Tests that the table of instructions has the PTX versions and targets that ptxas requires.
 
 use std::collections::BTreeMap;
 
@@ -6,7 +6,7 @@ use locate::nvidia::Found;
 use ptx::version::NEWEST;
 use simt_isa::{Needs, Reach, find, rows};
 
-use super::{assembler, full};
+use super::{assembler, is_full_sweep};
 
 /// The first PTX version of each target.
 const TARGETS: [(&str, (u32, u32)); 10] = [
@@ -22,10 +22,10 @@ const TARGETS: [(&str, (u32, u32)); 10] = [
     ("sm_100", (8, 6)),
 ];
 
-/// What the default of [`Needs`] stands for.
+/// The version and target that the default of [`Needs`] stands for.
 const OLDEST: ((u32, u32), u32) = ((6, 0), 70);
 
-/// The text before and after instructions, which declares the registers of samples.
+/// Returns the text before and after instructions; it declares the registers of the samples.
 fn frame((major, minor): (u32, u32), target: &str, has_b128: bool) -> (String, String) {
     let before = format!(
         ".version {major}.{minor}\n.target {target}\n.address_size 64\n\
@@ -36,12 +36,12 @@ fn frame((major, minor): (u32, u32), target: &str, has_b128: bool) -> (String, S
     (before, "ret;\n}\n".to_owned())
 }
 
-/// Samples of all rows, and what the table says that they need.
+/// Returns samples of all rows, and the requirements that the table has for them.
 fn samples() -> Vec<(String, Needs)> {
     let mut samples = Vec::new();
     for row in rows() {
         let count = row.opcodes();
-        let some = if full() { 2000 } else { 12 };
+        let some = if is_full_sweep() { 2000 } else { 12 };
         let stride = [7919, 104_729, 1_299_709].into_iter().find(|prime| !count.is_multiple_of(*prime)).unwrap_or(1);
         for number in (0..count.min(some)).map(|at| if count <= some { at } else { at * stride % count }) {
             let modifiers = row.modifiers(number);
@@ -57,8 +57,8 @@ fn samples() -> Vec<(String, Needs)> {
     samples
 }
 
-/// The least version and target by ptxas's complaints about an instruction in the oldest module.
-fn asked_for(complaints: &[String]) -> ((u32, u32), u32) {
+/// Returns the least version and target, according to ptxas's errors for an instruction in the oldest module.
+fn required(complaints: &[String]) -> ((u32, u32), u32) {
     let (mut version, mut target) = OLDEST;
     for complaint in complaints {
         if let Some((_, number)) = complaint.split_once("requires PTX ISA .version ") {
@@ -68,14 +68,14 @@ fn asked_for(complaints: &[String]) -> ((u32, u32), u32) {
             let number = number.trim_start_matches("sm_").trim_end_matches(" or higher");
             target = target.max(number.parse().unwrap());
         } else if complaint.contains("not supported on .target") {
-            // Which target has it, ptxas does not say: the first to have such instructions is sm_90.
+            // ptxas does not name the required target; the first target with such instructions is sm_90.
             target = target.max(90);
         }
     }
     (version, target)
 }
 
-/// Those that ptxas takes in the newest module: the modifiers of others do not go together.
+/// Returns the samples that ptxas accepts in the newest module; the modifiers of the other samples cannot be combined.
 fn valid(ptxas: &Found, samples: Vec<(String, Needs)>) -> Vec<(String, Needs)> {
     let (only, others): (Vec<_>, Vec<_>) =
         samples.into_iter().partition(|(_, needs)| needs.target.reach == Reach::Only);
@@ -89,7 +89,7 @@ fn valid(ptxas: &Found, samples: Vec<(String, Needs)>) -> Vec<(String, Needs)> {
 }
 
 #[test]
-fn the_table_has_the_versions_that_ptxas_asks_for() {
+fn the_table_has_the_versions_that_ptxas_requires() {
     let Some(ptxas) = assembler::find() else {
         return;
     };
@@ -101,31 +101,31 @@ fn the_table_has_the_versions_that_ptxas_asks_for() {
     }
     let mut wrong = Vec::new();
     let mut count = 0;
-    for ((version, target), own) in by_target {
+    for ((version, target), samples) in by_target {
         let arch = if matches!(target, "sm_70" | "sm_72") { "sm_75" } else { target };
-        let texts: Vec<String> = own.iter().map(|(sample, _)| sample.clone()).collect();
-        // The table is enough.
+        let texts: Vec<String> = samples.iter().map(|(sample, _)| sample.clone()).collect();
+        // The version and target of the table are sufficient.
         let verdicts = assembler::verdicts_in(&ptxas, arch, &frame(version, target, version >= (8, 3)), &texts);
-        // There are instructions at which ptxas dies.
+        // ptxas crashes on some instructions.
         let is_old = |why: &String| why.contains("requires") || why.contains("not supported on");
         let refused = texts.iter().zip(verdicts).filter_map(|(sample, why)| Some((sample, why.filter(is_old)?)));
         wrong.extend(refused.map(|(sample, why)| format!("{sample} {why}")));
-        // And no more than that is needed.
+        // They are also necessary.
         let complaints = assembler::complaints(&ptxas, "sm_75", &frame(OLDEST.0, "sm_70", true), &texts);
-        for ((sample, needs), complaints) in own.iter().zip(complaints) {
+        for ((sample, needs), complaints) in samples.iter().zip(complaints) {
             let found = (needs.version.max(OLDEST.0), needs.target.number.max(OLDEST.1));
-            if asked_for(&complaints) != found {
+            if required(&complaints) != found {
                 wrong.push(format!("{sample} needs {found:?} by the table: {complaints:?}"));
             }
         }
-        let specific = own.iter().filter(|(_, needs)| needs.target.reach != Reach::Later);
+        let specific = samples.iter().filter(|(_, needs)| needs.target.reach != Reach::Later);
         let specific: Vec<String> = specific.map(|(sample, _)| sample.clone()).collect();
         for target in ["sm_90", "sm_100"] {
             let verdicts = assembler::verdicts_in(&ptxas, target, &frame(NEWEST, target, true), &specific);
             let accepted = specific.iter().zip(verdicts).filter(|(_, verdict)| verdict.is_none());
             wrong.extend(accepted.map(|(sample, _)| format!("{sample} runs on {target}")));
         }
-        count += own.len();
+        count += samples.len();
     }
     eprintln!("{count} instructions");
     assert!(wrong.is_empty(), "{}: {:#?}", wrong.len(), &wrong[..wrong.len().min(20)]);

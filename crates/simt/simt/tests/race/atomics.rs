@@ -1,4 +1,4 @@
-//! Atomics, fences, and what they order between blocks.
+//! Atomics, fences, and the order they give to accesses of different blocks.
 
 use super::{clean, races};
 
@@ -40,7 +40,7 @@ fn a_message_is_passed() {
     races(&with_fences(set, "", get, fence), 2, 32, words);
     races(&with_fences(set, fence, get, ""), 2, 32, words);
     races(&with_fences(set, "", get, ""), 2, 32, words);
-    // Fences for the block only.
+    // A fence with the scope of a block is too weak.
     races(&with_fences(set, "fence.acq_rel.cta;", get, fence), 2, 32, words);
     races(&with_fences(set, fence, get, "fence.acq_rel.cta;"), 2, 32, words);
 }
@@ -60,11 +60,11 @@ fn a_message_is_passed_by_release_and_acquire() {
 }
 
 #[test]
-fn a_fence_orders_what_its_lane_has_done() {
-    // All lanes of block 0 write and execute one fence, then lane 0 sets the flag. Block 1 reads what a lane has written.
+fn a_fence_orders_only_accesses_of_its_lane() {
+    // All lanes of block 0 write and execute one fence; then lane 0 sets the flag. Block 1 reads what one lane wrote.
     let pass = |offset: u32| {
         format!(
-            "setp.ne.u32 %p1, %cta, 0;\n@%p1 bra wait;\nst.global.u32 [%mine+4], 7;\nmembar.gl;\nsetp.eq.u32 %p0, %tid, 0;\n\
+            "setp.ne.u32 %p1, %cta, 0;\n@%p1 bra wait;\nst.global.u32 [%word+4], 7;\nmembar.gl;\nsetp.eq.u32 %p0, %tid, 0;\n\
              @%p0 st.relaxed.gpu.global.u32 [%out], 1;\nbra done;\n\
              wait:\nld.relaxed.gpu.global.u32 %r0, [%out];\nsetp.eq.u32 %p2, %r0, 0;\n@%p2 bra wait;\nmembar.gl;\n\
              ld.global.u32 %r1, [%out+{offset}];\ndone:"
@@ -78,15 +78,15 @@ fn a_fence_orders_what_its_lane_has_done() {
 fn a_plain_flag_is_a_race() {
     let pass =
         message("membar.gl;\nst.global.u32 [%out], 1;", "ld.global.u32 %r0, [%out];").replace("AFTER", "membar.gl;");
-    // The flag, and what is written before it.
+    // Both the flag and the value written before it race.
     let findings = super::findings_of(&pass, 2, 32);
     let words = "by another block";
     assert!(findings.len() == 2 && findings.iter().all(|found| found.what.contains(words)), "{findings:?}");
 }
 
 #[test]
-fn a_scope_has_to_reach_the_other() {
-    let words = "the scope .cta does not reach";
+fn a_scope_must_include_the_other_thread() {
+    let words = "the scope .cta does not include both threads";
     races("atom.cta.global.add.u32 %r0, [%out], 1;", 2, 32, words);
     races("red.cta.global.add.u32 [%out], 1;", 2, 32, words);
     clean("atom.cta.global.add.u32 %r0, [%out], 1;", 1, 128);
@@ -110,8 +110,8 @@ fn atomics_and_plain_accesses_race() {
         words,
     );
     clean("atom.shared.add.u32 %r0, [%tile], 1;\nbar.sync 0;\nld.shared.u32 %r1, [%tile];", 1, 64);
-    races("st.shared.u32 [%own], 0;\natom.shared.add.u32 %r0, [%tile], 1;", 1, 64, words);
-    clean("st.shared.u32 [%own], 0;\nbar.sync 0;\natom.shared.add.u32 %r0, [%tile], 1;", 1, 64);
+    races("st.shared.u32 [%slot], 0;\natom.shared.add.u32 %r0, [%tile], 1;", 1, 64, words);
+    clean("st.shared.u32 [%slot], 0;\nbar.sync 0;\natom.shared.add.u32 %r0, [%tile], 1;", 1, 64);
 }
 
 #[test]
@@ -120,19 +120,19 @@ fn atomics_of_different_sizes_race() {
     races(body, 1, 2, "the same number of bytes in both instructions");
 }
 
-/// Each block writes its part; the last one to count reads them all.
+/// Each block writes its part and counts; the last block to count reads all parts.
 fn last_block(before: &str, after: &str) -> String {
     format!(
         "mad.lo.u32 %r0, %cta, 64, %tid;\nmad.wide.u32 %a0, %r0, 4, %out;\nst.global.u32 [%a0+4], %r0;\n{before}\n\
          setp.ne.u32 %p0, %tid, 0;\n@%p0 bra join;\natom.global.add.u32 %r1, [%out], 1;\nst.shared.u32 [%tile], %r1;\n\
          join:\n{after}\nld.shared.u32 %r1, [%tile];\nsetp.ne.u32 %p1, %r1, 3;\n@%p1 bra done;\n\
-         ld.global.u32 %r2, [%mine+4];\nld.global.u32 %r3, [%mine+260];\ndone:"
+         ld.global.u32 %r2, [%word+4];\nld.global.u32 %r3, [%word+260];\ndone:"
     )
 }
 
 #[test]
 fn the_last_block_needs_fences() {
-    // Each thread has a fence before the barrier behind which its block counts; or the one that counts has it.
+    // Either every thread has a fence before the barrier that precedes the count, or the counting thread has one.
     clean(&last_block("membar.gl;\nbar.sync 0;", "bar.sync 0;\nmembar.gl;"), 4, 64);
     let one = "bar.sync 0;\nsetp.ne.u32 %p2, %tid, 0;\n@!%p2 membar.gl;";
     clean(&last_block(one, "@!%p2 membar.gl;\nbar.sync 0;"), 4, 64);

@@ -2,10 +2,10 @@
 
 use super::{clean, findings_of, races};
 
-/// Each thread writes its word and reads that of the thread `from` places behind it.
+/// Each thread writes its word and reads the word of the thread `from` places after it.
 fn exchange(sync: &str, from: u32) -> String {
     format!(
-        "st.shared.u32 [%own], %tid;\n{sync}\n\
+        "st.shared.u32 [%slot], %tid;\n{sync}\n\
          add.u32 %r0, %tid, {from};\nand.b32 %r0, %r0, 127;\nmad.wide.u32 %a0, %r0, 4, %tile;\nld.shared.u32 %r1, [%a0];"
     )
 }
@@ -14,7 +14,7 @@ fn exchange(sync: &str, from: u32) -> String {
 fn a_missing_syncthreads_is_a_race() {
     races(&exchange("", 32), 1, 128, "by another warp of the block");
     clean(&exchange("bar.sync 0;", 32), 1, 128);
-    // Of warps that wait for themselves only.
+    // A warp barrier orders accesses of one warp only.
     races(&exchange("bar.warp.sync -1;", 32), 1, 128, "put `bar.sync 0` between the two accesses");
 }
 
@@ -24,9 +24,9 @@ fn a_missing_syncwarp_is_a_race() {
     races(&exchange(""), 1, 32, "by another lane of the warp");
     clean(&exchange("bar.warp.sync -1;"), 1, 32);
     clean(&exchange("bar.sync 0;"), 1, 32);
-    // A shuffle waits for the lanes, and orders nothing in memory.
+    // A shuffle waits for the lanes, but does not order memory accesses.
     races(&exchange("shfl.sync.idx.b32 %r2, %tid, 0, 31, -1;"), 1, 32, "`bar.warp.sync` is cheaper");
-    // Half of the warp each.
+    // Each half of the warp has a separate barrier.
     let halves = "setp.lt.u32 %p0, %lane, 16;\nselp.b32 %r3, 0xffff, 0xffff0000, %p0;\nbar.warp.sync %r3;";
     races(&exchange(halves), 1, 32, "`bar.warp.sync` is cheaper");
     let in_halves = exchange(halves).replace("and.b32 %r0, %r0, 31;", "xor.b32 %r0, %tid, 1;");
@@ -34,7 +34,7 @@ fn a_missing_syncwarp_is_a_race() {
 }
 
 #[test]
-fn a_warp_of_fewer_threads_waits_for_those() {
+fn a_partial_warp_synchronizes() {
     let exchange = |sync| exchange(sync, 1).replace("and.b32 %r0, %r0, 127;", "rem.u32 %r0, %r0, 20;");
     clean(&exchange("bar.warp.sync 0xfffff;"), 1, 20);
     clean(&exchange("bar.sync 0;"), 1, 20);
@@ -54,7 +54,7 @@ fn a_buffer_reused_too_early_is_a_race() {
 }
 
 #[test]
-fn what_many_read_and_one_writes_is_a_race() {
+fn one_write_among_many_reads_is_a_race() {
     let body = |sync: &str| {
         format!("ld.shared.u32 %r0, [%tile];\n{sync}\nsetp.eq.u32 %p0, %tid, 77;\n@%p0 st.shared.u32 [%tile], %tid;")
     };
@@ -63,14 +63,14 @@ fn what_many_read_and_one_writes_is_a_race() {
 }
 
 #[test]
-fn bytes_side_by_side_do_not_race() {
+fn adjacent_bytes_do_not_race() {
     let body = "cvt.u64.u32 %a0, %tid;\nadd.u64 %a1, %tile, %a0;\nst.shared.u8 [%a1], %tid;\nld.shared.u8 %r0, [%a1];";
     clean(body, 1, 128);
     clean(&body.replace("%tile", "%out").replace(".shared", ".global"), 1, 128);
-    let next = body.replace("ld.shared.u8 %r0, [%a1];", "ld.shared.u8 %r0, [%a1+1];");
-    races(&next, 1, 2, "read of 1 bytes races with a write of 1 bytes");
-    // Of wider accesses to the same bytes.
-    let wider = "setp.eq.u32 %p0, %tid, 40;\nst.shared.u8 [%own+3], %tid;\n@%p0 ld.shared.v2.u32 {%r0, %r1}, [%tile];";
+    let read_next = body.replace("ld.shared.u8 %r0, [%a1];", "ld.shared.u8 %r0, [%a1+1];");
+    races(&read_next, 1, 2, "read of 1 bytes races with a write of 1 bytes");
+    // A wider access to the same bytes.
+    let wider = "setp.eq.u32 %p0, %tid, 40;\nst.shared.u8 [%slot+3], %tid;\n@%p0 ld.shared.v2.u32 {%r0, %r1}, [%tile];";
     races(wider, 1, 64, "read of 8 bytes races with a write of 1 bytes");
     clean(&wider.replace("[%tile]", "[%tile+256]"), 1, 64);
 }
@@ -85,12 +85,12 @@ fn lanes_that_write_the_same_bytes_race() {
 }
 
 #[test]
-fn named_barriers_order_those_that_come() {
+fn named_barriers_order_their_participants() {
     // The first two warps produce, the others consume.
     let body = |produce: &str, consume: &str| {
         format!(
-            "setp.lt.u32 %p0, %tid, 64;\n@%p0 bra produce;\n{consume}\nld.shared.u32 %r0, [%own+-256];\nbra done;\n\
-             produce:\nst.shared.u32 [%own], %tid;\n{produce}\ndone:"
+            "setp.lt.u32 %p0, %tid, 64;\n@%p0 bra produce;\n{consume}\nld.shared.u32 %r0, [%slot+-256];\nbra done;\n\
+             produce:\nst.shared.u32 [%slot], %tid;\n{produce}\ndone:"
         )
     };
     clean(&body("bar.arrive 1, 128;", "bar.sync 1, 128;"), 1, 128);
@@ -103,8 +103,8 @@ fn named_barriers_order_those_that_come() {
 fn volatile_does_not_make_lanes_run_in_step() {
     let body = |sync: &str, volatile: &str| {
         format!(
-            "st{volatile}.shared.u32 [%own], %tid;\n{sync}\nsetp.lt.u32 %p0, %lane, 16;\n\
-             @%p0 ld{volatile}.shared.u32 %r0, [%own+64];\n{sync}\n@%p0 st{volatile}.shared.u32 [%own], %r0;"
+            "st{volatile}.shared.u32 [%slot], %tid;\n{sync}\nsetp.lt.u32 %p0, %lane, 16;\n\
+             @%p0 ld{volatile}.shared.u32 %r0, [%slot+64];\n{sync}\n@%p0 st{volatile}.shared.u32 [%slot], %r0;"
         )
     };
     races(&body("", ".volatile"), 1, 32, "the lanes of a warp do not run in lockstep");
@@ -119,7 +119,7 @@ fn a_finding_names_both_threads() {
     let found = &findings[0];
     assert!(found.place.as_ref().unwrap().contains("variable `tile` of 4096 bytes"), "{found}");
     let other = found.other.as_ref().unwrap();
-    // Warp 1 writes what warp 0 has read before.
+    // Warp 1 writes a word that warp 0 has read before.
     assert_eq!((other.what.as_str(), other.thread), ("read of 4 bytes", [0, 0, 0]));
     assert_eq!(found.thread, [32, 0, 0]);
     assert!(other.ptx_line > found.ptx_line);
@@ -127,18 +127,18 @@ fn a_finding_names_both_threads() {
 
 #[test]
 fn blocks_race_in_global_memory() {
-    races("st.global.u32 [%mine], %cta;", 2, 64, "with the same instruction in another block");
+    races("st.global.u32 [%word], %cta;", 2, 64, "with the same instruction in another block");
     clean("mad.lo.u32 %r0, %cta, 64, %tid;\nmad.wide.u32 %a0, %r0, 4, %out;\nst.global.u32 [%a0], %r0;", 40, 64);
     // A barrier of the block does not order another block's accesses.
-    races("st.global.u32 [%mine], %cta;\nbar.sync 0;", 2, 64, "with the same instruction in another block");
-    // Each block has shared memory of its own.
-    clean("st.shared.u32 [%own], %cta;", 40, 64);
+    races("st.global.u32 [%word], %cta;\nbar.sync 0;", 2, 64, "with the same instruction in another block");
+    // Each block has separate shared memory.
+    clean("st.shared.u32 [%slot], %cta;", 40, 64);
 }
 
 #[test]
-fn writes_of_the_same_value_are_told_apart() {
+fn writes_of_the_same_value_are_marked() {
     let same = "both write the same value";
-    // In one instruction, of warps, and of blocks.
+    // Writes by one instruction, by different warps, and by different blocks.
     races("ld.global.u32 %r0, [%out];\nst.shared.u32 [%tile], %r0;", 1, 32, same);
     races("setp.eq.u32 %p0, %lane, 0;\n@%p0 st.shared.u32 [%tile], 7;", 1, 64, same);
     races("setp.eq.u32 %p0, %lane, 0;\n@%p0 st.global.u32 [%out], 7;", 4, 32, same);

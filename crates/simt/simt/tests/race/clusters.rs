@@ -1,24 +1,24 @@
-//! The shared memory of a cluster's blocks, and their barrier.
+//! Shared memory of the blocks of a cluster, and the cluster's barrier.
 
 use simt_check::Finding;
 
 use super::findings_in_clusters;
 
-/// Each block of two writes its tile and reads that of the other.
+/// Each of two blocks writes its tile and reads the other block's tile.
 fn exchange(sync: &str) -> Vec<Finding> {
     let body = format!(
-        "st.shared.u32 [%own], %tid;\n{sync}\nmov.u32 %r0, %cluster_ctarank;\nxor.b32 %r0, %r0, 1;\n\
-         mapa.shared::cluster.u64 %a0, %own, %r0;\nld.shared::cluster.u32 %r1, [%a0];\n\
+        "st.shared.u32 [%slot], %tid;\n{sync}\nmov.u32 %r0, %cluster_ctarank;\nxor.b32 %r0, %r0, 1;\n\
+         mapa.shared::cluster.u64 %a0, %slot, %r0;\nld.shared::cluster.u32 %r1, [%a0];\n\
          barrier.cluster.arrive;\nbarrier.cluster.wait;"
     );
     findings_in_clusters(&body, 4, 64, 2)
 }
 
 #[test]
-fn the_blocks_of_a_cluster_wait_for_each_other() {
+fn cluster_barriers_order_accesses() {
     assert_eq!(exchange("barrier.cluster.arrive;\nbarrier.cluster.wait;"), []);
     assert_eq!(exchange("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;"), []);
-    // What a fence has released is enough.
+    // A fence that releases the writes suffices.
     assert_eq!(exchange("fence.acq_rel.cluster;\nbarrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"), []);
     for sync in ["", "bar.sync 0;", "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;"] {
         let findings = exchange(sync);

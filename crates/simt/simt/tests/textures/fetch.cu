@@ -1,5 +1,5 @@
-// Fetches of all kinds of textures at random coordinates: one line a case, with the case's setup, the seed of its texels
-// and coordinates, and the fetched values in hexadecimal. The test makes the same texels and coordinates from the seed.
+// Fetches of all kinds of textures at random coordinates. A line is a case: its setup, the seed of its texels and
+// coordinates, and the fetched values in hexadecimal. The test generates the same texels and coordinates from the seed.
 //
 // arch: sm_90
 // nvcc -arch=sm_90 -o fetch fetch.cu && ./fetch 1 > all.txt && ./fetch 23 > h200.txt   (each case, and each 23rd)
@@ -9,7 +9,7 @@
 #include <cstring>
 #include <vector>
 
-// Not every fetch has both kinds of coordinates.
+// Some fetches use only one kind of coordinates.
 #pragma nv_diag_suppress 177
 
 const int COUNT = 64;
@@ -59,7 +59,7 @@ static uint32_t next() {
     state = state * 6364136223846793005ull + 1442695040888963407ull;
     return uint32_t(state >> 32);
 }
-// From 0 to 1; exact.
+// Returns a number from 0 to 1, exactly.
 static double share() { return (next() >> 8) / 16777216.0; }
 
 struct Format { const char* name; cudaChannelFormatKind kind; int bits, count, normalized; };
@@ -117,7 +117,7 @@ static void one(const Kind& k, const Format& f, int mode, int filter, int normal
             } else if (!normalized) {
                 x *= sides[side];
             }
-            // Some are where the guide's roundings show: at multiples of 1/512 of a texel.
+            // Some coordinates are multiples of 1/512 of a texel, where the guide's rounding matters.
             if (i % 4 == 3 && !normalized) x = double(int64_t(x * 512)) / 512;
             at[i * 4 + side] = float(x);
         }

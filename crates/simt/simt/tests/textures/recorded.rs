@@ -1,11 +1,11 @@
-//! The fetches of fetch.cu: what a GPU answered, and what the machine answers to the same.
+//! Compares simt's results for the fetches of fetch.cu with those of a GPU.
 
 use super::format;
 use simt::memory::texture::{Addressing, Channels, Filter, Image, Sides, TextureDescription};
 use simt::{Config, Launch, Module, Simulator};
 
 const KERNELS: &str = include_str!("fetch.ptx");
-/// Fetches of a case.
+/// The number of fetches of a case.
 const COUNT: usize = 64;
 
 struct Random(u64);
@@ -22,7 +22,7 @@ impl Random {
     }
 }
 
-/// A line's setup, and the values that a GPU returned.
+/// The setup in a line, and the values that a GPU returned.
 struct Case<'a> {
     kind: &'a str,
     lengths: [u32; 3],
@@ -81,7 +81,7 @@ impl<'a> Case<'a> {
         }
     }
 
-    /// The texels.
+    /// Returns the texels.
     fn data(&self, random: &mut Random) -> Vec<u8> {
         let format = self.texture.image.format;
         let faces = if self.kind.starts_with("cube") { 6 } else { 1 };
@@ -100,7 +100,7 @@ impl<'a> Case<'a> {
         data
     }
 
-    /// The coordinates, as floating-point numbers and as integers.
+    /// Returns the coordinates, as floating-point numbers and as integers.
     fn coordinates(&self, random: &mut Random) -> (Vec<[f32; 4]>, Vec<[i32; 2]>) {
         let [x, y, z] = self.lengths.map(f64::from);
         let is_normalized = self.texture.normalized_coordinates;
@@ -127,7 +127,7 @@ impl<'a> Case<'a> {
         (points, numbers)
     }
 
-    /// How many fetches differ, and the first that does.
+    /// Returns the number of fetches that differ, and describes the first one.
     fn differences(&self, module: &Module) -> (usize, Option<String>) {
         let mut random = Random(self.seed);
         let mut simulator = Simulator::new(Config { threads: 1, ..Config::default() }).unwrap();
@@ -186,6 +186,6 @@ fn fetches() {
             assert_eq!(differ, 0, "{}", first.unwrap_or_default());
         }
     }
-    // A filter's last bit is not known of halves, of signed bytes and of three sides.
+    // For halves, signed bytes and three dimensions, the last bit of a filtered value is not known.
     assert!(wrong * 25 <= filtered, "{wrong} of {filtered} filtered fetches differ");
 }
