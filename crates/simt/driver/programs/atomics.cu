@@ -1,4 +1,4 @@
-// Atomic operations on global and shared memory: each kind and type, and a histogram.
+// Atomic operations on global and shared memory: every operation and type, and a histogram.
 #include "check.cuh"
 #include <cuda_fp16.h>
 
@@ -28,7 +28,7 @@ __global__ void all(Results* r) {
     atomicAdd(&r->doubles, 0.25);
     if (i < 256) atomicAdd(&r->halves, __floats2half2_rn(1, 2));
     if (i == 77) atomicExch(&r->exchanged, 77);
-    // Adds 2 by comparing and swapping.
+    // Adds 2 with compare-and-swap.
     int seen = r->locked, expected;
     do {
         expected = seen;

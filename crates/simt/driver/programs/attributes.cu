@@ -1,4 +1,4 @@
-// What the runtime says about functions and pointers.
+// Attributes of functions and pointers as the runtime reports them.
 #include "check.cuh"
 
 __constant__ int constants[256];
@@ -8,9 +8,9 @@ __global__ void simple(int* data) { data[threadIdx.x] = constants[threadIdx.x]; 
 
 __global__ void __launch_bounds__(192) with_arrays(float* data, int index) {
     __shared__ float words[300];
-    volatile float own[64];
-    for (int i = 0; i < 64; i++) own[i] = data[i];
-    words[threadIdx.x] = own[index];
+    volatile float values[64];
+    for (int i = 0; i < 64; i++) values[i] = data[i];
+    words[threadIdx.x] = values[index];
     __syncthreads();
     data[threadIdx.x] = words[299 - threadIdx.x] + table[threadIdx.x % 100];
 }

@@ -1,4 +1,4 @@
-// Dynamic shared memory: two views of one array, and more than 48 KB after asking for it.
+// Dynamic shared memory: two views of one array, and more than 48 KB after opting in.
 #include "check.cuh"
 
 extern __shared__ char storage[];

@@ -1,4 +1,4 @@
-// Functions on the host that streams call: in order, with the stream held back until they return.
+// Host functions in a stream: they run in order, and the stream waits until each function returns.
 #include "check.cuh"
 #include <atomic>
 #include <string>
@@ -31,7 +31,7 @@ static void CUDART_CB hold(void*) {
 int main() {
     cudaStream_t stream;
     CHECK(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
-    int* data; // pinned, so that the device's values are seen on the host
+    int* data; // pinned, so the host sees the values that the device writes
     CHECK(cudaMallocHost(&data, sizeof(int)));
     Step steps[] = {{data, 'a'}, {data, 'b'}, {data, 'c'}};
     int value = 1;
@@ -44,18 +44,18 @@ int main() {
     CHECK(cudaStreamSynchronize(stream));
     std::printf("%s\n", story.c_str());
 
-    // What is behind a function that does not return is not ready.
+    // Work queued after a host function is not ready until that function returns.
     *data = 0;
-    cudaEvent_t behind;
-    CHECK(cudaEventCreate(&behind));
+    cudaEvent_t event;
+    CHECK(cudaEventCreate(&event));
     CHECK(cudaLaunchHostFunc(stream, hold, nullptr));
     put<<<1, 1, 0, stream>>>(data, 50);
-    CHECK(cudaEventRecord(behind, stream));
+    CHECK(cudaEventRecord(event, stream));
     SHOW(cudaStreamQuery(stream));
-    SHOW(cudaEventQuery(behind));
+    SHOW(cudaEventQuery(event));
     SHOW(cudaGetLastError());
     release = true;
-    CHECK(cudaEventSynchronize(behind));
+    CHECK(cudaEventSynchronize(event));
     std::printf("released: %d\n", *data);
     SHOW(cudaStreamQuery(stream));
     SHOW(cudaLaunchHostFunc(stream, nullptr, nullptr));

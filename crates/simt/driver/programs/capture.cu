@@ -1,4 +1,4 @@
-// Graphs from streams: a capture that forks and joins, replays with other data, and what spoils a capture.
+// Graphs captured from streams: a capture that forks and joins, replays with other data, and invalid captures.
 #include "check.cuh"
 
 __global__ void add(int* data, int n, int value) {
@@ -73,7 +73,7 @@ int main() {
     CHECK(cudaEventRecord(forked, first));
     CHECK(cudaStreamWaitEvent(second, forked, 0));
     add<<<4, 128, 0, second>>>(a, n, 1);
-    SHOW(cudaStreamEndCapture(first, &graph)); // second never comes back
+    SHOW(cudaStreamEndCapture(first, &graph)); // second is not joined
     SHOW(cudaStreamEndCapture(first, &graph));
     cudaGetLastError();
     CHECK(cudaStreamDestroy(first));

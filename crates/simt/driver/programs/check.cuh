@@ -1,4 +1,4 @@
-// What the programs share: a call that has to succeed, and a call whose result is shown.
+// Macros that the programs share: calls that must succeed, calls whose result is printed, and conditions.
 #pragma once
 #include <cstdio>
 #include <cstdlib>
@@ -12,7 +12,7 @@ inline void check(cudaError_t error, const char* call, int line) {
 
 // Ends the program unless the call succeeds.
 #define CHECK(call) check((call), #call, __LINE__)
-// Prints the call and the name of what it returns.
+// Prints the call and the name of its result.
 #define SHOW(call) std::printf("%s: %s\n", #call, cudaGetErrorName(call))
-// Prints whether something holds.
+// Prints whether a condition holds.
 #define HOLDS(condition) std::printf("%s: %s\n", #condition, (condition) ? "yes" : "NO")

@@ -1,11 +1,12 @@
-// Thread block clusters: distributed shared memory, barriers, and how many fit. For compute capability 9.0 and newer.
+// Thread block clusters: distributed shared memory, barriers and occupancy. Requires compute capability 9.0 or newer.
 // nvcc: -arch=compute_90 -code=compute_90
 #include "check.cuh"
 #include <cooperative_groups.h>
 
 namespace cg = cooperative_groups;
 
-// Each block counts its part of the data by value into its own shared memory, and reads the counts of the others.
+// Each block counts the values in its part of the data in shared memory. Block 0 of a cluster sums the counts of all
+// blocks.
 __global__ void counts(const unsigned char* data, int n, unsigned* out) {
     __shared__ unsigned bins[16];
     cg::cluster_group cluster = cg::this_cluster();
@@ -21,7 +22,7 @@ __global__ void counts(const unsigned char* data, int n, unsigned* out) {
         atomicAdd(&out[threadIdx.x], total);
         if (threadIdx.x == 0) atomicAdd(&out[16], 1);
     }
-    cluster.sync(); // no block's shared memory goes before it was read
+    cluster.sync(); // no block may exit before its shared memory has been read
 }
 
 __global__ void __cluster_dims__(2, 1, 1) fixed(unsigned* out) {
@@ -61,7 +62,7 @@ int main() {
     fixed<<<4, 32>>>(out);
     CHECK(cudaMemcpy(values, out, sizeof(values), cudaMemcpyDeviceToHost));
     std::printf("neighbours %u %u %u %u\n", values[0], values[1], values[2], values[3]);
-    config.gridDim = 6; // no multiple of the cluster
+    config.gridDim = 6; // not a multiple of the cluster size
     HOLDS(cudaLaunchKernelEx(&config, counts, (const unsigned char*)data, n, out) != cudaSuccess);
     config.gridDim = 8;
     size.val.clusterDim = {64, 1, 1};

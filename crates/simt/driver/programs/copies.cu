@@ -1,4 +1,4 @@
-// Copies of one, two and three dimensions in each direction, to and from arrays, and asynchronous ones.
+// Copies of one, two and three dimensions in each direction, copies to and from arrays, and asynchronous copies.
 #include "check.cuh"
 #include <cstring>
 #include <vector>
@@ -16,7 +16,7 @@ int main() {
     CHECK(cudaMemcpy(out.data(), b, n * sizeof(int), cudaMemcpyDefault));
     std::printf("1D: %d %d %d\n", out[0], out[1], out[n - 1]);
 
-    // A window of 10 by 6 out of 20 by 12, to pitched memory, to a part of an array, and back.
+    // A window of 10 by 6 out of 20 by 12 is copied to pitched memory, to a part of an array, and back.
     size_t pitch;
     char* pitched;
     CHECK(cudaMallocPitch(&pitched, &pitch, 10 * sizeof(int), 6));
@@ -32,7 +32,7 @@ int main() {
     for (int y = 0; y < 6; y++) same &= !std::memcmp(&window[y * 10], &in[(y + 3) * 20 + 5], 40);
     std::printf("2D: %d %d, the same: %d\n", window[0], window[59], same);
 
-    // A box of 4 by 3 by 2 at (1, 2, 1) of one of 8 by 6 by 4, into the corner of another.
+    // A box of 4 by 3 by 2 at (1, 2, 1) of a box of 8 by 6 by 4 is copied to the corner of another box.
     cudaExtent size = make_cudaExtent(8 * sizeof(int), 6, 4);
     cudaPitchedPtr from, to;
     CHECK(cudaMalloc3D(&from, size));

@@ -1,4 +1,4 @@
-// The driver's own functions, found by the runtime, so that a program needs nothing but the runtime to link.
+// Driver functions looked up through the runtime, so a program links only the runtime.
 #pragma once
 #include "check.cuh"
 #include <cuda.h>
@@ -19,6 +19,6 @@ inline const char* name_of(CUresult code) {
     return text;
 }
 
-// Prints the function and the name of what it returns.
+// Prints the function and the name of its result.
 #define SHOW_DRIVER(function, ...)                                                                                     \
     std::printf("%s: %s\n", #function, name_of(driver<decltype(&function)>(#function)(__VA_ARGS__)))

@@ -1,4 +1,4 @@
-// The driver's functions beside the runtime: modules from PTX text, launches, and errors of the compiler.
+// Driver functions used with the runtime: modules from PTX text, launches, and compiler errors.
 #include "driver.cuh"
 #include <cstring>
 
@@ -30,7 +30,7 @@ DONE:
 int main() {
     int n = 64, host[64], version;
     unsigned bias = 5;
-    int* data; // the runtime's memory, in the driver's kernel
+    int* data; // allocated by the runtime, used by a kernel of the driver API
     CHECK(cudaMalloc(&data, sizeof(host)));
     for (int i = 0; i < n; i++) host[i] = i;
     CHECK(cudaMemcpy(data, host, sizeof(host), cudaMemcpyHostToDevice));
@@ -56,7 +56,7 @@ int main() {
     CHECK(cudaMemcpy(host, data, sizeof(host), cudaMemcpyDeviceToHost));
     std::printf("%d %d %d\n", host[0], host[31], host[63]);
 
-    // The arguments as one block of bytes, and a launch without a multiple of anything.
+    // The arguments are passed as one buffer, and the block size is not a multiple of the warp size.
     struct {
         int* data;
         unsigned n;

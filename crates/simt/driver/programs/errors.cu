@@ -1,4 +1,4 @@
-// Errors that leave the device usable: codes, names, the last error, bad launches, pointers and handles.
+// Errors after which the device is still usable: codes, names, the last error, bad launches, pointers and handles.
 #include "check.cuh"
 #include <cstring>
 

@@ -1,4 +1,4 @@
-// Times between events, and what events that have none answer.
+// Times between events, and the errors for events without a time.
 #include "check.cuh"
 
 __global__ void spin(float* data, int rounds) {
@@ -39,7 +39,7 @@ int main() {
     SHOW(cudaEventElapsedTime(&one, first, never));
     SHOW(cudaGetLastError());
     SHOW(cudaEventSynchronize(never));
-    CHECK(cudaEventRecord(first)); // recorded again, it is later than the others
+    CHECK(cudaEventRecord(first)); // recorded again, so it is later than the other events
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaEventElapsedTime(&one, third, first));
     HOLDS(one > 0);

@@ -1,4 +1,4 @@
-// Kernels that fault, each in a process of its own: what the next calls say, and a reset.
+// Kernels that fault, each in a separate process: the results of the calls that follow, and a reset.
 #include "check.cuh"
 #include <cassert>
 #include <sys/wait.h>
@@ -23,7 +23,7 @@ static void child(int fault) {
     case 3: failed_assert<<<1, 1>>>(data); break;
     case 4: shared_beyond<<<1, 1, 128>>>(); break;
     }
-    fill<<<1, 32>>>(data, 5); // queued behind the fault
+    fill<<<1, 32>>>(data, 5); // queued after the fault
     SHOW(cudaDeviceSynchronize());
     SHOW(cudaGetLastError());
     SHOW(cudaMemcpy(&host, data, sizeof(int), cudaMemcpyDeviceToHost));
@@ -42,7 +42,7 @@ int main() {
     for (int fault = 0; fault < 5; fault++) {
         std::printf("== %s\n", names[fault]);
         std::fflush(stdout);
-        pid_t process = fork(); // CUDA is not used before, so each child starts afresh
+        pid_t process = fork(); // CUDA is not initialized yet, so each child starts fresh
         if (process == 0) {
             child(fault);
             return 0;

@@ -1,4 +1,4 @@
-// Fills of one, two and three dimensions, and what they leave alone; how much memory is free.
+// Fills of one, two and three dimensions, the bytes that must not change, and the amount of free memory.
 #include "check.cuh"
 #include <vector>
 
@@ -7,10 +7,10 @@ int main() {
     unsigned char* memory;
     CHECK(cudaMalloc(&memory, bytes.size()));
     CHECK(cudaMemset(memory, 0, bytes.size()));
-    CHECK(cudaMemset(memory + 3, 0x1ab, 5)); // the low byte counts
+    CHECK(cudaMemset(memory + 3, 0x1ab, 5)); // only the low byte counts
     CHECK(cudaMemset2D(memory + 64 * 2 + 7, 64, 0x11, 9, 3));
     CHECK(cudaMemset2DAsync(memory + 64 * 6, 64, 0x22, 64, 2, 0));
-    CHECK(cudaMemsetAsync(memory + 64 * 9 + 1, 0x33, 0, 0)); // nothing
+    CHECK(cudaMemsetAsync(memory + 64 * 9 + 1, 0x33, 0, 0)); // fills no bytes
     CHECK(cudaMemsetAsync(memory + 64 * 9 + 2, 0x44, 2, 0));
     CHECK(cudaMemcpy(bytes.data(), memory, bytes.size(), cudaMemcpyDeviceToHost));
     for (int y = 0; y < 10; y++) {

@@ -1,4 +1,4 @@
-// Graphs from nodes: kernel, memset, copy and host nodes; parameters that change; copies and updates.
+// Graphs built from nodes: kernel, memset, copy and host nodes, changes of parameters, clones and updates.
 #include "check.cuh"
 
 __global__ void scale(int* data, int n, int by, int plus) {
@@ -37,11 +37,11 @@ int main() {
     CHECK(cudaGraphAddDependencies(graph, from, to, nullptr, 2));
     cudaGraphNodeType type;
     for (cudaGraphNode_t node : {fill, kernel, download, called, empty}) {
-        size_t before, behind;
+        size_t dependencies, dependents;
         CHECK(cudaGraphNodeGetType(node, &type));
-        CHECK(cudaGraphNodeGetDependencies(node, nullptr, nullptr, &before));
-        CHECK(cudaGraphNodeGetDependentNodes(node, nullptr, nullptr, &behind));
-        std::printf("type %d, %zu before, %zu behind\n", type, before, behind);
+        CHECK(cudaGraphNodeGetDependencies(node, nullptr, nullptr, &dependencies));
+        CHECK(cudaGraphNodeGetDependentNodes(node, nullptr, nullptr, &dependents));
+        std::printf("type %d, %zu dependencies, %zu dependents\n", type, dependencies, dependents);
     }
     cudaGraphExec_t program;
     CHECK(cudaGraphInstantiate(&program, graph, 0));
@@ -49,7 +49,7 @@ int main() {
     CHECK(cudaDeviceSynchronize());
     std::printf("%d %d, %d calls\n", host[0], host[n - 1], calls);
 
-    by = 10; // the node keeps the values that it was made with
+    by = 10; // the node keeps the values from its creation
     CHECK(cudaGraphLaunch(program, 0));
     CHECK(cudaDeviceSynchronize());
     std::printf("unchanged: %d\n", host[0]);

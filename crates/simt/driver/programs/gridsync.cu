@@ -4,7 +4,7 @@
 
 namespace cg = cooperative_groups;
 
-// Each round, every element becomes the sum of its neighbours from the round before.
+// In each round, every element becomes the sum of its neighbors from the previous round.
 __global__ void rounds(unsigned* a, unsigned* b, int n, int count) {
     cg::grid_group grid = cg::this_grid();
     for (int round = 0; round < count; round++) {
@@ -44,7 +44,7 @@ int main() {
     SHOW(cudaLaunchCooperativeKernel(rounds, too_large, 64, arguments, 0, 0));
     SHOW(cudaGetLastError());
 
-    // The same by launch attributes.
+    // The same launch with launch attributes.
     cudaLaunchAttribute cooperative;
     cooperative.id = cudaLaunchAttributeCooperative;
     cooperative.val.cooperative = 1;

@@ -1,4 +1,4 @@
-// malloc, free, new and delete in kernels, and the limits of the device.
+// malloc, free, new and delete in kernels, and device limits.
 #include "check.cuh"
 
 struct Matrix {
@@ -37,7 +37,7 @@ __global__ void too_much(int* failed) {
     free(nullptr);
 }
 
-// Memory that is freed can be had again: without that, 4 GB would be asked for.
+// Freed memory can be allocated again. Without reuse, this kernel would need 4 GB.
 __global__ void again(int* failures) {
     for (int i = 0; i < 256; i++) {
         char* memory = (char*)malloc(1 << 14);
@@ -51,14 +51,14 @@ __global__ void again(int* failures) {
 }
 
 int main() {
-    size_t heap, stack, was;
+    size_t heap, stack, stack_before;
     CHECK(cudaDeviceGetLimit(&heap, cudaLimitMallocHeapSize));
     HOLDS(heap == 8 << 20);
     CHECK(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 32 << 20));
     CHECK(cudaDeviceGetLimit(&heap, cudaLimitMallocHeapSize));
     HOLDS(heap >= 32 << 20);
-    CHECK(cudaDeviceGetLimit(&was, cudaLimitStackSize));
-    HOLDS(was == 1024);
+    CHECK(cudaDeviceGetLimit(&stack_before, cudaLimitStackSize));
+    HOLDS(stack_before == 1024);
     CHECK(cudaDeviceSetLimit(cudaLimitStackSize, 8192));
     CHECK(cudaDeviceGetLimit(&stack, cudaLimitStackSize));
     HOLDS(stack >= 8192);
@@ -86,6 +86,6 @@ int main() {
     std::printf("failures: %d\n", failed);
     CHECK(cudaFree(slots));
     CHECK(cudaFree(sums));
-    SHOW(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20)); // after kernels that use it
+    SHOW(cudaDeviceSetLimit(cudaLimitMallocHeapSize, 64 << 20)); // after kernels that use the heap
     return 0;
 }

@@ -1,4 +1,4 @@
-// Libraries: code loaded while the program runs, its kernels, globals, and what is not there.
+// Libraries: code loaded at run time, its kernels and globals, and missing names.
 #include "check.cuh"
 #include <cstring>
 

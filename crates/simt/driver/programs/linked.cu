@@ -1,5 +1,5 @@
-// Relocatable device code: kernels of two files that call each other's functions and use each other's variables.
-// The other file is linked_functions.cu.
+// Relocatable device code: kernels in two files that use functions and variables of the other file.
+// The second file is linked_functions.cu.
 // nvcc: -rdc=true -arch=compute_80 -code=compute_80 linked_functions.cu
 #include "check.cuh"
 

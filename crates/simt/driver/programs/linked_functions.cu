@@ -1,4 +1,4 @@
-// The other file of linked.cu.
+// The second file of linked.cu.
 
 __device__ int shared_counter = 1000;
 extern __device__ float offset;

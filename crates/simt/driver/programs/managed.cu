@@ -1,4 +1,4 @@
-// Managed memory: variables and allocations that both sides use, hints, and attributes of ranges.
+// Managed memory: variables and allocations that host and device use, hints, and attributes of ranges.
 #include "check.cuh"
 
 struct Node {
@@ -21,7 +21,7 @@ __global__ void scale(float* data, int n, float by) {
 }
 
 int main() {
-    // A list that the host builds and the device walks.
+    // The host builds a list that the device traverses.
     for (int i = 1; i <= 10; i++) {
         Node* node;
         CHECK(cudaMallocManaged(&node, sizeof(Node)));

@@ -1,4 +1,4 @@
-// Host memory that kernels use in place: mapped allocations and registered memory.
+// Host memory that kernels access directly: mapped allocations and registered memory.
 #include "check.cuh"
 #include <cstdlib>
 #include <cstring>
@@ -48,7 +48,7 @@ int main() {
     HOLDS(attributes.type == cudaMemoryTypeUnregistered);
     cudaGetLastError();
 
-    // With unified addresses the host's pointer does as well.
+    // With unified addressing, kernels can also use the host pointer.
     square<<<1, 32>>>(out, out, 4);
     CHECK(cudaDeviceSynchronize());
     std::printf("unified: %d %d\n", out[2], out[3]);

@@ -1,4 +1,4 @@
-// Arithmetic: exact results bit by bit, functions within their bounds, half precision, and integers.
+// Arithmetic: bit-exact results, functions within their error bounds, half precision, and integers.
 #include "check.cuh"
 #include <cmath>
 #include <cstring>
@@ -48,7 +48,7 @@ int main() {
     const int n = 64;
     float x[n], *in;
     unsigned hashes[n], total = 0;
-    double *out, got[8 * n], worst[8] = {}; // the worst errors, in units of the last place
+    double *out, got[8 * n], worst[8] = {}; // the largest errors, in units of the last place
     unsigned long long integers[7];
     for (int i = 0; i < n; i++) x[i] = (i * 37 % 101 - 50) * 0.173f + 0.01f;
     CHECK(cudaMalloc(&in, sizeof(x)));

@@ -1,4 +1,4 @@
-// The occupancy calculator: relations between its answers and the device's limits.
+// The occupancy calculator: relations between its results and the device's limits.
 #include "check.cuh"
 
 __global__ void plain(float* data) { data[blockIdx.x * blockDim.x + threadIdx.x] += 1; }

@@ -1,12 +1,12 @@
-// A stream that is held up by a function on the host does not hold up other streams, nor a kernel that waits for the host.
+// A stream blocked by a host function does not block other streams, nor a kernel that waits for the host.
 #include "check.cuh"
 #include <atomic>
 
 __global__ void put(int* data, int value) { *data = value; }
 
-__global__ void answer(volatile int* asked, volatile int* answered) {
-    while (*asked == 0) {}
-    *answered = *asked + 1;
+__global__ void answer(volatile int* request, volatile int* response) {
+    while (*request == 0) {}
+    *response = *request + 1;
 }
 
 static std::atomic<bool> release{false};
@@ -22,7 +22,7 @@ int main() {
     int* data;
     CHECK(cudaMallocHost(&data, 4 * sizeof(int)));
     for (int i = 0; i < 4; i++) data[i] = 0;
-    put<<<1, 1, 0, other>>>(data, -1); // so that the kernel is loaded
+    put<<<1, 1, 0, other>>>(data, -1); // loads the kernel
     CHECK(cudaDeviceSynchronize());
     CHECK(cudaLaunchHostFunc(held, hold, nullptr));
     put<<<1, 1, 0, held>>>(data, 50);

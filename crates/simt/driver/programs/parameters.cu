@@ -1,4 +1,5 @@
-// Kernel parameters of each size and alignment, structures by value, 4 KB of them, and launches by pointers.
+// Kernel parameters of each size and alignment, structs by value, 4 KB of parameters, and launches with argument
+// pointers.
 #include "check.cuh"
 
 struct Mixed {
@@ -45,7 +46,7 @@ int main() {
     CHECK(cudaMemcpy(host, out, sizeof(host), cudaMemcpyDeviceToHost));
     std::printf("%.0f %.2f %.0e %.0f %.0f %.0f\n", host[0], host[1], host[2], host[3], host[4], host[5]);
 
-    // The same launch from an array of pointers.
+    // The same launch with an array of argument pointers.
     char a = 7;
     short b = -7;
     bool flag = false;

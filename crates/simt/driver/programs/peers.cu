@@ -1,4 +1,4 @@
-// Peer access with one device: what is refused, and copies between peers that are the same device.
+// Peer access with one device: calls that are refused, and peer copies within that device.
 #include "check.cuh"
 
 int main() {

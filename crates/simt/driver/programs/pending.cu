@@ -1,4 +1,4 @@
-// A process that ends with work pending, and one that forks after it used the device: neither hangs.
+// A process that exits with pending work, and a process that forks after it has used the device: neither hangs.
 #include "check.cuh"
 #include <sys/wait.h>
 #include <unistd.h>
@@ -9,17 +9,17 @@ __global__ void spin(unsigned* data, int rounds) {
     data[threadIdx.x] = x;
 }
 
-static int in_child(int (*what)()) {
+static int in_child(int (*run)()) {
     std::fflush(stdout);
     pid_t process = fork();
-    if (process == 0) std::exit(what());
+    if (process == 0) std::exit(run());
     int status = 0;
     waitpid(process, &status, 0);
     return WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
 }
 
 int main() {
-    // Before the device is used, a child may do everything.
+    // Before the parent uses the device, a child process may use it without restrictions.
     int code = in_child([] {
         unsigned* data;
         cudaStream_t stream;
@@ -27,7 +27,7 @@ int main() {
         CHECK(cudaStreamCreate(&stream));
         for (int i = 0; i < 10; i++) spin<<<1, 32, 0, stream>>>(data, 2000);
         CHECK(cudaMemsetAsync(data, 0, 256, stream));
-        return 7; // nothing is waited for, freed or destroyed
+        return 7; // without waiting, freeing or destroying anything
     });
     std::printf("pending: %d\n", code);
 
@@ -35,7 +35,7 @@ int main() {
     CHECK(cudaMalloc(&data, sizeof(host)));
     spin<<<1, 32>>>(data, 10);
     CHECK(cudaDeviceSynchronize());
-    // Afterwards a child has a copy of a process whose device it cannot use.
+    // After the parent has used the device, a child process cannot use it.
     code = in_child([] {
         void* memory;
         SHOW(cudaMalloc(&memory, 16));
@@ -47,6 +47,6 @@ int main() {
     unsigned expected = 31;
     for (int i = 0; i < 10; i++) expected = expected * 1664525 + 1013904223;
     HOLDS(host[31] == expected);
-    spin<<<1, 32>>>(data, 1000); // and this process ends so, too
+    spin<<<1, 32>>>(data, 1000); // this process also exits with pending work
     return 0;
 }

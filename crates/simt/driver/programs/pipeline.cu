@@ -1,4 +1,4 @@
-// Asynchronous copies to shared memory: by groups, by the pipeline primitives, and with a barrier.
+// Asynchronous copies to shared memory: with groups, with the pipeline primitives, and with a barrier.
 #include "check.cuh"
 #include <cooperative_groups.h>
 #include <cooperative_groups/memcpy_async.h>
@@ -20,7 +20,7 @@ __global__ void by_group(const int* in, int* out, int tiles) {
     out[threadIdx.x] = sum;
 }
 
-// Two tiles under way while one is used.
+// Two tiles are in flight while the block uses a third tile.
 __global__ void by_stages(const int4* in, int* out, int tiles) {
     __shared__ int4 stages[3][64];
     int sum = 0;
@@ -37,7 +37,7 @@ __global__ void by_stages(const int4* in, int* out, int tiles) {
     out[threadIdx.x] = sum;
 }
 
-// The first half of the block produces, the second consumes.
+// The first half of the block produces, and the second half consumes.
 __global__ void by_barrier(const int* in, int* out, int rounds) {
     __shared__ int value[32];
     __shared__ __mbarrier_t full, empty;

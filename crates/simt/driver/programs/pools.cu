@@ -1,4 +1,4 @@
-// Stream-ordered allocation: the default pool, pools of one's own, attributes, and memory that is used again.
+// Stream-ordered allocation: the default pool, user-created pools, attributes, and reuse of memory.
 #include "check.cuh"
 
 __global__ void fill(int* data, int n, int value) {
@@ -17,7 +17,7 @@ int main() {
     HOLDS(supported == 1);
     cudaStream_t stream;
     CHECK(cudaStreamCreate(&stream));
-    cudaMemPool_t pool, current, own;
+    cudaMemPool_t pool, current, new_pool;
     CHECK(cudaDeviceGetDefaultMemPool(&pool, 0));
     CHECK(cudaDeviceGetMemPool(&current, 0));
     HOLDS(pool == current);
@@ -49,10 +49,10 @@ int main() {
     cudaMemPoolProps properties = {};
     properties.allocType = cudaMemAllocationTypePinned;
     properties.location = {cudaMemLocationTypeDevice, 0};
-    CHECK(cudaMemPoolCreate(&own, &properties));
+    CHECK(cudaMemPoolCreate(&new_pool, &properties));
     int *a, *b;
-    CHECK(cudaMallocFromPoolAsync(&a, 1000, own, stream));
-    CHECK(cudaMallocFromPoolAsync(&b, 1000, own, stream));
+    CHECK(cudaMallocFromPoolAsync(&a, 1000, new_pool, stream));
+    CHECK(cudaMallocFromPoolAsync(&b, 1000, new_pool, stream));
     fill<<<1, 250, 0, stream>>>(a, 250, 5);
     fill<<<1, 250, 0, stream>>>(b, 250, 9);
     int sides[2];
@@ -60,20 +60,20 @@ int main() {
     CHECK(cudaMemcpyAsync(sides + 1, b, sizeof(int), cudaMemcpyDeviceToHost, stream));
     CHECK(cudaStreamSynchronize(stream));
     std::printf("%d %d\n", sides[0], sides[1]);
-    HOLDS(used(own, cudaMemPoolAttrUsedMemCurrent) >= 2000);
+    HOLDS(used(new_pool, cudaMemPoolAttrUsedMemCurrent) >= 2000);
     CHECK(cudaFreeAsync(a, stream));
     CHECK(cudaFreeAsync(b, stream));
     CHECK(cudaStreamSynchronize(stream));
-    HOLDS(used(own, cudaMemPoolAttrUsedMemCurrent) == 0);
-    CHECK(cudaDeviceSetMemPool(0, own));
+    HOLDS(used(new_pool, cudaMemPoolAttrUsedMemCurrent) == 0);
+    CHECK(cudaDeviceSetMemPool(0, new_pool));
     CHECK(cudaDeviceGetMemPool(&current, 0));
-    HOLDS(current == own);
+    HOLDS(current == new_pool);
     CHECK(cudaMallocAsync(&a, 64, stream));
-    HOLDS(used(own, cudaMemPoolAttrUsedMemCurrent) > 0);
+    HOLDS(used(new_pool, cudaMemPoolAttrUsedMemCurrent) > 0);
     CHECK(cudaFreeAsync(a, stream));
     CHECK(cudaStreamSynchronize(stream));
     CHECK(cudaDeviceSetMemPool(0, pool));
-    CHECK(cudaMemPoolDestroy(own));
+    CHECK(cudaMemPoolDestroy(new_pool));
     SHOW(cudaMallocAsync(&a, size_t(1) << 50, stream));
     SHOW(cudaGetLastError());
     CHECK(cudaStreamDestroy(stream));

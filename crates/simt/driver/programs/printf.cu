@@ -1,4 +1,4 @@
-// printf from kernels: formats, its result, order with what the host prints, and several launches.
+// printf in kernels: formats, its return value, the order relative to the host's output, and several launches.
 #include "check.cuh"
 
 __global__ void formats() {

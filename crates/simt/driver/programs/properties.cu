@@ -1,4 +1,4 @@
-// Device properties and attributes: what holds for each GPU from compute capability 8.0 on.
+// Device properties and attributes that hold for each GPU with compute capability 8.0 or newer.
 #include "check.cuh"
 #include <cstring>
 

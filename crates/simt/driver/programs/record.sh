@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds each program here with nvcc, runs it with this machine's own driver, and compares what it prints with NAME.out:
-# a line for each program, with a diff where it differs. With --write it writes NAME.out instead.
-# NVCC names the compiler [nvcc], OPTIONS what to compile for [-arch=compute_80 -code=compute_80].
+# Compiles each program here with nvcc, runs it with the driver of this machine, and compares its output with NAME.out.
+# Prints a line per program, and a diff where the output differs. With --write, writes NAME.out instead.
+# NVCC is the compiler [nvcc], OPTIONS the compilation options [-arch=compute_80 -code=compute_80].
 set -u
 cd "$(dirname "$0")"
 export NVCC=${NVCC:-nvcc} OPTIONS=${OPTIONS:--arch=compute_80 -code=compute_80}

@@ -1,4 +1,4 @@
-// Thrust and CUB, from the toolkit's headers: sort, reduce, scan, and kernels from iterators.
+// Thrust and CUB from the toolkit's headers: sort, reduce, scan, and kernels built from iterators.
 // nvcc: -arch=compute_80 -code=compute_80
 #include "check.cuh"
 #include <cub/device/device_radix_sort.cuh>
@@ -8,7 +8,7 @@
 static unsigned state = 1;
 static unsigned next() { return state = state * 1664525 + 1013904223; }
 
-// Runs one of CUB's device algorithms twice: for the size of its workspace, and with it.
+// Calls a CUB device algorithm twice: once to get the size of its workspace, and once with the workspace.
 template <typename F>
 static void with_workspace(F algorithm) {
     void* workspace = nullptr;

@@ -1,4 +1,4 @@
-// Work in several streams, kept in order by events; priorities, flags and queries.
+// Work in several streams, ordered by events; priorities, flags and queries.
 #include "check.cuh"
 
 __global__ void fill(int* data, int n, int value) {
@@ -35,7 +35,7 @@ int main() {
     for (cudaEvent_t* event : {&forked, &left_done, &right_done})
         CHECK(cudaEventCreateWithFlags(event, cudaEventDisableTiming));
 
-    // A diamond: left fills c, then left and right each fill one input, and last adds both.
+    // A diamond: left fills c, then left and right each fill one input, and last adds both inputs.
     unsigned total = 0;
     for (int round = 0; round < 10; round++) {
         fill<<<grid, block, 0, left>>>(c, n, -1);

@@ -1,4 +1,4 @@
-// Surface objects: writes and reads of two and three dimensions, boundary modes, and a texture over the same array.
+// Surface objects: writes and reads in two and three dimensions, boundary modes, and a texture over the same array.
 #include "check.cuh"
 
 __global__ void paint(cudaSurfaceObject_t surface, int width, int height) {

@@ -1,4 +1,4 @@
-// Kernels from templates: several types of one kernel in one module, functors and lambdas as arguments.
+// Kernels from templates: several types of one kernel in one module, and functors and lambdas as arguments.
 #include "check.cuh"
 
 template <typename T, int WIDTH>

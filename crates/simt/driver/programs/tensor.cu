@@ -1,4 +1,4 @@
-// Tensor cores by nvcuda::wmma: half with float, bytes with integers, and doubles.
+// Tensor cores through nvcuda::wmma: half with float, bytes with integers, and doubles.
 #include "check.cuh"
 #include <cuda_fp16.h>
 #include <mma.h>
@@ -41,7 +41,7 @@ __global__ void doubles(const double* a, const double* b, double* c) {
     wmma::store_matrix_sync(c, sum, 8, wmma::mem_row_major);
 }
 
-// Multiplies an M by K matrix, by rows, with a K by N one, whose element (k, n) is b[k * row + n * column].
+// Multiplies a row-major M by K matrix with a K by N matrix whose element (k, n) is b[k * row + n * column].
 template <typename T, typename C, int M, int N, int K>
 static void run(const char* name, void (*kernel)(const T*, const T*, C*), int row, int column, bool turned, C plus,
                 C scale) {

@@ -1,4 +1,4 @@
-// Texture objects over plain and pitched memory: whole texels, normalized reads, vectors, and reads behind the end.
+// Texture objects over linear and pitched memory: whole texels, normalized reads, vectors, and out-of-bounds reads.
 #include "check.cuh"
 
 __global__ void line(cudaTextureObject_t texture, float* out) {
@@ -34,7 +34,7 @@ int main() {
     resource.resType = cudaResourceTypeLinear;
     resource.res.linear = {memory, cudaCreateChannelDesc<float>(), sizeof(floats)};
     CHECK(cudaCreateTextureObject(&object, &resource, &description, nullptr));
-    line<<<1, 7>>>(object, out); // the last is behind the end
+    line<<<1, 7>>>(object, out); // the last read is out of bounds
     show("floats", out, 7);
     CHECK(cudaDestroyTextureObject(object));
 

@@ -1,5 +1,5 @@
-// Threads of the host, each with its own default stream, on one device.
-// With the options that nvcc takes by itself: machine code for one GPU, and PTX, both compressed.
+// Host threads on one device, each with its per-thread default stream.
+// Compiled with nvcc's default options: machine code for one GPU and PTX, both compressed.
 // nvcc: --default-stream per-thread
 #include "check.cuh"
 #include <thread>
@@ -29,7 +29,7 @@ static void work(int number) {
     CHECK(cudaStreamSynchronize(cudaStreamPerThread));
     CHECK(cudaFreeAsync(data, cudaStreamPerThread));
     results[number] = host[n - 1];
-    step<<<1, 2000, 0, cudaStreamPerThread>>>(data, 0, 0); // the last error is each thread's own
+    step<<<1, 2000, 0, cudaStreamPerThread>>>(data, 0, 0); // the last error belongs to this thread only
     errors[number] = number % 2 ? cudaGetLastError() : cudaSuccess;
     CHECK(cudaEventDestroy(done));
 }
@@ -49,11 +49,11 @@ int main() {
     SHOW(errors[1]);
     SHOW(cudaGetLastError());
 
-    // A thread that ends with work pending; the device finishes it.
+    // A thread that exits with pending work, which the device completes.
     static unsigned* left;
     CHECK(cudaMalloc(&left, 64 * sizeof(unsigned)));
     CHECK(cudaMemset(left, 0, 64 * sizeof(unsigned)));
-    CHECK(cudaDeviceSynchronize()); // each thread has a default stream of its own
+    CHECK(cudaDeviceSynchronize()); // the default stream of the new thread does not wait for this thread's stream
     std::thread([] { step<<<1, 64, 0, cudaStreamPerThread>>>(left, 64, 3); }).join();
     CHECK(cudaDeviceSynchronize());
     unsigned value;

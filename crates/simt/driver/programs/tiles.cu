@@ -1,4 +1,4 @@
-// Cooperative groups within a block: tiles, coalesced and labelled groups, reductions and scans.
+// Cooperative groups within a block: tiles, coalesced and labeled groups, reductions and scans.
 #include "check.cuh"
 #include <cooperative_groups.h>
 #include <cooperative_groups/reduce.h>

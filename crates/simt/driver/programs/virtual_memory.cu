@@ -1,4 +1,4 @@
-// Addresses and memory apart: a range that is reserved, memory that is mapped to two places of it, access rights.
+// Virtual memory management: a reserved address range, memory mapped to two of its addresses, and access rights.
 #include "driver.cuh"
 
 __global__ void fill(int* data, int n) {
@@ -6,7 +6,7 @@ __global__ void fill(int* data, int n) {
 }
 
 int main() {
-    CHECK(cudaFree(nullptr)); // makes the context
+    CHECK(cudaFree(nullptr)); // creates the context
     int supported = 0;
     SHOW_DRIVER(cuDeviceGetAttribute, &supported, CU_DEVICE_ATTRIBUTE_VIRTUAL_MEMORY_MANAGEMENT_SUPPORTED, 0);
     HOLDS(supported == 1);
@@ -24,7 +24,7 @@ int main() {
     SHOW_DRIVER(cuMemCreate, &second, grain, &properties, 0);
     SHOW_DRIVER(cuMemMap, base, grain, 0, first, 0);
     SHOW_DRIVER(cuMemMap, base + grain, grain, 0, second, 0);
-    SHOW_DRIVER(cuMemMap, base + 2 * grain, grain, 0, first, 0); // the first once more
+    SHOW_DRIVER(cuMemMap, base + 2 * grain, grain, 0, first, 0); // the first allocation again
     CUmemAccessDesc access = {properties.location, CU_MEM_ACCESS_FLAGS_PROT_READWRITE};
     SHOW_DRIVER(cuMemSetAccess, base, 3 * grain, &access, 1);
     unsigned long long rights = 0;
@@ -32,7 +32,7 @@ int main() {
     HOLDS(rights == CU_MEM_ACCESS_FLAGS_PROT_READWRITE);
     const int n = 2 * grain / sizeof(int), half = n / 2;
     int *data = (int*)base, values[3];
-    fill<<<16, 256>>>(data, n); // over the border of the two
+    fill<<<16, 256>>>(data, n); // across the border between the two mappings
     CHECK(cudaMemcpy(&values[0], data + half - 1, 2 * sizeof(int), cudaMemcpyDeviceToHost));
     HOLDS(values[0] == half - 1 && values[1] == half);
     CHECK(cudaMemcpy(&values[2], data + n + 5, sizeof(int), cudaMemcpyDeviceToHost));

@@ -1,4 +1,4 @@
-// Warps: shuffles, votes, matches, reductions in one instruction, and masks of a part of the lanes.
+// Warps: shuffles, votes, matches, reductions in one instruction, and partial lane masks.
 #include "check.cuh"
 
 __global__ void warps(unsigned* out) {

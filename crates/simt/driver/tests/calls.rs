@@ -1,6 +1,6 @@
-//! The driver's functions, called as programs call them.
+//! Tests of the driver's functions, called as a program calls them.
 
-#![allow(clippy::unwrap_used, reason = "a test ends where there is no value")]
+#![allow(clippy::unwrap_used, reason = "a missing value fails the test")]
 
 mod captures;
 mod copies;

@@ -1,4 +1,4 @@
-//! Copies of two and three dimensions, of arrays, and in batches. The codes are those that an H200 answers.
+//! Copies in two and three dimensions, array copies and batches. The error codes match an H200.
 
 use super::structs::{ARRAY, DEVICE, Descriptor, HOST, Location, Memcpy3d, Side, UNIFIED};
 use super::support::{Handle, INVALID_VALUE, OK, context, cuMemAlloc_v2, cuMemcpyDtoH_v2, functions};
@@ -57,11 +57,11 @@ pub(crate) struct Memcpy2d {
 #[repr(C)]
 pub(crate) struct Attributes {
     pub(crate) order: u32,
-    pub(crate) places: [Location; 2],
+    pub(crate) locations: [Location; 2],
     pub(crate) flags: u32,
 }
 
-/// `CUDA_MEMCPY3D_BATCH_OP`; an operand is a word with its kind, and four others.
+/// `CUDA_MEMCPY3D_BATCH_OP`. Each operand is a word with its kind, followed by four more words.
 #[derive(Clone, Copy, Default)]
 #[repr(C)]
 pub(crate) struct Operation {
@@ -73,7 +73,7 @@ pub(crate) struct Operation {
 }
 
 impl Operation {
-    /// A copy of `extent` bytes between addresses.
+    /// Returns a copy of `extent` bytes between two addresses.
     pub(crate) fn of_memory(from: u64, to: u64, extent: [usize; 3]) -> Self {
         let [from, to] = [from, to].map(|address| [1, address, 0, 0, 0]);
         Self { from, to, extent, order: 1, flags: 0 }
@@ -92,9 +92,9 @@ fn array(sides: [usize; 3], format: u32, channels: u32) -> Handle {
     array
 }
 
-/// Bytes that are all different from their neighbours.
+/// Returns bytes that all differ from their neighbors.
 fn bytes(count: usize) -> Vec<u8> {
-    (0..count).map(|at| (at * 7 + at / 256) as u8).collect()
+    (0..count).map(|index| (index * 7 + index / 256) as u8).collect()
 }
 
 fn download(address: u64, count: usize) -> Vec<u8> {
@@ -115,36 +115,36 @@ fn two_dimensions() {
     };
     type Change<'a> = &'a dyn Fn(&mut Memcpy2d);
     let cases: [(&str, Change<'_>, u32); 18] = [
-        ("as it is", &|_| {}, OK),
-        ("from.pitch < width", &|own| own.from.pitch = 8, 1),
-        ("to.pitch < width", &|own| own.to.pitch = 8, 1),
-        ("no width", &|own| (own.from.pitch, own.extent[0]) = (8, 0), OK),
-        ("no height", &|own| own.extent[1] = 0, OK),
-        ("from.kind", &|own| own.from.kind = 0, 1),
-        ("to.kind", &|own| own.to.kind = 5, 1),
-        ("from null", &|own| own.from.host = 0, 1),
-        ("to null", &|own| own.to.device = 0, 1),
-        ("too far", &|own| own.to.pitch = 512, 1),
-        ("just far enough", &|own| (own.to.pitch, own.extent[1]) = (490, 3), OK),
-        ("x beyond the pitch", &|own| (own.from.x, own.from.pitch) = (10, 16), 1),
-        ("endless pitch", &|own| own.to.pitch = usize::MAX, 1),
-        ("endless y", &|own| own.to.y = usize::MAX / 2, 1),
-        ("the host's is the device's", &|own| own.from.host = d, OK),
-        ("the device's is the host's", &|own| own.to.device = h, 1),
-        ("unified", &|own| (own.from.kind, own.from.device, own.to.kind) = (UNIFIED, h, UNIFIED), OK),
-        ("unified without", &|own| own.from.kind = UNIFIED, 1),
+        ("unchanged", &|_| {}, OK),
+        ("from.pitch < width", &|params| params.from.pitch = 8, 1),
+        ("to.pitch < width", &|params| params.to.pitch = 8, 1),
+        ("no width", &|params| (params.from.pitch, params.extent[0]) = (8, 0), OK),
+        ("no height", &|params| params.extent[1] = 0, OK),
+        ("from.kind", &|params| params.from.kind = 0, 1),
+        ("to.kind", &|params| params.to.kind = 5, 1),
+        ("from null", &|params| params.from.host = 0, 1),
+        ("to null", &|params| params.to.device = 0, 1),
+        ("beyond the allocation", &|params| params.to.pitch = 512, 1),
+        ("up to the end of the allocation", &|params| (params.to.pitch, params.extent[1]) = (490, 3), OK),
+        ("x beyond the pitch", &|params| (params.from.x, params.from.pitch) = (10, 16), 1),
+        ("pitch overflows", &|params| params.to.pitch = usize::MAX, 1),
+        ("y overflows", &|params| params.to.y = usize::MAX / 2, 1),
+        ("host address in device memory", &|params| params.from.host = d, OK),
+        ("device address in host memory", &|params| params.to.device = h, 1),
+        ("unified", &|params| (params.from.kind, params.from.device, params.to.kind) = (UNIFIED, h, UNIFIED), OK),
+        ("unified without an address", &|params| params.from.kind = UNIFIED, 1),
     ];
-    for (what, change, expected) in cases {
+    for (name, change, expected) in cases {
         let mut params = base;
         change(&mut params);
-        assert_eq!(cuMemcpy2D_v2(&params), expected, "{what}");
-        assert_eq!(cuMemcpy2DUnaligned_v2(&params), expected, "{what}");
-        assert_eq!(cuMemcpy2DAsync_v2(&params, 0), expected, "{what}");
+        assert_eq!(cuMemcpy2D_v2(&params), expected, "{name}");
+        assert_eq!(cuMemcpy2DUnaligned_v2(&params), expected, "{name}");
+        assert_eq!(cuMemcpy2DAsync_v2(&params, 0), expected, "{name}");
     }
     assert_eq!(cuMemcpy2D_v2(std::ptr::null()), INVALID_VALUE);
     assert_eq!((cuMemcpyHtoD_v2(d, d + 512, 8), cuMemcpyHtoD_v2(h, h, 8)), (OK, 1));
     assert_eq!((cuMemcpyHtoD_v2(d, h, 1001), cuMemcpyHtoD_v2(0, 0, 0), cuMemcpy(h, h + 64, 0)), (1, OK, OK));
-    // Without a pitch, rows follow each other from x on.
+    // Without a pitch, the distance between rows is x plus the width.
     let mut params = base;
     (params.from.x, params.extent) = (2, [4, 2]);
     assert_eq!(cuMemcpy2D_v2(&params), OK);
@@ -161,28 +161,28 @@ fn three_dimensions() {
     let to_array = Memcpy3d { to: Side { kind: ARRAY, array: a, ..Side::default() }, ..base };
     type Change<'a> = &'a dyn Fn(&mut Memcpy3d);
     let cases: [(&str, Memcpy3d, Change<'_>, u32); 14] = [
-        ("as it is", base, &|_| {}, OK),
-        ("a level of memory", base, &|own| own.from.level = 1, OK),
-        ("reserved", base, &|own| own.from.reserved = 1, OK),
-        ("height too small", base, &|own| (own.from.pitch, own.from.height) = (16, 1), 1),
-        ("no depth", base, &|own| own.extent[2] = 0, OK),
-        ("pitch too small", base, &|own| (own.from.pitch, own.from.height) = (8, 2), 1),
-        ("too far", base, &|own| (own.to.pitch, own.to.height) = (400, 2), 1),
-        ("far slices", base, &|own| (own.to.pitch, own.to.height) = (16, 40), OK),
-        ("a level of an array", to_array, &|own| (own.to.level, own.extent[2]) = (1, 1), 1),
+        ("unchanged", base, &|_| {}, OK),
+        ("a level of memory", base, &|params| params.from.level = 1, OK),
+        ("reserved", base, &|params| params.from.reserved = 1, OK),
+        ("height too small", base, &|params| (params.from.pitch, params.from.height) = (16, 1), 1),
+        ("no depth", base, &|params| params.extent[2] = 0, OK),
+        ("pitch too small", base, &|params| (params.from.pitch, params.from.height) = (8, 2), 1),
+        ("beyond the allocation", base, &|params| (params.to.pitch, params.to.height) = (400, 2), 1),
+        ("slices far apart", base, &|params| (params.to.pitch, params.to.height) = (16, 40), OK),
+        ("a level of an array", to_array, &|params| (params.to.level, params.extent[2]) = (1, 1), 1),
         ("too deep for the array", to_array, &|_| {}, 1),
-        ("a slice", to_array, &|own| own.extent[2] = 1, OK),
-        ("a slice that is not there", to_array, &|own| (own.to.z, own.extent[2]) = (1, 1), 1),
-        ("x that is no texel's", to_array, &|own| (own.to.x, own.extent) = (2, [6, 1, 1]), OK),
-        ("no array", to_array, &|own| (own.to.array, own.extent[2]) = (0, 1), 1),
+        ("a slice", to_array, &|params| params.extent[2] = 1, OK),
+        ("a slice beyond the array", to_array, &|params| (params.to.z, params.extent[2]) = (1, 1), 1),
+        ("x within a texel", to_array, &|params| (params.to.x, params.extent) = (2, [6, 1, 1]), OK),
+        ("no array", to_array, &|params| (params.to.array, params.extent[2]) = (0, 1), 1),
     ];
-    for (what, mut params, change, expected) in cases {
+    for (name, mut params, change, expected) in cases {
         change(&mut params);
-        assert_eq!(cuMemcpy3D_v2(&params), expected, "{what}");
+        assert_eq!(cuMemcpy3D_v2(&params), expected, "{name}");
         assert_eq!(
             cuMemcpy3DPeer(&Memcpy3d { from: Side { reserved: 0, ..params.from }, ..params }),
             expected,
-            "{what}"
+            "{name}"
         );
     }
     let mut peer = base;
@@ -195,7 +195,7 @@ fn boxes_through_an_array() {
     context(0);
     let host = bytes(4096);
     let (h, d, a) = (host.as_ptr() as u64, device(4096), array([10, 6, 5], 2, 2));
-    // A box of 7 × 3 × 2 texels of 4 bytes out of a larger one, into the middle of the array, and out of it again.
+    // A box of 7 × 3 × 2 texels of 4 bytes is copied from a larger box to the middle of the array, and back out of it.
     let in_host = Side { kind: HOST, host: h, x: 4, y: 1, z: 1, pitch: 64, height: 8, ..Side::default() };
     let in_array = Side { kind: ARRAY, array: a, x: 12, y: 3, z: 2, ..Side::default() };
     let in_device = Side { kind: DEVICE, device: d, x: 8, y: 2, z: 0, pitch: 40, height: 7, ..Side::default() };
@@ -240,30 +240,31 @@ fn batches() {
     assert_eq!(cuStreamCreate(&mut stream, 1), OK);
     let attributes = |order| [Attributes { order, ..Attributes::default() }; 3];
     let copy = |to: u64, count, order, index: usize, attribute_count, stream| {
-        let (to, from, sizes, given) = ([d, to], [h, h + 64], [64_usize, 64], attributes(order));
+        let (to, from, sizes, attribute_list) = ([d, to], [h, h + 64], [64_usize, 64], attributes(order));
         let indices = [index, 1, 2];
         let mut failed = 7;
         let (to, from, sizes) = (to.as_ptr(), from.as_ptr(), sizes.as_ptr());
-        let (given, indices) = (given.as_ptr(), indices.as_ptr());
-        let old = cuMemcpyBatchAsync(to, from, sizes, count, given, indices, attribute_count, &mut failed, stream);
-        let new = cuMemcpyBatchAsync_v2(to, from, sizes, count, given, indices, attribute_count, stream);
+        let (attribute_list, indices) = (attribute_list.as_ptr(), indices.as_ptr());
+        let old =
+            cuMemcpyBatchAsync(to, from, sizes, count, attribute_list, indices, attribute_count, &mut failed, stream);
+        let new = cuMemcpyBatchAsync_v2(to, from, sizes, count, attribute_list, indices, attribute_count, stream);
         assert_eq!(old, new);
         (new, failed)
     };
-    let none = usize::MAX;
-    for (what, found, expected) in [
-        ("as it is", copy(d + 512, 2, 1, 0, 1, stream), (OK, none)),
-        ("two attributes", copy(d + 512, 2, 3, 0, 2, stream), (OK, none)),
-        ("no copies", copy(d, 0, 1, 0, 1, stream), (1, none)),
-        ("no attributes", copy(d, 2, 1, 0, 0, stream), (1, none)),
-        ("the first index", copy(d, 2, 1, 1, 1, stream), (1, none)),
-        ("no order", copy(d, 2, 0, 0, 1, stream), (1, none)),
-        ("another order", copy(d, 2, 9, 0, 1, stream), (1, none)),
-        ("too many attributes", copy(d, 2, 1, 0, 3, stream), (1, none)),
-        ("the default stream", copy(d, 2, 1, 0, 1, 0), (1, none)),
-        ("too far", copy(d + 990, 2, 1, 0, 1, stream), (1, 1)),
+    let no_failure = usize::MAX;
+    for (name, found, expected) in [
+        ("unchanged", copy(d + 512, 2, 1, 0, 1, stream), (OK, no_failure)),
+        ("two attributes", copy(d + 512, 2, 3, 0, 2, stream), (OK, no_failure)),
+        ("no copies", copy(d, 0, 1, 0, 1, stream), (1, no_failure)),
+        ("no attributes", copy(d, 2, 1, 0, 0, stream), (1, no_failure)),
+        ("a first index other than 0", copy(d, 2, 1, 1, 1, stream), (1, no_failure)),
+        ("no order", copy(d, 2, 0, 0, 1, stream), (1, no_failure)),
+        ("unknown order", copy(d, 2, 9, 0, 1, stream), (1, no_failure)),
+        ("too many attributes", copy(d, 2, 1, 0, 3, stream), (1, no_failure)),
+        ("the default stream", copy(d, 2, 1, 0, 1, 0), (1, no_failure)),
+        ("beyond the allocation", copy(d + 990, 2, 1, 0, 1, stream), (1, 1)),
     ] {
-        assert_eq!(found, expected, "{what}");
+        assert_eq!(found, expected, "{name}");
     }
     assert_eq!(cuStreamSynchronize(stream), OK);
     assert_eq!((download(d, 64), download(d + 512, 64)), (host[..64].to_vec(), host[64..128].to_vec()));
@@ -276,7 +277,7 @@ fn batches_of_boxes() {
     let (h, d, a) = (host.as_ptr() as u64, device(1024), array([10, 6, 0], 2, 2));
     let mut stream = 0;
     assert_eq!(cuStreamCreate(&mut stream, 1), OK);
-    // Rows of 8 texels of 4 bytes, of which 5 are copied; lengths are in texels.
+    // Each row has 8 texels of 4 bytes, and 5 of them are copied. Lengths are in texels.
     let memory = |address: u64| [1, address, 8, 4, 0];
     let in_array = [2, a as u64, 3, 2, 0];
     let into = Operation { from: memory(h), to: in_array, extent: [5, 3, 1], order: 1, flags: 0 };

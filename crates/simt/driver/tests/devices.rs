@@ -1,27 +1,27 @@
-//! Devices: their names, places, attributes and limits, several of them at once, and those that cannot be had.
+//! Devices: names, PCI bus IDs, attributes and limits, several devices at once, and invalid device settings.
 
 use std::ffi::{CStr, CString};
 use std::fs;
 
 use crate::support::{
-    INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, OK, alone, attribute, context, cuCtxSetCurrent,
+    INVALID_CONTEXT, INVALID_DEVICE, INVALID_VALUE, NO_DEVICE, OK, attribute, context, cuCtxSetCurrent,
     cuCtxSynchronize, cuDeviceGetAttribute, cuInit, cuMemAlloc_v2, cuMemFree_v2, cuMemcpyDtoH_v2, cuMemsetD8_v2, file,
-    functions, kernel, load,
+    functions, in_child_process, kernel, load,
 };
 
 functions! {
     fn cuDriverGetVersion(version: *mut i32);
     fn cuDeviceGetCount(count: *mut i32);
-    fn cuDeviceGetName(name: *mut u8, room: i32, device: i32);
+    fn cuDeviceGetName(name: *mut u8, capacity: i32, device: i32);
     fn cuDeviceGetUuid(uuid: *mut [u8; 16], device: i32);
     fn cuDeviceGetLuid(luid: *mut [u8; 8], nodes: *mut u32, device: i32);
     fn cuDeviceTotalMem_v2(bytes: *mut usize, device: i32);
     fn cuDeviceGetProperties(properties: *mut [i32; 14], device: i32);
-    fn cuDeviceGetPCIBusId(text: *mut u8, room: i32, device: i32);
+    fn cuDeviceGetPCIBusId(text: *mut u8, capacity: i32, device: i32);
     fn cuDeviceGetByPCIBusId(device: *mut i32, text: *const u8);
     fn cuDeviceGetTexture1DLinearMaxWidth(texels: *mut usize, format: u32, channels: u32, device: i32);
     fn cuDeviceGetExecAffinitySupport(is_supported: *mut i32, kind: u32, device: i32);
-    fn cuDeviceCanAccessPeer(can: *mut i32, device: i32, peer: i32);
+    fn cuDeviceCanAccessPeer(is_possible: *mut i32, device: i32, peer: i32);
     fn cuDeviceGetP2PAttribute(value: *mut i32, attribute: u32, device: i32, peer: i32);
     fn cuDeviceGetHostAtomicCapabilities(capabilities: *mut u32, operations: *const u32, count: u32, device: i32);
     fn cuDeviceGetP2PAtomicCapabilities(
@@ -43,7 +43,7 @@ functions! {
     );
 }
 
-/// The results of these functions.
+/// Error codes of the driver.
 const PEER_ACCESS_UNSUPPORTED: u32 = 217;
 const INVALID_PTX: u32 = 218;
 const UNSUPPORTED_PTX_VERSION: u32 = 222;
@@ -54,17 +54,17 @@ const NOT_PERMITTED: u32 = 800;
 const NOT_SUPPORTED: u32 = 801;
 const OUT_OF_MEMORY: u32 = 2;
 
-/// A text that a function writes.
+/// Returns the text that a function writes into a buffer.
 fn text(write: impl FnOnce(*mut u8, i32) -> u32) -> String {
-    let mut room = [0xff; 64];
-    assert_eq!(write(room.as_mut_ptr(), 64), OK);
-    let end = room.iter().position(|byte| *byte == 0).expect("the text ends in a NUL");
-    String::from_utf8(room[..end].to_vec()).expect("a text")
+    let mut buffer = [0xff; 64];
+    assert_eq!(write(buffer.as_mut_ptr(), 64), OK);
+    let end = buffer.iter().position(|byte| *byte == 0).expect("the text ends in a NUL");
+    String::from_utf8(buffer[..end].to_vec()).expect("the text is UTF-8")
 }
 
-/// What a GPU answers of all attributes, and the two that say where it is plugged in, which is another place there.
+/// Compares all attributes with those of a GPU. The PCI bus and device IDs (33 and 34) must differ from that GPU's.
 #[test]
-fn an_h200_has_the_recorded_attributes() {
+fn the_h200_has_the_recorded_attributes() {
     assert_eq!(cuInit(0), OK);
     let recorded = include_str!("../src/gpu/attributes.txt").lines().filter(|line| !line.starts_with('#'));
     let mut count = 0;
@@ -94,11 +94,11 @@ fn an_h200_has_the_recorded_attributes() {
     assert_eq!(properties, expected);
 }
 
-/// The answers of a GPU's driver to unusual questions.
+/// Unusual queries return what the driver of a GPU returns.
 #[test]
-fn questions_about_a_device() {
+fn device_queries() {
     assert_eq!(cuInit(0), OK);
-    assert_eq!(text(|name, room| cuDeviceGetName(name, room, 0)), "NVIDIA H200 (simulated)");
+    assert_eq!(text(|name, capacity| cuDeviceGetName(name, capacity, 0)), "NVIDIA H200 (simulated)");
     let mut short = [0xff; 5];
     assert_eq!((cuDeviceGetName(short.as_mut_ptr(), 5, 0), &short), (OK, b"NVID\0"));
     assert_eq!(cuDeviceGetName(short.as_mut_ptr(), 0, 0), INVALID_VALUE);
@@ -125,12 +125,12 @@ fn questions_about_a_device() {
     assert_eq!((cuDeviceGetExecAffinitySupport(&mut is_supported, 0, 0), is_supported), (OK, 0));
 
     let (mut capabilities, operations) = ([7; 14], std::array::from_fn::<u32, 14, _>(|number| number as u32));
-    let (to, of) = (capabilities.as_mut_ptr(), operations.as_ptr());
-    assert_eq!(cuDeviceGetHostAtomicCapabilities(to, of, 13, 0), OK);
-    assert_eq!(cuDeviceGetHostAtomicCapabilities(to, of, 14, 0), INVALID_VALUE);
-    assert_eq!(cuDeviceGetHostAtomicCapabilities(to, of, 0, 0), INVALID_VALUE);
-    assert_eq!(cuDeviceGetP2PAtomicCapabilities(to, of, 13, 0, 0), INVALID_DEVICE);
-    assert_eq!(cuDeviceGetP2PAtomicCapabilities(to, of, 0, 0, 0), INVALID_VALUE);
+    let (output, codes) = (capabilities.as_mut_ptr(), operations.as_ptr());
+    assert_eq!(cuDeviceGetHostAtomicCapabilities(output, codes, 13, 0), OK);
+    assert_eq!(cuDeviceGetHostAtomicCapabilities(output, codes, 14, 0), INVALID_VALUE);
+    assert_eq!(cuDeviceGetHostAtomicCapabilities(output, codes, 0, 0), INVALID_VALUE);
+    assert_eq!(cuDeviceGetP2PAtomicCapabilities(output, codes, 13, 0, 0), INVALID_DEVICE);
+    assert_eq!(cuDeviceGetP2PAtomicCapabilities(output, codes, 0, 0, 0), INVALID_VALUE);
     assert_eq!(capabilities, std::array::from_fn(|number| if number < 13 { 0 } else { 7 }));
 
     let mut value = 7;
@@ -139,10 +139,10 @@ fn questions_about_a_device() {
     assert_eq!(cuDeviceCanAccessPeer(&mut value, 0, 7), INVALID_DEVICE);
 }
 
-/// Three devices: each has its own name, place and id, and all of it agrees.
+/// Each of three devices has a unique name, PCI bus ID and UUID, and all of them are consistent.
 #[test]
 fn several_devices() {
-    if !alone("devices::several_devices", &[("LADDER_SIM_DEVICES", "3")]) {
+    if !in_child_process("devices::several_devices", &[("LADDER_SIM_DEVICES", "3")]) {
         return;
     }
     assert_eq!(cuInit(0), OK);
@@ -152,32 +152,32 @@ fn several_devices() {
     for device in 0..3 {
         let mut uuid = [0; 16];
         assert_eq!(cuDeviceGetUuid(&mut uuid, device), OK);
-        let place = text(|place, room| cuDeviceGetPCIBusId(place, room, device));
+        let bus_id = text(|bus_id, capacity| cuDeviceGetPCIBusId(bus_id, capacity, device));
         let [domain, bus, slot] = [50, 33, 34].map(|number| attribute(number, device));
-        assert_eq!(place, format!("{domain:04X}:{bus:02X}:{slot:02X}.0"));
-        assert!(seen.insert(uuid.to_vec()) && seen.insert(place.clone().into_bytes()));
-        let by = |place: &str| {
+        assert_eq!(bus_id, format!("{domain:04X}:{bus:02X}:{slot:02X}.0"));
+        assert!(seen.insert(uuid.to_vec()) && seen.insert(bus_id.clone().into_bytes()));
+        let device_at = |id_text: &str| {
             let mut found = 7;
-            let code = cuDeviceGetByPCIBusId(&mut found, format!("{place}\0").as_ptr());
+            let code = cuDeviceGetByPCIBusId(&mut found, format!("{id_text}\0").as_ptr());
             if code == OK { Ok(found) } else { Err(code) }
         };
-        let tail = &place[5..];
+        let tail = &bus_id[5..];
         for spelling in
-            [&place, tail, &place[..10], &format!("0000{place}"), &place.to_lowercase(), &format!("{place}x")]
+            [&bus_id, tail, &bus_id[..10], &format!("0000{bus_id}"), &bus_id.to_lowercase(), &format!("{bus_id}x")]
         {
-            assert_eq!(by(spelling), Ok(device), "{spelling}");
+            assert_eq!(device_at(spelling), Ok(device), "{spelling}");
         }
         for wrong in ["", "zz", "06", &tail[..5], "0:0:0:0.0"] {
-            assert_eq!(by(wrong), Err(INVALID_VALUE), "{wrong}");
+            assert_eq!(device_at(wrong), Err(INVALID_VALUE), "{wrong}");
         }
-        assert_eq!(by("0000:77:00.0"), Err(INVALID_DEVICE));
+        assert_eq!(device_at("0000:77:00.0"), Err(INVALID_DEVICE));
     }
 }
 
-/// Contexts of two devices: who may access whom, and whose memory is in use.
+/// Contexts of two devices: peer access and memory usage.
 #[test]
 fn peers() {
-    if !alone("devices::peers", &[("LADDER_SIM_DEVICES", "2"), ("LADDER_SIM_DEVICE", "t4")]) {
+    if !in_child_process("devices::peers", &[("LADDER_SIM_DEVICES", "2"), ("LADDER_SIM_DEVICE", "t4")]) {
         return;
     }
     assert_eq!(cuInit(0), OK);
@@ -199,28 +199,28 @@ fn peers() {
     assert_eq!([100, 200, 1].map(|scope| cuFlushGPUDirectRDMAWrites(0, scope)), [OK, OK, INVALID_VALUE]);
     assert_eq!(cuFlushGPUDirectRDMAWrites(1, 100), INVALID_VALUE);
 
-    let used = |context| {
+    let used_bytes = |context| {
         assert_eq!(cuCtxSetCurrent(context), OK);
         let (mut free, mut total) = (0, 0);
         assert_eq!(cuMemGetInfo_v2(&mut free, &mut total), OK);
         assert_eq!(total, 15_843_721_216);
         total - free
     };
-    let before = [used(first), used(second)];
+    let before = [used_bytes(first), used_bytes(second)];
     let bytes = 64 << 20;
     assert_eq!(cuCtxSetCurrent(first), OK);
     let mut address = 0;
     assert_eq!(cuMemAlloc_v2(&mut address, bytes), OK);
-    assert_eq!(used(first), before[0] + bytes);
-    // Of the second device nothing is in use, unless the host's memory is less than that of the device.
-    assert!(before[1] > 0 || used(second) == 0, "{before:?}");
+    assert_eq!(used_bytes(first), before[0] + bytes);
+    // No memory of the second device is in use, unless the host has less memory than the device.
+    assert!(before[1] > 0 || used_bytes(second) == 0, "{before:?}");
     assert_eq!(cuCtxSetCurrent(first), OK);
     assert_eq!(cuMemsetD8_v2(address, 1, bytes), OK);
-    // More than the device has, though both together would have it.
-    let mut more = 0;
-    assert_eq!(cuMemAlloc_v2(&mut more, 15_843_721_216), OUT_OF_MEMORY);
+    // The size exceeds the free memory of this device but not that of both devices together.
+    let mut second_address = 0;
+    assert_eq!(cuMemAlloc_v2(&mut second_address, 15_843_721_216), OUT_OF_MEMORY);
 
-    // A kernel on the second device writes memory of the first.
+    // A kernel on the second device writes memory of the first device.
     assert_eq!(cuCtxSetCurrent(second), OK);
     let ptx = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p) {\n.reg .u64 a;\n\
                ld.param.u64 a, [p];\nst.global.u32 [a], 42;\nret;\n}\n";
@@ -234,7 +234,7 @@ fn peers() {
     assert_eq!(cuMemFree_v2(address), OK);
 }
 
-/// What an H200's driver makes of limits.
+/// The limits match those of an H200's driver.
 #[test]
 fn limits_of_a_context() {
     context(0);
@@ -245,12 +245,12 @@ fn limits_of_a_context() {
             code => Err(code),
         }
     };
-    let at_first = [1024, 8_650_752, 8 << 20, 0, 2048, 64, 11_796_480, 232_448, 0];
-    for (limit, value) in (0..).zip(at_first) {
+    let defaults = [1024, 8_650_752, 8 << 20, 0, 2048, 64, 11_796_480, 232_448, 0];
+    for (limit, value) in (0..).zip(defaults) {
         assert_eq!(get(limit), if limit == 3 { Err(UNSUPPORTED_LIMIT) } else { Ok(value) }, "limit {limit}");
     }
     assert_eq!([9, 10, 11].map(get), [UNSUPPORTED_LIMIT, INVALID_VALUE, INVALID_VALUE].map(Err));
-    for (limit, asked, code, becomes) in [
+    for (limit, request, code, effective) in [
         (0, 1000, OK, 1008),
         (0, 1_000_000_000, INVALID_VALUE, 1008),
         (1, 1000, OK, 524_288),
@@ -265,13 +265,14 @@ fn limits_of_a_context() {
         (7, 1000, NOT_PERMITTED, 232_448),
         (8, 1, NOT_PERMITTED, 0),
     ] {
-        assert_eq!((cuCtxSetLimit(limit, asked), get(limit)), (code, Ok(becomes)), "limit {limit} of {asked}");
+        assert_eq!((cuCtxSetLimit(limit, request), get(limit)), (code, Ok(effective)), "limit {limit} of {request}");
     }
     assert_eq!([3, 9, 10].map(|limit| cuCtxSetLimit(limit, 1)), [UNSUPPORTED_LIMIT, UNSUPPORTED_LIMIT, INVALID_VALUE]);
 }
 
-/// What the driver of these boards says, as people have published it: capability, multiprocessors, clock and bus of the
-/// memory, L2, threads and blocks of a multiprocessor, its shared memory and that of a block, clusters, L2 that stays.
+/// Values that the driver reports for these boards, as published: compute capability, multiprocessors, memory clock and
+/// bus width, L2 size, threads and blocks per multiprocessor, shared memory per multiprocessor and per block, cluster
+/// support, and persisting L2 size.
 #[test]
 fn other_devices() {
     let expected = [
@@ -282,13 +283,13 @@ fn other_devices() {
         ("rtx3080", [8, 6, 68, 9_501_000, 320, 5_242_880, 1536, 16, 102_400, 101_376, 0, 3_604_480]),
         ("t4", [7, 5, 40, 5_001_000, 256, 4_194_304, 1024, 16, 65_536, 65_536, 0, 0]),
     ];
-    let asked = std::env::var("LADDER_SIM_DEVICE").unwrap_or_default();
+    let selected = std::env::var("LADDER_SIM_DEVICE").unwrap_or_default();
     for (name, values) in expected {
-        // The process of a device checks its own.
-        if !asked.is_empty() && asked != name {
+        // Each child process checks only its device.
+        if !selected.is_empty() && selected != name {
             continue;
         }
-        if !alone("devices::other_devices", &[("LADDER_SIM_DEVICE", name)]) {
+        if !in_child_process("devices::other_devices", &[("LADDER_SIM_DEVICE", name)]) {
             continue;
         }
         assert_eq!(cuInit(0), OK);
@@ -298,7 +299,7 @@ fn other_devices() {
         assert_eq!([127, 128].map(|number| attribute(number, 0)), [i32::from(is_new); 2], "{name}");
         assert_eq!(attribute(126, 0), if is_new { 4 } else { 1 }, "{name}");
         assert_eq!(attribute(111, 0), if values[0] < 8 { 0 } else { 1024 }, "{name}");
-        assert!(text(|text, room| cuDeviceGetName(text, room, 0)).ends_with(" (simulated)"));
+        assert!(text(|text, capacity| cuDeviceGetName(text, capacity, 0)).ends_with(" (simulated)"));
         context(0);
         let mut value = 0;
         let code = if values[11] > 0 { OK } else { UNSUPPORTED_LIMIT };
@@ -306,13 +307,13 @@ fn other_devices() {
     }
 }
 
-/// Devices that cannot be had: what the program gets, and what the log says.
+/// Invalid device settings: the error code that the program gets, and the message in the log.
 #[test]
-fn refused_devices() {
-    let folder = tempfile::tempdir().expect("a folder");
+fn invalid_device_settings_are_refused() {
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name).display().to_string();
-        fs::write(&path, text).expect("the folder takes files");
+        fs::write(&path, text).expect("the folder is writable");
         path
     };
     let h100 = fs::read_to_string(file("crates/simt/devices/known/h100.toml")).expect("the description of an H100");
@@ -329,19 +330,19 @@ fn refused_devices() {
         ("h100", "two", INVALID_VALUE, "LADDER_SIM_DEVICES=two"),
         ("h100", "2", NO_DEVICE, "CUDA_VISIBLE_DEVICES=2,1 selects none of the simulated devices"),
     ];
-    for (device, count, code, says) in cases {
+    for (device, count, code, message) in cases {
         let log = folder.path().join("log").display().to_string();
         let variables = [
             ("LADDER_SIM_DEVICE", device),
             ("LADDER_SIM_DEVICES", count),
-            // Two devices have the numbers 0 and 1.
+            // The two devices have the numbers 0 and 1.
             ("CUDA_VISIBLE_DEVICES", "2,1"),
             ("LADDER_DRIVER_LOG", &log),
             ("DRIVER_TEST_CODE", &code.to_string()),
         ];
-        if !alone("devices::refused_devices", &variables) {
-            let said = fs::read_to_string(&log).expect("the log");
-            assert!(said.contains(says), "{said}");
+        if !in_child_process("devices::invalid_device_settings_are_refused", &variables) {
+            let log_text = fs::read_to_string(&log).expect("the log");
+            assert!(log_text.contains(message), "{log_text}");
             fs::remove_file(&log).expect("the log");
             continue;
         }
@@ -357,58 +358,58 @@ fn ptx(version: &str, target: &str) -> String {
     format!(".version {version}\n.target {target}\n.address_size 64\n.visible .entry k() {{ ret; }}\n")
 }
 
-/// PTX for older, the same and newer architectures, and of versions that there are, are not and will be. Those that are newer
-/// than its own the real driver refuses; this one takes what CUDA's newest compiler writes.
+/// PTX for older, the same and newer architectures, and in known, unknown and future versions. NVIDIA's driver refuses
+/// PTX versions newer than its CUDA version. This driver accepts the output of CUDA's newest compiler.
 #[test]
 fn ptx_for_other_devices() {
     context(0);
-    let loads = |version, target| load(&ptx(version, target)).err().unwrap_or(OK);
+    let load_code = |version, target| load(&ptx(version, target)).err().unwrap_or(OK);
     for target in ["sm_52", "sm_80", "sm_89", "sm_90", "sm_90a"] {
-        assert_eq!(loads("8.0", target), OK, "{target}");
+        assert_eq!(load_code("8.0", target), OK, "{target}");
     }
     for target in ["sm_100", "sm_100a", "sm_100f", "sm_120", "sm_99", "foo"] {
-        assert_eq!(loads("8.8", target), INVALID_PTX, "{target}");
+        assert_eq!(load_code("8.8", target), INVALID_PTX, "{target}");
     }
     for version in ["9.0", "9.1", "9.5"] {
-        assert_eq!(loads(version, "sm_80"), OK, "{version}");
+        assert_eq!(load_code(version, "sm_80"), OK, "{version}");
     }
     for version in ["0.9", "8.9", "9.6", "9.9", "10.0"] {
-        assert_eq!(loads(version, "sm_80"), UNSUPPORTED_PTX_VERSION, "{version}");
-        assert_eq!(loads(version, "foo"), UNSUPPORTED_PTX_VERSION, "the version is looked at first: {version}");
+        assert_eq!(load_code(version, "sm_80"), UNSUPPORTED_PTX_VERSION, "{version}");
+        assert_eq!(load_code(version, "foo"), UNSUPPORTED_PTX_VERSION, "the version is checked first: {version}");
     }
     let mut log = [0u8; 200];
     let (options, mut values) = ([5u32, 6], [log.as_mut_ptr().addr(), log.len()]);
     let (text, mut module) = (CString::new(ptx("9.9", "sm_80")).expect("no NUL"), 0);
     let loaded = cuModuleLoadDataEx(&mut module, text.as_ptr().cast(), 2, options.as_ptr(), values.as_mut_ptr());
-    let log = CStr::from_bytes_until_nul(&log).expect("the log ends").to_string_lossy();
+    let log = CStr::from_bytes_until_nul(&log).expect("the log ends in a NUL").to_string_lossy();
     assert_eq!((loaded, module, &*log), (UNSUPPORTED_PTX_VERSION, 0, "unsupported .version 9.9; the newest is 9.5"));
 }
 
-/// A device of a newer architecture, from a file: it does not run what is for 9.0 alone.
+/// A device of a newer architecture, described in a file, does not run PTX that is specific to sm_90a.
 #[test]
 fn a_device_from_a_file() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("blackwell.toml").display().to_string();
     let h200 = fs::read_to_string(file("crates/simt/devices/known/h200.toml")).expect("the description of an H200");
-    fs::write(&path, h200.replace("sm_90", "sm_103").replace("NVIDIA H200", "Mine")).expect("the folder takes files");
-    if !alone("devices::a_device_from_a_file", &[("LADDER_SIM_DEVICE", &path)]) {
+    fs::write(&path, h200.replace("sm_90", "sm_103").replace("NVIDIA H200", "Mine")).expect("the folder is writable");
+    if !in_child_process("devices::a_device_from_a_file", &[("LADDER_SIM_DEVICE", &path)]) {
         return;
     }
     context(0);
-    assert_eq!(text(|name, room| cuDeviceGetName(name, room, 0)), "Mine (simulated)");
+    assert_eq!(text(|name, capacity| cuDeviceGetName(name, capacity, 0)), "Mine (simulated)");
     assert_eq!([75, 76].map(|number| attribute(number, 0)), [10, 3]);
-    let loads = |target| load(&ptx("8.8", target)).err().unwrap_or(OK);
+    let load_code = |target| load(&ptx("8.8", target)).err().unwrap_or(OK);
     for target in ["sm_90", "sm_100", "sm_103", "sm_103a", "sm_100f"] {
-        assert_eq!(loads(target), OK, "{target}");
+        assert_eq!(load_code(target), OK, "{target}");
     }
     for target in ["sm_90a", "sm_100a", "sm_120", "sm_120f", "sm_110"] {
-        assert_eq!(loads(target), INVALID_PTX, "{target}");
+        assert_eq!(load_code(target), INVALID_PTX, "{target}");
     }
 }
 
 #[test]
-fn a_device_of_the_future_runs_all_ptx() {
-    if !alone("devices::a_device_of_the_future_runs_all_ptx", &[("LADDER_SIM_DEVICE", "future")]) {
+fn the_future_device_runs_all_ptx() {
+    if !in_child_process("devices::the_future_device_runs_all_ptx", &[("LADDER_SIM_DEVICE", "future")]) {
         return;
     }
     context(0);
@@ -416,17 +417,20 @@ fn a_device_of_the_future_runs_all_ptx() {
     for target in ["sm_75", "sm_90", "sm_121"] {
         assert!(load(&ptx("8.8", target)).is_ok(), "{target}");
     }
-    // What is for one architecture alone is not for a later one.
+    // Architecture-specific PTX does not run on a later architecture.
     assert!(load(&ptx("8.8", "sm_90a")).is_err());
 }
 
 #[test]
-fn the_version_of_the_driver() {
+fn the_driver_version_is_configurable() {
     for (given, code, expected) in
         [("", OK, 13000), ("12.8", OK, 12080), ("13.1", OK, 13010), ("12", INVALID_VALUE, 7), ("9.0", INVALID_VALUE, 7)]
     {
-        let test = "devices::the_version_of_the_driver";
-        if alone(test, &[(driver::DRIVER_VERSION, given), ("DRIVER_TEST_CODE", &format!("{code} {expected}"))]) {
+        let test = "devices::the_driver_version_is_configurable";
+        if in_child_process(
+            test,
+            &[(driver::DRIVER_VERSION, given), ("DRIVER_TEST_CODE", &format!("{code} {expected}"))],
+        ) {
             let expected = std::env::var("DRIVER_TEST_CODE").expect("the code and the version");
             let mut version = 7;
             let found = cuDriverGetVersion(&mut version);

@@ -1,4 +1,4 @@
-//! Images that are not whole. What a file holds is never taken at its word: it could name any address.
+//! Truncated images. The driver never trusts offsets and sizes in a file, which could lead to any address.
 
 use std::ffi::CString;
 
@@ -24,13 +24,13 @@ functions! {
     fn cuLinkDestroy(linker: Handle);
 }
 
-/// A fatbin's header, which says how many bytes follow it.
-fn header(follow: u64) -> Vec<u8> {
-    [&0xba55_ed50_u32.to_le_bytes()[..], &[1, 0, 16, 0], &follow.to_le_bytes()].concat()
+/// Returns the header of a fatbin, which gives the number of bytes that follow the header.
+fn header(payload_bytes: u64) -> Vec<u8> {
+    [&0xba55_ed50_u32.to_le_bytes()[..], &[1, 0, 16, 0], &payload_bytes.to_le_bytes()].concat()
 }
 
-/// What the functions say that load these bytes from a file, and the one that links them.
-fn loaded(bytes: &[u8]) -> [u32; 3] {
+/// Returns the error codes of loading these bytes as a module file and as a library file, and of linking them.
+fn load_codes(bytes: &[u8]) -> [u32; 3] {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("image");
     std::fs::write(&path, bytes).unwrap();
@@ -40,7 +40,7 @@ fn loaded(bytes: &[u8]) -> [u32; 3] {
     let none = std::ptr::null();
     let no_values = std::ptr::null_mut();
     let by_module = cuModuleLoad(&mut module, path);
-    // A library is refused when its code is asked for.
+    // An error in the code of a library is reported when the program requests the module.
     let by_library = match cuLibraryLoadFromFile(&mut library, path, none, no_values, 0, none, no_values, 0) {
         OK => cuLibraryGetModule(&mut module, library),
         code => code,
@@ -52,27 +52,27 @@ fn loaded(bytes: &[u8]) -> [u32; 3] {
 }
 
 #[test]
-fn files_and_data_that_end_too_early() {
+fn truncated_images_are_refused() {
     context(0);
-    assert_eq!(loaded(&header(0)), [NO_BINARY_FOR_GPU; 3], "a fatbin with nothing in it");
-    for follow in [1, 64, 1 << 20, 1 << 47, u64::MAX] {
-        assert_eq!(loaded(&header(follow)), [INVALID_IMAGE; 3], "{follow} bytes that are not there");
+    assert_eq!(load_codes(&header(0)), [NO_BINARY_FOR_GPU; 3], "an empty fatbin");
+    for payload_bytes in [1, 64, 1 << 20, 1 << 47, u64::MAX] {
+        assert_eq!(load_codes(&header(payload_bytes)), [INVALID_IMAGE; 3], "{payload_bytes} missing bytes");
     }
     for len in 1..16 {
-        assert_eq!(loaded(&header(0)[..len]), [INVALID_IMAGE; 3], "{len} bytes of a header");
+        assert_eq!(load_codes(&header(0)[..len]), [INVALID_IMAGE; 3], "{len} bytes of a header");
     }
-    // What nvcc puts around a fatbin says at which address it is.
+    // The wrapper that nvcc adds around a fatbin contains the fatbin's address.
     let wrapper: Vec<u8> = [0x4662_43b1_u32, 1, 64, 0, 64, 0].iter().flat_map(|word| word.to_le_bytes()).collect();
     for len in [4, 12, 24] {
-        assert_eq!(loaded(&wrapper[..len]), [INVALID_IMAGE; 3], "{len} bytes of a wrapper");
+        assert_eq!(load_codes(&wrapper[..len]), [INVALID_IMAGE; 3], "{len} bytes of a wrapper");
     }
 }
 
 #[test]
-fn more_bytes_than_there_are_addresses() {
+fn sizes_beyond_the_address_space_are_refused() {
     context(0);
     let mut module = 0;
-    for follow in [1 << 63, u64::MAX - 16, u64::MAX] {
-        assert_eq!(cuModuleLoadData(&mut module, header(follow).as_ptr()), INVALID_IMAGE, "{follow}");
+    for payload_bytes in [1 << 63, u64::MAX - 16, u64::MAX] {
+        assert_eq!(cuModuleLoadData(&mut module, header(payload_bytes).as_ptr()), INVALID_IMAGE, "{payload_bytes}");
     }
 }

@@ -1,11 +1,11 @@
-//! Launches whose arguments do not fit the kernel's parameters.
+//! Launches whose arguments do not match the kernel's parameters.
 
 use std::ptr::{null, without_provenance};
 
 use crate::captures::ADD;
 use crate::graphs::{KernelParams, cuGraphAddKernelNode_v2, cuLaunchKernel, graph};
 use crate::streams::device_memory;
-use crate::support::{Handle, INVALID_VALUE, OK, alone, context, cuCtxSynchronize, functions, kernel};
+use crate::support::{Handle, INVALID_VALUE, OK, context, cuCtxSynchronize, functions, in_child_process, kernel};
 
 functions! {
     fn cuLaunchCooperativeKernel(
@@ -15,20 +15,20 @@ functions! {
     fn cuLaunchKernelEx(config: *const [u64; 7], function: Handle, params: *const *const u64, extra: *const usize);
 }
 
-/// Runs a test in another process, and checks that the driver's messages have these words.
-fn says(test: &str, act: impl FnOnce(), words: &[&str]) {
-    let log = tempfile::NamedTempFile::new().expect("there is a folder for temporary files");
+/// Runs a test in a child process and checks that the driver's messages contain each of the expected texts.
+fn check_messages(test: &str, act: impl FnOnce(), expected: &[&str]) {
+    let log = tempfile::NamedTempFile::new().expect("a temporary file");
     let path = log.path().display().to_string();
-    if alone(test, &[(driver::LOG, &path)]) {
+    if in_child_process(test, &[(driver::LOG, &path)]) {
         return act();
     }
-    let said = std::fs::read_to_string(&path).expect("the driver writes its messages");
-    for words in words {
-        assert!(said.contains(words), "`{words}` is not in: {said}");
+    let messages = std::fs::read_to_string(&path).expect("the driver's messages are readable");
+    for expected in expected {
+        assert!(messages.contains(expected), "`{expected}` is not in: {messages}");
     }
 }
 
-/// Launches one thread of a kernel with these addresses of arguments.
+/// Launches one thread of a kernel with these argument addresses.
 fn launch(function: Handle, params: &[*const u64]) -> u32 {
     cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, params.as_ptr(), null())
 }
@@ -37,10 +37,12 @@ fn launch(function: Handle, params: &[*const u64]) -> u32 {
 fn a_missing_argument_is_named() {
     let act = || {
         context(0);
-        let (add, place) = (kernel(ADD), device_memory(4));
-        // What lies after the list of a program that forgets the last argument is anything.
-        for other in [null(), without_provenance(5), without_provenance(1 << 40), without_provenance(usize::MAX - 1)] {
-            let params = [&raw const place, other];
+        let (add, target) = (kernel(ADD), device_memory(4));
+        // If a program omits the last argument, the word after its list is arbitrary.
+        for bad_address in
+            [null(), without_provenance(5), without_provenance(1 << 40), without_provenance(usize::MAX - 1)]
+        {
+            let params = [&raw const target, bad_address];
             assert_eq!(launch(add, &params), INVALID_VALUE);
             assert_eq!(cuLaunchCooperativeKernel(add, 1, 1, 1, 1, 1, 1, 0, 0, params.as_ptr()), INVALID_VALUE);
             let config = [1 | 1 << 32, 1 | 1 << 32, 1 | 1 << 32, 0, 0, 0, 0];
@@ -58,15 +60,15 @@ fn a_missing_argument_is_named() {
             };
             assert_eq!(cuGraphAddKernelNode_v2(&mut 0, graph(), null(), 0, &params), INVALID_VALUE);
         }
-        assert_eq!(launch(add, &[without_provenance(64), &raw const place]), INVALID_VALUE);
-        // A list at an address that cannot be read, and a buffer that cannot.
+        assert_eq!(launch(add, &[without_provenance(64), &raw const target]), INVALID_VALUE);
+        // A list at an unreadable address, and an argument buffer at an unreadable address.
         assert_eq!(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, 0, without_provenance(4096), null()), INVALID_VALUE);
         let (start, bytes) = (4096_usize, 12_usize);
         let buffer = [1, start, 2, (&raw const bytes).addr(), 0];
         assert_eq!(cuLaunchKernel(add, 1, 1, 1, 1, 1, 1, 0, 0, null(), buffer.as_ptr()), INVALID_VALUE);
-        assert_eq!((launch(add, &[&raw const place, &raw const place]), cuCtxSynchronize()), (OK, OK));
+        assert_eq!((launch(add, &[&raw const target, &raw const target]), cuCtxSynchronize()), (OK, OK));
     };
-    says(
+    check_messages(
         "launches::a_missing_argument_is_named",
         act,
         &[
@@ -99,24 +101,24 @@ const STORE: &str = ".version 8.0
 ";
 
 #[test]
-fn slices_are_memory_of_their_length() {
+fn slice_lengths_are_checked() {
     let act = || {
         context(0);
-        let (store, place) = (kernel(STORE), device_memory(64));
+        let (store, target) = (kernel(STORE), device_memory(64));
         let n = 7;
         let call = |address: u64, len: u64| launch(store, &[&raw const address, &raw const len, &raw const n]);
-        for (address, len) in [(place, 16), (place + 32, 8), (place, 0)] {
+        for (address, len) in [(target, 16), (target + 32, 8), (target, 0)] {
             assert_eq!((call(address, len), cuCtxSynchronize()), (OK, OK), "{address:#x} {len}");
         }
-        for (address, len) in [(place, 17), (place + 32, 9), (4, 1), (n, place), (place, u64::MAX)] {
+        for (address, len) in [(target, 17), (target + 32, 9), (4, 1), (n, target), (target, u64::MAX)] {
             assert_eq!(call(address, len), INVALID_VALUE, "{address:#x} {len}");
         }
-        // The length is forgotten, so that every later argument is one place too early.
-        assert_eq!(launch(store, &[&raw const place, &raw const n, null()]), INVALID_VALUE);
-        assert_eq!(launch(store, &[&raw const place, &raw const place, null()]), INVALID_VALUE);
+        // Without the length, every later argument is one position too early.
+        assert_eq!(launch(store, &[&raw const target, &raw const n, null()]), INVALID_VALUE);
+        assert_eq!(launch(store, &[&raw const target, &raw const target, null()]), INVALID_VALUE);
     };
-    says(
-        "launches::slices_are_memory_of_their_length",
+    check_messages(
+        "launches::slice_lengths_are_checked",
         act,
         &[
             "argument 1, the length of `data: &mut [f32]`, is 17: 68 bytes exceed the 64 bytes left in the allocation",

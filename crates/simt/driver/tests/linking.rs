@@ -1,4 +1,4 @@
-//! Modules that are linked. The codes are those that an H200 answers.
+//! Linking of modules. The error codes match an H200.
 
 use std::ffi::{CStr, c_void};
 
@@ -41,7 +41,7 @@ const CALLER: &str = ".version 7.0
 .address_size 64
 .extern .func (.param .b32 result) square(.param .b32 value);
 .extern .global .align 4 .u32 factor;
-.global .align 4 .u32 own = 5;
+.global .align 4 .u32 local_value = 5;
 .weak .func (.param .b32 result) shared_by_both(.param .b32 value)
 {
     .reg .b32 %r<2>;
@@ -53,7 +53,7 @@ const CALLER: &str = ".version 7.0
 {
     .reg .b32 %r<3>;
     ld.param.b32 %r1, [value];
-    ld.global.u32 %r2, [own];
+    ld.global.u32 %r2, [local_value];
     add.u32 %r1, %r1, %r2;
     st.param.b32 [result], %r1;
     ret;
@@ -89,7 +89,7 @@ const CALLED: &str = "// The header of another compiler.
 .target sm_80
 .address_size 64
 .visible .global .align 4 .u32 factor = 7;
-.global .align 4 .u32 own = 100;
+.global .align 4 .u32 local_value = 100;
 .weak .func (.param .b32 result) shared_by_both(.param .b32 value)
 {
     .reg .b32 %r<2>;
@@ -101,7 +101,7 @@ const CALLED: &str = "// The header of another compiler.
 {
     .reg .b32 %r<3>;
     ld.param.b32 %r1, [value];
-    ld.global.u32 %r2, [own];
+    ld.global.u32 %r2, [local_value];
     mad.lo.u32 %r1, %r1, %r1, %r2;
     st.param.b32 [result], %r1;
     ret;
@@ -128,7 +128,7 @@ fn linker() -> Handle {
     linker
 }
 
-/// Adds a text of a kind (`CUjitInputType`).
+/// Adds a text with the input type `kind` (`CUjitInputType`).
 fn add(linker: Handle, kind: u32, text: &str) -> u32 {
     let (names, values) = (std::ptr::null(), std::ptr::null_mut());
     cuLinkAddData_v2(linker, kind, text.as_ptr(), text.len(), c"text".as_ptr().cast(), 0, names, values)
@@ -161,50 +161,53 @@ fn two_modules() {
         assert_eq!(cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, 0, params.as_ptr(), std::ptr::null()), OK);
         let mut found = [0_u32; 2];
         assert_eq!(cuMemcpyDtoH_v2(found.as_mut_ptr().cast(), out, 8), OK);
-        // Each module has a helper and a variable of its own: 3² + 100, and 5 more.
+        // Each module has a private helper and a private variable, so the result is 3² + 100 + 5.
         assert_eq!(found, [114, 7]);
     }
 }
 
 #[test]
-fn codes() {
+fn link_error_codes() {
     context(0);
-    let own = linker();
+    let link_state = linker();
     assert_eq!(
-        (add(own, 1, "garbage"), add(own, 9, CALLED), add(own, 1, "")),
+        (add(link_state, 1, "garbage"), add(link_state, 9, CALLED), add(link_state, 1, "")),
         (INVALID_IMAGE, INVALID_VALUE, INVALID_VALUE)
     );
-    assert_eq!(add(own, 1, ".version 8.0\n.target sm_80\n.what"), INVALID_PTX);
-    assert_eq!(add(own, 1, ".version 9.9\n.target sm_80\n.what"), UNSUPPORTED_PTX_VERSION);
-    assert_eq!(add(own, 0, "\x7fELF and so on"), 209);
-    assert_eq!(add(own, 4, "!<arch>"), 801);
+    assert_eq!(add(link_state, 1, ".version 8.0\n.target sm_80\n.what"), INVALID_PTX);
+    assert_eq!(add(link_state, 1, ".version 9.9\n.target sm_80\n.what"), UNSUPPORTED_PTX_VERSION);
+    assert_eq!(add(link_state, 0, "\x7fELF and so on"), 209);
+    assert_eq!(add(link_state, 4, "!<arch>"), 801);
     let null = std::ptr::null();
-    assert_eq!(cuLinkAddData_v2(own, 1, null, 5, null, 0, std::ptr::null(), std::ptr::null_mut()), INVALID_VALUE);
+    assert_eq!(
+        cuLinkAddData_v2(link_state, 1, null, 5, null, 0, std::ptr::null(), std::ptr::null_mut()),
+        INVALID_VALUE
+    );
     let path = c"/there is no such file".as_ptr().cast();
-    assert_eq!(cuLinkAddFile_v2(own, 1, path, 0, std::ptr::null(), std::ptr::null_mut()), FILE_NOT_FOUND);
-    assert_eq!((add(own, 1, CALLER), complete(own)), (OK, Err(INVALID_SOURCE)));
-    assert_eq!((add(own, 1, CALLED), add(own, 1, CALLED)), (OK, INVALID_SOURCE));
-    assert!(complete(own).is_ok());
-    assert_eq!((complete(own), add(own, 1, CALLED)), (Err(INVALID_HANDLE), INVALID_VALUE));
-    assert_eq!((cuLinkDestroy(own), cuLinkDestroy(own)), (OK, INVALID_HANDLE));
+    assert_eq!(cuLinkAddFile_v2(link_state, 1, path, 0, std::ptr::null(), std::ptr::null_mut()), FILE_NOT_FOUND);
+    assert_eq!((add(link_state, 1, CALLER), complete(link_state)), (OK, Err(INVALID_SOURCE)));
+    assert_eq!((add(link_state, 1, CALLED), add(link_state, 1, CALLED)), (OK, INVALID_SOURCE));
+    assert!(complete(link_state).is_ok());
+    assert_eq!((complete(link_state), add(link_state, 1, CALLED)), (Err(INVALID_HANDLE), INVALID_VALUE));
+    assert_eq!((cuLinkDestroy(link_state), cuLinkDestroy(link_state)), (OK, INVALID_HANDLE));
     assert!(complete(linker()).is_ok());
 }
 
 #[test]
-fn logs() {
+fn link_error_log() {
     context(0);
     let mut log = [7_u8; 200];
     // `CU_JIT_ERROR_LOG_BUFFER` and its size.
     let (names, mut values) = ([5, 6], [log.as_mut_ptr() as usize, log.len()]);
-    let mut own = 0;
-    assert_eq!(cuLinkCreate_v2(2, names.as_ptr(), values.as_mut_ptr(), &mut own), OK);
-    assert_eq!((add(own, 1, CALLER), complete(own)), (OK, Err(INVALID_SOURCE)));
-    let said = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
-    assert!(said.contains("`square`") || said.contains("`factor`"), "{said}");
-    assert_eq!(values[1], said.len() + 1);
+    let mut link_state = 0;
+    assert_eq!(cuLinkCreate_v2(2, names.as_ptr(), values.as_mut_ptr(), &mut link_state), OK);
+    assert_eq!((add(link_state, 1, CALLER), complete(link_state)), (OK, Err(INVALID_SOURCE)));
+    let message = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap();
+    assert!(message.contains("`square`") || message.contains("`factor`"), "{message}");
+    assert_eq!(values[1], message.len() + 1);
 }
 
-/// The codes are those of an H100 (driver 580.159), and `nvlink` 13.5 accepts and refuses the same parameters.
+/// The error codes match an H100 (driver 580.159), and `nvlink` 13.5 accepts and refuses the same parameters.
 #[test]
 fn prototypes_match() {
     context(0);
@@ -224,7 +227,7 @@ fn prototypes_match() {
             "f(.param .align 4 .b8 v[8])".to_owned(),
             call("f(.param .align 8 .b8 v[8])", ".param .align 8 .b8 c[8];", "f, (c)"),
         ),
-        // A declaration that nothing calls is not in an object.
+        // Objects do not contain declarations of functions that are never called.
         (one.to_owned(), format!("{header}.extern .func f();\n.visible .entry k()\n{{\nret;\n}}\n")),
     ];
     let other = [
@@ -239,21 +242,25 @@ fn prototypes_match() {
     for (pairs, code) in expected {
         for (definition, call) in pairs {
             for texts in [[&defined(definition), call], [call, &defined(definition)]] {
-                let own = linker();
-                assert_eq!((add(own, 1, texts[0]), add(own, 1, texts[1])), (OK, code), "{definition}\n{call}");
-                assert_eq!(cuLinkDestroy(own), OK);
+                let link_state = linker();
+                assert_eq!(
+                    (add(link_state, 1, texts[0]), add(link_state, 1, texts[1])),
+                    (OK, code),
+                    "{definition}\n{call}"
+                );
+                assert_eq!(cuLinkDestroy(link_state), OK);
             }
         }
     }
 }
 
-/// Adds bytes of a kind (`CUjitInputType`).
+/// Adds bytes with the input type `kind` (`CUjitInputType`).
 fn add_bytes(linker: Handle, kind: u32, bytes: &[u8]) -> u32 {
     let (names, values) = (std::ptr::null(), std::ptr::null_mut());
     cuLinkAddData_v2(linker, kind, bytes.as_ptr(), bytes.len(), c"library".as_ptr().cast(), 0, names, values)
 }
 
-/// The kernel `k` of all that a linker was given.
+/// Completes a link and returns its kernel `k`.
 fn linked_kernel(linker: Handle) -> Handle {
     let (linked, _) = complete(linker).unwrap();
     let (mut module, mut function) = (0, 0);
@@ -262,8 +269,8 @@ fn linked_kernel(linker: Handle) -> Handle {
     function
 }
 
-/// Each thread stores its rank plus 1 into `data`, waits for the grid, and stores what the thread with the opposite rank has
-/// stored into `out`. As numba compiles `cg.this_grid().sync()`.
+/// Each thread stores its rank plus 1 into `data` and waits for the grid. Then it stores into `out` the value that the
+/// thread with the opposite rank stored into `data`. The PTX follows numba's code for `cg.this_grid().sync()`.
 const COOPERATIVE: &str = ".version 7.0
 .target sm_75
 .address_size 64
@@ -327,28 +334,31 @@ const COOPERATIVE: &str = ".version 7.0
 #[test]
 fn grids_synchronize_with_the_runtime_library() {
     context(0);
-    let own = linker();
-    // A NUL may end the text.
-    assert_eq!(add(own, 1, &format!("{COOPERATIVE}\0")), OK);
-    assert_eq!(add(own, 4, "!<arch>\ncuda_device_runtime.o/ 0           0     0     644     4         `\n\x7fELF"), OK);
-    let function = linked_kernel(own);
+    let link_state = linker();
+    // The text may end in a NUL.
+    assert_eq!(add(link_state, 1, &format!("{COOPERATIVE}\0")), OK);
+    assert_eq!(
+        add(link_state, 4, "!<arch>\ncuda_device_runtime.o/ 0           0     0     644     4         `\n\x7fELF"),
+        OK
+    );
+    let function = linked_kernel(link_state);
     const COUNT: usize = 3 * 2 * 40 * 2;
     let (mut data, mut out) = (0_u64, 0_u64);
     assert_eq!((cuMemAlloc_v2(&mut data, COUNT * 4), cuMemAlloc_v2(&mut out, COUNT * 4)), (OK, OK));
     let params = [(&raw const data).cast(), (&raw const out).cast()];
     let mut found = [0_u32; COUNT];
-    // The barrier works more than once.
+    // The barrier is reusable.
     for _ in 0..3 {
         assert_eq!(cuLaunchCooperativeKernel(function, 3, 2, 1, 40, 2, 1, 0, 0, params.as_ptr()), OK);
         assert_eq!(cuMemcpyDtoH_v2(found.as_mut_ptr().cast(), out, COUNT * 4), OK);
         assert!(found.iter().rev().copied().eq(1..=COUNT as u32), "{found:?}");
     }
-    // Without the library the functions are defined nowhere.
+    // Without the library, the functions are undefined.
     let without = linker();
     assert_eq!((add(without, 1, COOPERATIVE), complete(without)), (OK, Err(INVALID_SOURCE)));
 }
 
-/// A fatbin with PTX for an architecture.
+/// Returns a fatbin with PTX for an architecture.
 fn fatbin(text: &str, arch: u32) -> Vec<u8> {
     let mut entry = [0_u8; 64];
     entry[0] = 1;
@@ -363,14 +373,14 @@ fn fatbin(text: &str, arch: u32) -> Vec<u8> {
 fn objects_and_libraries_with_ptx() {
     context(0);
     for kind in [3, 4] {
-        let own = linker();
+        let link_state = linker();
         let library = [b"!<arch>\nfirst", &fatbin(CALLED, 80)[..], b"second", &fatbin(CALLER, 75), b"end"].concat();
-        assert_eq!(add_bytes(own, kind, &library), OK);
-        assert_ne!(linked_kernel(own), 0);
-        let own = linker();
-        assert_eq!(add_bytes(own, kind, &fatbin(CALLED, 121)), 209);
-        assert_eq!(add_bytes(own, kind, b"\x7fELF without code for a GPU"), 801);
-        assert_eq!(add_bytes(own, kind, &fatbin(CALLED, 80)[..40]), INVALID_IMAGE);
+        assert_eq!(add_bytes(link_state, kind, &library), OK);
+        assert_ne!(linked_kernel(link_state), 0);
+        let link_state = linker();
+        assert_eq!(add_bytes(link_state, kind, &fatbin(CALLED, 121)), 209);
+        assert_eq!(add_bytes(link_state, kind, b"\x7fELF without code for a GPU"), 801);
+        assert_eq!(add_bytes(link_state, kind, &fatbin(CALLED, 80)[..40]), INVALID_IMAGE);
     }
 }
 
@@ -388,9 +398,9 @@ fn constants_and_banks() {
         // `CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES`.
         assert_eq!((cuFuncGetAttribute(&mut bytes, 2, function), bytes), (OK, expected));
     }
-    // Banks have four bytes, whatever a program asks for.
+    // Banks are four bytes wide, whatever size a program requests.
     let mut config = 7;
-    for asked in [0, 1, 2] {
-        assert_eq!((cuCtxSetSharedMemConfig(asked), cuCtxGetSharedMemConfig(&mut config), config), (OK, OK, 1));
+    for request in [0, 1, 2] {
+        assert_eq!((cuCtxSetSharedMemConfig(request), cuCtxGetSharedMemConfig(&mut config), config), (OK, OK, 1));
     }
 }

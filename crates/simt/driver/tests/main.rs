@@ -1,5 +1,6 @@
-//! The programs of crates/simt/driver/programs, in CUDA C++ with NVIDIA's runtime library inside, run on the simulated GPU and
-//! print what they print on a GPU: the file NAME.out beside each. record.sh there compares on a GPU.
+//! Tests that run the programs of crates/simt/driver/programs on the simulator. The programs are CUDA C++ and contain
+//! NVIDIA's runtime library. The output of each program must equal the file NAME.out next to the program. The script
+//! record.sh in that folder compares the outputs on a GPU.
 
 #![cfg(target_os = "linux")]
 
@@ -14,16 +15,16 @@ use nvcc::{Built, Compiler, FOLDER};
 use similar::TextDiff;
 
 #[test]
-fn programs_print_what_they_print_on_a_gpu() {
+fn program_output_matches_a_gpu() {
     let Some(compiler) = Compiler::find() else { return };
     let programs = nvcc::programs();
     assert!(programs.len() >= 40, "{} programs in {FOLDER}", programs.len());
     let built = compiler.build(&programs);
-    let wrong: Vec<String> = run::side_by_side(&built, difference).into_iter().flatten().collect();
+    let wrong: Vec<String> = run::run_in_parallel(&built, difference).into_iter().flatten().collect();
     assert!(wrong.is_empty(), "{} of {} programs differ:\n{}", wrong.len(), built.len(), wrong.join("\n"));
 }
 
-/// What a program does otherwise than on a GPU, in words.
+/// Returns a description of how a program's output differs from its output on a GPU.
 fn difference(program: &Built) -> Option<String> {
     let path = Path::new(FOLDER).join(&program.name).with_extension("out");
     let expected = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
@@ -32,12 +33,12 @@ fn difference(program: &Built) -> Option<String> {
         return None;
     }
     let diff = TextDiff::from_lines(&expected, &got.output);
-    let diff = diff.unified_diff().header("on a GPU", "simulated").to_string();
-    let said: Vec<&str> = got.errors.lines().take(20).collect();
-    Some(format!("== {}: {}\n{diff}{}\n", program.name, got.end, said.join("\n")))
+    let diff = diff.unified_diff().header("on a GPU", "on the simulator").to_string();
+    let errors: Vec<&str> = got.errors.lines().take(20).collect();
+    Some(format!("== {}: {}\n{diff}{}\n", program.name, got.end, errors.join("\n")))
 }
 
-/// Of code that the simulated GPU cannot run, the first launch is refused with the driver's own error.
+/// The first launch of code that the simulator cannot run fails with the driver's error.
 #[test]
 fn code_for_other_devices_is_refused() {
     let Some(compiler) = Compiler::find() else { return };
@@ -76,9 +77,9 @@ int main() {
 ";
 
 #[test]
-fn a_programs_kernels_are_explained() {
+fn profile_reports_cover_all_kernels() {
     let Some(compiler) = Compiler::find() else { return };
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("report.html");
     let program = compiler.compile_text("explained", COPIES, "-arch=compute_80 -code=compute_80 -lineinfo");
     let got = run::run_with(&program, &[("LADDER_PROFILE", &path)]);
@@ -90,11 +91,11 @@ fn a_programs_kernels_are_explained() {
     {
         assert!(page.contains(words), "`{words}` is not in: {page}");
     }
-    // Nothing can be written there: the report goes elsewhere, and the message says where.
+    // The path is not writable here, so the report is written elsewhere, and the message names that file.
     let got = run::run_with(&program, &[("LADDER_PROFILE", &path.join("report.html"))]);
-    let elsewhere = got.errors.split("the report will be in ").nth(1).and_then(|rest| rest.lines().next());
-    fs::remove_file(elsewhere.unwrap_or_else(|| panic!("{}", got.errors))).expect("the report is there");
-    // A program that the simulated GPU cannot run has a report of why.
+    let fallback_path = got.errors.split("the report will be in ").nth(1).and_then(|rest| rest.lines().next());
+    fs::remove_file(fallback_path.unwrap_or_else(|| panic!("{}", got.errors))).expect("the report is there");
+    // A program that the simulator cannot run gets a report with the reason.
     let path = folder.path().join("refused.html");
     let refused = compiler.compile_text("explained_machine_code", COPIES, "-arch=compute_80 -code=sm_80");
     let got = run::run_with(&refused, &[("LADDER_PROFILE", &path)]);
@@ -126,54 +127,54 @@ int main(int, char** arguments) {
 ";
 
 #[test]
-fn findings_decide_the_exit_code_where_that_is_asked_for() {
+fn sanitizer_findings_set_the_exit_code_on_request() {
     let Some(compiler) = Compiler::find() else { return };
     let program = compiler.compile_text("faulty", FAULTY, "-arch=compute_80 -code=compute_80 -lineinfo");
     let run = |variables: &[(&str, &str)]| {
         let variables: Vec<(&str, &Path)> = variables.iter().map(|(name, value)| (*name, Path::new(*value))).collect();
-        let done = run::run_with(&program, &variables);
-        assert_eq!(done.output, "destroyed\n", "{}", done.errors);
-        (done.end.rsplit(' ').next().unwrap_or_default().to_owned(), done.errors)
+        let outcome = run::run_with(&program, &variables);
+        assert_eq!(outcome.output, "destroyed\n", "{}", outcome.errors);
+        (outcome.end.rsplit(' ').next().unwrap_or_default().to_owned(), outcome.errors)
     };
-    let (end, said) = run(&[("FAULTY", "1"), ("LADDER_SANITIZE", "memory,race")]);
-    assert_eq!(end, "5", "{said}");
+    let (end, messages) = run(&[("FAULTY", "1"), ("LADDER_SANITIZE", "memory,race")]);
+    assert_eq!(end, "5", "{messages}");
     for words in ["error[memory]: out of bounds read of 4 bytes", "error[race]: write of 4 bytes", "faulty.cu:5:"] {
-        assert!(said.contains(words), "`{words}` is not in: {said}");
+        assert!(messages.contains(words), "`{words}` is not in: {messages}");
     }
     let summary = "2 findings at 2 lines in 1 launch; checks: memory, race\n";
-    assert!(said.contains(summary) && said.contains("faulty.cu:5: memory 1 time\n"), "{said}");
+    assert!(messages.contains(summary) && messages.contains("faulty.cu:5: memory 1 time\n"), "{messages}");
     let all = |faulty, code| run(&[("FAULTY", faulty), ("LADDER_SANITIZE", "all"), ("LADDER_SANITIZE_EXIT", code)]);
     assert_eq!(all("1", "77").0, "77");
-    let (end, said) = all("0", "77");
+    let (end, messages) = all("0", "77");
     assert!(
-        end == "5" && said.contains("no findings in 0 launches; checks: memory, init, race, sync\n"),
-        "{end}: {said}"
+        end == "5" && messages.contains("no findings in 0 launches; checks: memory, init, race, sync\n"),
+        "{end}: {messages}"
     );
-    // The user's line comes first, and then the header's.
-    let (_, said) = all("2", "1");
-    let (line, header) = (said.find(" faulty.cu:8:"), said.find("at device_atomic_functions.hpp:"));
-    assert!(line.or(said.find("faulty.cu:8:")) < header && header.is_some(), "{said}");
-    // By default, memory that is not freed is not an error.
-    let (end, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "leaks"), ("LADDER_SANITIZE_EXIT", "9")]);
-    assert!(end == "9" && said.contains("error[memory]: leak of 256 bytes of device memory"), "{end}: {said}");
-    assert!(said.contains("leak of 128 bytes") && said.contains("2 findings in 0 launches"), "{said}");
-    // An unknown check.
-    let (end, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "rice"), ("LADDER_SANITIZE_EXIT", "9")]);
-    assert!(end == "9" && said.contains("error: LADDER_SANITIZE: there is no check `rice`"), "{end}: {said}");
-    // The lines of a long message end at any word.
-    assert!(said.split_whitespace().collect::<Vec<_>>().join(" ").contains("did you mean `race`?"), "{said}");
+    // The user's line precedes the line in the header.
+    let (_, messages) = all("2", "1");
+    let (line, header) = (messages.find(" faulty.cu:8:"), messages.find("at device_atomic_functions.hpp:"));
+    assert!(line.or(messages.find("faulty.cu:8:")) < header && header.is_some(), "{messages}");
+    // Memory that is not freed is not an error by default.
+    let (end, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "leaks"), ("LADDER_SANITIZE_EXIT", "9")]);
+    assert!(end == "9" && messages.contains("error[memory]: leak of 256 bytes of device memory"), "{end}: {messages}");
+    assert!(messages.contains("leak of 128 bytes") && messages.contains("2 findings in 0 launches"), "{messages}");
+    // An unknown sanitizer.
+    let (end, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "rice"), ("LADDER_SANITIZE_EXIT", "9")]);
+    assert!(end == "9" && messages.contains("error: LADDER_SANITIZE: there is no check `rice`"), "{end}: {messages}");
+    // Long messages are wrapped between words.
+    assert!(messages.split_whitespace().collect::<Vec<_>>().join(" ").contains("did you mean `race`?"), "{messages}");
     for (checks, code, words) in [
         ("none,race", "9", "error: LADDER_SANITIZE: `none` contradicts the other checks of `none,race`"),
         ("all", "256", "error: LADDER_SANITIZE_EXIT=256 is not an exit code for failures"),
         ("", "9", "warning: LADDER_SANITIZE_EXIT has no effect without LADDER_SANITIZE"),
     ] {
-        let (_, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", checks), ("LADDER_SANITIZE_EXIT", code)]);
-        assert!(said.contains(words), "`{words}` is not in: {said}");
+        let (_, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", checks), ("LADDER_SANITIZE_EXIT", code)]);
+        assert!(messages.contains(words), "`{words}` is not in: {messages}");
     }
-    let (_, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "all"), ("LADDER_SCHEDULES", "1001")]);
-    assert!(said.contains("error: LADDER_SCHEDULES=1001 is not a number of schedules"), "{said}");
-    let (end, said) = run(&[("FAULTY", "1"), ("LADDER_SANITIZE", "race"), ("LADDER_SCHEDULES", "3")]);
-    assert!(end == "5" && said.contains("in 1 launch; checks: race\n"), "{end}: {said}");
-    let (_, said) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "all"), ("LADDER_DRIVER_LOG", "/nowhere/at/all")]);
-    assert!(said.contains("warning: cannot write LADDER_DRIVER_LOG=/nowhere/at/all: "), "{said}");
+    let (_, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "all"), ("LADDER_SCHEDULES", "1001")]);
+    assert!(messages.contains("error: LADDER_SCHEDULES=1001 is not a number of schedules"), "{messages}");
+    let (end, messages) = run(&[("FAULTY", "1"), ("LADDER_SANITIZE", "race"), ("LADDER_SCHEDULES", "3")]);
+    assert!(end == "5" && messages.contains("in 1 launch; checks: race\n"), "{end}: {messages}");
+    let (_, messages) = run(&[("FAULTY", "0"), ("LADDER_SANITIZE", "all"), ("LADDER_DRIVER_LOG", "/nowhere/at/all")]);
+    assert!(messages.contains("warning: cannot write LADDER_DRIVER_LOG=/nowhere/at/all: "), "{messages}");
 }

@@ -1,10 +1,10 @@
-//! Allocations, and what the driver says about addresses. The codes and values are those that an H200 answers.
+//! Allocations and attributes of addresses. The error codes and values match an H200.
 
 use std::ffi::c_void;
 
 use super::structs::Location;
 use super::support::{
-    Handle, INVALID_DEVICE, INVALID_VALUE, OK, alone, context, cuMemAlloc_v2, cuMemFree_v2, functions,
+    Handle, INVALID_DEVICE, INVALID_VALUE, OK, context, cuMemAlloc_v2, cuMemFree_v2, functions, in_child_process,
 };
 
 const OUT_OF_MEMORY: u32 = 2;
@@ -35,25 +35,25 @@ functions! {
         location_count: usize, flags: u64, stream: Handle,
     );
     fn cuMemDiscardBatchAsync(addresses: *const u64, sizes: *const usize, count: usize, flags: u64, stream: Handle);
-    fn cuMemRangeGetAttribute(value: *mut c_void, room: usize, attribute: u32, address: u64, bytes: usize);
+    fn cuMemRangeGetAttribute(value: *mut c_void, capacity: usize, attribute: u32, address: u64, bytes: usize);
     fn cuMemRangeGetAttributes(
-        values: *const *mut c_void, rooms: *const usize, attributes: *const u32, count: usize, address: u64, bytes: usize,
+        values: *const *mut c_void, capacities: *const usize, attributes: *const u32, count: usize, address: u64, bytes: usize,
     );
     fn cuStreamCreate(stream: *mut Handle, flags: u32);
 }
 
-/// Memory of these functions.
-fn made(make: impl FnOnce(*mut u64) -> u32) -> u64 {
+/// Allocates memory with one of these functions and returns its address.
+fn allocate(make: impl FnOnce(*mut u64) -> u32) -> u64 {
     let mut address = 0;
     assert_eq!(make(&mut address), OK);
     address
 }
 
 fn device(bytes: usize) -> u64 {
-    made(|to| cuMemAlloc_v2(to, bytes))
+    allocate(|to| cuMemAlloc_v2(to, bytes))
 }
 
-/// The code of a function that makes memory, and whether an address came out.
+/// Returns the error code of an allocation function, and whether the function returned an address.
 fn code(make: impl FnOnce(*mut u64) -> u32) -> (u32, bool) {
     let mut address = 0;
     let code = make(&mut address);
@@ -95,19 +95,19 @@ fn sizes_and_flags() {
     }
 }
 
-/// The host's memory, once it is freed, may become that of another test.
+/// Runs in a child process, because freed host memory may be reused by another test.
 #[test]
 fn frees() {
-    if !alone("memory::frees", &[]) {
+    if !in_child_process("memory::frees", &[]) {
         return;
     }
     context(0);
-    let (own, host, managed) =
-        (device(1000), made(|to| cuMemAllocHost_v2(to, 1000)), made(|to| cuMemAllocManaged(to, 8, 1)));
+    let (device_address, host, managed) =
+        (device(1000), allocate(|to| cuMemAllocHost_v2(to, 1000)), allocate(|to| cuMemAllocManaged(to, 8, 1)));
     for (free, address) in [
-        (cuMemFree_v2 as fn(u64) -> u32, own + 256),
+        (cuMemFree_v2 as fn(u64) -> u32, device_address + 256),
         (cuMemFree_v2, host),
-        (cuMemFreeHost, own),
+        (cuMemFreeHost, device_address),
         (cuMemFreeHost, managed),
         (cuMemFreeHost, host + 8),
         (cuMemFree_v2, 4096),
@@ -115,11 +115,11 @@ fn frees() {
         assert_eq!(free(address), INVALID_VALUE, "{address:#x}");
     }
     assert_eq!((cuMemFree_v2(0), cuMemFreeHost(0)), (OK, OK));
-    assert_eq!((cuMemFree_v2(own), cuMemFree_v2(own)), (OK, INVALID_VALUE));
+    assert_eq!((cuMemFree_v2(device_address), cuMemFree_v2(device_address)), (OK, INVALID_VALUE));
     assert_eq!((cuMemFree_v2(managed), cuMemFreeHost(host), cuMemFreeHost(host)), (OK, OK, INVALID_VALUE));
 }
 
-/// So many bytes of the program's own, at a multiple of 4096.
+/// Returns the address, a multiple of 4096, of `bytes` bytes of ordinary host memory.
 fn pages(bytes: usize) -> u64 {
     let memory = vec![0_u8; bytes + 4096].leak();
     (memory.as_ptr() as u64).next_multiple_of(4096)
@@ -128,34 +128,34 @@ fn pages(bytes: usize) -> u64 {
 #[test]
 fn registration() {
     context(0);
-    let at = pages(1 << 16);
-    let (own, host) = (device(1000), made(|to| cuMemAllocHost_v2(to, 1000)));
+    let page = pages(1 << 16);
+    let (device_address, host) = (device(1000), allocate(|to| cuMemAllocHost_v2(to, 1000)));
     for (address, bytes, flags, expected) in [
-        (at, 0, 0, INVALID_VALUE),
+        (page, 0, 0, INVALID_VALUE),
         (0, 8, 0, INVALID_VALUE),
-        (at, 8, 16, INVALID_VALUE),
-        (at, usize::MAX, 0, INVALID_VALUE),
-        (at, 8192, 0, OK),
-        (at, 8192, 0, ALREADY_REGISTERED),
-        (at + 100, 8, 0, ALREADY_REGISTERED),
-        (at + 8000, 4096, 0, ALREADY_REGISTERED),
-        (at + 8192, 104, 0, OK),
-        (at - 4096, 4196, 0, ALREADY_REGISTERED),
-        (at - 4096, 1 << 16, 0, ALREADY_REGISTERED),
-        (own, 100, 0, INVALID_VALUE),
+        (page, 8, 16, INVALID_VALUE),
+        (page, usize::MAX, 0, INVALID_VALUE),
+        (page, 8192, 0, OK),
+        (page, 8192, 0, ALREADY_REGISTERED),
+        (page + 100, 8, 0, ALREADY_REGISTERED),
+        (page + 8000, 4096, 0, ALREADY_REGISTERED),
+        (page + 8192, 104, 0, OK),
+        (page - 4096, 4196, 0, ALREADY_REGISTERED),
+        (page - 4096, 1 << 16, 0, ALREADY_REGISTERED),
+        (device_address, 100, 0, INVALID_VALUE),
         (host, 100, 0, INVALID_VALUE),
-        (at + 20480, 100, 8, OK),
-        (at + 28672, 100, 4, INVALID_VALUE),
+        (page + 20480, 100, 8, OK),
+        (page + 28672, 100, 4, INVALID_VALUE),
     ] {
-        assert_eq!(cuMemHostRegister_v2(address, bytes, flags), expected, "{:#x} {bytes} {flags}", address - at);
+        assert_eq!(cuMemHostRegister_v2(address, bytes, flags), expected, "{:#x} {bytes} {flags}", address - page);
     }
-    assert_eq!((cuMemFree_v2(at), cuMemFreeHost(at)), (INVALID_VALUE, INVALID_VALUE));
-    assert_eq!((cuMemHostUnregister(at + 40), cuMemHostUnregister(host)), (INVALID_VALUE, INVALID_VALUE));
-    assert_eq!(cuMemHostUnregister(at + 40960), NOT_REGISTERED);
-    assert_eq!((cuMemHostUnregister(at), cuMemHostUnregister(at)), (OK, NOT_REGISTERED));
+    assert_eq!((cuMemFree_v2(page), cuMemFreeHost(page)), (INVALID_VALUE, INVALID_VALUE));
+    assert_eq!((cuMemHostUnregister(page + 40), cuMemHostUnregister(host)), (INVALID_VALUE, INVALID_VALUE));
+    assert_eq!(cuMemHostUnregister(page + 40960), NOT_REGISTERED);
+    assert_eq!((cuMemHostUnregister(page), cuMemHostUnregister(page)), (OK, NOT_REGISTERED));
 }
 
-/// What `cuPointerGetAttribute` answers: as many bytes as it writes, the others zero.
+/// Returns the value of `cuPointerGetAttribute`, extended with zeros to 64 bits.
 fn attribute(attribute: u32, address: u64) -> Result<u64, u32> {
     let mut value = [0; 2];
     match cuPointerGetAttribute(value.as_mut_ptr(), attribute, address) {
@@ -166,22 +166,22 @@ fn attribute(attribute: u32, address: u64) -> Result<u64, u32> {
 
 #[test]
 fn pointers() {
-    let own_context = context(0) as u64;
-    let at = pages(8192);
-    assert_eq!(cuMemHostRegister_v2(at, 4000, 8), OK);
-    let own = device(1000);
-    let host = made(|to| cuMemHostAlloc(to, 1000, 0));
-    let managed = made(|to| cuMemAllocManaged(to, 1000, 1));
+    let context_handle = context(0) as u64;
+    let page = pages(8192);
+    assert_eq!(cuMemHostRegister_v2(page, 4000, 8), OK);
+    let device_address = device(1000);
+    let host = allocate(|to| cuMemHostAlloc(to, 1000, 0));
+    let managed = allocate(|to| cuMemAllocManaged(to, 1000, 1));
     let bad = Err(INVALID_VALUE);
     for (address, bytes, kind, host_pointer, tokens, sync, is_managed, access) in [
-        (own, 1000, 2, bad, Ok(0), 1, 0, 3),
+        (device_address, 1000, 2, bad, Ok(0), 1, 0, 3),
         (host, 1000, 1, Ok(host + 5), bad, 0, 0, 3),
         (managed, 1000, 2, Ok(managed + 5), Ok(0), 1, 1, 3),
-        (at, 4000, 1, Ok(at + 5), bad, 0, 0, 1),
+        (page, 4000, 1, Ok(page + 5), bad, 0, 0, 1),
     ] {
         let expected = [
             (0, bad),
-            (1, Ok(own_context)),
+            (1, Ok(context_handle)),
             (2, Ok(kind)),
             (3, Ok(address + 5)),
             (4, host_pointer),
@@ -210,46 +210,46 @@ fn pointers() {
         assert_eq!(cuPointerSetAttribute(&1, 1, address), INVALID_VALUE);
     }
     for (address, pointer, flags) in [
-        (own, bad, bad),
+        (device_address, bad, bad),
         (host + 5, Ok(host + 5), Ok(2)),
-        (at + 5, Ok(at + 5), Ok(2)),
+        (page + 5, Ok(page + 5), Ok(2)),
         (managed, bad, Ok(2)),
         (64, bad, bad),
     ] {
-        let (mut found, mut own_flags) = (0, 0);
+        let (mut found, mut found_flags) = (0, 0);
         let code = cuMemHostGetDevicePointer_v2(&mut found, address, 0);
         assert_eq!(if code == OK { Ok(found) } else { Err(code) }, pointer);
         assert_eq!(cuMemHostGetDevicePointer_v2(&mut found, address, 1), INVALID_VALUE);
-        let code = cuMemHostGetFlags(&mut own_flags, address);
-        assert_eq!(if code == OK { Ok(u64::from(own_flags)) } else { Err(code) }, flags);
+        let code = cuMemHostGetFlags(&mut found_flags, address);
+        assert_eq!(if code == OK { Ok(u64::from(found_flags)) } else { Err(code) }, flags);
     }
     let (base, size) = (std::ptr::null_mut(), std::ptr::null_mut());
-    assert_eq!(cuMemGetAddressRange_v2(base, size, own + 1000), NOT_FOUND);
-    assert_eq!((attribute(2, own + 1000), attribute(2, 0)), (bad, bad));
+    assert_eq!(cuMemGetAddressRange_v2(base, size, device_address + 1000), NOT_FOUND);
+    assert_eq!((attribute(2, device_address + 1000), attribute(2, 0)), (bad, bad));
 }
 
 #[test]
 fn unknown_pointers() {
     context(0);
     let numbers: [u32; 8] = [1, 2, 3, 4, 8, 9, 11, 17];
-    let ask = |address: u64| {
+    let attributes = |address: u64| {
         let mut values = [0xeeee_eeee_eeee_eeee_u64; 8];
-        let places = values.each_mut().map(|value| value as *mut u64);
-        assert_eq!(cuPointerGetAttributes(8, numbers.as_ptr(), places.as_ptr(), address), OK);
+        let pointers = values.each_mut().map(|value| value as *mut u64);
+        assert_eq!(cuPointerGetAttributes(8, numbers.as_ptr(), pointers.as_ptr(), address), OK);
         values
     };
     let untouched = 0xeeee_eeee_eeee_eeee;
     let word = 0xeeee_eeee_0000_0000;
-    assert_eq!(ask(4096), [0, word, 0, 4096, word, 0xeeee_eeee_ffff_fffe, untouched, 0]);
-    let own = device(1000);
-    // What a known address does not have is zero.
-    assert_eq!(ask(own)[1..4], [word | 2, own, 0]);
+    assert_eq!(attributes(4096), [0, word, 0, 4096, word, 0xeeee_eeee_ffff_fffe, untouched, 0]);
+    let device_address = device(1000);
+    // Attributes that a known address does not have are zero.
+    assert_eq!(attributes(device_address)[1..4], [word | 2, device_address, 0]);
     let bad: [u32; 1] = [99];
     let mut value = 0;
-    assert_eq!(cuPointerGetAttributes(1, bad.as_ptr(), &(&raw mut value), own), INVALID_VALUE);
+    assert_eq!(cuPointerGetAttributes(1, bad.as_ptr(), &(&raw mut value), device_address), INVALID_VALUE);
 }
 
-/// An attribute of managed memory.
+/// Returns an attribute of a range of managed memory.
 fn range(attribute: u32, address: u64, bytes: usize) -> Result<i32, u32> {
     let mut value = 0_i32;
     match cuMemRangeGetAttribute((&raw mut value).cast(), 4, attribute, address, bytes) {
@@ -261,8 +261,8 @@ fn range(attribute: u32, address: u64, bytes: usize) -> Result<i32, u32> {
 #[test]
 fn advice() {
     context(0);
-    let (own, managed) = (device(8192), made(|to| cuMemAllocManaged(to, 3 << 20, 1)));
-    let at = |kind, id| Location { kind, id };
+    let (device_address, managed) = (device(8192), allocate(|to| cuMemAllocManaged(to, 3 << 20, 1)));
+    let location_of = |kind, id| Location { kind, id };
     let bad = INVALID_VALUE;
     for (advice, device, first, second) in [
         (1, 0, OK, OK),
@@ -274,10 +274,10 @@ fn advice() {
         (9, 0, bad, bad),
         (6, 0, OK, OK),
     ] {
-        let location = at(if device < 0 { 2 } else { 1 }, device);
+        let location = location_of(if device < 0 { 2 } else { 1 }, device);
         assert_eq!(cuMemAdvise(managed, 4096, advice, device), first, "{advice} {device}");
         assert_eq!(cuMemAdvise_v2(managed, 4096, advice, location), second, "{advice} {device}");
-        assert_eq!(cuMemAdvise(own, 4096, advice, device), if device == 7 { INVALID_DEVICE } else { bad });
+        assert_eq!(cuMemAdvise(device_address, 4096, advice, device), if device == 7 { INVALID_DEVICE } else { bad });
     }
     assert_eq!((cuMemAdvise(managed, 0, 1, 0), cuMemAdvise(managed, 1 << 30, 1, 0)), (bad, bad));
     for (bytes, device, expected) in
@@ -286,35 +286,39 @@ fn advice() {
         assert_eq!(cuMemPrefetchAsync(managed, bytes, device, 0), expected, "{bytes} {device}");
     }
     for (kind, flags, expected) in [(1, 0, OK), (2, 0, OK), (3, 0, OK), (0, 0, bad), (1, 1, bad)] {
-        assert_eq!(cuMemPrefetchAsync_v2(managed, 4096, at(kind, 0), flags, 0), expected, "{kind} {flags}");
+        assert_eq!(cuMemPrefetchAsync_v2(managed, 4096, location_of(kind, 0), flags, 0), expected, "{kind} {flags}");
     }
     let found: Vec<_> = (0..10).map(|number| range(number, managed, 4096)).collect();
     let expected = [Err(bad), Ok(1), Ok(-1), Ok(-1), Ok(-1), Ok(2), Ok(-1), Ok(3), Ok(0), Err(bad)];
     assert_eq!(found, expected);
-    // Of more pages, nothing is true any more.
+    // The larger range also includes pages without advice, so no attribute holds for all of it.
     let found: Vec<_> = [1, 2, 3, 4, 5, 7].map(|number| range(number, managed, 1 << 20)).into();
     assert_eq!(found, [Ok(0), Ok(-2), Ok(-2), Ok(-2), Ok(0), Ok(0)]);
-    assert_eq!(range(1, own, 4096), Err(bad));
-    let mut by = [0_i32; 2];
-    assert_eq!(cuMemRangeGetAttribute(by.as_mut_ptr().cast(), 8, 3, managed, 4096), OK);
-    assert_eq!(by, [-1, -2]);
-    assert_eq!(cuMemRangeGetAttribute(by.as_mut_ptr().cast(), 3, 3, managed, 4096), bad);
-    let (mut mostly, mut preferred) = (7, 7);
-    let places = [(&raw mut mostly).cast(), (&raw mut preferred).cast()];
-    assert_eq!(cuMemRangeGetAttributes(places.as_ptr(), [4, 4].as_ptr(), [1, 2].as_ptr(), 2, managed, 4096), OK);
-    assert_eq!((mostly, preferred), (1, -1));
+    assert_eq!(range(1, device_address, 4096), Err(bad));
+    let mut devices = [0_i32; 2];
+    assert_eq!(cuMemRangeGetAttribute(devices.as_mut_ptr().cast(), 8, 3, managed, 4096), OK);
+    assert_eq!(devices, [-1, -2]);
+    assert_eq!(cuMemRangeGetAttribute(devices.as_mut_ptr().cast(), 3, 3, managed, 4096), bad);
+    let (mut read_mostly, mut preferred) = (7, 7);
+    let pointers = [(&raw mut read_mostly).cast(), (&raw mut preferred).cast()];
+    assert_eq!(cuMemRangeGetAttributes(pointers.as_ptr(), [4, 4].as_ptr(), [1, 2].as_ptr(), 2, managed, 4096), OK);
+    assert_eq!((read_mostly, preferred), (1, -1));
 }
 
 #[test]
 fn batches_of_prefetches() {
     context(0);
-    let (own, managed) = (device(8192), made(|to| cuMemAllocManaged(to, 3 << 20, 1)));
+    let (device_address, managed) = (device(8192), allocate(|to| cuMemAllocManaged(to, 3 << 20, 1)));
     let mut stream = 0;
     assert_eq!(cuStreamCreate(&mut stream, 1), OK);
     let locations = [Location { kind: 1, id: 0 }];
-    for (address, count, locations_given, flags, expected) in
-        [(managed, 1, 1, 0, OK), (own, 1, 1, 0, 1), (managed, 0, 1, 0, 1), (managed, 1, 0, 0, 1), (managed, 1, 1, 1, 1)]
-    {
+    for (address, count, locations_given, flags, expected) in [
+        (managed, 1, 1, 0, OK),
+        (device_address, 1, 1, 0, 1),
+        (managed, 0, 1, 0, 1),
+        (managed, 1, 0, 0, 1),
+        (managed, 1, 1, 1, 1),
+    ] {
         let (addresses, sizes, indices) = ([address], [4096], [0]);
         let (addresses, sizes, indices) = (addresses.as_ptr(), sizes.as_ptr(), indices.as_ptr());
         let locations = locations.as_ptr();
@@ -324,7 +328,9 @@ fn batches_of_prefetches() {
         assert_eq!(cuMemPrefetchBatchAsync(addresses, sizes, count, locations, indices, 1, flags, 0), INVALID_VALUE);
     }
     assert_eq!(range(4, managed, 4096), Ok(0));
-    for (address, bytes, flags, expected) in [(managed, 4096, 0, OK), (own, 4096, 0, 1), (managed, 2 << 20, 1, 1)] {
+    for (address, bytes, flags, expected) in
+        [(managed, 4096, 0, OK), (device_address, 4096, 0, 1), (managed, 2 << 20, 1, 1)]
+    {
         assert_eq!(cuMemDiscardBatchAsync(&address, &bytes, 1, flags, stream), expected);
     }
 }

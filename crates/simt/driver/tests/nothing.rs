@@ -1,8 +1,8 @@
-//! Functions that are given nothing: null pointers, no handles, no bytes.
+//! Calls in which every argument is zero: null pointers, null handles, and sizes of zero.
 
 use super::support::{OK, context};
 
-/// Functions on memory, by what they answer to zeros alone.
+/// Memory functions that refuse such a call.
 const REFUSED: &str = "
     cuMemAlloc_v2 cuMemAllocPitch_v2 cuMemAllocManaged cuMemAllocHost_v2 cuMemHostAlloc cuMemHostRegister_v2
     cuMemHostUnregister cuMemHostGetDevicePointer_v2 cuMemHostGetFlags cuMemGetAddressRange_v2 cuPointerGetAttribute
@@ -23,28 +23,29 @@ const REFUSED: &str = "
     cuSurfObjectCreate cuSurfObjectGetResourceDesc cuTensorMapEncodeTiled cuTensorMapEncodeIm2col
     cuTensorMapReplaceAddress cuLinkCreate_v2 cuLinkAddData_v2 cuLinkAddFile_v2 cuLinkComplete cuLinkDestroy
 ";
-const DONE: &str = "
+/// Memory functions that accept such a call.
+const ACCEPTED: &str = "
     cuMemFree_v2 cuMemFreeHost cuMemFreeAsync cuTexObjectDestroy cuSurfObjectDestroy cuPointerGetAttributes cuMemcpy
     cuMemcpyHtoD_v2 cuMemcpyDtoH_v2 cuMemcpyDtoD_v2 cuMemsetD8_v2
 ";
 const UNKNOWN: u32 = 999;
 
 #[test]
-fn zeros() {
+fn all_zero_arguments() {
     type W = usize;
     type Function = unsafe extern "C" fn(W, W, W, W, W, W, W, W, W, W, W, W, W, W, W) -> u32;
     context(0);
     let call = |name: &str| {
         let function = driver::function(name).expect("the driver has the function");
-        // SAFETY: functions look at no more arguments than they have, and the longest has 15.
+        // SAFETY: a function ignores arguments beyond its parameters, and no function has more than 15 parameters.
         let function: Function = unsafe { std::mem::transmute(function.0) };
-        // SAFETY: zeros are null pointers and no handles, which the driver has to refuse.
+        // SAFETY: zeros are null pointers and null handles, which the driver must refuse.
         unsafe { function(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0) }
     };
     for name in REFUSED.split_whitespace() {
         assert!(![OK, UNKNOWN].contains(&call(name)), "{name}");
     }
-    for name in DONE.split_whitespace() {
+    for name in ACCEPTED.split_whitespace() {
         assert_eq!(call(name), OK, "{name}");
     }
 }

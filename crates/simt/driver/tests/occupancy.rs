@@ -1,11 +1,11 @@
-//! Occupancy: the answers of an H200's driver for four kernels, and cooperative launches as large as it says.
+//! Occupancy of four kernels as an H200's driver reports it, and cooperative launches of the maximum size.
 
 use std::ffi::c_void;
 use std::fs;
 
 use crate::support::{
-    INVALID_VALUE, OK, alone, attribute, context, cuCtxSynchronize, cuMemAlloc_v2, cuMemcpyDtoH_v2, cuMemsetD8_v2,
-    file, functions, kernel,
+    INVALID_VALUE, OK, attribute, context, cuCtxSynchronize, cuMemAlloc_v2, cuMemcpyDtoH_v2, cuMemsetD8_v2, file,
+    functions, in_child_process, kernel,
 };
 
 /// `CUlaunchConfig` and `CUlaunchAttribute`.
@@ -60,7 +60,7 @@ fn ptx(directives: &str, body: &str) -> String {
     )
 }
 
-/// Kernels without anything, with bounds of the block, and with 20,000 bytes of shared memory.
+/// Returns a plain kernel, two kernels with bounds on the block size, and a kernel with 20,000 bytes of shared memory.
 fn kernels() -> [usize; 4] {
     let shared = ".shared .b8 s[20000]; .reg .u64 a; mov.u64 a, s; .reg .u64 q; ld.param.u64 q, [p]; st.u64 [q], a;";
     [("", ""), (".maxntid 64", ""), (".reqntid 128", ""), ("", shared)]
@@ -75,9 +75,9 @@ fn active(function: usize, threads: i32, shared: usize) -> Result<i32, u32> {
     }
 }
 
-fn potential(function: usize, of: SharedBytes, shared: usize, limit: i32) -> Result<(i32, i32), u32> {
+fn potential(function: usize, shared_of: SharedBytes, shared: usize, limit: i32) -> Result<(i32, i32), u32> {
     let (mut grid, mut block) = (-9, -9);
-    match cuOccupancyMaxPotentialBlockSize(&mut grid, &mut block, function, of, shared, limit) {
+    match cuOccupancyMaxPotentialBlockSize(&mut grid, &mut block, function, shared_of, shared, limit) {
         OK => Ok((grid, block)),
         code => Err(code),
     }
@@ -91,7 +91,8 @@ fn available(function: usize, count: i32, threads: i32) -> Result<usize, u32> {
     }
 }
 
-/// What the clusters of a launch of so many threads a block are: the largest, and how many run at a time.
+/// Returns the largest cluster size and the number of clusters that run at a time, for a launch with `block` threads
+/// per block.
 fn clusters(
     function: usize,
     cluster: Option<[u32; 3]>,
@@ -109,60 +110,60 @@ fn clusters(
         attributes: &attribute,
         count: cluster.is_some().into(),
     };
-    let ask = |function_of: fn(*mut i32, usize, *const Config) -> u32| {
+    let query = |function_of: fn(*mut i32, usize, *const Config) -> u32| {
         let mut value = -9;
         match function_of(&mut value, function, &config) {
             OK => Ok(value),
             code => Err(code),
         }
     };
-    (ask(cuOccupancyMaxPotentialClusterSize), ask(cuOccupancyMaxActiveClusters))
+    (query(cuOccupancyMaxPotentialClusterSize), query(cuOccupancyMaxActiveClusters))
 }
 
 #[test]
-fn blocks_of_a_multiprocessor() {
+fn active_blocks_per_multiprocessor() {
     context(0);
     let [plain, bound, required, shared] = kernels();
     for function in [plain, bound, required] {
-        let asked = [(128, 0), (1024, 0), (1025, 0), (64, 0), (65, 0), (128, 40_000), (128, 60_000), (128, 300_000)];
-        let found = asked.map(|(threads, bytes)| active(function, threads, bytes));
+        let requests = [(128, 0), (1024, 0), (1025, 0), (64, 0), (65, 0), (128, 40_000), (128, 60_000), (128, 300_000)];
+        let found = requests.map(|(threads, bytes)| active(function, threads, bytes));
         assert_eq!(found, [16, 2, 0, 32, 21, 5, 0, 0].map(Ok));
         assert_eq!([0, -1].map(|threads| active(function, threads, 0)), [Err(INVALID_VALUE); 2]);
     }
-    let asked = [(128, 0), (1024, 0), (64, 0), (128, 40_000)];
-    assert_eq!(asked.map(|(threads, bytes)| active(shared, threads, bytes)), [11, 2, 11, 0].map(Ok));
-    let with = |flags| {
+    let requests = [(128, 0), (1024, 0), (64, 0), (128, 40_000)];
+    assert_eq!(requests.map(|(threads, bytes)| active(shared, threads, bytes)), [11, 2, 11, 0].map(Ok));
+    let blocks_with_flags = |flags| {
         let mut count = -9;
         (cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(&mut count, plain, 128, 0, flags), count)
     };
-    assert_eq!([0, 1, 2].map(with), [(OK, 16), (OK, 16), (INVALID_VALUE, -9)]);
+    assert_eq!([0, 1, 2].map(blocks_with_flags), [(OK, 16), (OK, 16), (INVALID_VALUE, -9)]);
     assert_eq!(active(0x33, 128, 0), Err(INVALID_HANDLE));
     assert_eq!(cuOccupancyMaxActiveBlocksPerMultiprocessor(std::ptr::null_mut(), plain, 128, 0), INVALID_VALUE);
-    let of = |function, number| {
+    let attribute_of = |function, number| {
         let mut value = -9;
         assert_eq!(cuFuncGetAttribute(&mut value, number, function), OK);
         value
     };
-    assert_eq!([plain, bound, required, shared].map(|function| of(function, 0)), [1024, 64, 1024, 1024]);
-    assert_eq!([5, 6, 8].map(|number| of(shared, number)), [75, 90, 29_152]);
+    assert_eq!([plain, bound, required, shared].map(|function| attribute_of(function, 0)), [1024, 64, 1024, 1024]);
+    assert_eq!([5, 6, 8].map(|number| attribute_of(shared, number)), [75, 90, 29_152]);
 }
 
 #[test]
-fn the_block_that_fills_most() {
+fn block_size_with_the_highest_occupancy() {
     extern "C" fn two_hundred_each(threads: i32) -> usize {
         threads as usize * 200
     }
     context(0);
     let [plain, bound, _, shared] = kernels();
-    let of = |function| [0, 100, -1, 5000].map(|limit| potential(function, None, 0, limit));
-    assert_eq!(of(plain), [Ok((264, 1024)), Ok((4224, 64)), Err(INVALID_VALUE), Ok((264, 1024))]);
-    assert_eq!(of(bound), [Ok((4224, 64)), Ok((4224, 64)), Err(INVALID_VALUE), Ok((4224, 64))]);
-    assert_eq!(of(shared), [Ok((264, 1024)), Ok((1452, 100)), Err(INVALID_VALUE), Ok((264, 1024))]);
-    let called = [plain, bound, shared].map(|function| potential(function, Some(two_hundred_each), 0, 0));
-    assert_eq!(called, [(660, 224), (2112, 64), (528, 128)].map(Ok));
-    let with = |shared| [plain, bound].map(|function| potential(function, None, shared, 0));
-    assert_eq!(with(30_000), [(264, 1024), (924, 64)].map(Ok));
-    assert_eq!(with(99_999), [(0, 0); 2].map(Ok));
+    let sizes_with_limits = |function| [0, 100, -1, 5000].map(|limit| potential(function, None, 0, limit));
+    assert_eq!(sizes_with_limits(plain), [Ok((264, 1024)), Ok((4224, 64)), Err(INVALID_VALUE), Ok((264, 1024))]);
+    assert_eq!(sizes_with_limits(bound), [Ok((4224, 64)), Ok((4224, 64)), Err(INVALID_VALUE), Ok((4224, 64))]);
+    assert_eq!(sizes_with_limits(shared), [Ok((264, 1024)), Ok((1452, 100)), Err(INVALID_VALUE), Ok((264, 1024))]);
+    let computed = [plain, bound, shared].map(|function| potential(function, Some(two_hundred_each), 0, 0));
+    assert_eq!(computed, [(660, 224), (2112, 64), (528, 128)].map(Ok));
+    let sizes_with_shared = |shared| [plain, bound].map(|function| potential(function, None, shared, 0));
+    assert_eq!(sizes_with_shared(30_000), [(264, 1024), (924, 64)].map(Ok));
+    assert_eq!(sizes_with_shared(99_999), [(0, 0); 2].map(Ok));
     let (mut grid, mut block) = (0, 0);
     let flags = 2;
     let code = cuOccupancyMaxPotentialBlockSizeWithFlags(&mut grid, &mut block, plain, None, 0, 0, flags);
@@ -171,14 +172,14 @@ fn the_block_that_fills_most() {
 }
 
 #[test]
-fn shared_memory_that_is_left() {
+fn available_shared_memory() {
     context(0);
     let [plain, .., shared] = kernels();
-    let of = |function| {
+    let available_bytes = |function| {
         [(1, 128), (2, 128), (4, 128), (16, 128)].map(|(count, threads)| available(function, count, threads))
     };
-    assert_eq!(of(plain), [49_152, 49_152, 49_152, 14_592].map(Ok));
-    assert_eq!(of(shared), [Ok(29_152), Ok(29_152), Ok(29_152), Err(INVALID_VALUE)]);
+    assert_eq!(available_bytes(plain), [49_152, 49_152, 49_152, 14_592].map(Ok));
+    assert_eq!(available_bytes(shared), [Ok(29_152), Ok(29_152), Ok(29_152), Err(INVALID_VALUE)]);
     for (count, threads) in [(32, 128), (17, 128), (0, 128), (1, 0), (1, 2048), (100, 32)] {
         assert_eq!(available(plain, count, threads), Err(INVALID_VALUE), "{count} blocks of {threads}");
     }
@@ -187,7 +188,8 @@ fn shared_memory_that_is_left() {
     assert_eq!([60_000, 200_001].map(|bytes| active(plain, 128, bytes)), [Ok(3), Ok(0)]);
 }
 
-/// Where clusters end at the borders of a GPU's graphics processing clusters, it has fewer; these have not.
+/// A GPU runs fewer clusters if a cluster would cross the border of a graphics processing cluster. The simulator has no
+/// such borders.
 #[test]
 fn clusters_of_blocks() {
     context(0);
@@ -207,7 +209,7 @@ fn clusters_of_blocks() {
     assert_eq!(clusters(plain, None, 128, 0), (Ok(16), Ok(0)));
 }
 
-/// A barrier of the whole grid: each block counts itself and waits for the others.
+/// A grid-wide barrier: each block increments a counter and waits for the other blocks.
 const BARRIER: &str = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry k(.param .u64 p, .param .u32 n) {
     .reg .u64 a;\n.reg .u32 old, now, all, t;\n.reg .pred q, first;
     ld.param.u64 a, [p];\nld.param.u32 all, [n];\nmov.u32 t, %tid.x;\nsetp.ne.u32 first, t, 0;
@@ -219,7 +221,8 @@ WAIT:
 END:
     bar.sync 0;\nret;\n}\n";
 
-/// As many blocks as the occupancy says wait for each other; one more is refused.
+/// Launches the maximum number of blocks according to the occupancy, which wait for each other. A launch with one more
+/// block is refused.
 fn cooperate(multiprocessors: i32, threads: u32, shared: u32) {
     context(0);
     let function = kernel(BARRIER);
@@ -244,20 +247,20 @@ fn cooperate(multiprocessors: i32, threads: u32, shared: u32) {
 
 #[test]
 fn cooperative_launches_on_a_small_device() {
-    if alone("occupancy::cooperative_launches_on_a_small_device", &[("LADDER_SIM_DEVICE", "t4")]) {
+    if in_child_process("occupancy::cooperative_launches_on_a_small_device", &[("LADDER_SIM_DEVICE", "t4")]) {
         cooperate(40, 1024, 0);
     }
 }
 
-/// More blocks at a time than any GPU of the architecture has.
+/// More multiprocessors than any GPU of this architecture has.
 #[test]
 fn cooperative_launches_on_a_large_device() {
-    let folder = tempfile::tempdir().expect("a folder");
+    let folder = tempfile::tempdir().expect("a temporary folder");
     let path = folder.path().join("large.toml").display().to_string();
     let h200 = fs::read_to_string(file("crates/simt/devices/known/h200.toml")).expect("the description of an H200");
-    fs::write(&path, h200.replace("multiprocessors = 132", "multiprocessors = 160")).expect("the folder takes files");
-    if alone("occupancy::cooperative_launches_on_a_large_device", &[("LADDER_SIM_DEVICE", &path)]) {
-        // One block a multiprocessor.
+    fs::write(&path, h200.replace("multiprocessors = 132", "multiprocessors = 160")).expect("the folder is writable");
+    if in_child_process("occupancy::cooperative_launches_on_a_large_device", &[("LADDER_SIM_DEVICE", &path)]) {
+        // One block per multiprocessor.
         cooperate(160, 32, 150_000);
     }
 }

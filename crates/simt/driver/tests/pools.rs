@@ -1,4 +1,4 @@
-//! Pools, and memory that streams allocate and free. The codes and values are those that an H200 answers.
+//! Memory pools and stream-ordered allocation. The error codes and values match an H200.
 
 use super::structs::{Access, Location, Props};
 use super::support::{Handle, INVALID_DEVICE, INVALID_VALUE, OK, context, cuMemAlloc_v2, cuMemFree_v2, functions};
@@ -52,7 +52,7 @@ fn allocated(bytes: usize, pool: Handle, stream: Handle) -> Result<u64, u32> {
     }
 }
 
-/// The attributes of a pool from the threshold on.
+/// Returns the attributes of a pool, starting with the release threshold.
 fn state(pool: Handle) -> [u64; 5] {
     [4, 5, 6, 7, 8].map(|attribute| {
         let mut value = 0;
@@ -103,25 +103,25 @@ fn water_marks() {
 fn frees() {
     context(0);
     let (stream, pool) = (stream(), pool(1 << 20));
-    let (mut own, mut managed) = (0, 0);
-    assert_eq!((cuMemAlloc_v2(&mut own, 100), cuMemAllocManaged(&mut managed, 100, 1)), (OK, OK));
+    let (mut device_address, mut managed) = (0, 0);
+    assert_eq!((cuMemAlloc_v2(&mut device_address, 100), cuMemAllocManaged(&mut managed, 100, 1)), (OK, OK));
     let address = allocated(1000, pool, stream).unwrap();
     assert_eq!(cuMemFreeAsync(address + 8, stream), INVALID_VALUE);
     assert_eq!(cuMemFreeAsync(managed, stream), NOT_SUPPORTED);
     assert_eq!(cuMemFreeAsync(64, stream), INVALID_VALUE);
-    assert_eq!((cuMemFreeAsync(0, stream), cuMemFreeAsync(own, stream)), (OK, OK));
+    assert_eq!((cuMemFreeAsync(0, stream), cuMemFreeAsync(device_address, stream)), (OK, OK));
     assert_eq!((cuMemFreeAsync(address, stream), cuMemFreeAsync(address, stream)), (OK, INVALID_VALUE));
     let address = allocated(1000, pool, stream).unwrap();
     assert_eq!((cuMemFree_v2(address), cuMemFree_v2(address)), (OK, INVALID_VALUE));
     assert_eq!(allocated(0, pool, stream), Ok(0));
-    // The most that a pool may have is rounded up.
+    // The maximum size of a pool is rounded up.
     assert_eq!(allocated(33 << 20, pool, stream), Err(OUT_OF_MEMORY));
     assert!(allocated(1 << 20, pool, stream).is_ok());
     assert_eq!(allocated(1, 0x1234, stream), Err(INVALID_VALUE));
 }
 
 #[test]
-fn which_pool() {
+fn pool_creation_and_selection() {
     context(0);
     let stream = stream();
     for (kind, types, location, expected) in [
@@ -134,9 +134,9 @@ fn which_pool() {
         (1, 1, [1, 0], OK),
         (1, 2, [1, 0], NOT_SUPPORTED),
     ] {
-        let mut made = 0;
+        let mut handle = 0;
         assert_eq!(
-            cuMemPoolCreate(&mut made, &props(kind, types, location, 0)),
+            cuMemPoolCreate(&mut handle, &props(kind, types, location, 0)),
             expected,
             "{kind} {types} {location:?}"
         );
@@ -144,23 +144,23 @@ fn which_pool() {
     let (mut default, mut current) = (0, 0);
     assert_eq!(cuDeviceGetDefaultMemPool(&mut default, 0), OK);
     assert_eq!(cuDeviceGetDefaultMemPool(&mut current, 9), INVALID_DEVICE);
-    let own = pool(0);
-    assert_eq!(cuDeviceSetMemPool(0, own), OK);
-    assert_eq!((cuDeviceGetMemPool(&mut current, 0), current), (OK, own));
-    let (mut address, mut of) = (0, 0);
+    let new_pool = pool(0);
+    assert_eq!(cuDeviceSetMemPool(0, new_pool), OK);
+    assert_eq!((cuDeviceGetMemPool(&mut current, 0), current), (OK, new_pool));
+    let (mut address, mut value) = (0, 0);
     assert_eq!((cuMemAllocAsync(&mut address, 1000, stream), address % 512), (OK, 0));
-    assert_eq!((cuPointerGetAttribute(&mut of, 17, address), of as usize), (OK, own));
-    assert_eq!((cuPointerGetAttribute(&mut of, 1, address), of), (OK, 0));
-    assert_eq!((cuMemPoolDestroy(default), cuMemPoolDestroy(own)), (INVALID_VALUE, OK));
+    assert_eq!((cuPointerGetAttribute(&mut value, 17, address), value as usize), (OK, new_pool));
+    assert_eq!((cuPointerGetAttribute(&mut value, 1, address), value), (OK, 0));
+    assert_eq!((cuMemPoolDestroy(default), cuMemPoolDestroy(new_pool)), (INVALID_VALUE, OK));
     assert_eq!((cuDeviceGetMemPool(&mut current, 0), current), (OK, default));
     assert_eq!((cuMemFreeAsync(address, stream), cuStreamSynchronize(stream)), (OK, OK));
-    assert_eq!(cuMemPoolDestroy(own), INVALID_VALUE);
-    for (place, id, kind, expected) in
+    assert_eq!(cuMemPoolDestroy(new_pool), INVALID_VALUE);
+    for (location_kind, id, kind, expected) in
         [(1, 0, 0, 1), (1, 0, 1, OK), (1, 0, 2, OK), (2, 0, 1, OK), (0, 0, 1, 1), (1, 7, 1, 1)]
     {
         current = 0;
-        assert_eq!(cuMemGetDefaultMemPool(&mut current, &Location { kind: place, id }, kind), expected);
-        assert_eq!((current != 0, current == default), (expected == OK, (place, id, kind) == (1, 0, 1)));
+        assert_eq!(cuMemGetDefaultMemPool(&mut current, &Location { kind: location_kind, id }, kind), expected);
+        assert_eq!((current != 0, current == default), (expected == OK, (location_kind, id, kind) == (1, 0, 1)));
     }
 }
 

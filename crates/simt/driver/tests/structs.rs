@@ -1,4 +1,4 @@
-//! Structs of `cuda.h` that the tests give the driver.
+//! Structs of `cuda.h` that the tests pass to the driver.
 
 use super::support::Handle;
 
@@ -94,7 +94,7 @@ pub(crate) struct Access {
     pub(crate) flags: u32,
 }
 
-/// `CUmemAllocationProp`, and the beginning of `CUmemPoolProps`.
+/// `CUmemAllocationProp`, which is also the start of `CUmemPoolProps`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[repr(C)]
 pub(crate) struct Props {

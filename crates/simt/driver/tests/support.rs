@@ -1,19 +1,21 @@
-//! What the tests call the driver with.
+//! Helpers for the tests that call the driver.
 
 use std::ffi::{CString, c_void};
 use std::path::Path;
 use std::process::Command;
 
-/// Defines functions that call the driver's of the same names.
+/// Defines functions that call the driver functions of the same names.
 macro_rules! functions {
     ($(fn $name:ident($($arg:ident: $ty:ty),* $(,)?);)*) => {
         $(
-            #[allow(non_snake_case, clippy::too_many_arguments, reason = "as the driver's interface has it")]
+            #[allow(non_snake_case, clippy::too_many_arguments, reason = "as in the driver's interface")]
             pub(crate) fn $name($($arg: $ty),*) -> u32 {
                 let function = driver::function(stringify!($name)).expect("the driver has the function");
-                // SAFETY: the address of a function with these arguments.
+                // SAFETY: the name is that of a driver function with these argument types, so the address has this
+                // signature.
                 let function: unsafe extern "C" fn($($ty),*) -> u32 = unsafe { std::mem::transmute(function.0) };
-                // SAFETY: the tests give what the driver's interface asks for.
+                // SAFETY: each test passes arguments that are valid for the function of `cuda.h`, or that the driver
+                // must refuse.
                 unsafe { function($($arg),*) }
             }
         )*
@@ -21,7 +23,7 @@ macro_rules! functions {
 }
 pub(crate) use functions;
 
-/// What C has as a pointer to something unknown.
+/// An opaque pointer in C.
 pub(crate) type Handle = usize;
 
 functions! {
@@ -38,17 +40,17 @@ functions! {
     fn cuMemsetD8_v2(address: u64, value: u8, bytes: usize);
 }
 
-/// A number that is the handle of nothing, whatever other tests create beside this one: all handles are multiples of 16.
+/// A number that is never a handle, even when other tests run in parallel: all handles are multiples of 16.
 pub(crate) const NO_HANDLE: usize = 0x1231;
 
-/// The results of functions.
+/// Error codes of the driver.
 pub(crate) const OK: u32 = 0;
 pub(crate) const INVALID_VALUE: u32 = 1;
 pub(crate) const NO_DEVICE: u32 = 100;
 pub(crate) const INVALID_DEVICE: u32 = 101;
 pub(crate) const INVALID_CONTEXT: u32 = 201;
 
-/// Makes a new context of a device, which is then current.
+/// Creates a context of a device and makes it current.
 pub(crate) fn context(device: i32) -> Handle {
     assert_eq!(cuInit(0), OK);
     let mut context = 0;
@@ -56,7 +58,7 @@ pub(crate) fn context(device: i32) -> Handle {
     context
 }
 
-/// An attribute of a device.
+/// Returns an attribute of a device.
 pub(crate) fn attribute(attribute: u32, device: i32) -> i32 {
     let mut value = 0;
     assert_eq!(cuDeviceGetAttribute(&mut value, attribute, device), OK, "attribute {attribute}");
@@ -73,7 +75,7 @@ pub(crate) fn load(ptx: &str) -> Result<Handle, u32> {
     }
 }
 
-/// Loads PTX into the current context, and finds its kernel `k`.
+/// Loads PTX into the current context and returns its kernel `k`.
 pub(crate) fn kernel(ptx: &str) -> Handle {
     let module = load(ptx).expect("PTX that can be loaded");
     let mut function = 0;
@@ -81,25 +83,25 @@ pub(crate) fn kernel(ptx: &str) -> Handle {
     function
 }
 
-/// Set in the processes that [`alone`] starts.
+/// Set in the processes that [`in_child_process`] starts.
 const CHILD: &str = "DRIVER_TEST_CHILD";
 
-/// Runs a test in a process of its own with these variables in its environment, because a process has its devices for good.
-/// In that process this returns `true`, and the test goes on.
-pub(crate) fn alone(test: &str, environment: &[(&str, &str)]) -> bool {
+/// Runs a test in a child process with these environment variables, because a process cannot change its devices. In the
+/// child process this function returns `true`, and the test continues.
+pub(crate) fn in_child_process(test: &str, environment: &[(&str, &str)]) -> bool {
     if std::env::var_os(CHILD).is_some() {
         return true;
     }
-    let mut command = Command::new(std::env::current_exe().expect("a program has a path"));
+    let mut command = Command::new(std::env::current_exe().expect("the path of the test program is known"));
     command.args([test, "--exact", "--nocapture"]).env(CHILD, "1").envs(environment.iter().copied());
-    let done = command.output().expect("the tests can be started");
-    let said = [done.stdout, done.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    assert!(done.status.success() && said.contains("1 passed"), "{test}: {said}");
+    let result = command.output().expect("the test program can be started");
+    let output = [result.stdout, result.stderr].concat();
+    let output = String::from_utf8_lossy(&output);
+    assert!(result.status.success() && output.contains("1 passed"), "{test}: {output}");
     false
 }
 
-/// The path of a file of this repository.
+/// Returns the path of a file of this repository.
 pub(crate) fn file(path: &str) -> String {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../..").join(path).display().to_string()
 }

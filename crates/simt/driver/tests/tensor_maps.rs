@@ -1,4 +1,4 @@
-//! Tensor maps: what the driver refuses, and what simt reads of those that it takes.
+//! Tensor maps: parameters that the driver refuses, and how simt decodes the maps that the driver creates.
 
 use simt::{Swizzle, TensorElement, TensorMap};
 
@@ -23,7 +23,7 @@ functions! {
     fn cuTensorMapReplaceAddress(map: *mut Map, address: u64);
 }
 
-/// A tensor of 64 × 100 floats and its tiles.
+/// The parameters of a tensor map. The test starts with a tensor of 64 × 100 floats.
 #[derive(Clone)]
 struct Params {
     element: u32,
@@ -94,30 +94,30 @@ fn tiles() {
     assert_eq!(cuTensorMapReplaceAddress(&mut Map([7; 128]), memory), INVALID_VALUE);
     type Change<'a> = &'a dyn Fn(&mut Params);
     let cases: [(&str, Change<'_>, u32); 19] = [
-        ("rank", &|own| own.rank = 0, 1),
-        ("rank", &|own| own.rank = 6, 1),
-        ("type", &|own| own.element = 16, 1),
-        ("address", &|own| own.address += 8, 1),
-        ("null", &|own| own.address = 0, 1),
-        ("stride", &|own| own.strides = [260], 1),
-        ("stride", &|own| own.strides = [1 << 40], 1),
-        ("no size", &|own| own.sizes = [64, 0], 1),
-        ("size", &|own| own.sizes = [64, (1 << 32) + 1], 1),
-        ("no tile", &|own| own.tile = [32, 0], 1),
-        ("tile", &|own| own.tile = [32, 257], 1),
-        ("a row that is no multiple of 16 bytes", &|own| own.tile = [30, 8], 1),
-        ("a row that is larger than the swizzle", &|own| own.tile = [64, 8], 1),
-        ("steps", &|own| own.steps = [1, 9], 1),
-        ("promotion", &|own| own.modes[2] = 4, 1),
-        ("fill", &|own| own.modes[3] = 2, 1),
-        ("integers filled with NaN", &|own| (own.element, own.modes[3]) = (2, 1), 1),
-        ("interleave", &|own| own.modes[0] = 1, NOT_SUPPORTED),
-        ("swizzle", &|own| own.modes[1] = 4, NOT_SUPPORTED),
+        ("rank", &|params| params.rank = 0, 1),
+        ("rank", &|params| params.rank = 6, 1),
+        ("type", &|params| params.element = 16, 1),
+        ("address", &|params| params.address += 8, 1),
+        ("null", &|params| params.address = 0, 1),
+        ("stride", &|params| params.strides = [260], 1),
+        ("stride", &|params| params.strides = [1 << 40], 1),
+        ("zero size", &|params| params.sizes = [64, 0], 1),
+        ("size", &|params| params.sizes = [64, (1 << 32) + 1], 1),
+        ("zero tile", &|params| params.tile = [32, 0], 1),
+        ("tile", &|params| params.tile = [32, 257], 1),
+        ("a row that is not a multiple of 16 bytes", &|params| params.tile = [30, 8], 1),
+        ("a row that is longer than the swizzle", &|params| params.tile = [64, 8], 1),
+        ("steps", &|params| params.steps = [1, 9], 1),
+        ("promotion", &|params| params.modes[2] = 4, 1),
+        ("fill", &|params| params.modes[3] = 2, 1),
+        ("integers filled with NaN", &|params| (params.element, params.modes[3]) = (2, 1), 1),
+        ("interleave", &|params| params.modes[0] = 1, NOT_SUPPORTED),
+        ("swizzle", &|params| params.modes[1] = 4, NOT_SUPPORTED),
     ];
-    for (what, change, expected) in cases {
+    for (name, change, expected) in cases {
         let mut params = base.clone();
         change(&mut params);
-        assert_eq!(params.encode(&mut map), expected, "{what}");
+        assert_eq!(params.encode(&mut map), expected, "{name}");
     }
     assert_eq!(base.encode(std::ptr::null_mut()), INVALID_VALUE);
     assert_eq!(base.encode(std::ptr::from_mut(&mut map).wrapping_byte_add(16)), INVALID_VALUE);

@@ -1,5 +1,5 @@
-//! Arrays, textures and surfaces. The codes are those that an H200 answers, but where it takes what is certainly wrong; the
-//! values are those that simt's tests have recorded from one.
+//! Arrays, textures and surfaces. The error codes match an H200, except where it accepts certainly wrong arguments.
+//! Tests of simt recorded the expected texels on an H200.
 
 use std::ffi::c_void;
 
@@ -107,18 +107,21 @@ fn arrays() {
         let found = array(sides, FLOAT, 1, flags);
         assert_eq!(found.err().unwrap_or(OK), expected, "{sides:?} {flags:#x}");
     }
-    let made = array([8, 4, 2], FLOAT, 2, 0).unwrap();
+    let handle = array([8, 4, 2], FLOAT, 2, 0).unwrap();
     let (mut flat, mut whole) = (Flat::default(), Descriptor::default());
-    assert_eq!(cuArrayGetDescriptor_v2(&mut flat, made), OK);
+    assert_eq!(cuArrayGetDescriptor_v2(&mut flat, handle), OK);
     assert_eq!(flat, Flat { sides: [8, 4], format: FLOAT, channels: 2 });
-    assert_eq!(cuArray3DGetDescriptor_v2(&mut whole, made), OK);
+    assert_eq!(cuArray3DGetDescriptor_v2(&mut whole, handle), OK);
     assert_eq!(whole, Descriptor { sides: [8, 4, 2], format: FLOAT, channels: 2, flags: 0 });
     let mut plane = 0;
-    assert_eq!(cuArrayGetPlane(&mut plane, made, 0), INVALID_VALUE);
-    assert_eq!((cuArrayDestroy(made), cuArrayDestroy(made), cuArrayDestroy(0)), (OK, INVALID_HANDLE, INVALID_HANDLE));
+    assert_eq!(cuArrayGetPlane(&mut plane, handle, 0), INVALID_VALUE);
+    assert_eq!(
+        (cuArrayDestroy(handle), cuArrayDestroy(handle), cuArrayDestroy(0)),
+        (OK, INVALID_HANDLE, INVALID_HANDLE)
+    );
 }
 
-/// A texture or the code of why there is none.
+/// Creates a texture or returns the error code.
 fn texture(resource: Resource, sampling: Sampling, view: Option<View>) -> Result<u64, u32> {
     let mut texture = 0;
     let view = view.as_ref().map_or(std::ptr::null(), |view| view as *const View);
@@ -143,30 +146,30 @@ fn texture_codes() {
     context(0);
     let [floats, integers, bytes] =
         [(FLOAT, 1), (3, 1), (1, 4)].map(|(format, channels)| array([16, 4, 0], format, channels, 0).unwrap());
-    let of = |array: Handle| resource(0, &[array as u64]);
-    let check = |what: &str, resource: Resource, sampling: Sampling, expected: u32| {
-        let made = texture(resource, sampling, None);
-        assert_eq!(made.err().unwrap_or(OK), expected, "{what}");
+    let for_array = |array: Handle| resource(0, &[array as u64]);
+    let check = |name: &str, resource: Resource, sampling: Sampling, expected: u32| {
+        let result = texture(resource, sampling, None);
+        assert_eq!(result.err().unwrap_or(OK), expected, "{name}");
     };
-    check("as it is", of(floats), clamped(), OK);
-    check("flags", Resource { flags: 1, ..of(floats) }, clamped(), 1);
-    check("kind", Resource { kind: 9, ..of(floats) }, clamped(), 1);
-    check("addressing", of(floats), Sampling { addressing: [5, 1, 1], ..clamped() }, 1);
-    check("filter", of(floats), Sampling { filter: 5, ..clamped() }, 1);
-    check("reserved", of(floats), Sampling { reserved: [1; 12], ..clamped() }, 1);
+    check("unchanged", for_array(floats), clamped(), OK);
+    check("flags", Resource { flags: 1, ..for_array(floats) }, clamped(), 1);
+    check("kind", Resource { kind: 9, ..for_array(floats) }, clamped(), 1);
+    check("addressing", for_array(floats), Sampling { addressing: [5, 1, 1], ..clamped() }, 1);
+    check("filter", for_array(floats), Sampling { filter: 5, ..clamped() }, 1);
+    check("reserved", for_array(floats), Sampling { reserved: [1; 12], ..clamped() }, 1);
     for (flags, expected) in [(0x10, OK), (0x40, 1), (0x80, 1)] {
-        check("flags", of(floats), Sampling { flags, ..clamped() }, expected);
+        check("flags", for_array(floats), Sampling { flags, ..clamped() }, expected);
     }
-    for (own, flags) in [(floats, 0), (integers, 0), (integers, 1), (bytes, 0), (bytes, 1)] {
-        check("filtered", of(own), Sampling { filter: 1, flags, ..clamped() }, OK);
+    for (array, flags) in [(floats, 0), (integers, 0), (integers, 1), (bytes, 0), (bytes, 1)] {
+        check("filtered", for_array(array), Sampling { filter: 1, flags, ..clamped() }, OK);
     }
-    check("no array", of(0), clamped(), 1);
-    assert_eq!(cuTexObjectCreate(&mut 0, &of(floats), std::ptr::null(), std::ptr::null()), INVALID_VALUE);
+    check("no array", for_array(0), clamped(), 1);
+    assert_eq!(cuTexObjectCreate(&mut 0, &for_array(floats), std::ptr::null(), std::ptr::null()), INVALID_VALUE);
     let memory = device(1 << 16);
     let linear = |address: u64, format: u32, channels: u64, bytes: u64| {
         resource(2, &[address, u64::from(format) | channels << 32, bytes])
     };
-    for (what, own, expected) in [
+    for (name, resource, expected) in [
         ("linear", linear(memory, FLOAT, 1, 1024), OK),
         ("misaligned", linear(memory + 16, FLOAT, 1, 64), 1),
         ("aligned", linear(memory + 512, FLOAT, 1, 64), OK),
@@ -174,20 +177,20 @@ fn texture_codes() {
         ("a part of a texel", linear(memory, FLOAT, 1, 1023), OK),
         ("null", linear(0, FLOAT, 1, 64), 1),
         ("no format", linear(memory, 7, 1, 64), 1),
-        ("beyond the memory", linear(memory, FLOAT, 1, 1 << 22), 1),
+        ("beyond the allocation", linear(memory, FLOAT, 1, 1 << 22), 1),
     ] {
-        check(what, own, clamped(), expected);
+        check(name, resource, clamped(), expected);
     }
     check("filtered linear", linear(memory, FLOAT, 1, 64), Sampling { filter: 1, flags: 2, ..clamped() }, OK);
     let pitched =
         |address: u64, width: u64, pitch: u64| resource(3, &[address, u64::from(FLOAT) | 1 << 32, width, 4, pitch]);
-    for (what, own, expected) in [
+    for (name, resource, expected) in [
         ("pitch", pitched(memory, 16, 64), OK),
         ("pitch of 40", pitched(memory, 8, 40), 1),
         ("misaligned", pitched(memory + 32, 8, 64), 1),
         ("too wide", pitched(memory, 1 << 18, 1 << 20), 1),
     ] {
-        check(what, own, clamped(), expected);
+        check(name, resource, clamped(), expected);
     }
     let view =
         |format: u32, width: usize, layers: [u32; 2]| View { format, sides: [width, 4, 0], layers, ..View::default() };
@@ -199,20 +202,23 @@ fn texture_codes() {
         (View::default(), 1),
         (view(0x16, 16, [0, 1]), 1),
     ] {
-        assert_eq!(texture(of(floats), clamped(), Some(view)).err().unwrap_or(OK), expected);
+        assert_eq!(texture(for_array(floats), clamped(), Some(view)).err().unwrap_or(OK), expected);
     }
     assert!(texture(linear(memory, FLOAT, 1, 64), clamped(), Some(view(0x16, 16, [0, 0]))).is_ok());
     let mut surface = 0;
-    assert_eq!((cuSurfObjectCreate(&mut surface, &of(floats)), cuSurfObjectDestroy(surface)), (OK, OK));
+    assert_eq!((cuSurfObjectCreate(&mut surface, &for_array(floats)), cuSurfObjectDestroy(surface)), (OK, OK));
     assert_eq!(cuSurfObjectCreate(&mut surface, &linear(memory, FLOAT, 1, 64)), INVALID_VALUE);
-    assert_eq!(cuSurfObjectCreate(&mut surface, &Resource { flags: 1, ..of(floats) }), INVALID_VALUE);
-    let made = texture(of(floats), clamped(), None).unwrap();
+    assert_eq!(cuSurfObjectCreate(&mut surface, &Resource { flags: 1, ..for_array(floats) }), INVALID_VALUE);
+    let handle = texture(for_array(floats), clamped(), None).unwrap();
     let (mut back, mut sampling, mut view) = (Resource::default(), Sampling::default(), View::default());
-    assert_eq!((cuTexObjectGetResourceDesc(&mut back, made), back.kind, back.words[0] as usize), (OK, 0, floats));
-    assert_eq!((cuTexObjectGetTextureDesc(&mut sampling, made), sampling), (OK, clamped()));
-    assert_eq!((cuTexObjectGetResourceViewDesc(&mut view, made), view.format), (OK, 0));
-    assert_eq!(cuSurfObjectDestroy(made), INVALID_VALUE);
-    assert_eq!((cuTexObjectDestroy(made), cuTexObjectDestroy(made), cuTexObjectDestroy(0)), (OK, INVALID_VALUE, OK));
+    assert_eq!((cuTexObjectGetResourceDesc(&mut back, handle), back.kind, back.words[0] as usize), (OK, 0, floats));
+    assert_eq!((cuTexObjectGetTextureDesc(&mut sampling, handle), sampling), (OK, clamped()));
+    assert_eq!((cuTexObjectGetResourceViewDesc(&mut view, handle), view.format), (OK, 0));
+    assert_eq!(cuSurfObjectDestroy(handle), INVALID_VALUE);
+    assert_eq!(
+        (cuTexObjectDestroy(handle), cuTexObjectDestroy(handle), cuTexObjectDestroy(0)),
+        (OK, INVALID_VALUE, OK)
+    );
 }
 
 struct Random(u64);
@@ -228,7 +234,7 @@ impl Random {
     }
 }
 
-/// Fetches of a case.
+/// The number of fetches per case.
 const COUNT: usize = 64;
 
 fn upload<T>(data: &[T]) -> u64 {
@@ -250,7 +256,7 @@ fn fetch(module: Handle, kernel: &str, object: u64, [points, numbers]: [u64; 2])
     found
 }
 
-/// The fetches of simt's tests, of arrays that the driver has made.
+/// Repeats the fetches of simt's tests from arrays that the driver creates.
 #[test]
 fn recorded_fetches() {
     context(0);
@@ -294,11 +300,11 @@ fn recorded_fetches() {
                 }
                 at as f32
             }));
-            let mut own = [(); 2].map(|()| (random.next() % 70) as i32 - 10);
+            let mut indices = [(); 2].map(|()| (random.next() % 70) as i32 - 10);
             if layers > 0 {
-                own[0] = (own[0] + 10) % (layers as i32 + 2) - 1;
+                indices[0] = (indices[0] + 10) % (layers as i32 + 2) - 1;
             }
-            numbers.push(own);
+            numbers.push(indices);
         }
         let flags = u32::from(layers > 0) | if is_cube { 4 } else { 0 };
         let sides = [x, if y == 1 { 0 } else { y }, if z > 1 || slices > 1 { slices } else { 0 }];
@@ -307,7 +313,7 @@ fn recorded_fetches() {
         let from = Side { kind: HOST, host: data.as_ptr() as u64, pitch, height: y, ..Side::default() };
         let to = Side { kind: ARRAY, array, ..Side::default() };
         assert_eq!(cuMemcpy3D_v2(&Memcpy3d { from, to, extent: [pitch, y, slices] }), OK);
-        let mode = ["wrap", "clamp", "mirror", "border"].iter().position(|own| *own == words[9]).unwrap() as u32;
+        let mode = ["wrap", "clamp", "mirror", "border"].iter().position(|name| *name == words[9]).unwrap() as u32;
         let sampling = Sampling {
             addressing: [mode; 3],
             filter: u32::from(words[10] == "linear"),
@@ -331,7 +337,7 @@ fn recorded_fetches() {
         }
         assert_eq!((cuTexObjectDestroy(object), cuArrayDestroy(array)), (OK, OK));
     }
-    // As in simt's own test: a filter's last bit is not known of some formats.
+    // As in simt's test, the last bit of filtering is unknown for some formats.
     assert!(wrong * 25 <= filtered, "{wrong} of {filtered} filtered fetches differ");
 }
 
@@ -339,10 +345,10 @@ fn recorded_fetches() {
 fn mipmapped_arrays() {
     context(0);
     let make = |levels: u32| {
-        let mut made = 0;
+        let mut handle = 0;
         let descriptor = Descriptor { sides: [8, 4, 0], format: FLOAT, channels: 1, flags: 0 };
-        assert_eq!(cuMipmappedArrayCreate(&mut made, &descriptor, levels), OK);
-        made
+        assert_eq!(cuMipmappedArrayCreate(&mut handle, &descriptor, levels), OK);
+        handle
     };
     let level = |array: Handle, number: u32| {
         let mut level = 0;
@@ -352,27 +358,27 @@ fn mipmapped_arrays() {
         }
     };
     for (levels, expected) in [(0, 1), (3, 3), (4, 4), (9, 4)] {
-        let made = make(levels);
-        let count = (0..9).filter(|number| level(made, *number).is_ok()).count();
-        assert_eq!((count, level(made, expected)), (expected as usize, Err(INVALID_VALUE)), "{levels} levels");
+        let handle = make(levels);
+        let count = (0..9).filter(|number| level(handle, *number).is_ok()).count();
+        assert_eq!((count, level(handle, expected)), (expected as usize, Err(INVALID_VALUE)), "{levels} levels");
     }
-    let made = make(4);
-    let second = level(made, 1).unwrap();
-    assert_eq!(level(made, 1), Ok(second));
+    let handle = make(4);
+    let second = level(handle, 1).unwrap();
+    assert_eq!(level(handle, 1), Ok(second));
     let mut descriptor = Descriptor::default();
     assert_eq!((cuArray3DGetDescriptor_v2(&mut descriptor, second), descriptor.sides), (OK, [4, 2, 0]));
-    // Each level has texels of its own.
+    // Each level has separate texels.
     for (number, sides) in [(0, [8, 4]), (1, [4, 2])] {
         let texels = [number as f32 + 1.0; 32];
         let from = Side { kind: HOST, host: texels.as_ptr() as u64, ..Side::default() };
-        let to = Side { kind: ARRAY, array: level(made, number).unwrap(), ..Side::default() };
+        let to = Side { kind: ARRAY, array: level(handle, number).unwrap(), ..Side::default() };
         assert_eq!(cuMemcpy3D_v2(&Memcpy3d { from, to, extent: [sides[0] * 4, sides[1], 1] }), OK);
     }
     let module = load(include_str!("../../simt/tests/textures/fetch.ptx")).unwrap();
     let inputs = [upload(&[[1.0_f32; 4]; COUNT]), upload(&[[0_i32; 2]; COUNT])];
     let value = |levels: [f32; 3], view: Option<View>| {
-        let own = Sampling { levels, ..clamped() };
-        let object = texture(resource(1, &[made as u64]), own, view)?;
+        let sampling = Sampling { levels, ..clamped() };
+        let object = texture(resource(1, &[handle as u64]), sampling, view)?;
         Ok(f32::from_bits(fetch(module, "two_float", object, inputs)[0][0]))
     };
     let first_two = View { format: 0x16, sides: [8, 4, 0], levels: [0, 1], ..View::default() };
@@ -383,5 +389,5 @@ fn mipmapped_arrays() {
     assert_eq!(value([0.0, 0.0, 9.0], None), Err(NOT_SUPPORTED));
     assert_eq!(value([0.0; 3], Some(View { levels: [1, 4], ..first_two })), Err(INVALID_VALUE));
     assert_eq!(cuArrayDestroy(second), OK);
-    assert_eq!((cuMipmappedArrayDestroy(made), cuMipmappedArrayDestroy(made)), (OK, INVALID_HANDLE));
+    assert_eq!((cuMipmappedArrayDestroy(handle), cuMipmappedArrayDestroy(handle)), (OK, INVALID_HANDLE));
 }

@@ -1,4 +1,4 @@
-//! Addresses that a program reserves, and memory that it maps there. The codes are those that an H200 answers.
+//! Reserved address ranges and memory mapped to them. The error codes match an H200.
 
 use super::structs::{Access, Location, Props};
 use super::support::{
@@ -31,9 +31,9 @@ fn props(kind: u32, handle_types: u32, location: [i32; 2]) -> Props {
 
 const PINNED: (u32, u32, [i32; 2]) = (1, 0, [1, 0]);
 
-fn reserve(bytes: usize, align: usize, wanted: u64, flags: u64) -> Result<u64, u32> {
+fn reserve(bytes: usize, align: usize, requested_address: u64, flags: u64) -> Result<u64, u32> {
     let mut address = 0;
-    match cuMemAddressReserve(&mut address, bytes, align, wanted, flags) {
+    match cuMemAddressReserve(&mut address, bytes, align, requested_address, flags) {
         OK => Ok(address),
         code => Err(code),
     }
@@ -70,10 +70,10 @@ fn reservations_and_memory() {
     assert_eq!(bytes, SIZE);
     let base = reserve(4 * SIZE, 0, 0, 0).unwrap();
     assert_eq!(base % SIZE as u64, 0);
-    for (bytes, align, wanted, flags) in
+    for (bytes, align, requested_address, flags) in
         [(5, 0, 0, 0), (0, 0, 0, 0), (SIZE, 3, 0, 0), (SIZE, 0, 0, 1), (4096, 0, 0, 0), (SIZE, 0, 5, 0)]
     {
-        assert_eq!(reserve(bytes, align, wanted, flags), Err(INVALID_VALUE));
+        assert_eq!(reserve(bytes, align, requested_address, flags), Err(INVALID_VALUE));
     }
     assert_ne!(reserve(SIZE, 0, base, 0).unwrap(), base);
     assert_eq!(reserve(SIZE, 1 << 30, 0, 0).unwrap() % (1 << 30), 0);
@@ -128,7 +128,7 @@ fn mappings() {
     }
     assert_eq!((accessible(mapped), cuMemsetD8_v2(mapped, 1, 8)), (Ok(0), INVALID_VALUE));
     assert_eq!((access(mapped, SIZE, 3), accessible(mapped), cuMemsetD8_v2(mapped, 7, 8)), (OK, Ok(3), OK));
-    // The same memory at another address.
+    // The same memory is mapped at another address.
     assert_eq!(access(base + 3 * size, SIZE, 3), OK);
     let mut word = 0_u64;
     assert_eq!(cuMemcpyDtoH_v2((&raw mut word).cast(), base + 3 * size, 8), OK);
@@ -155,7 +155,7 @@ fn mappings() {
         (cuMemFree_v2(base + 3 * size), cuMemUnmap(base, 4 * SIZE), cuMemAddressFree(base, 4 * SIZE)),
         (1, OK, OK)
     );
-    // Nothing is there any more, and no address of the host either.
+    // The range is free and does not become host memory.
     assert_eq!(cuMemcpy(mapped, base, 8), INVALID_VALUE);
 }
 
@@ -163,9 +163,9 @@ fn mappings() {
 fn copies_across_mappings() {
     context(0);
     let base = reserve(4 * SIZE, 0, 0, 0).unwrap();
-    for at in 0..2 {
+    for index in 0..2 {
         let memory = create(SIZE, PINNED, 0).unwrap();
-        assert_eq!(cuMemMap(base + (at * SIZE) as u64, SIZE, 0, memory, 0), OK);
+        assert_eq!(cuMemMap(base + (index * SIZE) as u64, SIZE, 0, memory, 0), OK);
         assert_eq!(cuMemRelease(memory), OK);
     }
     assert_eq!(access(base, 2 * SIZE, 3), OK);
