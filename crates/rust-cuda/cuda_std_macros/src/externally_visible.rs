@@ -1,4 +1,4 @@
-//! `#[externally_visible]`: a check, since rustc exports what is `no_mangle` anyway.
+//! `#[externally_visible]`: only checks the function, because rustc exports every `no_mangle` function.
 
 use crate::common::{Function, errors_before, is_no_mangle};
 use proc_macro2::TokenStream;

@@ -1,6 +1,7 @@
 use super::{compare, f32, f64};
 
-/// Numbers of every length, with one to three bits set or cleared, and with what rounds at each place.
+/// Returns integers of every length, with one to three bits set or cleared, including values that round at each bit
+/// position.
 fn integers() -> impl Iterator<Item = u128> {
     let shifts = (0..128).flat_map(|a| (0..128).map(move |b| (a, b)));
     shifts.flat_map(|(a, b)| {
@@ -56,7 +57,7 @@ fn bytes_compare_as_slices_do() {
         let mut b = a;
         b[changed] ^= 0x81;
         let (a, b) = (&a[from..to], &b[from..to]);
-        // SAFETY: both have that many bytes.
+        // SAFETY: both slices have `a.len()` bytes.
         let found = unsafe { compare(a.as_ptr(), b.as_ptr(), a.len()) };
         assert_eq!(found.cmp(&0), a.cmp(b), "{from}..{to}, {changed}");
     }

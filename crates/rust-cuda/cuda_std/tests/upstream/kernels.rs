@@ -117,7 +117,7 @@ fn alloc_takes_memory_from_the_heap_and_gives_it_back() {
         .collect();
     assert_eq!(sums, expected);
 
-    let message = "`no room on the device's heap for bytes: 1073741824, aligned to 1` failed";
+    let message = "`allocation on the device's heap failed; bytes: 1073741824, alignment: 1` failed";
     assert_fault("has_no_room", &[Arg::U64(1 << 30)], &[message]);
 }
 
