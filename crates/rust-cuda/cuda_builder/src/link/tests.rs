@@ -1,6 +1,6 @@
 use super::*;
 
-/// An archive as rustc writes it: an index of symbols, and two members.
+/// Creates an archive as rustc writes it: an index of symbols, and two members.
 fn archive(folder: &Path, name: &str) -> PathBuf {
     let member = |name: &str, text: &str| {
         let pad = if text.len().is_multiple_of(2) { "" } else { "\n" };
@@ -37,7 +37,7 @@ fn members_are_taken_once_for_what_is_missing_and_for_what_is_exported() {
     assert_eq!(taken(&mut library, &["_RNv1x"]), [two()]);
     assert_eq!(taken(&mut library, &["_RNv1a", "_RNv1b"]), [one()]);
     assert_eq!(taken(&mut library, &["_RNv1a", "_RNv1b"]), []);
-    // What a compiler makes up calls of is there for nobody else.
+    // Members of compiler_builtins are taken only if the program needs them.
     let mut builtins = open("libcompiler_builtins-1.rlib");
     assert_eq!(taken(&mut builtins, &["_RNv1x"]), []);
     assert_eq!(taken(&mut builtins, &["kernel", "_RNv1a"]), [one(), two()]);

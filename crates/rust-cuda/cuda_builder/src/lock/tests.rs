@@ -12,7 +12,7 @@ fn one_of_a_folder_or_a_repository_is_right() {
 #[test]
 fn two_or_the_registrys_are_named() {
     let registry = "[[package]]\nname = \"cuda_std\"\nversion = \"0.2.2\"\nsource = \"registry+https://example.org\"\n";
-    assert_eq!(unusable(registry).as_deref(), Some("cuda_std 0.2.2 of the registry"));
+    assert_eq!(unusable(registry).as_deref(), Some("cuda_std 0.2.2 from the registry"));
     let both = format!("{registry}\n[[package]]\nname = \"cuda_std\"\nversion = \"0.2.3\"\n");
-    assert_eq!(unusable(&both).as_deref(), Some("cuda_std 0.2.2 of the registry and cuda_std 0.2.3"));
+    assert_eq!(unusable(&both).as_deref(), Some("cuda_std 0.2.2 from the registry and cuda_std 0.2.3"));
 }

@@ -44,7 +44,7 @@ fn functions_stand_once_in_the_order_of_their_names_with_one_list_of_files() {
     assert!(!text.contains(".section"), "{text}");
 }
 
-/// As ptxas requires it: a function that stands after its first use has a declaration.
+/// ptxas requires a declaration for a function that is defined after its first use.
 #[test]
 fn functions_are_declared_before_their_use() {
     let function = |name: &str, called: &str| {

@@ -1,9 +1,9 @@
 use super::*;
 
-/// The text after the pass, whether or not it has changed.
+/// Returns the text after the pass, whether or not it has changed.
 #[track_caller]
 fn lowered(ir: &str) -> String {
-    lower(ir).expect("it is lowered").unwrap_or_else(|| format!("{ir}\n"))
+    lower(ir).expect("the IR can be lowered").unwrap_or_else(|| format!("{ir}\n"))
 }
 
 #[track_caller]

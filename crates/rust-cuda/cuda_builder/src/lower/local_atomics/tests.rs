@@ -1,6 +1,6 @@
 use super::*;
 
-/// The calls of a function in the place of these instructions, and the helpers.
+/// Returns the calls that replace these instructions in a function, and the helpers.
 fn lowered(instructions: &str) -> (Vec<String>, String) {
     let ir = format!(
         "define void @f(ptr %unknown, ptr addrspace(1) %global) {{\n  %own = alloca i32\n{instructions}  ret void\n}}\n"

@@ -4,10 +4,10 @@ const TILE: &str = "@TILE = internal global [512 x i8] undef, section \".shared\
 const CAST: &str = "addrspacecast (ptr addrspace(3) @TILE to ptr)";
 
 fn lowered(ir: &str) -> String {
-    lower(ir).expect("it can be lowered")
+    lower(ir).expect("the IR can be lowered")
 }
 
-/// Lowers a module and checks that the result has all of these parts.
+/// Lowers a module and checks that the result contains all of these parts.
 fn has(ir: &str, parts: &[&str]) -> String {
     let out = lowered(ir);
     for part in parts {

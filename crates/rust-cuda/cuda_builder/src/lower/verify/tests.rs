@@ -2,7 +2,7 @@ use super::*;
 
 const CAST: &str = "addrspacecast (ptr addrspace(3) @TILE to ptr)";
 
-/// A kernel of these lines.
+/// Returns a kernel with these lines.
 fn kernel(lines: &[&str]) -> String {
     let body: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     format!(
@@ -77,7 +77,7 @@ fn an_access_is_named_with_its_static() {
 #[test]
 fn tables_of_shared_addresses_are_refused() {
     let table = format!("@table = private constant [1 x ptr] [ptr {CAST}], align 8\n");
-    let error = refuse_tables(&(kernel(&[]) + &table)).expect_err("no driver loads it").to_string();
+    let error = refuse_tables(&(kernel(&[]) + &table)).expect_err("no driver loads such a table").to_string();
     assert!(error.contains("static `table` holds the address of shared static `TILE`"), "{error}");
     assert_eq!(refuse_tables(&kernel(&[&format!("store ptr {CAST}, ptr %out")])), Ok(()));
 }
@@ -86,7 +86,7 @@ fn tables_of_shared_addresses_are_refused() {
 fn writes_to_constants_are_found() {
     let lowered = "@K = internal addrspace(4) global [4 x i32] zeroinitializer, align 4\n\
         define void @k(i64 %i) {\n  %p = getelementptr i32, ptr addrspace(4) @K, i64 %i\n";
-    let writable = with_writable_constants(lowered).expect("it has a variable");
+    let writable = with_writable_constants(lowered).expect("the IR has a variable");
     assert!(writable.starts_with("@K = addrspace(1) global [4 x i32]"), "{writable}");
     for write in [
         "store i32 1, ptr addrspace(1) %p, align 4",
