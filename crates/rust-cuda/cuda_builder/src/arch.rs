@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_reads_back() {
+    fn every_spelling_parses() {
         for arch in NvvmArch::all() {
             assert_eq!(arch.to_string().parse(), Ok(arch));
             assert_eq!(arch.sm().parse(), Ok(arch));
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn features_are_upstreams() {
+    fn features_match_upstream() {
         let features = |arch: NvvmArch| arch.features().collect::<Vec<_>>().join(" ");
         let old = "compute_50 compute_52 compute_53 compute_60 compute_61 compute_62 compute_70";
         assert_eq!(features(NvvmArch::Compute70), old);

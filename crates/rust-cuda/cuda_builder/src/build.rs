@@ -118,7 +118,7 @@ impl CudaBuilder {
                 if let Some(writable) = verify::with_writable_constants(&lowered) {
                     llvm::optimize(self, toolchain, roots, &writable, optimized)?;
                     let written = verify::refuse_writes(&compile::read(optimized)?, &lowered);
-                    written.map_err(|it| self.cannot_lower(it))?;
+                    written.map_err(|error| self.cannot_lower(error))?;
                 }
                 llvm::optimize(self, toolchain, roots, &lowered, optimized)?;
                 let mut ir = compile::read(optimized)?;
@@ -126,7 +126,7 @@ impl CudaBuilder {
                     llvm::optimize(self, toolchain, roots, &plain, optimized)?;
                     ir = compile::read(optimized)?;
                 }
-                verify::refuse_tables(&ir).map_err(|it| self.cannot_lower(it))?;
+                verify::refuse_tables(&ir).map_err(|error| self.cannot_lower(error))?;
                 signs::lower(&ir).map_or(Ok(()), |ir| compile::write(optimized, &ir))
             })
         })?;
@@ -148,7 +148,7 @@ impl CudaBuilder {
             Ok(verify::generic_accesses(&compile::read(&part.optimized)?).into_iter())
         };
         for part in parts {
-            let messages = part.made("generic", |path| {
+            let messages = part.cached("generic", |path| {
                 let messages = accesses(part)?.map(|access| format!("{access}\0"));
                 compile::write(path, &messages.collect::<String>())
             })?;

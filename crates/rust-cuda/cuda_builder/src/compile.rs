@@ -56,7 +56,7 @@ impl Paths {
 /// copies of a workspace can share one target folder, but must not share this folder: cargo would confuse their crates.
 fn target_dir(krate: &Path) -> PathBuf {
     // The outermost Cargo.lock belongs to the workspace.
-    let locks = krate.ancestors().filter(|it| it.join("Cargo.lock").is_file());
+    let locks = krate.ancestors().filter(|folder| folder.join("Cargo.lock").is_file());
     let root = locks.last().unwrap_or(krate);
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let target = variable("CARGO_TARGET_DIR").filter(|target| target.is_absolute());

@@ -30,7 +30,7 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
     let functions: BTreeMap<&str, &str> = bodies.filter_map(|item| Some((function_name(item)?, *item))).collect();
     // A variable that only one function uses is declared inside the function.
     let shared = ptx.lines().filter(|line| line.contains(".shared .align ") && !line.contains(".extern "));
-    let sizes: BTreeMap<&str, u64> = shared.filter_map(|line| declaration(line).map(|it| (it.name, it.size))).collect();
+    let sizes: BTreeMap<&str, u64> = shared.filter_map(|line| declaration(line).map(|variable| (variable.name, variable.size))).collect();
     let mut needs_newer = false;
     for (kernel, text) in functions.iter().filter(|(_, text)| text.contains(".entry ")) {
         let bytes = parameters(text);
@@ -40,7 +40,7 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
             let (kernel, place) = (demangled(kernel), place(ptx, text.lines()));
             return Err(CudaBuilderError::TooManyParameters { kernel, bytes, limit, arch: builder.arch, place });
         }
-        let used = used(kernel, &functions, &sizes);
+        let used = used_variables(kernel, &functions, &sizes);
         let bytes = used.iter().map(|name| sizes[name]).sum();
         if bytes > SHARED {
             let statics = used.iter().map(|name| format!("`{}` {}", demangled(name), sizes[name]));
@@ -64,10 +64,10 @@ pub(crate) fn check_constants(ptx: &str) -> Result<(), CudaBuilderError> {
     if bytes <= CONSTANT {
         return Ok(());
     }
-    constants.sort_by_cached_key(|it| (Reverse(it.size), demangled(it.name)));
-    let statics = constants.iter().map(|it| format!("`{}` {}", demangled(it.name), it.size));
+    constants.sort_by_cached_key(|constant| (Reverse(constant.size), demangled(constant.name)));
+    let statics = constants.iter().map(|constant| format!("`{}` {}", demangled(constant.name), constant.size));
     let statics = statics.collect::<Vec<_>>().join(", ");
-    let is_use = |line: &&str| line.starts_with('\t') && constants.iter().any(|it| line.contains(it.name));
+    let is_use = |line: &&str| line.starts_with('\t') && constants.iter().any(|constant| line.contains(constant.name));
     let first = ptx.lines().find(is_use).map_or(0, |line| line.as_ptr() as usize - ptx.as_ptr() as usize);
     let place = place(ptx, ptx[..first].lines().rev()).or(|| place(ptx, ptx[first..].lines()));
     Err(CudaBuilderError::TooMuchConstant { bytes, limit: CONSTANT, statics, place })
@@ -75,7 +75,7 @@ pub(crate) fn check_constants(ptx: &str) -> Result<(), CudaBuilderError> {
 
 /// Returns the size of variables that are laid out in this order.
 fn total(variables: &[Declaration<'_>]) -> u64 {
-    variables.iter().fold(0, |end, it| end.next_multiple_of(it.align.max(1)) + it.size)
+    variables.iter().fold(0, |end, variable| end.next_multiple_of(variable.align.max(1)) + variable.size)
 }
 
 /// A variable or parameter: `.shared .align 4 .b8 NAME[256];`.
@@ -109,7 +109,7 @@ fn parameters(entry: &str) -> u64 {
 }
 
 /// Returns the variables that a kernel and the functions that it reaches use.
-fn used<'a>(kernel: &str, functions: &BTreeMap<&'a str, &'a str>, sizes: &BTreeMap<&'a str, u64>) -> BTreeSet<&'a str> {
+fn used_variables<'a>(kernel: &str, functions: &BTreeMap<&'a str, &'a str>, sizes: &BTreeMap<&'a str, u64>) -> BTreeSet<&'a str> {
     let mut used = BTreeSet::new();
     if sizes.is_empty() {
         return used;

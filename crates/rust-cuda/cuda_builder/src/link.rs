@@ -185,7 +185,7 @@ impl Library {
         name: &str,
         bitcode: &[u8],
     ) -> Result<(PathBuf, String), CudaBuilderError> {
-        let modified = |path: &Path| fs::metadata(path).and_then(|it| it.modified());
+        let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
         let age = modified(&self.path).map_err(io(&self.path))?;
         let path = paths.units.join(format!("{name}.ll"));
         if modified(&path).ok() != Some(age) {
@@ -193,7 +193,7 @@ impl Library {
             fs::write(&from, bitcode).map_err(io(&from))?;
             llvm::disassemble(toolchain, &from, &path)?;
             let file = File::options().append(true).open(&path);
-            file.and_then(|it| it.set_modified(age)).map_err(io(&path))?;
+            file.and_then(|file| file.set_modified(age)).map_err(io(&path))?;
         }
         let text = read(&path)?;
         Ok((path, text))

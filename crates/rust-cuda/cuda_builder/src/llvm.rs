@@ -46,7 +46,7 @@ const PART_CODE: [&str; 21] = [
 pub(crate) fn tools(builder: &CudaBuilder, toolchain: &DeviceToolchain) -> String {
     let tool = |path: &PathBuf| {
         let file = std::fs::metadata(path).ok();
-        (path.clone(), file.map(|it| (it.len(), it.modified().ok())))
+        (path.clone(), file.map(|metadata| (metadata.len(), metadata.modified().ok())))
     };
     let llvm = &toolchain.llvm;
     format!(
@@ -133,7 +133,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pass_is_part_of_the_key_of_kept_results() {
+    fn every_pass_is_part_of_the_cache_key() {
         let lower = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/lower");
         let files = std::fs::read_dir(lower).expect("the passes").map(|entry| entry.expect("an entry").path());
         for file in files.filter(|path| path.is_file()) {

@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_function_takes_the_architecture() {
+    fn every_function_gets_the_architecture() {
         let ir = "attributes #0 = { nounwind \"target-cpu\"=\"sm_30\" }\n\
                   attributes #1 = { \"target-cpu\"=\"sm_75\" \"x\" }\n";
         assert_eq!(

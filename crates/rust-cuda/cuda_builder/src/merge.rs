@@ -76,7 +76,7 @@ fn list(files: &[&str], out: &mut String) {
 /// numbers instead of paths: `// @[ 1:47:42 @[ 2:51:13`. LLVM also declares an empty debug section, even if there are
 /// only line tables. This section is removed too.
 fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
-    let mut own = Vec::new();
+    let mut part_files = Vec::new();
     for line in part.lines().filter_map(|line| line.trim_start().strip_prefix(".file")) {
         let Some((number, file)) = line.trim_start().split_once(' ') else {
             continue;
@@ -85,7 +85,7 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
             files.push(file);
             files.len() - 1
         });
-        own.push((number, file.trim_matches('"'), (at + 1).to_string()));
+        part_files.push((number, file.trim_matches('"'), (at + 1).to_string()));
     }
     let mut paths: HashMap<&str, &str> = HashMap::new();
     let mut out = String::with_capacity(part.len() / 2);
@@ -98,13 +98,13 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
         if trimmed.starts_with(".file") || trimmed.starts_with(".section") && is_empty_section(line) {
             continue;
         }
-        let place = trimmed.strip_prefix(".loc\t").and_then(|it| it.trim_start().split_once(' '));
+        let place = trimmed.strip_prefix(".loc\t").and_then(|rest| rest.trim_start().split_once(' '));
         let Some((file, place)) = place else {
             out.push_str(line);
             out.push('\n');
             continue;
         };
-        let file = own.iter().find(|it| it.0 == file).map_or(file, |it| &it.2);
+        let file = part_files.iter().find(|entry| entry.0 == file).map_or(file, |entry| &entry.2);
         let (place, remark) = place.split_once("//").unwrap_or((place, ""));
         let _ = write!(out, "\t.loc\t{file} {}", place.trim_end());
         for (depth, call) in remark.split("@[ ").skip(1).enumerate() {
@@ -112,8 +112,8 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
             let path_end = call.rmatch_indices(':').nth(1).map_or(0, |(at, _)| at);
             let (path, place) = call.split_at(path_end);
             let number = paths.entry(path).or_insert_with(|| {
-                let file = own.iter().find(|it| Path::new(it.1).ends_with(path));
-                file.map_or(path, |it| &it.2)
+                let file = part_files.iter().find(|entry| Path::new(entry.1).ends_with(path));
+                file.map_or(path, |entry| &entry.2)
             });
             out.push_str(if depth == 0 { " // @[ " } else { " @[ " });
             out.push_str(number);
@@ -143,7 +143,7 @@ pub(crate) fn items(text: &str) -> Vec<&str> {
         } else {
             in_body = code == "{";
             let is_setting = [".version", ".target", ".address_size"];
-            code.ends_with(';') || is_setting.iter().any(|it| code.starts_with(it))
+            code.ends_with(';') || is_setting.iter().any(|setting| code.starts_with(setting))
         };
         if is_whole {
             items.push(&text[start..at]);

@@ -64,7 +64,7 @@ impl<'a> Module<'a> {
             module.read_item(&text[at..end])?;
             at = end + 1;
         }
-        let numbers = (module.symbols.iter().enumerate()).map(|(number, it)| (it.name, number));
+        let numbers = (module.symbols.iter().enumerate()).map(|(number, symbol)| (symbol.name, number));
         module.numbers = numbers.collect();
         Some(module)
     }
@@ -91,7 +91,7 @@ impl<'a> Module<'a> {
                     nodes.resize(nodes.len().max((number + 1).min(MOST_NODES)), "");
                     *nodes.get_mut(number)? = value;
                 } else {
-                    self.named.insert(NAMED.into_iter().find(|it| *it == name)?, value);
+                    self.named.insert(NAMED.into_iter().find(|known| *known == name)?, value);
                 }
             }
             _ => return None,
@@ -121,7 +121,7 @@ impl<'a> Module<'a> {
             rest[..rest.find([' ', ',', ')'])?].parse().ok()
         };
         let subprogram = number(function.lines().next().unwrap_or_default(), " !dbg !");
-        let scope = subprogram.and_then(|it| number(self.node('!', it), "scope: !"));
+        let scope = subprogram.and_then(|node| number(self.node('!', node), "scope: !"));
         scope.map_or(usize::MAX, |scope| scope as usize)
     }
 }

@@ -60,11 +60,11 @@ pub(crate) fn replace(modules: &mut [String]) {
         if number != module && !has(ir, &call) {
             continue;
         }
-        let lines = ir.split_inclusive('\n').map(|it| match it {
-            it if it.trim_end() == line => it.replace(&line, &inlined),
+        let lines = ir.split_inclusive('\n').map(|text| match text {
+            text if text.trim_end() == line => text.replace(&line, &inlined),
             // The calls are marked `noinline` too.
-            it if it.contains(&call) => it.replace(attributes(it), ""),
-            it => it.to_owned(),
+            text if text.contains(&call) => text.replace(attributes(text), ""),
+            text => text.to_owned(),
         });
         *ir = lines.collect();
     }
@@ -142,7 +142,7 @@ attributes #1 = { cold noinline noreturn \"target-cpu\"=\"sm_90\" }
     }
 
     #[test]
-    fn a_crate_without_the_functions_stays_as_it_is() {
+    fn a_crate_without_the_functions_stays_unchanged() {
         let ir = IR.replace("cuda_std", "other_std");
         assert_eq!(replaced(ir.clone()), ir);
     }

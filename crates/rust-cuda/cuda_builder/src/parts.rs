@@ -97,7 +97,7 @@ impl Store {
             return;
         }
         let unused = |folder: &Path, file: &str| {
-            let last_use = |entry: &PathBuf| fs::metadata(entry.join(file)).and_then(|it| it.modified());
+            let last_use = |entry: &PathBuf| fs::metadata(entry.join(file)).and_then(|metadata| metadata.modified());
             let entries = fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path());
             let mut entries: Vec<_> = entries.filter(|entry| entry.file_name() != Some(NAMES.as_ref())).collect();
             entries.sort_by_cached_key(|entry| std::cmp::Reverse(last_use(entry).ok()));
@@ -135,7 +135,7 @@ pub(crate) fn fingerprint(text: &str) -> u128 {
 
 impl Part {
     /// Returns what `generate` writes to a file of this name from the optimized IR, or the cached result.
-    pub(crate) fn made(
+    pub(crate) fn cached(
         &self,
         name: &str,
         generate: impl FnOnce(&Path) -> Result<(), CudaBuilderError>,
@@ -187,12 +187,12 @@ pub(crate) fn in_parallel<T: Sync, R: Send, E: Send>(
 ) -> Result<Vec<R>, E> {
     let items = Mutex::new(items.iter().enumerate());
     let take = || items.lock().unwrap_or_else(PoisonError::into_inner).next();
-    let work = || -> Vec<_> { iter::from_fn(take).map(|(at, it)| (at, f(it))).collect() };
+    let work = || -> Vec<_> { iter::from_fn(take).map(|(at, item)| (at, f(item))).collect() };
     let cores = thread::available_parallelism().map_or(1, usize::from);
     let done: BTreeMap<_, _> = thread::scope(|scope| {
         let threads: Vec<_> = (0..cores).map(|_| scope.spawn(work)).collect();
-        let results = threads.into_iter().map(|it| it.join());
-        results.flat_map(|it| it.expect("no panics")).collect()
+        let results = threads.into_iter().map(|thread| thread.join());
+        results.flat_map(|result| result.expect("no panics")).collect()
     });
     done.into_values().collect()
 }

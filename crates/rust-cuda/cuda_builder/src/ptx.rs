@@ -65,7 +65,7 @@ pub(crate) fn generate(
     let lowest = for_asm.into_iter().fold(lowest_for_arch(builder.arch.capability()), Version::max);
     let compiled = |version: Version| {
         in_parallel(parts, |part| {
-            part.made(&format!("{version}.ptx"), |ptx| {
+            part.cached(&format!("{version}.ptx"), |ptx| {
                 run_llc(builder, toolchain, version, &part.optimized, ptx)?;
                 compile::write(ptx, &describe(&compile::read(ptx)?, &compile::read(&part.optimized)?))
             })
@@ -111,7 +111,7 @@ fn version(
     name: &str,
     needed: impl Fn() -> Result<Version, CudaBuilderError>,
 ) -> Result<Version, CudaBuilderError> {
-    let text = part.made(name, |path| compile::write(path, &needed()?.to_string()))?;
+    let text = part.cached(name, |path| compile::write(path, &needed()?.to_string()))?;
     Ok(text.parse().unwrap_or(VERSIONS[0]))
 }
 
@@ -137,13 +137,13 @@ fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]
             // `t5: i32,ch = llvm.nvvm.redux.sync.add …`
             let is_intrinsic = |word: &&str| word.trim_start_matches(['%', '@']).starts_with("llvm.");
             let intrinsic = instruction.split([' ', '<', '>', '(']).find(is_intrinsic);
-            let used = intrinsic.map(|it| it.trim_start_matches(['%', '@']));
+            let used = intrinsic.map(|intrinsic| intrinsic.trim_start_matches(['%', '@']));
             let place = used.and_then(|used| place(&|ir| Place::of_use_in(ir, name, used)));
             let place = place.unwrap_or_else(of_function);
             CudaBuilderError::NotInArchitecture { arch, function, instruction: instruction.to_owned(), place }
         }
         None => {
-            let problem = problem.lines().find_map(|line| line.split_once("LLVM ERROR: ")).map_or(problem, |it| it.1);
+            let problem = problem.lines().find_map(|line| line.split_once("LLVM ERROR: ")).map_or(problem, |parts| parts.1);
             CudaBuilderError::NotInLlvm { function, problem: problem.to_owned(), place: of_function() }
         }
     }

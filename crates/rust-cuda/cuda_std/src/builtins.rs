@@ -120,7 +120,7 @@ macro_rules! conversions {
 
             pub(super) fn to_signed(x: $float) -> i128 {
                 let magnitude = i128::try_from(to_unsigned(x.abs()));
-                if x < 0.0 { magnitude.map_or(i128::MIN, |it| -it) } else { magnitude.unwrap_or(i128::MAX) }
+                if x < 0.0 { magnitude.map_or(i128::MIN, |value| -value) } else { magnitude.unwrap_or(i128::MAX) }
             }
         }
     )* };

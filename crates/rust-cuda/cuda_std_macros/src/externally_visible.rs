@@ -31,7 +31,7 @@ mod tests {
     use quote::quote;
 
     #[test]
-    fn an_exported_function_is_left_as_it_is() {
+    fn an_exported_function_stays_unchanged() {
         for item in
             [quote! { #[no_mangle] pub extern "C" fn f() {} }, quote! { #[unsafe(no_mangle)] pub extern "C" fn f() {} }]
         {

@@ -108,7 +108,7 @@ fn is_builtin(attribute: TokenStream) -> bool {
         "unsafe",
         "warn",
     ];
-    matches!(attribute.into_iter().next(), Some(TokenTree::Ident(name)) if known.iter().any(|it| name == it))
+    matches!(attribute.into_iter().next(), Some(TokenTree::Ident(name)) if known.iter().any(|attribute| name == attribute))
 }
 
 #[cfg(test)]

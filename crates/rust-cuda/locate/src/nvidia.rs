@@ -152,12 +152,12 @@ fn places(tool: Tool) -> Vec<(PathBuf, String)> {
     let cuda = Path::new("/usr/local/cuda");
     places.push((cuda.join("bin").join(name), cuda.display().to_string()));
     if tool == Tool::Ncu {
-        let of = |folder: PathBuf| (folder.join(name), folder.display().to_string());
+        let program_in = |folder: PathBuf| (folder.join(name), folder.display().to_string());
         let toolkits = newest_first(Path::new("/usr/local"), "cuda");
-        let of_toolkit = |toolkit: &PathBuf| newest_first(toolkit, "nsight-compute");
-        let alone = newest_first(Path::new("/opt/nvidia/nsight-compute"), "");
-        let all = toolkits.iter().flat_map(of_toolkit).chain(alone);
-        places.extend(all.map(of));
+        let profilers = |toolkit: &PathBuf| newest_first(toolkit, "nsight-compute");
+        let standalone = newest_first(Path::new("/opt/nvidia/nsight-compute"), "");
+        let all = toolkits.iter().flat_map(profilers).chain(standalone);
+        places.extend(all.map(program_in));
     }
     places
 }

@@ -35,7 +35,7 @@ fn parameters_have_the_drivers_layout() {
 }
 
 #[test]
-fn shared_memory_counts_with_that_of_functions() {
+fn shared_memory_includes_called_functions() {
     let builder = CudaBuilder::new("kernels");
     assert!(matches!(check(&builder, PTX), Ok(false)));
     // No kernel uses COUNT. 40,000 and 9,152 bytes together are exactly the limit.
@@ -47,7 +47,7 @@ fn shared_memory_counts_with_that_of_functions() {
 }
 
 #[test]
-fn large_parameters_need_a_newer_version_and_have_an_end() {
+fn large_parameters_need_a_newer_version_and_have_a_limit() {
     let with = |bytes: u32| PTX.replace("k_param_2[16]", &format!("k_param_2[{bytes}]"));
     let builder = CudaBuilder::new("kernels");
     for (bytes, expected) in [(4336, Some(false)), (4337, Some(true)), (32_748, Some(true)), (32_749, None)] {
@@ -58,7 +58,7 @@ fn large_parameters_need_a_newer_version_and_have_an_end() {
 }
 
 #[test]
-fn constants_count_together_with_the_gaps_between_them() {
+fn constants_are_added_up_with_padding() {
     let with = |second: u32| {
         let constants = format!(
             ".const .align 4 .b8 A[36001] = {{1, 2, 3}};\n.const .align 8 .b8 B[{second}];\n.visible .const .align 4 .u32 C = 7;\n"

@@ -24,10 +24,10 @@ fn archive(folder: &Path, name: &str) -> PathBuf {
 }
 
 #[test]
-fn members_are_taken_once_for_what_is_missing_and_for_what_is_exported() {
+fn members_with_missing_or_exported_symbols_are_taken_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let taken = |library: &mut Library, missing: &[&str]| -> Vec<(String, Vec<u8>)> {
-        let missing = missing.iter().map(|it| (*it).to_owned()).collect();
+        let missing = missing.iter().map(|symbol| (*symbol).to_owned()).collect();
         library.take(&missing).expect("an archive")
     };
     let one = || ("one.o".to_owned(), b"bitcode 1".to_vec());
@@ -44,7 +44,7 @@ fn members_are_taken_once_for_what_is_missing_and_for_what_is_exported() {
 }
 
 #[test]
-fn members_without_an_index_are_not_for_us() {
+fn a_library_without_an_index_is_not_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("libx.rlib");
     for (members, is_read) in [(&["lib.rmeta/"][..], true), (&["lib.rmeta/", "one.o/"], false)] {
@@ -55,7 +55,7 @@ fn members_without_an_index_are_not_for_us() {
 }
 
 #[test]
-fn a_file_that_is_no_archive_is_named() {
+fn a_file_that_is_not_an_archive_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("libx.rlib");
     fs::write(&path, "no archive").expect("written");

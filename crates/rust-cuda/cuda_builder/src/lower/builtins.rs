@@ -30,7 +30,7 @@ pub fn lower(ir: &str) -> Result<Option<String>, LowerError> {
         } else if let Some(call) = Call::read(line) {
             call.write(&mut out);
         } else if line.starts_with(' ') && line.contains(" = frem ") {
-            let function = demangled(function_at(ir, line).map_or("", |it| it.name));
+            let function = demangled(function_at(ir, line).map_or("", |define| define.name));
             return Err(LowerError::Remainder { function, line: line.trim().to_owned(), place: Place::of(ir, line) });
         } else {
             out.push_str(line);

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_stay_as_they_are() {
+    fn other_lines_stay_unchanged() {
         for line in [
             "@t = constant [9 x i8] c\" asm \", section \"bar.sync (x) \", align 1\n",
             "  call void asm sideeffect \"red.global.add.s32 [$0], $1;\", \"l,r\"(ptr %p, i32 %v) #6\n",

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_go_before_the_metadata() {
+    fn attributes_are_inserted_before_the_metadata() {
         assert_eq!(
             with_function_attributes("define void @f() #0 !dbg !1 {", "convergent"),
             "define void @f() #0 convergent !dbg !1 {"

@@ -140,16 +140,16 @@ fn targets<'a>(body: &[&'a str]) -> HashMap<&'a str, Target> {
         // An attribute such as `byval([16 x i8])` contains brackets.
         let value = locals(rest).next().unwrap_or(&rest[..end]);
         let attributes = &rest[..rest.find('%').unwrap_or(0)];
-        let own = match attributes.contains("byval(") {
+        let default = match attributes.contains("byval(") {
             true => Target::LOCAL,
             false if is_kernel => Target::OTHER,
             false => Target::UNKNOWN,
         };
-        targets.insert(value, Target::of_type(ty).unwrap_or(own));
+        targets.insert(value, Target::of_type(ty).unwrap_or(default));
     }
     loop {
         let mut has_changed = false;
-        for (result, text) in body.iter().filter_map(|line| instruction(line)).filter(|it| !it.0.is_empty()) {
+        for (result, text) in body.iter().filter_map(|line| instruction(line)).filter(|pair| !pair.0.is_empty()) {
             let operands = |targets: &HashMap<&str, Target>| -> Target {
                 let all = pointers(text).filter_map(|(ty, rest)| Some(target(ty, split_item(rest)?.0, targets)));
                 all.fold(Target::default(), Target::or)
@@ -159,7 +159,7 @@ fn targets<'a>(body: &[&'a str]) -> HashMap<&'a str, Target> {
                 "getelementptr" | "select" | "freeze" | "addrspacecast" => operands(&targets),
                 "phi" => {
                     let (ty, _) = pointers(text).next().unwrap_or(("i1", ""));
-                    let values = text.split("[ ").skip(1).filter_map(|it| Some(split_item(it)?.0));
+                    let values = text.split("[ ").skip(1).filter_map(|incoming| Some(split_item(incoming)?.0));
                     values.map(|value| target(ty, value, &targets)).fold(Target::default(), Target::or)
                 }
                 _ => Target::UNKNOWN,
@@ -180,7 +180,7 @@ fn pointers(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.match_indices("ptr ").filter_map(move |(at, _)| {
         let is_word = text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_');
         let rest = &text[at + 4..];
-        let space = rest.strip_prefix("addrspace(").and_then(|it| it.find(") ")).map_or(0, |end| end + 12);
+        let space = rest.strip_prefix("addrspace(").and_then(|number| number.find(") ")).map_or(0, |end| end + 12);
         is_word.then(|| (text[at..at + 4 + space].trim_end(), &rest[space..]))
     })
 }
@@ -312,7 +312,7 @@ impl<'a> Atomic<'a> {
 
     /// Returns plain instructions, and the name of their result.
     fn plain(&self) -> Option<(String, &'static str)> {
-        let (pointer_type, ty) = (self.pointer_type, self.operands.first().map_or(&*self.result_type, |it| it.0));
+        let (pointer_type, ty) = (self.pointer_type, self.operands.first().map_or(&*self.result_type, |operand| operand.0));
         let align = self.template.split_once(", align ").map_or("", |(_, align)| align);
         let align = align.split(|c: char| !c.is_ascii_digit()).next().filter(|align| !align.is_empty());
         let align = align.map_or(String::new(), |align| format!(", align {align}"));

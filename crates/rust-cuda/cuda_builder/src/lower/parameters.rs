@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_marker_for_anything_but_a_kernel_pointer_is_refused() {
+    fn a_marker_for_anything_but_a_kernel_pointer_is_rejected() {
         let helper = kernel("1 128 64").replace("ptx_kernel ", "");
         for (ir, problem) in [(helper, "not a kernel"), (kernel("0 4 4"), "pointer"), (kernel("3 4 4"), "pointer")] {
             let error = lower(&ir).expect_err(problem).to_string();

@@ -58,15 +58,15 @@ impl Place {
 
     /// Returns the first use of a function in another function.
     pub fn of_use_in(ir: &str, function: &str, name: &str) -> Self {
-        let mut lines = ir.lines().skip_while(|line| define(line).is_none_or(|it| it.name != function));
+        let mut lines = ir.lines().skip_while(|line| define(line).is_none_or(|define| define.name != function));
         let line = lines.by_ref().take_while(|line| *line != "}").find(|line| uses(line, name));
         line.map_or_else(Self::default, |line| Self::of(ir, line))
     }
 
     /// Returns where a function starts.
     pub fn of_function(ir: &str, name: &str) -> Self {
-        let is_it = |line: &&str| define(line).is_some_and(|define| define.name == name);
-        ir.lines().find(is_it).map_or_else(Self::default, |line| Self::of(ir, line))
+        let is_definition = |line: &&str| define(line).is_some_and(|define| define.name == name);
+        ir.lines().find(is_definition).map_or_else(Self::default, |line| Self::of(ir, line))
     }
 
     /// Returns this place, or another one if this place is unknown.
@@ -149,7 +149,7 @@ mod tests {
         !10 = distinct !DILocation(line: 4, column: 9, scope: !5)\n";
 
     #[test]
-    fn a_line_of_a_library_is_that_of_its_caller() {
+    fn a_library_line_is_replaced_by_its_callers_line() {
         let line = IR.lines().nth(2).expect("the store");
         let expected = Place::new("/größe/src/lib.rs", 4);
         assert_eq!(Place::of(IR, line), expected);

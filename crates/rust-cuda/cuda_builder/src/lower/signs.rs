@@ -26,7 +26,7 @@ mod tests {
     use super::lower;
 
     #[test]
-    fn a_single_bit_is_selected() {
+    fn a_sign_extension_of_one_bit_becomes_a_select() {
         let ir =
             "define i64 @f(i1 %a) {\n  %0 = sext i1 %a to i64, !dbg !7\n  %1 = sext i8 %b to i64\n  ret i64 %0\n}\n";
         let expected = ir.replace("sext i1 %a to i64", "select i1 %a, i64 -1, i64 0");

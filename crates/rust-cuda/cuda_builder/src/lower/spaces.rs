@@ -109,7 +109,7 @@ pub fn of_moved(line: &str) -> Option<Space> {
 /// Returns the first of these marked statics that a text mentions.
 pub(super) fn mentioned<'a>(text: &'a str, spaces: &HashMap<&str, Space>) -> Option<(&'a str, Space)> {
     mentions(text).find_map(|(_, mention)| match mention {
-        Mention::Symbol(name) => spaces.get(name).filter(|it| **it != Space::Global).map(|space| (name, *space)),
+        Mention::Symbol(name) => spaces.get(name).filter(|space| **space != Space::Global).map(|space| (name, *space)),
         Mention::Number(..) => None,
     })
 }

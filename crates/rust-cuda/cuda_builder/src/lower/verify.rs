@@ -201,11 +201,11 @@ pub fn refuse_writes(optimized: &str, lowered: &str) -> Result<(), LowerError> {
             body.clear();
         }
         body.push(line);
-        let written = written(line).and_then(|pointer| origin(pointer, &body));
+        let written = written_pointer(line).and_then(|pointer| origin(pointer, &body));
         if let Some(name) = written.filter(|name| constants.contains(name)) {
             return Err(LowerError::WritesConstant {
                 name: demangled(name),
-                function: demangled(function_at(optimized, line).map_or("", |it| it.name)),
+                function: demangled(function_at(optimized, line).map_or("", |define| define.name)),
                 line: line.trim().to_owned(),
                 place: Place::of(optimized, line),
             });
@@ -215,7 +215,7 @@ pub fn refuse_writes(optimized: &str, lowered: &str) -> Result<(), LowerError> {
 }
 
 /// Returns the pointer through which an instruction writes.
-fn written(line: &str) -> Option<&str> {
+fn written_pointer(line: &str) -> Option<&str> {
     let (_, instruction) = instruction(line)?;
     let pointers = instruction.match_indices("ptr addrspace(1) ");
     let (at, pointer) = match instruction.split(' ').next()? {

@@ -70,7 +70,7 @@ mod tests {
     }
 
     #[test]
-    fn other_blocks_stay_as_they_are() {
+    fn other_blocks_stay_unchanged() {
         for line in [
             "  %9 = call i64 asm \"cvta.to.shared.u64 $0, $1; add.u64 $0, $0, 1;\", \"=l,l\"(ptr %p)\n",
             "  %9 = call i64 asm \"cvta.to.global.u64 $0, $1;\", \"=l,l\"(ptr %p)\n",

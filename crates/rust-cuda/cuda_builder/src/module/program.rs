@@ -45,7 +45,7 @@ impl<'a> Program<'a> {
     pub(crate) fn read(texts: &'a [String], units: usize) -> Option<Self> {
         let modules: Vec<_> = texts.iter().map(|text| Module::read(text)).collect::<Option<_>>()?;
         let mut types = HashMap::new();
-        for (name, text) in modules.iter().flat_map(|it| &it.head).filter_map(|line| line.split_once(" = type ")) {
+        for (name, text) in modules.iter().flat_map(|module| &module.head).filter_map(|line| line.split_once(" = type ")) {
             if *types.entry(name).or_insert(text) != text {
                 return None;
             }
@@ -124,7 +124,7 @@ impl<'a> Program<'a> {
 
     /// Returns the definitions that are used from outside the program, mainly kernels.
     fn roots(&self) -> Vec<Place> {
-        let mut roots: Vec<_> = self.shared.values().copied().filter(|it| self.symbol(*it).is_exported()).collect();
+        let mut roots: Vec<_> = self.shared.values().copied().filter(|place| self.symbol(*place).is_exported()).collect();
         roots.sort_unstable();
         roots
     }
@@ -167,11 +167,11 @@ impl<'a> Program<'a> {
         let mut first: HashMap<(bool, Place), usize> = HashMap::new();
         for (index, (root, symbols)) in reached.iter().enumerate() {
             let scope = (root.0, self.modules[root.0].scope(self.symbol(*root).text));
-            let states = symbols.iter().filter(|it| self.symbol(**it).is_state());
+            let states = symbols.iter().filter(|place| self.symbol(**place).is_state());
             let keys = states.map(|state| (true, *state));
             for key in keys.chain([(false, scope)]) {
                 let (from, to) = (group[index], group[*first.entry(key).or_insert(index)]);
-                group.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
+                group.iter_mut().filter(|number| **number == from).for_each(|number| *number = to);
             }
         }
         let mut groups: BTreeMap<usize, (Vec<Place>, BTreeSet<Place>)> = BTreeMap::new();
@@ -181,7 +181,7 @@ impl<'a> Program<'a> {
             all.extend(symbols);
         }
         // Several modules can contain the same function.
-        let names = |symbols: &BTreeSet<Place>| symbols.iter().map(|it| self.name(*it)).collect::<HashSet<_>>();
+        let names = |symbols: &BTreeSet<Place>| symbols.iter().map(|place| self.name(*place)).collect::<HashSet<_>>();
         let names: Vec<_> = groups.values().map(|(_, symbols)| names(symbols)).collect();
         let mut users: HashMap<&str, usize> = HashMap::new();
         for name in names.iter().flatten() {
@@ -205,7 +205,7 @@ impl Piece<'_> {
             sources.entry(*module).or_default().insert(*symbol);
         }
         let modules: Vec<_> = sources.keys().copied().collect();
-        let sources: Vec<_> = sources.into_iter().map(|(it, symbols)| (&program.modules[it], symbols)).collect();
+        let sources: Vec<_> = sources.into_iter().map(|(module, symbols)| (&program.modules[module], symbols)).collect();
         write(
             &sources,
             |source, symbol| {

@@ -82,7 +82,7 @@ fn has(ir: &str, names: &str, expected: bool) {
 }
 
 #[test]
-fn kernels_of_one_module_are_one_part_with_what_they_reach() {
+fn kernels_of_one_module_share_a_part() {
     let [(first, ir), (second, other)] = &parts(IR)[..] else {
         panic!("expected one part per Rust module");
     };
@@ -101,7 +101,7 @@ fn kernels_of_one_module_are_one_part_with_what_they_reach() {
 }
 
 #[test]
-fn a_part_is_the_same_when_others_change() {
+fn a_part_stays_the_same_when_other_parts_change() {
     let called = "call void @llvm.x() #9, !dbg !30";
     let changed = IR
         .replace("store i8 1, ptr addrspace(3) @TILE", called)
@@ -130,7 +130,7 @@ fn kernels_that_share_a_variable_are_one_part() {
 }
 
 #[test]
-fn joined_parts_are_the_module_again() {
+fn joining_parts_restores_the_module() {
     let texts = parts(IR).into_iter().map(|(_, ir)| ir).collect();
     let whole = join(texts).expect("parts are modules");
     has(&whole, "@a( @b( @c( @help( @stop( @TABLE", true);
@@ -145,7 +145,7 @@ fn joined_parts_are_the_module_again() {
 }
 
 #[test]
-fn what_is_not_understood_is_not_cut() {
+fn unknown_constructs_are_not_split() {
     for line in [
         "$x = comdat any",
         "module asm \"x\"",

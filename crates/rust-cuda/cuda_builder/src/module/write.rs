@@ -18,7 +18,7 @@ pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
     let mut names = HashSet::new();
     let mut sources = Vec::new();
     for module in &modules {
-        let numbers = (0..module.symbols.len()).filter(|it| names.insert(module.symbols[*it].name));
+        let numbers = (0..module.symbols.len()).filter(|index| names.insert(module.symbols[*index].name));
         sources.push((module, numbers.collect()));
     }
     Some(write(&sources, |module, symbol| (Cow::Borrowed(""), modules[module].symbols[symbol].text), |_, _| None))

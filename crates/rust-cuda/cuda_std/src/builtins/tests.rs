@@ -29,7 +29,7 @@ fn integers_become_the_nearest_float() {
 }
 
 #[test]
-fn floats_become_integers_as_by_as() {
+fn floats_convert_to_integers_like_as() {
     for exponent in 0..=u8::MAX {
         for mantissa in [0, 1, 0x40_0000, 0x55_5555, 0x7f_ffff] {
             for sign in [0, 1 << 31] {
@@ -52,7 +52,7 @@ fn f64_bits(x: core::primitive::f32) -> u64 {
 fn bytes_compare_as_slices_do() {
     let a: [u8; 40] = core::array::from_fn(|at| (at * 37) as u8);
     for (from, to, changed) in
-        (0..16).flat_map(|from| (from..40).flat_map(move |to| (0..40).map(move |it| (from, to, it))))
+        (0..16).flat_map(|from| (from..40).flat_map(move |to| (0..40).map(move |changed| (from, to, changed))))
     {
         let mut b = a;
         b[changed] ^= 0x81;

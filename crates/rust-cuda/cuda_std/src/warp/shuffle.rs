@@ -209,12 +209,12 @@ mod tests {
                 for b in 0..32 {
                     let read = |mode| source_lane(mode, lane, b, segment(mode, width));
                     let unchanged = (lane, false);
-                    let up = if b <= place { (lane - b, true) } else { unchanged };
-                    let is_below = place + b < width;
-                    let down = if is_below { (lane + b, true) } else { unchanged };
+                    let from_below = if b <= place { (lane - b, true) } else { unchanged };
+                    let is_in_segment = place + b < width;
+                    let from_above = if is_in_segment { (lane + b, true) } else { unchanged };
                     for (mode, expected) in [
-                        (WarpShuffleMode::Up, Some(up)),
-                        (WarpShuffleMode::Down, Some(down)),
+                        (WarpShuffleMode::Up, Some(from_below)),
+                        (WarpShuffleMode::Down, Some(from_above)),
                         (WarpShuffleMode::Idx, Some((first + b % width, true))),
                         (WarpShuffleMode::Xor, (b < width).then_some((lane ^ b, true))),
                     ] {
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[test]
-    fn a_width_that_is_none_panics() {
+    fn an_invalid_width_panics() {
         for width in [0, 24, 64] {
             let panic = std::panic::catch_unwind(|| segment(WarpShuffleMode::Down, width));
             let panic = panic.expect_err("the width is invalid");

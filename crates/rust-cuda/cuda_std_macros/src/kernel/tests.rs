@@ -13,7 +13,7 @@ fn rejects(hints: TokenStream, item: TokenStream, expected: &[&str]) {
 }
 
 #[test]
-fn is_an_entry_point_on_the_gpu_and_a_function_elsewhere() {
+fn a_kernel_is_an_entry_point_on_the_gpu_and_a_function_elsewhere() {
     let out = expand(quote!(), quote! { /** Doc. */ pub unsafe fn k(p: *mut f32, n: u32) { body() } });
     let device_and_host = text(&quote! {
         #[cfg(target_arch = "nvptx64")]

@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_from_either_wording() {
+    fn versions_are_parsed_from_either_wording() {
         for (said, version) in [
             ("Debian LLVM version 22.1.8\n  Optimized", Some("22.1.8")),
             ("LLVM (http://llvm.org/):\n  LLVM version 21.0.0", Some("21.0.0")),

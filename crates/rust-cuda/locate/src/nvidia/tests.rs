@@ -73,7 +73,7 @@ fn the_newest_of_several_installations_comes_first() {
 }
 
 #[test]
-fn a_test_lies_in_the_target_folder() {
+fn tests_run_in_the_target_folder() {
     let folder = folder().unwrap();
     assert!(folder.ends_with(Path::new("nvidia").join(RELEASE)));
     let first = &places(Tool::Ptxas)[0];

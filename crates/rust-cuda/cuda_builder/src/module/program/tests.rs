@@ -115,7 +115,7 @@ fn has(ir: &str, parts: &[&str], expected: bool) {
 }
 
 #[test]
-fn a_piece_has_what_its_kernels_reach_in_all_modules() {
+fn a_piece_contains_everything_its_kernels_reach() {
     let pieces = pieces(&texts(|text| text));
     let [(first, one), (second, two), (third, library)] = &pieces[..] else {
         panic!("expected one piece per Rust module");
@@ -135,7 +135,7 @@ fn a_piece_has_what_its_kernels_reach_in_all_modules() {
 }
 
 #[test]
-fn what_only_has_the_name_of_another_thing_gets_a_new_one() {
+fn different_definitions_of_one_name_are_renamed() {
     let pieces = pieces(&texts(|text| text));
     let (one, two) = (&pieces[0].1, &pieces[1].1);
     has(one, &["@vtable.0 = private constant [1 x ptr] [ptr @_RNv1a]", "load ptr, ptr @vtable.0\n"], true);
@@ -158,7 +158,7 @@ fn what_only_has_the_name_of_another_thing_gets_a_new_one() {
 }
 
 #[test]
-fn what_mentions_a_renamed_variable_is_another_thing_too() {
+fn variables_that_mention_a_renamed_variable_are_renamed() {
     let holder = |text: String| match text.contains("source_filename") {
         true => text
             .replace("@vtable.0 =", "@HOLDER = private constant ptr @vtable.0\n@vtable.0 =")
@@ -187,7 +187,7 @@ fn kernels_of_two_units_that_share_a_variable_are_one_piece() {
 }
 
 #[test]
-fn a_key_changes_with_what_a_piece_is_made_from() {
+fn a_key_changes_with_the_inputs_of_its_piece() {
     let keys = |texts: &[String]| -> Vec<String> {
         let program = Program::read(texts, 2).expect("the modules fit together");
         let key = |module: usize| texts[module].len() as u128;
@@ -206,7 +206,7 @@ fn a_key_changes_with_what_a_piece_is_made_from() {
 }
 
 #[test]
-fn types_of_one_name_that_differ_do_not_fit_together() {
+fn different_types_of_one_name_do_not_link() {
     let with_type = |text: String| match text.contains("second") {
         true => format!("%T = type {{ i32 }}\n{text}"),
         false => format!("%T = type {{ i64 }}\n{text}"),
@@ -216,6 +216,6 @@ fn types_of_one_name_that_differ_do_not_fit_together() {
 }
 
 #[test]
-fn a_module_lacks_what_it_declares() {
+fn declarations_are_undefined_symbols() {
     assert_eq!(undefined(UNITS[1]).collect::<Vec<_>>(), ["_RNv5TABLE", "_RNv5COUNT", "_RNv1a"]);
 }
