@@ -24,12 +24,12 @@ static TOOLCHAIN: LazyLock<Result<DeviceToolchain, NotFound>> = LazyLock::new(to
 impl CudaBuilder {
     /// Builds the crate and returns the path of the PTX, which is the [`copy_to`](Self::copy_to) path if one is set.
     ///
-    /// In a build script it also tells cargo which files the PTX depends on, so that the script runs again only when
-    /// one of those files changes.
+    /// In a build script it also tells cargo which files the PTX depends on. The script then runs again only when one
+    /// of them changes.
     ///
     /// # Errors
-    /// Returns [`CudaBuilderError`] when the folder contains no crate, when this machine has no device compiler, when
-    /// the source does not compile, and when a kernel cannot be lowered.
+    /// Returns [`CudaBuilderError`] when the folder contains no crate, this machine has no device compiler,
+    /// the source does not compile, or a kernel cannot be lowered.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         if !self.path_to_crate().join("Cargo.toml").is_file() {
             return Err(CudaBuilderError::CratePathDoesntExist(self.path_to_crate().to_owned()));

@@ -108,8 +108,8 @@ const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 /// compiled files: cargo would treat these files as another profile's in a folder of another name.
 const PROFILE: &str = "gpu";
 
-/// The form in which rustc compiles the crate. rustc does not link: it would run a linker, which depends on the system,
-/// although the output is bitcode that this crate reads itself.
+/// The form in which rustc compiles the crate. rustc does not link: it would run a system-dependent linker, although
+/// this crate reads the bitcode itself.
 #[derive(Clone, Copy)]
 pub(crate) enum Output {
     /// Many codegen units in the folder of units. The libraries stay unchanged.

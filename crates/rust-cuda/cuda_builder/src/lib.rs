@@ -32,8 +32,8 @@
 //!    by link-time optimization;
 //! 3. a pass over the text ([`lower`]) moves shared statics to shared memory, gives kernels their launch bounds and marks
 //!    collective `asm!` blocks;
-//! 4. LLVM's `opt` optimizes the IR. The result is then checked for accesses that lost their address space (except in
-//!    debug builds), for tables of shared addresses and for writes to constants;
+//! 4. LLVM's `opt` optimizes the IR. The result is then checked for generic accesses (except in debug builds), for
+//!    tables of shared addresses and for writes to constants;
 //! 5. LLVM's `llc` generates PTX in the lowest version that supports the instructions of all parts;
 //! 6. the parts' PTX is merged. If this is impossible, the crate is compiled as one part.
 

@@ -30,7 +30,8 @@ pub(crate) fn check(builder: &CudaBuilder, ptx: &str) -> Result<bool, CudaBuilde
     let functions: BTreeMap<&str, &str> = bodies.filter_map(|item| Some((function_name(item)?, *item))).collect();
     // A variable that only one function uses is declared inside the function.
     let shared = ptx.lines().filter(|line| line.contains(".shared .align ") && !line.contains(".extern "));
-    let sizes: BTreeMap<&str, u64> = shared.filter_map(|line| declaration(line).map(|variable| (variable.name, variable.size))).collect();
+    let sizes: BTreeMap<&str, u64> =
+        shared.filter_map(|line| declaration(line).map(|variable| (variable.name, variable.size))).collect();
     let mut needs_newer = false;
     for (kernel, text) in functions.iter().filter(|(_, text)| text.contains(".entry ")) {
         let bytes = parameters(text);
@@ -109,7 +110,11 @@ fn parameters(entry: &str) -> u64 {
 }
 
 /// Returns the variables that a kernel and the functions that it reaches use.
-fn used_variables<'a>(kernel: &str, functions: &BTreeMap<&'a str, &'a str>, sizes: &BTreeMap<&'a str, u64>) -> BTreeSet<&'a str> {
+fn used_variables<'a>(
+    kernel: &str,
+    functions: &BTreeMap<&'a str, &'a str>,
+    sizes: &BTreeMap<&'a str, u64>,
+) -> BTreeSet<&'a str> {
     let mut used = BTreeSet::new();
     if sizes.is_empty() {
         return used;

@@ -1,7 +1,7 @@
 //! Replaces a linker: collects the codegen units of the crate and the library members that they use.
 //!
-//! rustc compiles one or two units per Rust module, and after an edit only the units that changed. rustc could join
-//! them by link-time optimization, but that processes every unit again after every edit.
+//! rustc compiles one or two units per Rust module, and after an edit only the units that changed. Link-time
+//! optimization in rustc could join them, but would process every unit again after every edit.
 //!
 //! A library (`.rlib`) is an archive of bitcode with an index of symbols. A linker takes the members that define
 //! missing symbols.
@@ -51,8 +51,8 @@ pub(crate) fn to_modules(
     let mut texts = Vec::new();
     for object in &objects {
         let mut ir = object.with_extension("ll");
-        // rustc writes no IR for the additional unit of a crate with an allocator, and it writes the IR of a
-        // single-unit crate to another path.
+        // rustc writes no IR for the additional unit of a crate with an allocator. It writes the IR of a single-unit
+        // crate to another path.
         if !ir.is_file() {
             ir = joined(object, ".ll").into();
             llvm::disassemble(toolchain, object, &ir)?;

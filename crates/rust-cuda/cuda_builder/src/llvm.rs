@@ -11,9 +11,9 @@ use crate::toolchain::DeviceToolchain;
 
 /// The number of instructions up to which a loop of constant length is fully unrolled.
 ///
-/// LLVM's default of 300 is meant for CPUs. On a GPU, an array that is indexed by the loop's counter moves from local
-/// memory to registers only when the loop is fully unrolled. nvcc unrolls as far. Loops whose length is not a constant
-/// are not affected.
+/// LLVM's default of 300 is meant for CPUs. On a GPU, an array that the loop's counter indexes stays in local memory
+/// until the loop is fully unrolled. It then moves to registers. nvcc unrolls as far. Loops whose length is not a
+/// constant are not affected.
 const UNROLL_THRESHOLD: u32 = 20_000;
 
 /// The source code of this crate that processes a part. Its hash identifies the version. The executable cannot identify

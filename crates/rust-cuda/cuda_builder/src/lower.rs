@@ -17,7 +17,7 @@
 //!   that `opt` folds;
 //! - **remainders and 128-bit conversions** ([`builtins`]): float instructions that PTX lacks become calls;
 //! - **architecture**: functions that were compiled in other crates get the kernel's `target-cpu`, because LLVM inlines
-//!   only between functions with the same one.
+//!   only between functions with the same `target-cpu`.
 //!
 //! [`verify`] reads the optimized IR. It reports accesses that stayed generic, and rejects tables of shared addresses
 //! and writes to constants. After the optimization, [`local_atomics`] turns atomic operations on local variables into

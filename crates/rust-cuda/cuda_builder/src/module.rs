@@ -1,7 +1,7 @@
 //! Reads modules of LLVM IR, links them and splits the result into parts. Also joins modules into one.
 //!
-//! Metadata and attributes are numbered from 0 in the order of their first mention, so the text of a part stays the
-//! same when only other parts have changed.
+//! Metadata and attributes are numbered from 0 in the order of their first mention. The text of a part therefore stays
+//! the same when only other parts change.
 
 use std::collections::HashMap;
 
@@ -22,7 +22,7 @@ const NAMED: [&str; 3] = ["llvm.module.flags", "llvm.ident", COMPILE_UNITS];
 /// Tells a debugger how to print Rust's types. Nothing refers to it, and GPUs do not use it.
 const FOR_DEBUGGERS: &str = "@__rustc_debug_gdb_scripts_section__";
 
-/// A limit for the numbers of metadata and attributes that no module reaches, because the text of so many nodes would
+/// A limit for the numbers of metadata and attributes. No module reaches it, because the text of this many nodes would
 /// not fit in memory.
 const MOST_NODES: usize = 1 << 28;
 

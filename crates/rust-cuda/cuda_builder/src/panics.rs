@@ -18,14 +18,14 @@ const ALL_PANICS: &str = "_4core9panicking9panic_fmt";
 
 /// Returns whether a function may replace one of `core`'s, so that the IR needs it although nothing calls it yet.
 pub(crate) fn is_replacement(name: &str) -> bool {
-    REPLACED.iter().any(|(_, ours)| name.ends_with(ours))
+    REPLACED.iter().any(|(_, replacement)| name.ends_with(replacement))
 }
 
 /// Replaces `core`'s functions in all modules of a program.
 pub(crate) fn replace(modules: &mut [String]) {
     let mut replaced = Vec::new();
-    for (core, ours) in REPLACED {
-        let Some((_, line)) = definition(modules, ours) else { return };
+    for (core, replacement) in REPLACED {
+        let Some((_, line)) = definition(modules, replacement) else { return };
         replaced.push((core, name(line).to_owned()));
     }
     for (core, name) in replaced {

@@ -143,7 +143,8 @@ fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]
             CudaBuilderError::NotInArchitecture { arch, function, instruction: instruction.to_owned(), place }
         }
         None => {
-            let problem = problem.lines().find_map(|line| line.split_once("LLVM ERROR: ")).map_or(problem, |parts| parts.1);
+            let problem =
+                problem.lines().find_map(|line| line.split_once("LLVM ERROR: ")).map_or(problem, |parts| parts.1);
             CudaBuilderError::NotInLlvm { function, problem: problem.to_owned(), place: of_function() }
         }
     }

@@ -1,7 +1,7 @@
 //! What builds for several architectures share, and what they do not share.
 use std::path::Path;
 
-use crate::common::{assert_has, read_checked, entry, krate, ptx, build_error};
+use crate::common::{assert_has, build_error, entry, krate, ptx, read_checked};
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 
 #[test]

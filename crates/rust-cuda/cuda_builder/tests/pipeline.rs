@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::common::{assert_has, read_checked, cuda_std, entry, krate, ptx, build_error, write_crate};
+use crate::common::{assert_has, build_error, cuda_std, entry, krate, ptx, read_checked, write_crate};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, LintLevel, NvvmArch};
 use simt::{Config, Launch, Module, Simulator};
 
@@ -90,8 +90,8 @@ fn shared_statics_are_accessed_as_shared_memory() {
     assert_eq!(generic_accesses(ptx), [""; 0]);
 }
 
-/// As upstream: a slice is two parameters, and every other type is one with its bytes in memory. A type of size 0 is no
-/// parameter.
+/// As upstream: a slice is two parameters, and every other type is one parameter with its bytes in memory. A type of
+/// size 0 is not passed.
 #[test]
 fn parameters_match_upstream() {
     let source = r#"
@@ -298,7 +298,7 @@ fn an_incremental_build_equals_a_first_build() {
     }
 }
 
-/// cargo sees no changes and does not create the missing cached files again.
+/// cargo sees no changes and does not create the missing cached files rebuilt.
 #[test]
 fn a_build_recreates_missing_files() {
     let folder = krate("removed_kernels", &two_modules(3));
@@ -313,9 +313,9 @@ fn a_build_recreates_missing_files() {
         if is_removed {
             std::fs::remove_dir_all(&units).unwrap();
         }
-        let again = read_checked(&build());
+        let rebuilt = read_checked(&build());
         for kernel in ["first", "second"] {
-            assert_eq!(code(&again, kernel), code(&text, kernel));
+            assert_eq!(code(&rebuilt, kernel), code(&text, kernel));
         }
     }
 }
@@ -402,10 +402,12 @@ fn parameters_are_described_next_to_their_declarations() {
         out[n as usize] = Color([a[0], a[1], unsafe { (*rows)[0] } as f32]); }";
     // The crate does not enable the feature for `asm!`.
     let source = format!("#![no_std]\nuse cuda_std::kernel;\n{source}");
-    let out = CudaBuilder::new(write_crate("described", &cuda_std(), &source)).arch(NvvmArch::Compute80).build().unwrap();
+    let out =
+        CudaBuilder::new(write_crate("described", &cuda_std(), &source)).arch(NvvmArch::Compute80).build().unwrap();
     let ptx = std::fs::read_to_string(out).unwrap();
     let header = entry(&ptx, "add");
-    let described: Vec<&str> = header.lines().filter_map(|line| line.split_once(" // rust: ")).map(|parts| parts.1).collect();
+    let described: Vec<&str> =
+        header.lines().filter_map(|line| line.split_once(" // rust: ")).map(|parts| parts.1).collect();
     let expected =
         ["a: &[f32]", "a.len()", "out: &mut [Color], 12 bytes", "out.len()", "rows: *const [u8; 4]", "n: u32"];
     assert_eq!(described, expected, "{header}");

@@ -8,7 +8,7 @@ use std::sync::{LazyLock, Mutex};
 use cuda_builder::{CudaBuilder, LintLevel};
 use simt::{Arg, Config, Function, Launch, Module, Simulator};
 
-use crate::common::{read_checked, cuda_std, krate, manifest};
+use crate::common::{cuda_std, krate, manifest, read_checked};
 
 /// A case: its name, and the function that computes the expected value of an index on the host.
 type Case = (&'static str, fn(u32) -> u64);

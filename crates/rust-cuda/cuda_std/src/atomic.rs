@@ -8,8 +8,8 @@
 //! | `device` | of one GPU | `.gpu` |
 //! | `system` | of all GPUs and the host | `.sys` |
 //!
-//! There are three layers, as upstream: [`intrinsics`] has the ordering in the function's name, [`mid`] takes the
-//! ordering as an argument (a constant ordering folds), and the types in this module wrap `mid`. `core`'s integer
+//! There are three layers, as upstream. The names in [`intrinsics`] contain the ordering. The functions in [`mid`] take
+//! the ordering as an argument; a constant ordering folds. The types in this module wrap `mid`. `core`'s integer
 //! atomics also work on the GPU, with the caveat below.
 //!
 //! # How they are compiled
@@ -20,11 +20,11 @@
 //! scope uses inline assembly (`atom.relaxed.sys`, PTX ISA §9.7.13.5) with a generic address, because LLVM 22 drops the
 //! scope.
 //!
-//! LLVM 22 also drops the *ordering* of a read-modify-write (but not the ordering of a compare-exchange, a load or a
-//! store): `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed `atom.add` with no fence. All operations here are
-//! therefore relaxed and get their ordering from fences of the same scope (PTX ISA §9.7.13.4): one before the operation
-//! to release, one after it to acquire, and a sequentially consistent one before it for `SeqCst` (PTX ISA §8, release
-//! and acquire patterns).
+//! LLVM 22 also drops the *ordering* of a read-modify-write: `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed
+//! `atom.add` with no fence. It keeps the ordering of compare-exchanges, loads and stores. All operations here are
+//! therefore relaxed and get their ordering from fences of the same scope (PTX ISA §9.7.13.4). A fence before the
+//! operation releases, and a fence after it acquires. `SeqCst` adds a sequentially consistent fence before it (PTX ISA
+//! §8, release and acquire patterns).
 //!
 //! Orderings and scopes need compute capability 7.0.
 //!

@@ -11,12 +11,13 @@ mod exp;
 /// # Accuracy
 /// Each method belongs to one of three classes:
 /// * **exact**: the correctly rounded result, in one or a few instructions;
-/// * **approx**: the hardware's approximation, or a result computed from it, with a relative error of at most
-///   2^-22 (4 ulp) over the whole range, including subnormals; the CUDA C++ function of the same name
-///   does the same and has a measured error of 2 ulp;
-/// * **libm**: the portable code of the `libm` crate, with an error of about 1 ulp and the same result as on the
-///   host, in 50 to 1000 instructions; functions that reduce large angles use local memory. Upstream calls NVIDIA's
-///   libdevice instead, which is faster and has an error of the same order, but comes only with the CUDA toolkit.
+/// * **approx**: the hardware's approximation, or a result computed from it. The relative error is at most 2^-22 (4
+///   ulp) over the whole range, including subnormals. The CUDA C++ function of the same name does the same and has a
+///   measured error of 2 ulp;
+/// * **libm**: the portable code of the `libm` crate. The error is about 1 ulp, the result is the same as on the host,
+///   and a call takes 50 to 1000 instructions. Functions that reduce large angles use local memory. Upstream calls
+///   NVIDIA's libdevice instead, which is faster and has an error of the same order, but comes only with the CUDA
+///   toolkit.
 ///
 /// Off the GPU, all methods use libm, so **approx** methods may differ there in the last bits.
 ///

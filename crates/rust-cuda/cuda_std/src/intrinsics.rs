@@ -162,7 +162,7 @@ macro_rules! of_libm {
 of_libm!(f64: erf erfc exp10 j0 j1 y0 y1 lgamma tgamma; fdim fmax fmin fmod nextafter remainder);
 of_libm!(f32: erff erfcf exp10f j0f j1f y0f y1f lgammaf tgammaf; fdimf fmaxf fminf fmodf nextafterf remainderf);
 
-/// Defines the functions that are alike for both types, from one list of names.
+/// Defines the functions that are the same for both types, from one list of names.
 macro_rules! both {
     ($ty:ident: $([$($name:ident)*])*) => { both! { @ $ty $($($name)*)* } };
     (@ $ty:ident $fma:ident $frexp:ident $ilogb:ident $jn:ident $yn:ident $ldexp:ident $scalbn:ident $llround:ident

@@ -34,8 +34,8 @@ pub fn total_smem_size() -> u32 {
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
-    /// Allocates `size` bytes on the device's heap, aligned to 16 bytes, or returns null when the heap is full ("CUDA
-    /// C++ Programming Guide", "Dynamic Global Memory Allocation"). The heap has 8 MiB unless the host sets
+    /// Allocates `size` bytes on the device's heap, aligned to 16 bytes. Returns null when the heap is full ("CUDA C++
+    /// Programming Guide", "Dynamic Global Memory Allocation"). The heap has 8 MiB unless the host sets
     /// `CU_LIMIT_MALLOC_HEAP_SIZE`. The allocation lives until [`free`], also beyond the end of the launch.
     pub fn malloc(size: usize) -> *mut c_void;
 

@@ -3,10 +3,10 @@
 //!
 //! A message is truncated when it fills the buffer. Rust's formatting makes indirect calls. For these, ptxas gives the
 //! whole kernel the registers of the most demanding function that could be called: 56, or 255 where floats are
-//! formatted. ptxas also cannot compute their stack size, and the driver gives each thread only 1 KiB (see
-//! [`io`](crate::io)), so the buffer of formatted messages is on the heap. Panics of ordinary code avoid these costs: a
-//! message without arguments is copied, and `cuda_builder` replaces `core`'s functions for an out-of-bounds index or
-//! range with the functions below. Such a kernel uses at least 24 registers per thread, or 35 if it checks an index.
+//! formatted. Their stack size is unknown to ptxas too, and the driver gives each thread only 1 KiB (see
+//! [`io`](crate::io)). The buffer of formatted messages is therefore on the heap. Panics of ordinary code avoid these
+//! costs. A message without arguments is copied. `cuda_builder` replaces `core`'s functions for an out-of-bounds index
+//! or range with the functions below. Such a kernel uses at least 24 registers per thread, or 35 if it checks an index.
 
 use core::alloc::Layout;
 use core::fmt::{self, Write};
@@ -46,7 +46,7 @@ impl Message {
         }
     }
 
-    /// Fails with a message of a text, a number, a text and a number.
+    /// Fails with a message that consists of a text, a number, a text and a number.
     fn fail_with(mut self, texts: [&str; 2], numbers: [usize; 2], place: Option<&Location<'_>>) -> ! {
         let _ = self.write_str(texts[0]);
         self.number(numbers[0]);

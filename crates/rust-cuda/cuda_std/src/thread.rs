@@ -2,7 +2,7 @@
 //!
 //! A launch is a **grid** of blocks. A **block** has up to 1024 threads that run on one multiprocessor, share its
 //! shared memory and can wait for each other. Threads run in **warps** of 32 (see [`warp`](crate::warp)). The grid and
-//! the blocks have three dimensions, of which `x` varies fastest.
+//! the blocks have three dimensions; `x` varies fastest.
 //!
 //! Indices and dimensions are special registers (PTX ISA §10: `%tid`, `%ntid`, `%ctaid`, `%nctaid`), counted in threads
 //! and blocks. LLVM knows their ranges, so conversions to `usize` need no sign extension and comparisons fold.
@@ -171,14 +171,15 @@ pub fn sync_threads() {
     llvm_barrier(0);
 }
 
-/// Like [`sync_threads`], and returns the number of threads of the block whose `predicate` is not 0: `bar.red.popc`.
+/// Works like [`sync_threads`] and returns the number of threads of the block whose `predicate` is not 0:
+/// `bar.red.popc`.
 #[gpu_only]
 #[inline(always)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     llvm_barrier_popc(0, predicate != 0)
 }
 
-/// Like [`sync_threads`], and returns 1 if `predicate` is not 0 in every thread of the block, otherwise 0:
+/// Works like [`sync_threads`] and returns 1 if `predicate` is not 0 in every thread of the block, otherwise 0:
 /// `bar.red.and`.
 #[gpu_only]
 #[inline(always)]
@@ -186,7 +187,7 @@ pub fn sync_threads_and(predicate: u32) -> u32 {
     u32::from(llvm_barrier_and(0, predicate != 0))
 }
 
-/// Like [`sync_threads`], and returns 1 if `predicate` is not 0 in at least one thread of the block, otherwise 0:
+/// Works like [`sync_threads`] and returns 1 if `predicate` is not 0 in at least one thread of the block, otherwise 0:
 /// `bar.red.or`.
 #[gpu_only]
 #[inline(always)]

@@ -51,8 +51,8 @@ pub fn activemask() -> u32 {
 /// After the call, every lane in `mask` sees the memory writes that the lanes in `mask` made before it.
 ///
 /// # Safety
-/// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-/// that all lanes in `mask` make this call with the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn sync_warp(mask: u32) {

@@ -31,7 +31,8 @@ fn is_generic(name: &str, span: Span) -> Option<bool> {
     is_generic_at(&text, name, start)
 }
 
-/// Returns whether `name` at the byte offset `start` of a file is a const generic, or `None` if the file does not tell.
+/// Returns whether `name` at the byte offset `start` of a file is a const generic, or `None` if the file does not show
+/// it.
 fn is_generic_at(text: &str, name: &str, start: usize) -> Option<bool> {
     let after = text.get(start..)?.strip_prefix(name)?;
     // Most files do not declare such a generic, and parsing their tokens is the slowest step.

@@ -122,7 +122,7 @@ fn entry_point(function: &Function) -> TokenStream {
     let mut slices = TokenStream::new();
     let mut checks = TokenStream::new();
     let mut markers = TokenStream::new();
-    let mut described = Description::default();
+    let mut description = Description::default();
     // The number of parameters in the IR so far. Parameters of size 0 do not count.
     let mut place = quote!(0);
     for (number, input) in function.sig.inputs.iter().enumerate() {
@@ -142,7 +142,7 @@ fn entry_point(function: &Function) -> TokenStream {
                 }
             ));
         }
-        described.add(parameter, &place);
+        description.add(parameter, &place);
         let Some((reference, element)) = slice(ty) else {
             place.extend(quote!(+ (::core::mem::size_of::<#ty>() != 0) as usize));
             if !is_known(ty) {
@@ -163,8 +163,9 @@ fn entry_point(function: &Function) -> TokenStream {
             // All threads share this slice, but LLVM would treat a `&mut` as the only way to access its elements.
             (quote!(*mut #element), quote!(from_raw_parts_mut(#data, #len)))
         } else {
-            // No code writes through a `&[T]`, so LLVM can load its elements through the read-only cache. The type
-            // `&[T; 0]` tells LLVM so. It has no length, and for an empty slice it does not require memory to be valid.
+            // No code writes through a `&[T]`, so LLVM can load its elements through the read-only cache. A parameter
+            // of type `&[T; 0]` tells LLVM that the memory is read-only. The type has no length, and for an empty slice
+            // it requires no valid memory.
             let lifetime = &reference.lifetime;
             (quote!(&#lifetime [#element; 0]), quote!(from_raw_parts(#data.as_ptr(), #len)))
         };
@@ -173,9 +174,9 @@ fn entry_point(function: &Function) -> TokenStream {
         // SAFETY (for the generated code): the launch passes the slice's pointer and length.
         slices.extend(quote!(#(#attrs)* let #pat: #ty = unsafe { ::core::slice::#from };));
     }
-    let described = described.marker();
-    let is_plain = slices.is_empty() && markers.is_empty() && described.is_empty();
-    let body = if is_plain { quote!(#block) } else { quote!({ #described #markers #slices #block }) };
+    let description = description.marker();
+    let is_plain = slices.is_empty() && markers.is_empty() && description.is_empty();
+    let body = if is_plain { quote!(#block) } else { quote!({ #description #markers #slices #block }) };
     host.inputs = host.inputs.iter().map(without_grid_constant).collect();
 
     let checks = if checks.is_empty() { checks } else { in_checks(&checks) };
@@ -201,7 +202,7 @@ fn entry_point(function: &Function) -> TokenStream {
 /// The names and types of a kernel's parameters. `cuda_builder` writes them into the PTX as comments.
 ///
 /// The text has the form `0 [] a: &[f32] | 2 sum: *mut f32`. Each parameter has its index in the PTX. Slices have
-/// brackets, which contain the bytes of an element if the type does not tell them: `0 [4] a: &[Color]`.
+/// brackets, which contain the bytes of an element if the type does not show them: `0 [4] a: &[Color]`.
 #[derive(Default)]
 struct Description {
     text: String,
@@ -375,7 +376,7 @@ fn slice(ty: &Type) -> Option<(&TypeReference, &Type)> {
     }
 }
 
-/// The compiler's message for `&str`, `&dyn Trait`, `*const [T]`, and for slices behind a type alias.
+/// The compiler's message for `&str`, `&dyn Trait`, `*const [T]`, and for slices that a type alias hides.
 const WIDE: &str = "a kernel parameter is a wide pointer, with a length or a vtable, which a launch cannot pass as one \
                     argument: write a slice as `&[T]` or `&mut [T]`, which are two arguments, a pointer and a length, \
                     and pass anything else as a pointer and separate parameters";

@@ -1,5 +1,5 @@
-//! Finds the device compiler: a `rustc` with the library sources, from which `core` is compiled for the device, and
-//! LLVM's `opt` and `llc` of the same LLVM version or newer.
+//! Finds the device compiler: a `rustc` with library sources, and LLVM's `opt` and `llc` of rustc's LLVM version or
+//! newer. `core` is compiled for the device from the library sources.
 //!
 //! The search order:
 //! 1. the environment variables `CUDA_BUILDER_RUSTC` (a `rustc`) and `CUDA_BUILDER_LLVM` (a folder
@@ -8,8 +8,8 @@
 //! 3. rustup's other toolchains;
 //! 4. any other `rustc` on `PATH`, such as Debian's `rustc-web` with `rust-web-src`.
 //!
-//! LLVM's tools are searched in the component `llvm-tools` of any of these toolchains, then as `opt-22` and `llc-22`
-//! (Debian's `llvm-22`), then as `opt` and `llc`.
+//! LLVM's tools are searched for in the component `llvm-tools` of any of these toolchains, then as `opt-22` and
+//! `llc-22` (Debian's `llvm-22`), then as `opt` and `llc`.
 
 mod llvm;
 mod rustc;
@@ -127,7 +127,10 @@ pub fn discover() -> Result<DeviceToolchain, NotFound> {
             },
         }
     }
-    Err(NotFound { requested: "device compiler (rustc with library sources, and LLVM's opt and llc)".to_owned(), searched })
+    Err(NotFound {
+        requested: "device compiler (rustc with library sources, and LLVM's opt and llc)".to_owned(),
+        searched,
+    })
 }
 
 /// Returns the output of a program, or the reason why it could not be run.

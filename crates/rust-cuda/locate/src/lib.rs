@@ -1,5 +1,5 @@
-//! Finds the programs that this workspace runs but does not build: the compiler for the device ([`device`]), NVIDIA's
-//! tools ([`nvidia`]), and for tests a browser ([`chromium`]).
+//! Finds the programs that this workspace runs but does not build: the device compiler ([`device`]), NVIDIA's tools
+//! ([`nvidia`]), and a browser for tests ([`chromium`]).
 //!
 //! Inputs are environment variables, `PATH`, rustup's folders and the usual installation paths. The result is a path
 //! with a version, or a list of every searched place and its missing part. This crate runs the programs only to query
@@ -65,7 +65,7 @@ pub fn target_dir() -> Option<PathBuf> {
 
 fn target_variable() -> Option<PathBuf> {
     let folder = std::env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty())?;
-    // A relative path is relative to the folder where cargo was started. That is this program's working directory.
+    // A relative path is relative to the folder where cargo was started. This function uses the working directory.
     Some(std::path::absolute(&folder).unwrap_or_else(|_| folder.into()))
 }
 

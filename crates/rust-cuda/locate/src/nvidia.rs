@@ -96,8 +96,8 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// Finds a tool that is new enough. The search covers the folder of `cargo xtask setup --nvidia`, `PATH`, and then the
-/// usual places of the toolkit and of Nsight Compute (`CUDA_PATH`, `CUDA_HOME`, `/usr/local/cuda`).
+/// Finds a tool that is new enough. The search covers the folder of `cargo xtask setup --nvidia`, then `PATH`, then the
+/// usual places of the toolkit (`CUDA_PATH`, `CUDA_HOME`, `/usr/local/cuda`) and Nsight Compute.
 ///
 /// # Errors
 /// Returns [`Unavailable`] when no tool is found or all tools that were found are unusable.

@@ -35,8 +35,8 @@ pub fn mentions(text: &str) -> impl Iterator<Item = (Range<usize>, Mention<'_>)>
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        while let Some(ahead) = bytes[at..].iter().position(|byte| b"\";@!#".contains(byte)) {
-            let start = at + ahead;
+        while let Some(distance) = bytes[at..].iter().position(|byte| b"\";@!#".contains(byte)) {
+            let start = at + distance;
             at = start + 1;
             let rest = &text[at..];
             match bytes[start] {

@@ -5,9 +5,9 @@
 //! access the variable. This pass reads optimized IR. It handles three kinds of pointers:
 //! - If a pointer leads only to local variables, a plain operation replaces the atomic one.
 //! - If a pointer leads only to other memory, the operation stays.
-//! - If a pointer may lead to either, such as an argument of a function that is not inlined, a call to a function that tests
-//!   the address replaces the operation. Such pointers exist only if the address of a local variable leaves its function.
-//!   function tests the address. If no local variable's address leaves its function, there are no such pointers.
+//! - A pointer may lead to either if it is, for example, an argument of a function that is not inlined. The operation
+//!   becomes a call of a function that tests the address. Such pointers exist only if the address of a local variable
+//!   leaves its function.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -312,7 +312,8 @@ impl<'a> Atomic<'a> {
 
     /// Returns plain instructions, and the name of their result.
     fn plain(&self) -> Option<(String, &'static str)> {
-        let (pointer_type, ty) = (self.pointer_type, self.operands.first().map_or(&*self.result_type, |operand| operand.0));
+        let (pointer_type, ty) =
+            (self.pointer_type, self.operands.first().map_or(&*self.result_type, |operand| operand.0));
         let align = self.template.split_once(", align ").map_or("", |(_, align)| align);
         let align = align.split(|c: char| !c.is_ascii_digit()).next().filter(|align| !align.is_empty());
         let align = align.map_or(String::new(), |align| format!(", align {align}"));

@@ -65,8 +65,8 @@ impl Space {
 /// Rewrites the declarations of statics and every use of them.
 ///
 /// # Errors
-/// Returns [`LowerError`] when a shared static has an initial value, when another static holds the address of a marked
-/// static, or when a marked static's declaration cannot be parsed. The error names the static.
+/// Returns [`LowerError`] when a shared static has an initial value, another static holds the address of a
+/// marked static, or a declaration cannot be parsed. The error names the static.
 pub fn lower(ir: &str) -> Result<String, LowerError> {
     let mut spaces = HashMap::new();
     for line in ir.lines().filter(|line| line.starts_with('@')) {

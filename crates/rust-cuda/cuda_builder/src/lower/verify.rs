@@ -1,9 +1,9 @@
 //! Checks optimized IR for generic accesses to statics in other address spaces, for tables of their addresses, and for
 //! writes to constants.
 //!
-//! After optimization, a use of a shared static is an access to shared memory, unless LLVM cannot follow its address:
+//! After optimization, a use of a shared static is normally an access to shared memory. LLVM cannot follow its address
 //! through memory, a function that is not inlined, `asm!`, or a choice between address spaces. In those cases the
-//! kernel still works, but with slower generic loads and stores, and no other tool reports them. Comparing or
+//! kernel still works, but with slower generic loads and stores, and nothing else reports them. Comparing or
 //! subtracting addresses is not an access.
 
 use std::collections::{HashMap, HashSet};

@@ -1,11 +1,10 @@
 //! Turns `cvta.to.shared` in `asm!` into a cast that LLVM understands.
 //!
-//! Some instructions take the address of a shared variable as a number within the shared window: `cp.async` writes to
-//! this address, and `mbarrier` counts at it. Rust has one kind of pointer, so device code converts a pointer with an
-//! `asm!` block that consists of the instruction `cvta.to.shared.u64 {number}, {pointer};` (PTX ISA, "Data Movement and
-//! Conversion Instructions: cvta"). Such a block is opaque to LLVM: the pointer would first have to be made generic,
-//! and no arithmetic on the number would fold. As a cast to the address space, the same conversion folds into the
-//! address.
+//! Some instructions, such as `cp.async` and `mbarrier`, take the address of a shared variable as a number within the
+//! shared window. Rust has one kind of pointer, so device code converts a pointer with an `asm!` block. The block
+//! consists of the instruction `cvta.to.shared.u64 {number}, {pointer};` (PTX ISA, "Data Movement and Conversion
+//! Instructions: cvta"). Such a block is opaque to LLVM: the pointer would first have to be made generic, and no
+//! arithmetic on the number would fold. As a cast to the address space, the same conversion folds into the address.
 
 use super::ir::closing;
 

@@ -1,8 +1,8 @@
 //! A program that consists of modules. Each name has one definition, and the kernels can be compiled in parts.
 //!
 //! A part contains some of the kernels and everything that they reach. Kernels of one Rust module are in the same part,
-//! and so are kernels that share a variable, because the use of the variable in one kernel affects what the optimizer
-//! may assume in the other.
+//! and so are kernels that share a variable. The use of a variable in one kernel affects what the optimizer may assume
+//! in the other.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -45,7 +45,9 @@ impl<'a> Program<'a> {
     pub(crate) fn read(texts: &'a [String], units: usize) -> Option<Self> {
         let modules: Vec<_> = texts.iter().map(|text| Module::read(text)).collect::<Option<_>>()?;
         let mut types = HashMap::new();
-        for (name, text) in modules.iter().flat_map(|module| &module.head).filter_map(|line| line.split_once(" = type ")) {
+        for (name, text) in
+            modules.iter().flat_map(|module| &module.head).filter_map(|line| line.split_once(" = type "))
+        {
             if *types.entry(name).or_insert(text) != text {
                 return None;
             }
@@ -124,7 +126,8 @@ impl<'a> Program<'a> {
 
     /// Returns the definitions that are used from outside the program, mainly kernels.
     fn roots(&self) -> Vec<Place> {
-        let mut roots: Vec<_> = self.shared.values().copied().filter(|place| self.symbol(*place).is_exported()).collect();
+        let mut roots: Vec<_> =
+            self.shared.values().copied().filter(|place| self.symbol(*place).is_exported()).collect();
         roots.sort_unstable();
         roots
     }
@@ -205,7 +208,8 @@ impl Piece<'_> {
             sources.entry(*module).or_default().insert(*symbol);
         }
         let modules: Vec<_> = sources.keys().copied().collect();
-        let sources: Vec<_> = sources.into_iter().map(|(module, symbols)| (&program.modules[module], symbols)).collect();
+        let sources: Vec<_> =
+            sources.into_iter().map(|(module, symbols)| (&program.modules[module], symbols)).collect();
         write(
             &sources,
             |source, symbol| {

@@ -137,9 +137,9 @@ fn joining_parts_restores_the_module() {
     // Nothing is defined twice.
     let defines = whole.lines().filter(|line| line.starts_with("define "));
     let names = defines.map(|line| line.split(['@', '(']).nth(1));
-    let others = whole.lines().filter_map(|line| line.split_once(" = "));
-    let others = others.filter(|(left, _)| !left.starts_with(' '));
-    let all: Vec<_> = names.chain(others.map(|(left, _)| Some(left))).collect();
+    let definitions = whole.lines().filter_map(|line| line.split_once(" = "));
+    let definitions = definitions.filter(|(left, _)| !left.starts_with(' '));
+    let all: Vec<_> = names.chain(definitions.map(|(left, _)| Some(left))).collect();
     let different: std::collections::HashSet<_> = all.iter().collect();
     assert_eq!(different.len(), all.len(), "{whole}");
 }

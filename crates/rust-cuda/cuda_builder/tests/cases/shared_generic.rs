@@ -27,8 +27,13 @@ pub fn value(i: u32) -> u64 {
         let either = if i % 3 == 0 { other.cast_const().add(index) } else { &raw const GLOBAL[index % 4] };
         let places = [tile.add(index), other.add(index), tile.add(63 - index)];
         let place: &dyn Fn(usize) -> u32 = if i % 2 == 0 { &|at| *tile.add(at) } else { &|at| *other.add(at) };
-        let words =
-            [*tile.add(index), *either, *places[i as usize % 3], place(index), **(&raw const PLACE).cast::<*const u32>()];
+        let words = [
+            *tile.add(index),
+            *either,
+            *places[i as usize % 3],
+            place(index),
+            **(&raw const PLACE).cast::<*const u32>(),
+        ];
         words.into_iter().fold(0, |sum, term| mix(sum, u64::from(term)))
     }
 }

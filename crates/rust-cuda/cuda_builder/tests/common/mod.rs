@@ -58,8 +58,8 @@ pub fn read_checked(path: &Path) -> String {
     let arch = ptx.lines().find_map(|line| line.strip_prefix(".target ")).unwrap().split(',').next().unwrap();
     if let Ok(ptxas) = find(Tool::Ptxas) {
         // `-c` assembles the PTX as one of several objects. For a whole program, ptxas would add up the registers and
-        // the stack of all kernels, which takes most of a minute for the cases of the suite. simt has already checked
-        // that every function is defined.
+        // the stack of all kernels. This takes most of a minute for the suite. simt has already checked that every
+        // function is defined.
         let mut command = Command::new(ptxas.path);
         command.args(["-arch", arch, "-O0", "-c", "-o", "/dev/null"]).arg(path);
         let output = command.output().unwrap();

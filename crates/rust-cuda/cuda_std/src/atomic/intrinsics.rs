@@ -12,9 +12,8 @@
 //! [The parent module](super) explains how they are compiled. They need a GPU of compute capability 7.0.
 //!
 //! # Safety
-//! For every function that takes a pointer, the caller must ensure that the pointer is valid for reads and writes of
-//! its type and aligned to the type's size. While threads of the scope use the memory, it must be accessed by these
-//! atomics only.
+//! A pointer argument must be valid for reads and writes of its type and aligned to the type's size. While
+//! threads of the scope use the memory, it must be accessed by these atomics only.
 
 use crate::gpu_only;
 use pastey::paste;

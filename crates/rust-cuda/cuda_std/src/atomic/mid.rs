@@ -5,9 +5,8 @@
 //! §8).
 //!
 //! # Safety
-//! For every function that takes a pointer, the caller must ensure that the pointer is valid for reads and writes of
-//! its type and aligned to the type's size. While threads of the scope use the memory, it must be accessed by these
-//! atomics only.
+//! A pointer argument must be valid for reads and writes of its type and aligned to the type's size. While
+//! threads of the scope use the memory, it must be accessed by these atomics only.
 
 #[cfg(target_arch = "nvptx64")]
 use super::intrinsics;

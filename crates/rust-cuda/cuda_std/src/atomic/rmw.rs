@@ -18,8 +18,8 @@ unsafe extern "unadjusted" {
 
 /// A type that the hardware's atomics support. All functions return the previous value.
 ///
-/// The caller of each function must ensure that `ptr` is valid for reads and writes and aligned to the size of `Self`,
-/// and that other threads access it by atomics only during the call.
+/// For every function, `ptr` must be valid for reads and writes and aligned to the size of `Self`. During the call,
+/// other threads must access it by atomics only.
 pub(super) trait Word: Copy {
     unsafe fn add(ptr: *mut Self, val: Self) -> Self;
     unsafe fn sub(ptr: *mut Self, val: Self) -> Self;

@@ -34,9 +34,9 @@ fn floats_convert_to_integers_like_as() {
         for mantissa in [0, 1, 0x40_0000, 0x55_5555, 0x7f_ffff] {
             for sign in [0, 1 << 31] {
                 let x = core::primitive::f32::from_bits(sign | u32::from(exponent) << 23 | mantissa);
-                let close = core::primitive::f64::from_bits(f64_bits(x).wrapping_add(1));
+                let neighbor = core::primitive::f64::from_bits(f64_bits(x).wrapping_add(1));
                 assert_eq!((f32::to_unsigned(x), f32::to_signed(x)), (x as u128, x as i128), "{x}");
-                for x in [core::primitive::f64::from(x), close] {
+                for x in [core::primitive::f64::from(x), neighbor] {
                     assert_eq!((f64::to_unsigned(x), f64::to_signed(x)), (x as u128, x as i128), "{x}");
                 }
             }

@@ -47,8 +47,8 @@ mod tests {
                     }
                     // Half the spacing of subnormals: the rounding error of the last product.
                     let tolerance = right * libm::exp2(-22.0) + libm::exp2(-150.0);
-                    let off = (f64::from(found) - right).abs();
-                    assert!(off <= tolerance, "exp({x:e}) = {found:e}, not {right:e}");
+                    let deviation = (f64::from(found) - right).abs();
+                    assert!(deviation <= tolerance, "exp({x:e}) = {found:e}, not {right:e}");
                 }
                 bits += 4099;
             }

@@ -5,7 +5,7 @@ use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
 /// Returns the sine and cosine of π times `x`. The reduction of `x` is exact.
 pub(super) fn sin_cos_pi(x: f64) -> (f64, f64) {
-    // Full turns do not change the result, so only the remainder counts. It is then split into quarter turns.
+    // Splits the angle into quarter turns. Multiples of a full turn do not change the result.
     let turns = x - 2.0 * GpuFloat::trunc(x * 0.5);
     let quarters = GpuFloat::round(2.0 * turns);
     let (sin, cos) = GpuFloat::sin_cos((turns - 0.5 * quarters) * PI);

@@ -18,8 +18,8 @@ unsafe extern "unadjusted" {
 /// Returns the lanes in `mask` whose `value` has the same bits as this lane's: `match.any.sync`.
 ///
 /// # Safety
-/// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-/// that all lanes in `mask` make this call with the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[inline(always)]
 pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
     // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
@@ -29,8 +29,8 @@ pub unsafe fn warp_match_any<T: WarpMatchValue>(mask: u32, value: T) -> u32 {
 /// Returns `Some(mask)` if `value` has the same bits in all lanes in `mask`, else `None`: `match.all.sync`.
 ///
 /// # Safety
-/// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-/// that all lanes in `mask` make this call with the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[inline(always)]
 pub unsafe fn warp_match_all<T: WarpMatchValue>(mask: u32, value: T) -> Option<u32> {
     // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
@@ -43,15 +43,15 @@ pub trait WarpMatchValue: Sized {
     /// See [`warp_match_any`].
     ///
     /// # Safety
-    /// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-    /// that all lanes in `mask` make this call with the same `mask`.
+    /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+    /// All lanes in `mask` must make this call with the same `mask`.
     unsafe fn match_any(mask: u32, value: Self) -> u32;
 
     /// See [`warp_match_all`].
     ///
     /// # Safety
-    /// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-    /// that all lanes in `mask` make this call with the same `mask`.
+    /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+    /// All lanes in `mask` must make this call with the same `mask`.
     unsafe fn match_all(mask: u32, value: Self) -> Option<u32>;
 }
 

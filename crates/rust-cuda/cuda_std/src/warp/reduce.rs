@@ -46,8 +46,8 @@ pub enum WarpReductionOp {
 /// an older architecture fails at its use.
 ///
 /// # Safety
-/// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-/// that all lanes in `mask` make this call with the same `mask` and `op`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask` and `op`.
 #[inline(always)]
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
     // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask` and `op`.
@@ -59,8 +59,8 @@ pub trait WarpReduceValue: Sized {
     /// See [`warp_reduce`].
     ///
     /// # Safety
-    /// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-    /// that all lanes in `mask` make this call with the same `mask` and `op`.
+    /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+    /// All lanes in `mask` must make this call with the same `mask` and `op`.
     unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self;
 }
 

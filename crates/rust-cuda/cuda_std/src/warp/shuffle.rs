@@ -48,8 +48,8 @@ macro_rules! shuffles {
         /// checked at compile time and generates no code.
         ///
         /// # Safety
-        /// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-        /// that all lanes in `mask` make this call with the same `mask`.
+        /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+        /// All lanes in `mask` must make this call with the same `mask`.
         #[inline(always)]
         pub unsafe fn $name<T: WarpShuffleValue>(mask: u32, value: T, $arg: u32, width: u32) -> (T, bool) {
             // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
@@ -78,8 +78,8 @@ pub trait WarpShuffleValue: Sized {
     /// `mode` should be a constant.
     ///
     /// # Safety
-    /// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-    /// that all lanes in `mask` make this call with the same `mask`.
+    /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+    /// All lanes in `mask` must make this call with the same `mask`.
     unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool);
 }
 

@@ -15,8 +15,8 @@ unsafe extern "unadjusted" {
 /// Returns whether `predicate` is true in every lane in `mask`: `vote.sync.all.pred`.
 ///
 /// # Safety
-/// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-/// that all lanes in `mask` make this call with the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
@@ -27,8 +27,8 @@ pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
 /// Returns whether `predicate` is true in at least one lane in `mask`: `vote.sync.any.pred`.
 ///
 /// # Safety
-/// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-/// that all lanes in `mask` make this call with the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
@@ -39,8 +39,8 @@ pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
 /// Returns a bit mask of the lanes in `mask` whose `predicate` is true: `vote.sync.ballot.b32`.
 ///
 /// # Safety
-/// The caller must ensure that the calling lane is in `mask`, that no lane in `mask` has exited, and
-/// that all lanes in `mask` make this call with the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {

@@ -202,7 +202,8 @@ fn integers_of_128_bits_compute() {
     let (a, b) = (-0x1234_5678_9abc_def0_0fed_cba9_8765_4321_i128, 0xffff_1111_2222_3333_i128);
     let wide = |value: i128| Arg::Bytes(value.to_le_bytes().to_vec());
     let found = results::<u64>("wide", 1, 16, &[wide(a), wide(b)]);
-    let found: Vec<_> = found.chunks(2).map(|words| (u128::from(words[1]) << 64 | u128::from(words[0])) as i128).collect();
+    let found: Vec<_> =
+        found.chunks(2).map(|words| (u128::from(words[1]) << 64 | u128::from(words[0])) as i128).collect();
     let expected = [a + b, a - b, a.wrapping_mul(b), a / b, a % b, (a as u128 / b as u128) as i128, a >> 67, a << 3];
     assert_eq!(found, expected);
 }

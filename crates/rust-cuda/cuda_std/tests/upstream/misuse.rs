@@ -13,7 +13,10 @@ fn messages(stderr: &str) -> BTreeMap<String, String> {
     for line in stderr.lines() {
         if let Some(rest) = line.strip_prefix("error: could not compile `misuse` (example \"") {
             examples.insert(rest.split('"').next().unwrap().to_owned(), std::mem::take(&mut found));
-        } else if !["Some errors have detailed", "For more information about"].iter().any(|prefix| line.starts_with(prefix)) {
+        } else if !["Some errors have detailed", "For more information about"]
+            .iter()
+            .any(|prefix| line.starts_with(prefix))
+        {
             found += line;
             found += "\n";
         }

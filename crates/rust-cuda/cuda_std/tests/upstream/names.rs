@@ -68,16 +68,16 @@ fn the_table_is_unique_and_available_items_compile() {
     let items = items();
     let mut paths: Vec<_> = items.iter().map(|item| &item.path).collect();
     paths.sort();
-    let twice = paths.windows(2).find(|pair| pair[0] == pair[1]);
-    assert_eq!((twice, items.len() > 1500), (None, true));
+    let duplicate = paths.windows(2).find(|pair| pair[0] == pair[1]);
+    assert_eq!((duplicate, items.len() > 1500), (None, true));
 
-    let there = || items.iter().filter(|item| item.status != "missing");
-    let on_host = krate("names_on_host", true, &uses(there().filter(|item| !item.on_gpu_only)));
+    let available = || items.iter().filter(|item| item.status != "missing");
+    let on_host = krate("names_on_host", true, &uses(available().filter(|item| !item.on_gpu_only)));
     let checked = check(&on_host, &["--message-format=short"]);
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
 
     let kernel = "#[cuda_std::kernel]\npub unsafe fn kernel() {}\n";
-    let source = uses(there().filter(|item| !item.path.starts_with("cuda_builder::"))) + kernel;
+    let source = uses(available().filter(|item| !item.path.starts_with("cuda_builder::"))) + kernel;
     // The dependencies of `kernels` are compiled for the same architecture.
     let builder = CudaBuilder::new(krate("names_on_gpu", false, &source)).arch(NvvmArch::Compute90);
     let ptx: PathBuf = builder.build().unwrap();

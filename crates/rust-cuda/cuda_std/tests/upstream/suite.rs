@@ -1,5 +1,5 @@
-//! Uses `cuda_std` as a crate of kernels does: checks upstream's names, the messages about mistakes, and the behavior
-//! of printing, panics, `alloc` and floats on simt.
+//! Uses `cuda_std` as a crate of kernels does. Checks upstream's names, the messages about mistakes, and printing,
+//! panics, `alloc` and floats on simt.
 //!
 //! Most tests need a device compiler. Without one they fail and print how to install it.
 #![allow(clippy::unwrap_used)]

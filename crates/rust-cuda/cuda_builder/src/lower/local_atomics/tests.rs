@@ -56,7 +56,8 @@ fn an_unknown_address_is_tested_if_a_local_variable_can_have_it() {
 
 #[test]
 fn operations_on_other_memory_stay() {
-    let global = "  %a = atomicrmw add ptr addrspace(1) %global, i32 1 monotonic, align 4\n  call void @g(ptr %variable)\n";
+    let global =
+        "  %a = atomicrmw add ptr addrspace(1) %global, i32 1 monotonic, align 4\n  call void @g(ptr %variable)\n";
     let constant = "  %a = atomicrmw add ptr addrspacecast (ptr addrspace(3) @T to ptr), i32 1 monotonic, align 4\n  call void @g(ptr %variable)\n";
     for lines in [global, constant] {
         assert_eq!(lowered(lines).1, "", "{lines}");
