@@ -31,8 +31,8 @@ pub enum CudaBuilderError {
     /// The crate does not compile, and it depends on several versions of `cuda_std` or on the registry's `cuda_std`.
     #[error(
         "{krate} was compiled with {found}, but kernels need a single cuda_std that matches this cuda_builder: set \
-         cuda_std = {{ path = \"…/crates/rust-cuda/cuda_std\" }} under [patch.crates-io] in the workspace's Cargo.toml, and \
-         require the same version in each crate"
+         cuda_std = {{ path = \"…/crates/rust-cuda/cuda_std\" }} under [patch.crates-io] in the workspace's Cargo.toml, \
+         and require the same version in each crate"
     )]
     UnusableCudaStd {
         /// The crate's folder.

@@ -22,16 +22,16 @@
 //!
 //! The steps from Rust to PTX:
 //! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for this target
-//!    ([`toolchain`]). The result is unoptimized LLVM IR in one or two modules (codegen units) per Rust module. After an
-//!    edit, rustc compiles only the changed units again. It does not run a linker. Calls replace operations that PTX has no
-//!    instructions for ([`lower::builtins`]);
-//! 2. the units are linked with the library members that they use. LLVM writes the members' bitcode as text. The program
-//!    is then split into parts: each part has the kernels of one Rust module and everything that they reach. The next
-//!    steps process each part separately and cache the results, so an edit affects only the parts that changed. If the
-//!    units cannot be linked here, for example because of `#[used]`, which is a list for linkers, rustc creates one module
-//!    by link-time optimization;
-//! 3. a pass over the text ([`lower`]) moves shared statics to shared memory, gives kernels their launch bounds and marks
-//!    collective `asm!` blocks;
+//!    ([`toolchain`]). The result is unoptimized LLVM IR in one or two modules (codegen units) per Rust module. After
+//!    an edit, rustc compiles only the changed units again. It does not run a linker. Calls replace operations that PTX
+//!    has no instructions for ([`lower::builtins`]);
+//! 2. the units are linked with the library members that they use. LLVM writes the members' bitcode as text. The
+//!    program is then split into parts: each part has the kernels of one Rust module and everything that they reach.
+//!    The next steps process each part separately and cache the results, so an edit affects only the parts that
+//!    changed. If the units cannot be linked here, for example because of `#[used]`, which is a list for linkers, rustc
+//!    creates one module by link-time optimization;
+//! 3. a pass over the text ([`lower`]) moves shared statics to shared memory, gives kernels their launch bounds and
+//!    marks collective `asm!` blocks;
 //! 4. LLVM's `opt` optimizes the IR. The result is then checked for generic accesses (except in debug builds), for
 //!    tables of shared addresses and for writes to constants;
 //! 5. LLVM's `llc` generates PTX in the lowest version that supports the instructions of all parts;

@@ -6,11 +6,10 @@
 //!
 //! The pass rewrites:
 //! - **address spaces** ([`spaces`]): a static in the section `.shared` or `.constant` moves to that address space, and
-//!   any other static to global memory. Each use goes through an `addrspacecast`, which `opt` then folds into the access
-//!   (`ld.shared`, `st.shared`);
-//! - **launch bounds** ([`bounds`]): the comment `// launch_bounds MAX_THREADS [MIN_BLOCKS]` in an
-//!   `asm!` block of a kernel becomes the kernel's `.maxntid` and `.minnctapersm`, and `// cluster BLOCKS` its
-//!   `.reqnctapercluster`;
+//!   any other static to global memory. Each use goes through an `addrspacecast`, which `opt` then folds into the
+//!   access (`ld.shared`, `st.shared`);
+//! - **launch bounds** ([`bounds`]): in a kernel's `asm!` block, the comment `// launch_bounds MAX_THREADS
+//!   [MIN_BLOCKS]` becomes `.maxntid` and `.minnctapersm`. `// cluster BLOCKS` becomes `.reqnctapercluster`;
 //! - **parameters** ([`parameters`]): a parameter with `#[grid_constant]` becomes a value that is not copied;
 //! - **convergence** ([`convergent`]): an `asm!` block that synchronizes threads is marked as convergent;
 //! - **the shared window** ([`window`]): an `asm!` block of the instruction `cvta.to.shared` becomes a cast
@@ -83,8 +82,8 @@ pub enum LowerError {
     /// [`CudaBuilder::generic_accesses`](crate::CudaBuilder::generic_accesses) makes this a warning or an error.
     #[error(
         "an access to {space} static `{name}` in `{function}` stays generic: {line}{place}\n\
-         note: its address is stored in memory, passed to a call that is not inlined, selected between address spaces, or \
-         used by asm!, so the access is slower than an access to {space} memory\n\
+         note: its address is stored in memory, passed to a call that is not inlined, selected between address spaces, \
+         or used by asm!, so the access is slower than an access to {space} memory\n\
          help: index the static itself, or mark the function in between #[inline(always)]"
     )]
     StaysGeneric {

@@ -298,7 +298,7 @@ fn an_incremental_build_equals_a_first_build() {
     }
 }
 
-/// cargo sees no changes and does not create the missing cached files rebuilt.
+/// cargo sees no changes, so it does not recreate the missing files that this crate's builds keep.
 #[test]
 fn a_build_recreates_missing_files() {
     let folder = krate("removed_kernels", &two_modules(3));

@@ -2,11 +2,11 @@
 //!
 //! Upstream declares NVIDIA's library of LLVM bitcode, which comes with the CUDA toolkit. The functions here have the
 //! same names, arguments and results, and need no toolkit:
-//! * A function that is one instruction in libdevice (rounding, conversion, `fast_…`) is the same instruction here, with
-//!   the same result bits. It runs on the GPU only.
+//! * A function that is one instruction in libdevice (rounding, conversion, `fast_…`) is the same instruction here,
+//!   with the same result bits. It runs on the GPU only.
 //! * Integer functions use Rust's operators, which become the same instructions.
-//! * The remaining functions come from [`GpuFloat`] or the `libm` crate. Like libdevice's functions they are accurate to
-//!   within a few ulp, but their bits differ. Functions that neither provides are implemented in this module ("made
+//! * The remaining functions come from [`GpuFloat`] or the `libm` crate. Like libdevice's functions they are accurate
+//!   to within a few ulp, but their bits differ. Functions that neither provides are implemented in this module ("made
 //!   here"), in `f64` for both types.
 //!
 //! # Safety

@@ -18,8 +18,8 @@
 //!   255, which limits its blocks to 256 threads.
 //! * Load time: the driver takes half a minute to compile Rust's formatting of floats, once.
 //! * Stack: the compiler cannot compute the stack size, so CUDA gives each thread the context's limit, 1 KiB. This is
-//!   enough for integers and strings; floats and `{:?}` of structs need more. If the stack is too small, the launch fails
-//!   with `CUDA_ERROR_ILLEGAL_ADDRESS`. The host raises the limit before the launch:
+//!   enough for integers and strings; floats and `{:?}` of structs need more. If the stack is too small, the launch
+//!   fails with `CUDA_ERROR_ILLEGAL_ADDRESS`. The host raises the limit before the launch:
 //!   `cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 8192)`, or with cust
 //!   `CurrentContext::set_resource_limit(ResourceLimit::StackSize, 8192)`.
 

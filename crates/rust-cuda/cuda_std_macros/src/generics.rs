@@ -52,7 +52,8 @@ fn is_generic_at(text: &str, name: &str, start: usize) -> Option<bool> {
 /// else (`Some(false)`) or not at all (`None`). The outer `None` means that the mark is not among the tokens.
 fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
     let (mut marked, mut item) = (None, None);
-    // Whether the tokens belong to the header of a function or an `impl` block, and whether that header declares the name.
+    // Whether the tokens belong to the header of a function or an `impl` block, and whether this header declares the
+    // name.
     let (mut in_header, mut in_generics, mut after_const) = (false, false, false);
     // The punctuation before the token, and whether an attribute macro may rewrite the item.
     let (mut before, mut is_rewritten) = (None, false);

@@ -8,8 +8,8 @@
 //! 3. rustup's other toolchains;
 //! 4. any other `rustc` on `PATH`, such as Debian's `rustc-web` with `rust-web-src`.
 //!
-//! LLVM's tools are searched for in the component `llvm-tools` of any of these toolchains, then as `opt-22` and
-//! `llc-22` (Debian's `llvm-22`), then as `opt` and `llc`.
+//! LLVM's tools are searched for in the component `llvm-tools` of these toolchains, then as `opt-22` and `llc-22`
+//! (Debian's `llvm-22`), then as `opt` and `llc`.
 
 mod llvm;
 mod rustc;
