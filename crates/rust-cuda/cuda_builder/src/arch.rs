@@ -1,12 +1,12 @@
-//! The GPU architectures that PTX is made for.
+//! The GPU architectures that PTX can be compiled for.
 
 use std::fmt;
 use std::str::FromStr;
 
 macro_rules! architectures {
     ($($(#[$attr:meta])* $variant:ident = $number:literal $(, $suffix:literal)?;)*) => {
-        /// A virtual compute architecture (`compute_XX`): what the PTX may use, and so the oldest
-        /// GPU that can run it. A driver compiles the PTX for its own GPU when it loads it.
+        /// A virtual compute architecture (`compute_XX`). It determines the features that the PTX may use, and so the
+        /// oldest GPU that can run the PTX. A driver compiles the PTX for its GPU when it loads it.
         ///
         /// Compute capabilities and their features: CUDA C++ Programming Guide, "Compute
         /// Capabilities"; targets of PTX: PTX ISA §11.1.2, `.target`.
@@ -58,25 +58,26 @@ architectures! {
 }
 
 impl NvvmArch {
-    /// Every architecture known here, oldest first.
+    /// Returns every supported architecture, oldest first.
     pub fn all() -> impl Iterator<Item = NvvmArch> {
         Self::TABLE.iter().map(|row| row.0)
     }
 
-    /// The compute capability times ten: 75 for `compute_75`, 90 for `compute_90a`.
+    /// Returns the compute capability times ten: 75 for `compute_75`, 90 for `compute_90a`.
     pub fn capability(self) -> u32 {
         self.row().1
     }
 
-    /// The name that `ptxas -arch` and LLVM's `-mcpu` take: `sm_75`, `sm_90a`.
+    /// Returns the name for `ptxas -arch` and LLVM's `-mcpu`: `sm_75`, `sm_90a`.
     pub fn sm(self) -> String {
         let (_, number, suffix) = self.row();
         format!("sm_{number}{suffix}")
     }
 
-    /// The features that upstream's compiler sets for this architecture, which code checks with
-    /// `cfg(target_feature = "compute_80")`: those of every older one without a suffix; with a suffix, also this
-    /// architecture and the family-specific ones (`f`) of its major version up to it.
+    /// Returns the features that upstream's compiler sets for this architecture. Code checks them with
+    /// `cfg(target_feature = "compute_80")`. They are the features of every older architecture without a suffix. With a
+    /// suffix, they also include this architecture and the family-specific architectures (`f`) of its major version up
+    /// to it.
     pub(crate) fn features(self) -> impl Iterator<Item = String> {
         let (_, number, suffix) = self.row();
         let is_set = move |&arch: &NvvmArch| match arch.row() {
@@ -100,15 +101,15 @@ impl fmt::Display for NvvmArch {
     }
 }
 
-/// The text names no architecture that this crate knows.
+/// The error for a text that names no architecture known to this crate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("`{given}` is no GPU architecture known here; known are {known}")]
+#[error("unknown GPU architecture `{given}`: use one of {known}")]
 pub struct ParseArchError {
     given: String,
     known: String,
 }
 
-/// Reads `compute_90`, `sm_90` and `90`, with the suffixes `a` and `f` where they exist.
+/// Parses `compute_90`, `sm_90` and `90`, with the suffixes `a` and `f` where they exist.
 impl FromStr for NvvmArch {
     type Err = ParseArchError;
 
@@ -128,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_spelling_reads_back() {
+    fn every_spelling_parses() {
         for arch in NvvmArch::all() {
             assert_eq!(arch.to_string().parse(), Ok(arch));
             assert_eq!(arch.sm().parse(), Ok(arch));
@@ -138,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn features_are_upstreams() {
+    fn features_match_upstream() {
         let features = |arch: NvvmArch| arch.features().collect::<Vec<_>>().join(" ");
         let old = "compute_50 compute_52 compute_53 compute_60 compute_61 compute_62 compute_70";
         assert_eq!(features(NvvmArch::Compute70), old);
@@ -151,7 +152,7 @@ mod tests {
 
     #[test]
     fn an_unknown_name_lists_the_known_ones() {
-        let error = "sm_91".parse::<NvvmArch>().expect_err("there is no sm_91");
+        let error = "sm_91".parse::<NvvmArch>().expect_err("sm_91 does not exist");
         assert!(error.to_string().contains("`sm_91`"), "{error}");
         assert!(error.to_string().contains("sm_90a"), "{error}");
     }

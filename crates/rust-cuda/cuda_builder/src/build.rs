@@ -18,19 +18,18 @@ use crate::parts::{self, Part, Store, fingerprint, in_parallel};
 use crate::ptx;
 use crate::toolchain::{self, DeviceToolchain, NotFound};
 
-/// Found once for all builds of a process: each of several programs has to be started for it.
+/// The toolchain is searched once for all builds of a process, because the search starts several programs.
 static TOOLCHAIN: LazyLock<Result<DeviceToolchain, NotFound>> = LazyLock::new(toolchain::discover);
 
 impl CudaBuilder {
-    /// Builds the crate and returns the path of the PTX: the [`copy_to`](Self::copy_to) path if there
-    /// is one.
+    /// Builds the crate and returns the path of the PTX, which is the [`copy_to`](Self::copy_to) path if one is set.
     ///
-    /// In a build script it also tells cargo what the PTX was made from, so that the script runs again
-    /// when one of those files has changed, and only then.
+    /// In a build script it also tells cargo which files the PTX depends on. The script then runs again only when one
+    /// of them changes.
     ///
     /// # Errors
-    /// [`CudaBuilderError`] when the folder holds no crate, when this machine has no device compiler,
-    /// when the source does not compile, and when a kernel cannot be lowered.
+    /// Returns [`CudaBuilderError`] when the folder contains no crate, this machine has no device compiler,
+    /// the source does not compile, or a kernel cannot be lowered.
     pub fn build(self) -> Result<PathBuf, CudaBuilderError> {
         if !self.path_to_crate().join("Cargo.toml").is_file() {
             return Err(CudaBuilderError::CratePathDoesntExist(self.path_to_crate().to_owned()));
@@ -57,7 +56,7 @@ impl CudaBuilder {
         self.deliver(&toolchain, &paths, parts)
     }
 
-    /// The optimized parts of a program and its PTX; `None` when it is of several modules that cannot be linked.
+    /// Returns the optimized parts of a program and its PTX, or `None` when its modules cannot be linked.
     fn compile_modules(
         &self,
         toolchain: &DeviceToolchain,
@@ -77,8 +76,8 @@ impl CudaBuilder {
         }
         for name in zeroed {
             compile::warn(&format!(
-                "shared static `{name}` has zeros as its value, and shared memory starts uninitialized: let the kernel \
-                 write them, or declare it as MaybeUninit if it does not need them"
+                "shared static `{name}` has an initializer of zeros, but shared memory starts uninitialized: write the \
+                 zeros in the kernel, or declare the static as MaybeUninit if it does not need them"
             ));
         }
         let fingerprints: Vec<_> = texts.iter().map(|text| fingerprint(text)).collect();
@@ -99,12 +98,12 @@ impl CudaBuilder {
         let compiled = if pieces.is_empty() { None } else { compile(&pieces)? };
         match compiled {
             Some(compiled) => Ok(Some(compiled)),
-            // There are no kernels, or the parts' PTX does not fit together.
+            // The program has no kernels, or the parts' PTX cannot be merged.
             None => compile(&[program.whole()]),
         }
     }
 
-    /// The optimized parts and their PTX; `None` when the parts' PTX does not fit together.
+    /// Returns the optimized parts and their PTX, or `None` when the parts' PTX cannot be merged.
     fn compile_parts(
         &self,
         toolchain: &DeviceToolchain,
@@ -119,7 +118,7 @@ impl CudaBuilder {
                 if let Some(writable) = verify::with_writable_constants(&lowered) {
                     llvm::optimize(self, toolchain, roots, &writable, optimized)?;
                     let written = verify::refuse_writes(&compile::read(optimized)?, &lowered);
-                    written.map_err(|it| self.cannot_lower(it))?;
+                    written.map_err(|error| self.cannot_lower(error))?;
                 }
                 llvm::optimize(self, toolchain, roots, &lowered, optimized)?;
                 let mut ir = compile::read(optimized)?;
@@ -127,7 +126,7 @@ impl CudaBuilder {
                     llvm::optimize(self, toolchain, roots, &plain, optimized)?;
                     ir = compile::read(optimized)?;
                 }
-                verify::refuse_tables(&ir).map_err(|it| self.cannot_lower(it))?;
+                verify::refuse_tables(&ir).map_err(|error| self.cannot_lower(error))?;
                 signs::lower(&ir).map_or(Ok(()), |ir| compile::write(optimized, &ir))
             })
         })?;
@@ -139,9 +138,9 @@ impl CudaBuilder {
         Ok(Some((parts, ptx)))
     }
 
-    /// Warns of accesses that stayed generic, or fails. A part's messages are kept with the part.
+    /// Warns about accesses that stayed generic, or returns an error. A part's messages are cached with the part.
     fn report_generic_accesses(&self, parts: &[Part]) -> Result<(), CudaBuilderError> {
-        // Without optimization most accesses are generic.
+        // Without optimization, most accesses are generic.
         if !self.release || self.generic_accesses == LintLevel::Allow {
             return Ok(());
         }
@@ -149,7 +148,7 @@ impl CudaBuilder {
             Ok(verify::generic_accesses(&compile::read(&part.optimized)?).into_iter())
         };
         for part in parts {
-            let messages = part.made("generic", |path| {
+            let messages = part.cached("generic", |path| {
                 let messages = accesses(part)?.map(|access| format!("{access}\0"));
                 compile::write(path, &messages.collect::<String>())
             })?;
@@ -204,20 +203,21 @@ impl CudaBuilder {
     }
 }
 
-/// Optimized parts, and the PTX of all.
+/// Optimized parts, and their merged PTX.
 type Compiled = (Vec<Part>, String);
 
-/// What a part is made from.
+/// The source of a part.
 struct Source<'a> {
-    /// The functions and variables for whose sake the part is there, with commas; nothing: all that are visible.
+    /// The functions and variables that the part exists for, separated by commas. An empty list stands for all visible
+    /// ones.
     roots: &'a str,
-    /// What its IR depends on.
+    /// A key of everything that the part's IR depends on.
     key: String,
     ir: &'a (dyn Fn() -> String + Sync),
 }
 
-/// Says in the PTX's first line what made it, and escapes what is not ASCII, as in the comments of an `asm!` block: drivers
-/// refuse it everywhere.
+/// Adds a first line to the PTX with the tools that generated it. Also escapes all non-ASCII characters, such as in
+/// comments of an `asm!` block, because drivers reject them everywhere.
 fn header(builder: &CudaBuilder, toolchain: &DeviceToolchain, ptx: &str) -> String {
     let ptx = match ptx.is_ascii() {
         true => Cow::Borrowed(ptx),

@@ -1,4 +1,4 @@
-//! [`CudaBuilder`]: what to build, and how.
+//! [`CudaBuilder`]: the options of a build.
 
 use std::path::{Path, PathBuf};
 
@@ -9,44 +9,44 @@ use crate::lower::LowerError;
 /// How much debug information the PTX carries.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DebugInfo {
-    /// None beyond what [`CudaBuilder::generate_line_info`] asks for.
+    /// Only the information that [`CudaBuilder::generate_line_info`] requests.
     None,
     /// The Rust file and line of each instruction (`.file` and `.loc`).
     LineTables,
 }
 
-/// An intermediate form to keep beside the PTX.
+/// An intermediate form to keep next to the PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EmitOption {
-    /// LLVM IR as text, optimized (`.ll`).
+    /// Optimized LLVM IR as text (`.ll`).
     LlvmIr,
-    /// LLVM bitcode, optimized (`.bc`).
+    /// Optimized LLVM bitcode (`.bc`).
     Bitcode,
 }
 
-/// What a build does about code that is right and slow.
+/// How a build reacts to code that is correct but slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LintLevel {
-    /// It says nothing.
+    /// The build does not report it.
     Allow,
-    /// It warns.
+    /// The build warns.
     Warn,
-    /// It fails.
+    /// The build fails.
     Deny,
 }
 
-/// Builds one GPU crate. The type has upstream's methods, as far as this backend supports them.
+/// Builds one GPU crate. The type has upstream's methods as far as this backend supports them.
 #[derive(Debug)]
-#[must_use = "nothing is built before `build`"]
+#[must_use = "the crate is built only when `build` is called"]
 pub struct CudaBuilder {
     path_to_crate: PathBuf,
-    /// Whether to build with cargo's release profile and full optimization. `true` by default. Without
-    /// it, arithmetic overflow traps, and most accesses to shared memory are generic.
+    /// Whether to build with cargo's release profile and full optimization. `true` by default. Otherwise arithmetic
+    /// overflow traps, and most accesses to shared memory are generic.
     pub release: bool,
     /// Where to copy the PTX.
     pub ptx_file_copy_path: Option<PathBuf>,
-    /// Whether instructions carry their Rust line (`.loc`). `true` by default. Upstream's leaves them
-    /// out of release builds; here they cost nothing at run time and stay.
+    /// Whether instructions have their Rust line (`.loc`). `true` by default. Upstream omits the lines in release
+    /// builds; here they are kept, because they cost nothing at run time.
     pub generate_line_info: bool,
     /// The architecture to build for. `compute_75` by default.
     pub arch: NvvmArch,
@@ -58,24 +58,26 @@ pub struct CudaBuilder {
     pub fast_div: bool,
     /// Whether `a * b + c` may become one fused operation, as nvcc does. `true` by default.
     pub fma_contraction: bool,
-    /// What the build does about accesses to shared and constant statics that use a generic address, which are slower.
-    /// [`LintLevel::Warn`] by default. Builds without optimization allow them: most of their accesses are generic.
+    /// How the build reacts to accesses to shared and constant statics that use a generic address, which are slower.
+    /// [`LintLevel::Warn`] by default. Builds without optimization allow them, because most of their accesses are
+    /// generic.
     pub generic_accesses: LintLevel,
-    /// An intermediate form to keep beside the PTX, with another ending.
+    /// An intermediate form to keep next to the PTX, with another file extension.
     pub emit: Option<EmitOption>,
     /// How much debug information to generate.
     pub debug: DebugInfo,
-    /// Further arguments for `cargo rustc`, such as `--features`.
+    /// Additional arguments for `cargo rustc`, such as `--features`.
     pub build_args: Vec<String>,
     /// Where to copy the final LLVM IR.
     pub final_module_path: Option<PathBuf>,
-    /// A folder for the final LLVM IR in files of a part of the kernels each, which takes less time than one file of all.
-    /// What else is in the folder goes.
+    /// A folder for the final LLVM IR, with one file per part of the kernels. This is faster than one file for all
+    /// kernels. Other contents of the folder are removed.
     pub final_modules_folder: Option<PathBuf>,
 }
 
 impl CudaBuilder {
-    /// Builds the crate in this folder, relative to the current one (for a build script, its package's).
+    /// Creates a builder for the crate in this folder. The path is relative to the current folder, which in a build
+    /// script is the package's folder.
     pub fn new(path_to_crate_root: impl AsRef<Path>) -> Self {
         Self {
             path_to_crate: path_to_crate_root.as_ref().to_owned(),
@@ -96,7 +98,7 @@ impl CudaBuilder {
         }
     }
 
-    /// Sets [`build_args`](Self::build_args), after those already there.
+    /// Appends to [`build_args`](Self::build_args).
     pub fn build_args(mut self, args: &[impl AsRef<str>]) -> Self {
         self.build_args.extend(args.iter().map(|arg| arg.as_ref().to_owned()));
         self
@@ -162,13 +164,13 @@ impl CudaBuilder {
         self
     }
 
-    /// Keeps the LLVM IR beside the PTX, or not.
+    /// Sets whether to keep the LLVM IR next to the PTX.
     pub fn emit_llvm_ir(mut self, emit: bool) -> Self {
         self.emit = emit.then_some(EmitOption::LlvmIr);
         self
     }
 
-    /// Keeps the LLVM bitcode beside the PTX, or not.
+    /// Sets whether to keep the LLVM bitcode next to the PTX.
     pub fn emit_llvm_bitcode(mut self, emit: bool) -> Self {
         self.emit = emit.then_some(EmitOption::Bitcode);
         self
@@ -186,7 +188,7 @@ impl CudaBuilder {
         self
     }
 
-    /// Copies the PTX there when it is built.
+    /// Sets the path that the finished PTX is copied to.
     pub fn copy_to(mut self, path: impl AsRef<Path>) -> Self {
         self.ptx_file_copy_path = Some(path.as_ref().to_owned());
         self

@@ -1,4 +1,4 @@
-//! cargo and rustc, as a device build uses them.
+//! The calls of cargo and rustc in a device build.
 
 use std::ffi::{OsStr, OsString};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -12,11 +12,11 @@ use crate::first_build;
 use crate::lock;
 use crate::toolchain::{DeviceToolchain, LLVM_OVERRIDE, RUSTC_OVERRIDE, TARGET};
 
-/// Where a build keeps its files.
+/// The paths of a build's files.
 pub(crate) struct Paths {
     target_dir: PathBuf,
     pub(crate) raw: PathBuf,
-    /// A folder of the units that rustc compiles the crate in, and of the members of libraries that they use.
+    /// The folder of the codegen units that rustc compiles the crate in, and of the members of libraries that they use.
     pub(crate) units: PathBuf,
     pub(crate) parts: PathBuf,
     pub(crate) optimized: PathBuf,
@@ -30,7 +30,8 @@ impl Paths {
         let name = krate.file_name().unwrap_or_default();
         let name = name.to_string_lossy().replace('-', "_");
         let profile = if builder.release { "release" } else { "debug" };
-        // cargo locks a target folder while it builds, so architectures that are built at the same time need their own.
+        // cargo locks a target folder while it builds, so concurrent builds for several architectures need separate
+        // folders.
         let folder = target_dir(&krate).join(format!("{}-{profile}", builder.arch.sm()));
         std::fs::create_dir_all(&folder).map_err(io(&folder))?;
         Ok(Self {
@@ -43,7 +44,7 @@ impl Paths {
         })
     }
 
-    /// The libraries (`.rlib`) that the crate of this name was compiled with.
+    /// Returns the libraries (`.rlib`) that the crate of this name was compiled with.
     pub(crate) fn libraries(&self, krate: &str) -> Result<Vec<PathBuf>, CudaBuilderError> {
         let list = self.target_dir.join(TARGET).join(PROFILE).join("deps").join(format!("{krate}.d"));
         let files = dep_info(&read(&list)?);
@@ -51,11 +52,11 @@ impl Paths {
     }
 }
 
-/// The workspace's own folder below the target folder, as the outer cargo locks that one. Two copies of a workspace that
-/// have one target folder must not have one folder here: cargo takes the crates of the one for those of the other.
+/// Returns a folder for the workspace below the target folder, because the outer cargo locks the target folder. Two
+/// copies of a workspace can share one target folder, but must not share this folder: cargo would confuse their crates.
 fn target_dir(krate: &Path) -> PathBuf {
-    // The outermost Cargo.lock is the workspace's.
-    let locks = krate.ancestors().filter(|it| it.join("Cargo.lock").is_file());
+    // The outermost Cargo.lock belongs to the workspace.
+    let locks = krate.ancestors().filter(|folder| folder.join("Cargo.lock").is_file());
     let root = locks.last().unwrap_or(krate);
     let variable = |name| std::env::var_os(name).map(PathBuf::from);
     let target = variable("CARGO_TARGET_DIR").filter(|target| target.is_absolute());
@@ -64,9 +65,9 @@ fn target_dir(krate: &Path) -> PathBuf {
     target.join("cuda-builder").join(hash(root))
 }
 
-/// The target folder of a build script's `OUT_DIR`: one for all profiles, and for all targets of the program that the
-/// script belongs to. The folder of the script is target/PROFILE/build/PACKAGE/out, or, where cargo was given a target,
-/// target/TARGET/PROFILE/build/PACKAGE/out.
+/// Returns the target folder for a build script's `OUT_DIR`. All profiles, and all targets of the program that the
+/// script belongs to, share this folder. The script's folder is target/PROFILE/build/PACKAGE/out, or
+/// target/TARGET/PROFILE/build/PACKAGE/out if cargo was given a target.
 fn target_dir_of(out_dir: &Path, target: &Path) -> Option<PathBuf> {
     let folder = out_dir.ancestors().nth(4)?;
     match folder.file_name() == Some(target.as_os_str()) {
@@ -76,7 +77,8 @@ fn target_dir_of(out_dir: &Path, target: &Path) -> Option<PathBuf> {
     .map(Path::to_owned)
 }
 
-/// Whether cargo runs this for a build script. It sets the first two variables also for a program that it runs.
+/// Returns whether this process runs as a build script. cargo also sets the first two variables for a program that it
+/// runs.
 fn in_build_script() -> bool {
     ["OUT_DIR", "CARGO_MANIFEST_DIR", "NUM_JOBS"].iter().all(|name| std::env::var_os(name).is_some())
 }
@@ -97,26 +99,26 @@ pub(crate) fn watch_environment() {
     }
 }
 
-/// Where the same condition stands before a barrier and behind it, this pass of rustc copies the barrier into both sides of
-/// the first one, and threads of one block then wait at two barriers. It does not know, as LLVM's passes do, that calls can
-/// be convergent: that threads have to make them together.
+/// If the same condition appears before and after a barrier, this pass of rustc copies the barrier into both branches
+/// of the first condition. Threads of one block then wait at two different barriers. Unlike LLVM's passes, it does not
+/// know that calls can be convergent, which means that threads must execute them together.
 const NO_JUMP_THREADING: &str = "-Zmir-enable-passes=-JumpThreading";
 
-/// Cargo's profile for device code, which inherits one of its two. It is also the name of the folder of what is compiled,
-/// which cargo takes for another's in a folder of another name.
+/// Cargo's profile for device code, which inherits from `release` or `dev`. It is also the name of the folder of
+/// compiled files: cargo would treat these files as another profile's in a folder of another name.
 const PROFILE: &str = "gpu";
 
-/// The form in which rustc compiles the crate. It links nothing: it would run a linker, which is different on every
-/// system, for bitcode that this crate reads itself.
+/// The form in which rustc compiles the crate. rustc does not link: it would run a system-dependent linker, although
+/// this crate reads the bitcode itself.
 #[derive(Clone, Copy)]
 pub(crate) enum Output {
-    /// Many units, which are in the folder of units. The libraries are not touched.
+    /// Many codegen units in the folder of units. The libraries stay unchanged.
     Units,
-    /// One module of the crate and its libraries, by link-time optimization, which does no more here than that.
+    /// One module of the crate and its libraries. Link-time optimization joins them and does nothing else here.
     Module,
 }
 
-/// Runs cargo, which runs rustc on the crate and on what has changed of all it uses.
+/// Runs cargo, which runs rustc on the crate and on all changed dependencies.
 pub(crate) fn run_cargo(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
@@ -135,11 +137,11 @@ pub(crate) fn run_cargo(
         .args(set(&format!("inherits={inherited:?}")))
         .arg("--target-dir")
         .arg(&paths.target_dir)
-        // So that what the crate uses can be linked in either way.
+        // Allows the dependencies to be linked in either form.
         .args(set("lto=\"fat\""))
         .args(set("codegen-units=1"))
         .args(set("panic=\"abort\""))
-        // A setting for line tables in the host's profile does not apply to device code.
+        // The line table setting of the host's profile does not apply to device code.
         .args(set("debug=false"))
         .arg("-Zprofile-rustflags")
         .args(set(&format!("rustflags={:?}", rustc_flags(builder.arch))))
@@ -148,11 +150,11 @@ pub(crate) fn run_cargo(
         .env("RUSTC_BOOTSTRAP", "1")
         .env("CUDA_ARCH", format!("{}0", builder.arch.capability()));
     command.arg("-Zbuild-std=core,alloc");
-    // These synchronize nothing themselves, and their iterators need the pass to be as fast as loops.
+    // These crates do not synchronize threads, and their iterators need the pass to be as fast as loops.
     for name in ["core", "alloc"] {
         command.args(set(&format!("package.{name}.rustflags=[]")));
     }
-    // The same in both profiles, so that what is compiled for the one serves the other.
+    // These settings are equal in both profiles, so that both share the compiled crates.
     command.args(set("incremental=false"));
     let packages = ["core", "alloc", "compiler_builtins"].map(|name| (format!("package.{name}"), 3));
     for (which, level) in packages.into_iter().chain([("build-override".to_owned(), 0)]) {
@@ -161,9 +163,10 @@ pub(crate) fn run_cargo(
         }
     }
     command.arg("--").arg(joined("--emit=llvm-ir=", &paths.raw)).args([
-        // The entry-point ABI that `#[kernel]` expands to: no business of the crate that uses it.
+        // `#[kernel]` expands to this entry-point ABI. The crate that uses `#[kernel]` need not enable the feature
+        // itself.
         "-Zcrate-attr=feature(abi_ptx)",
-        // There is no `std` here, and upstream's crates do not say so.
+        // The target has no `std`, and upstream's crates do not declare `no_std`.
         "-Zcrate-attr=no_std",
         "-Cno-prepopulate-passes",
     ]);
@@ -172,13 +175,13 @@ pub(crate) fn run_cargo(
         command.arg("-Cdebuginfo=line-directives-only");
     }
     if builder.release {
-        // As without `incremental`, which would switch it off.
+        // `incremental` would disable this pass.
         command.arg("-Zinline-mir=yes");
     }
     command.arg("-Zno-link").arg(joined("-Ztemps-dir=", &paths.units));
     if let Output::Units = output {
         command
-            // With this, rustc's list of a crate's sources includes its libraries.
+            // The last option adds the libraries to rustc's list of a crate's sources.
             .args(["-Clto=off", "-Ccodegen-units=256", "-Zbinary-dep-depinfo"])
             .arg(joined("-Cincremental=", paths.target_dir.join("incremental")));
     }
@@ -203,9 +206,10 @@ pub(crate) fn run_cargo(
     Ok(())
 }
 
-/// rustc's flags for the crate and all that it uses except the standard library.
+/// Returns rustc's flags for the crate and all its dependencies except the standard library.
 fn rustc_flags(arch: NvvmArch) -> Vec<String> {
-    // Upstream's names, such as `compute_80`. rustc knows only its own, such as `sm_80`, so these are not `-Ctarget-feature`.
+    // Upstream's feature names, such as `compute_80`. rustc accepts only names such as `sm_80` in `-Ctarget-feature`,
+    // so upstream's names are passed as `--cfg`.
     let features = arch.features().flat_map(|feature| ["--cfg".to_owned(), format!("target_feature=\"{feature}\"")]);
     let known: Vec<String> = NvvmArch::all().map(|arch| format!("\"{arch}\"")).collect();
     let known = format!("--check-cfg=cfg(target_feature,values({}))", known.join(","));
@@ -216,7 +220,7 @@ fn rustc_flags(arch: NvvmArch) -> Vec<String> {
         .collect()
 }
 
-/// rustc's messages without its warnings, between which errors are hard to see.
+/// Returns rustc's messages without the warnings, which would hide the errors.
 fn errors(messages: &str) -> String {
     let mut is_warning = false;
     let mut errors = String::new();
@@ -231,7 +235,7 @@ fn errors(messages: &str) -> String {
     errors.trim().to_owned()
 }
 
-/// Removes the variables that the outer cargo sets for build scripts, which would mislead the inner one.
+/// Removes the variables that the outer cargo sets for build scripts, because they would mislead the inner cargo.
 fn clear_outer_cargo(command: &mut Command) {
     const KEPT: [&str; 4] = ["CARGO_HOME", "CARGO_MAKEFLAGS", "CARGO_TERM_COLOR", "CARGO_NET_OFFLINE"];
     const OTHERS: [&str; 6] = ["RUSTFLAGS", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "RUSTDOC", "OUT_DIR", "TARGET"];
@@ -247,12 +251,12 @@ fn clear_outer_cargo(command: &mut Command) {
     }
 }
 
-/// Tells cargo every file that the crate was made from, as the inner cargo wrote them down.
+/// Tells cargo every source file of the crate, from the list that the inner cargo wrote.
 fn watch_sources(builder: &CudaBuilder, paths: &Paths) {
     if !in_build_script() {
         return;
     }
-    // The folder is shared with other crates' builds; the crate's own list has its sources in it.
+    // Builds of other crates share the folder. The crate's list is the one that contains its sources.
     let krate = builder.path_to_crate().canonicalize().unwrap_or_default();
     let mut sources: Vec<PathBuf> = std::fs::read_dir(paths.target_dir.join(TARGET).join(PROFILE))
         .into_iter()
@@ -269,7 +273,7 @@ fn watch_sources(builder: &CudaBuilder, paths: &Paths) {
     if sources.is_empty() {
         watch_folder(builder.path_to_crate());
     }
-    // Compiled crates are made from sources that are in the list too.
+    // The sources of compiled crates are in the list too.
     let compiled = ["rlib", "rmeta", std::env::consts::DLL_EXTENSION].map(OsStr::new);
     for source in sources.iter().filter(|path| !path.extension().is_some_and(|ending| compiled.contains(&ending))) {
         println!("cargo::rerun-if-changed={}", source.display());
@@ -283,7 +287,8 @@ fn watch_folder(folder: &Path) {
     }
 }
 
-/// The files after the colon of a `.d` file. A backslash escapes a space, and is itself otherwise.
+/// Returns the files after the colon of a `.d` file. A backslash escapes a space; before other characters it is a
+/// literal backslash.
 fn dep_info(text: &str) -> Vec<PathBuf> {
     let Some((_, files)) = text.lines().next().unwrap_or_default().split_once(": ") else {
         return Vec::new();
@@ -302,7 +307,7 @@ fn dep_info(text: &str) -> Vec<PathBuf> {
     paths.into_iter().filter(|path| !path.is_empty()).map(PathBuf::from).collect()
 }
 
-/// The one behind the other: an option and a path, or a path and an ending.
+/// Joins two strings: an option and a path, or a path and a file extension.
 pub(crate) fn joined(start: impl AsRef<OsStr>, end: impl AsRef<OsStr>) -> OsString {
     let mut joined = start.as_ref().to_owned();
     joined.push(end);
@@ -329,7 +334,7 @@ pub(crate) fn write(path: &Path, text: &str) -> Result<(), CudaBuilderError> {
     std::fs::write(path, text).map_err(io(path))
 }
 
-/// A name for a folder of what belongs to `value`.
+/// Returns a folder name for the data that belongs to `value`.
 pub(crate) fn hash(value: impl Hash) -> String {
     let mut hasher = DefaultHasher::new();
     value.hash(&mut hasher);

@@ -10,17 +10,17 @@ use crate::toolchain::NotFound;
 
 /// A device build that failed.
 ///
-/// `Debug` is the message too: a build script's `unwrap()` and `main` print that form.
+/// `Debug` prints the message too, because a build script's `unwrap()` and `main` use `Debug`.
 #[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum CudaBuilderError {
-    /// The path given to [`CudaBuilder::new`](crate::CudaBuilder::new) holds no crate.
+    /// The path given to [`CudaBuilder::new`](crate::CudaBuilder::new) contains no crate.
     #[error("{0} is not the folder of a crate: there is no Cargo.toml in it")]
     CratePathDoesntExist(PathBuf),
     /// This machine has no device compiler.
     #[error(transparent)]
     NoDeviceCompiler(#[from] NotFound),
-    /// rustc refused the crate.
+    /// rustc rejected the crate.
     #[error("the device build of {krate} failed:\n{messages}")]
     BuildFailed {
         /// The crate's folder.
@@ -28,16 +28,16 @@ pub enum CudaBuilderError {
         /// The compiler's messages.
         messages: String,
     },
-    /// The crate does not compile, and there are several versions of `cuda_std` in it, or the registry's.
+    /// The crate does not compile, and it depends on several versions of `cuda_std` or on the registry's `cuda_std`.
     #[error(
-        "{krate} was compiled with {found}: kernels need one cuda_std, that of this cuda_builder. Give \
-         cuda_std = {{ path = \"…/crates/rust-cuda/cuda_std\" }} below [patch.crates-io] in the workspace's Cargo.toml, and let \
-         each crate ask for the same version"
+        "{krate} was compiled with {found}, but kernels need a single cuda_std that matches this cuda_builder: set \
+         cuda_std = {{ path = \"…/crates/rust-cuda/cuda_std\" }} under [patch.crates-io] in the workspace's Cargo.toml, \
+         and require the same version in each crate"
     )]
     UnusableCudaStd {
         /// The crate's folder.
         krate: PathBuf,
-        /// The versions, and which are the registry's.
+        /// The versions found, and which of them come from the registry.
         found: String,
     },
     /// The crate compiles, but its IR cannot be lowered.
@@ -50,27 +50,27 @@ pub enum CudaBuilderError {
         source: LowerError,
     },
     /// The crate has no `#[kernel]`.
-    #[error("{krate} has no kernel: mark an entry point with #[kernel] and compile it in")]
+    #[error("{krate} has no kernel: mark an entry point with #[kernel] and make it part of the crate")]
     NoKernels {
         /// The crate's folder.
         krate: PathBuf,
     },
     /// A kernel uses an instruction that no PTX version has for the architecture.
     #[error(
-        "`{function}` uses an instruction that {arch} does not have (LLVM: {instruction}); build for a \
-         newer architecture with `.arch(…)`, or compile that kernel for it only{place}"
+        "`{function}` uses an instruction that {arch} does not have (LLVM: {instruction}): build for a \
+         newer architecture with `.arch(…)`, or compile this kernel for newer architectures only{place}"
     )]
     NotInArchitecture {
-        /// The architecture that was built for.
+        /// The architecture of the build.
         arch: NvvmArch,
         /// The function with the instruction.
         function: String,
         /// LLVM's name for the instruction.
         instruction: String,
-        /// The line of Rust.
+        /// The line of Rust code.
         place: Place,
     },
-    /// LLVM has no PTX for something in a function.
+    /// LLVM cannot generate PTX for a function.
     #[error("LLVM cannot compile `{function}` to PTX: {problem}{place}")]
     NotInLlvm {
         /// The function, demangled.
@@ -82,52 +82,52 @@ pub enum CudaBuilderError {
     },
     /// A kernel has more parameters than the driver can pass.
     #[error(
-        "kernel `{kernel}` has {bytes} bytes of parameters, and for {arch} there can be {limit}: pass a \
-         pointer to device memory that holds the largest of them{place}"
+        "kernel `{kernel}` has {bytes} bytes of parameters, but {arch} allows {limit}: pass a \
+         pointer to device memory that holds the largest parameters{place}"
     )]
     TooManyParameters {
         /// The kernel.
         kernel: String,
-        /// Their size with the gaps between them.
+        /// The size of the parameters, including padding.
         bytes: u64,
-        /// The largest possible size.
+        /// The maximum size.
         limit: u64,
-        /// The architecture that was built for.
+        /// The architecture of the build.
         arch: NvvmArch,
         /// The kernel's first line.
         place: Place,
     },
-    /// A kernel's shared statics are larger together than shared memory can be without the launch's asking for it.
+    /// A kernel's shared statics together exceed the limit for static shared memory.
     #[error(
-        "kernel `{kernel}` has {bytes} bytes of static shared memory, and there can be {limit} ({statics}): make \
+        "kernel `{kernel}` has {bytes} bytes of static shared memory, but the limit is {limit} ({statics}): make \
          the statics smaller, or use dynamic shared memory (`cuda_std::shared::dynamic_shared_mem`), whose size \
-         the launch gives{place}"
+         the launch sets{place}"
     )]
     TooMuchShared {
         /// The kernel.
         kernel: String,
-        /// The statics' size together.
+        /// The total size of the statics.
         bytes: u64,
-        /// The largest possible size.
+        /// The maximum size.
         limit: u64,
         /// Each static with its size.
         statics: String,
         /// The kernel's first line.
         place: Place,
     },
-    /// The constant statics are larger together than constant memory.
+    /// The constant statics together exceed constant memory.
     #[error(
-        "the constant statics have {bytes} bytes together, and there can be {limit} ({statics}): make them smaller, or leave \
-         #[address_space(constant)] away to have the largest in global memory{place}"
+        "the constant statics have {bytes} bytes together, but the limit is {limit} ({statics}): make them smaller, or \
+         remove #[address_space(constant)] from the largest to move it to global memory{place}"
     )]
     TooMuchConstant {
-        /// The statics' size together, with the gaps between them.
+        /// The total size of the statics, including padding.
         bytes: u64,
-        /// The largest possible size.
+        /// The maximum size.
         limit: u64,
         /// Each static with its size.
         statics: String,
-        /// The first use of one of them.
+        /// The first use of one of the statics.
         place: Place,
     },
     /// A tool could not be run, or failed.
@@ -135,15 +135,15 @@ pub enum CudaBuilderError {
     Tool {
         /// The program.
         tool: PathBuf,
-        /// How the program failed, with its output.
+        /// The reason for the failure, with the program's output.
         problem: String,
     },
-    /// The PTX could not be copied to where it was wanted.
+    /// The PTX could not be copied to the requested path.
     #[error("cannot copy the PTX to {path}: {source}")]
     FailedToCopyPtxFile {
-        /// Where to.
+        /// The requested path.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: std::io::Error,
     },
@@ -152,7 +152,7 @@ pub enum CudaBuilderError {
     Io {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The reason.
         #[source]
         source: std::io::Error,
     },

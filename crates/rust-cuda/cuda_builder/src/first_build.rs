@@ -1,5 +1,7 @@
-//! The first build for an architecture or a profile takes over what the build for another one has compiled: `core` and
-//! macros are the same for all of them, other dependencies for all architectures. They take most of a first build's time.
+//! Reuses compiled crates in the first build for an architecture or a profile.
+//!
+//! `core` and macros are the same for all architectures and profiles, and other dependencies are the same for all
+//! architectures. Compiling them takes most of a first build's time, so the build copies them from another build.
 
 use std::fs::{self, File, FileTimes};
 use std::io;
@@ -7,29 +9,29 @@ use std::path::Path;
 
 use locate::device::TARGET;
 
-/// Copies cargo's files of another target folder beside this one, which is named `ARCHITECTURE-PROFILE`, if this one has
-/// none. Those of the same profile come first. If there are none to copy, this is the first build of all: others wait in
-/// this function until the returned file is dropped.
+/// Copies cargo's files from a sibling target folder if this folder has none. The folders are named
+/// `ARCHITECTURE-PROFILE`; a sibling with the same profile is preferred. If no sibling has files, this is the first
+/// build of all, and other builds wait in this function until the returned file is dropped.
 ///
 /// # Errors
-/// When a file cannot be read, written or locked.
+/// Returns an error when a file cannot be read, written or locked.
 pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<File>> {
     let Some(parent) = folder.parent().filter(|_| !folder.join(TARGET).join(profile).exists()) else {
         return Ok(None);
     };
     let lock = File::create(parent.join("first.lock"))?;
     match lock.lock() {
-        // Some file systems have no locks. cargo does without, too.
+        // Some file systems have no locks. cargo also continues without a lock.
         Err(error) if error.kind() == io::ErrorKind::Unsupported => return Ok(None),
         locked => locked?,
     }
     if folder.join(TARGET).join(profile).exists() {
-        // Another build into this folder was faster.
+        // Another build has filled this folder in the meantime.
         return Ok(None);
     }
     let entries = fs::read_dir(parent)?.map(|entry| Ok(entry?.path())).collect::<io::Result<Vec<_>>>()?;
-    let suffix = |folder: &Path| folder.to_str().and_then(|name| name.rsplit_once('-')).map(|(_, own)| own.to_owned());
-    // The one into which something was compiled last is the likeliest to have what this build needs.
+    let suffix = |folder: &Path| folder.to_str().and_then(|name| name.rsplit_once('-')).map(|(_, end)| end.to_owned());
+    // The most recently used folder is the most likely to have what this build needs.
     let compiled = |other: &Path| fs::metadata(other.join(TARGET).join(profile).join("deps"))?.modified();
     let found = entries.into_iter().filter_map(|other| {
         let key = (suffix(&other) == suffix(folder), compiled(&other).ok()?);
@@ -39,20 +41,21 @@ pub(crate) fn copy_or_wait(folder: &Path, profile: &str) -> io::Result<Option<Fi
         return Ok(Some(lock));
     };
     let parts = [Path::new(profile).to_owned(), Path::new(TARGET).join(profile)];
-    // These are the files that cargo locks while it writes there.
+    // cargo locks these files while it writes to the folders.
     let locks = parts.iter().map(|part| File::open(other.join(part).join(".cargo-lock")));
     let locks = locks.collect::<io::Result<Vec<_>>>()?;
     locks.iter().try_for_each(File::lock_shared)?;
     let [host, device] = parts.each_ref().map(|part| folder.join(part));
     copy(&other.join(&parts[0]), &host)?;
-    // The name that the next build looks for comes last: an interrupted copy has files that cargo takes for complete ones.
+    // The final name is set last, because the next build checks it. An interrupted copy would contain files that cargo
+    // treats as complete.
     let partial = device.with_extension("partial");
     copy(&other.join(&parts[1]), &partial)?;
     fs::rename(partial, device)?;
     Ok(None)
 }
 
-/// Copies a folder with the times of its files, by which cargo knows what is up to date.
+/// Copies a folder and the times of its files, which tell cargo what is up to date.
 fn copy(from: &Path, to: &Path) -> io::Result<()> {
     fs::create_dir_all(to)?;
     for entry in fs::read_dir(from)? {

@@ -1,5 +1,5 @@
-//! Builds Rust GPU crates to PTX from a build script, as upstream rust-cuda's `cuda_builder` does,
-//! with rustc's own NVPTX backend in the place of NVVM.
+//! Builds Rust GPU crates to PTX from a build script, like upstream rust-cuda's `cuda_builder`, but with rustc's NVPTX
+//! backend instead of NVVM.
 //!
 //! ```no_run
 //! // build.rs
@@ -12,29 +12,30 @@
 //! }
 //! ```
 //!
-//! A crate can have kernels for some architectures only: `target_feature = "sm_80"`, and the like for each
-//! older one, is set for `compute_80` or newer. So is upstream's name, `target_feature = "compute_80"`.
+//! A crate can have kernels for some architectures only. For `compute_80` or newer, `target_feature = "sm_80"` is set,
+//! and so is the feature of each older architecture. Upstream's name, `target_feature = "compute_80"`, is set too.
 //!
 //! ```ignore
 //! #[cfg(target_feature = "sm_80")]
 //! mod with_async_copies;
 //! ```
 //!
-//! From Rust to PTX:
-//! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for it
-//!    ([`toolchain`]), all optimization held back, into modules of LLVM IR: a unit or two for each Rust module, of which
-//!    rustc compiles again only those that an edit has changed. rustc runs no linker. Calls replace what PTX has no instructions for
-//!    ([`lower::builtins`]);
-//! 2. the units are linked with what they use of libraries, whose bitcode LLVM writes as text, and the program is cut
-//!    into parts, each with the kernels of one Rust module and what they reach. The next steps are for each part by
-//!    itself, and their results are kept: after an edit only parts that differ take them again. Where that cannot be
-//!    linked here, as with `#[used]`, a list for linkers, rustc makes one module of it all by link-time optimization;
-//! 3. a pass over that text ([`lower`]) moves shared statics to shared memory, gives kernels their
-//!    launch bounds and marks collective `asm!` blocks;
-//! 4. LLVM's `opt` optimizes it, and the result is checked for accesses that lost their address space (other than in
-//!    debug builds), for tables of shared addresses and for writes to constants;
-//! 5. LLVM's `llc` writes PTX, of the lowest version that the instructions of all parts need;
-//! 6. the parts' PTX is merged. A crate whose parts do not fit together is compiled as one.
+//! The steps from Rust to PTX:
+//! 1. cargo compiles the crate for `nvptx64-nvidia-cuda` with a `rustc` that has a `core` for this target
+//!    ([`toolchain`]). The result is unoptimized LLVM IR in one or two modules (codegen units) per Rust module. After
+//!    an edit, rustc compiles only the changed units again. It does not run a linker. Calls replace operations that PTX
+//!    has no instructions for ([`lower::builtins`]);
+//! 2. the units are linked with the library members that they use. LLVM writes the members' bitcode as text. The
+//!    program is then split into parts: each part has the kernels of one Rust module and everything that they reach.
+//!    The next steps process each part separately and cache the results, so an edit affects only the parts that
+//!    changed. If the units cannot be linked here, for example because of `#[used]`, which is a list for linkers, rustc
+//!    creates one module by link-time optimization;
+//! 3. a pass over the text ([`lower`]) moves shared statics to shared memory, gives kernels their launch bounds and
+//!    marks collective `asm!` blocks;
+//! 4. LLVM's `opt` optimizes the IR. The result is then checked for generic accesses (except in debug builds), for
+//!    tables of shared addresses and for writes to constants;
+//! 5. LLVM's `llc` generates PTX in the lowest version that supports the instructions of all parts;
+//! 6. the parts' PTX is merged. If this is impossible, the crate is compiled as one part.
 
 mod arch;
 mod build;

@@ -1,10 +1,10 @@
-//! What a linker would be given: the units that rustc compiles a crate in, and what they use of libraries.
+//! Replaces a linker: collects the codegen units of the crate and the library members that they use.
 //!
-//! rustc has a unit or two for each Rust module, and after an edit it compiles only those that differ. What it would join
-//! them by, its own link-time optimization, begins anew with every unit after every edit.
+//! rustc compiles one or two units per Rust module, and after an edit only the units that changed. Link-time
+//! optimization in rustc could join them, but would process every unit again after every edit.
 //!
-//! A library (`.rlib`) is an archive of bitcode with an index of symbols. Of it a linker takes the members that define what
-//! is still missing.
+//! A library (`.rlib`) is an archive of bitcode with an index of symbols. A linker takes the members that define
+//! missing symbols.
 
 use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
@@ -22,26 +22,27 @@ use crate::module::{is_exported_name, undefined};
 use crate::panics;
 use crate::toolchain::DeviceToolchain;
 
-/// The ending of the objects that rustc would link. They are bitcode.
+/// The file extension of the objects that rustc would link. They contain bitcode.
 const OBJECT: &str = ".rcgu.o";
 const LOCK: &str = "lock";
 
-/// Modules of IR that make up a program.
+/// The IR modules of a program.
 pub(crate) struct Modules {
-    /// Their texts. Those of libraries come last.
+    /// The texts of the modules. Modules of libraries come last.
     pub(crate) texts: Vec<String>,
-    /// How many of them are the crate's own.
+    /// The number of modules that belong to the crate itself.
     pub(crate) units: usize,
 }
 
-/// Compiles the crate and all it uses into modules of IR that is not optimized; `None` when rustc would link more than IR.
+/// Compiles the crate and its dependencies into modules of unoptimized IR. Returns `None` when rustc would link more
+/// than IR.
 pub(crate) fn to_modules(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
     paths: &Paths,
 ) -> Result<Option<Modules>, CudaBuilderError> {
     let _lock = lock(paths)?;
-    // An interrupted build leaves objects of other names.
+    // An interrupted build leaves objects with other names.
     remove_files(&paths.units, is_object);
     compile::run_cargo(builder, toolchain, paths, Output::Units)?;
     let mut objects: Vec<PathBuf> = files(&paths.units).filter(|path| is_object(path)).collect();
@@ -50,8 +51,8 @@ pub(crate) fn to_modules(
     let mut texts = Vec::new();
     for object in &objects {
         let mut ir = object.with_extension("ll");
-        // rustc writes no IR for the unit that a crate with an allocator gets in addition, and puts that of a crate with
-        // a single unit elsewhere.
+        // rustc writes no IR for the additional unit of a crate with an allocator. It writes the IR of a single-unit
+        // crate to another path.
         if !ir.is_file() {
             ir = joined(object, ".ll").into();
             llvm::disassemble(toolchain, object, &ir)?;
@@ -73,7 +74,7 @@ pub(crate) fn to_modules(
     };
 
     let mut missing: HashSet<String> = texts.iter().flat_map(|unit| undefined(unit)).map(str::to_owned).collect();
-    // What a member lacks may be in a library that came before.
+    // A symbol that a member needs may be defined in an earlier library.
     loop {
         let before = texts.len();
         for library in &mut libraries {
@@ -88,13 +89,13 @@ pub(crate) fn to_modules(
             break;
         }
     }
-    // The objects, and files of earlier builds.
+    // Removes the objects and the files of earlier builds.
     remove_files(&paths.units, |path| !used.contains(&path.to_owned()));
     Ok(Some(Modules { texts, units }))
 }
 
-/// Keeps other builds of the crate out of the folder of units, as long as the file lives. Where the file system has no
-/// locks, there is none.
+/// Locks the folder of units against other builds of the crate until the file is dropped. On a file system without
+/// locks, the folder is not locked.
 fn lock(paths: &Paths) -> Result<File, CudaBuilderError> {
     fs::create_dir_all(&paths.units).map_err(io(&paths.units))?;
     let path = paths.units.join(LOCK);
@@ -103,7 +104,7 @@ fn lock(paths: &Paths) -> Result<File, CudaBuilderError> {
     Ok(lock)
 }
 
-/// Compiles the crate and all it uses into one module of IR that is not optimized.
+/// Compiles the crate and its dependencies into one module of unoptimized IR.
 pub(crate) fn to_one_module(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
@@ -118,12 +119,12 @@ pub(crate) fn to_one_module(
 struct Library {
     path: PathBuf,
     cache: ReadCache<File>,
-    /// The members that have not been taken, by the symbols that they define.
+    /// The members that were not taken yet, by the symbols that they define.
     index: HashMap<String, ArchiveOffset>,
 }
 
 impl Library {
-    /// `None`: it has members, and no index of them.
+    /// Opens a library. Returns `None` if it has members but no index of their symbols.
     fn open(path: &Path) -> Result<Option<Self>, CudaBuilderError> {
         let cache = ReadCache::new(File::open(path).map_err(io(path))?);
         let mut library = Self { path: path.to_owned(), cache, index: HashMap::new() };
@@ -152,16 +153,17 @@ impl Library {
         named.collect::<object::read::Result<_>>().map(Some)
     }
 
-    /// Takes the members that define something that is missing or that every program has: names and bitcode.
+    /// Takes the members that define a missing symbol or a symbol that every program has. Returns their names and
+    /// bitcode.
     fn take(&mut self, missing: &HashSet<String>) -> Result<Vec<(String, Vec<u8>)>, CudaBuilderError> {
         let file = self.path.file_name().and_then(OsStr::to_str).unwrap_or_default();
-        // These are there for code that a compiler has made up, and no program exports them.
+        // Compilers insert the calls of these symbols, so no program exports them.
         let are_exports = !file.starts_with("libcompiler_builtins-");
-        let is_wanted = |name: &String| {
+        let is_required = |name: &String| {
             missing.contains(name) || panics::is_replacement(name) || are_exports && is_exported_name(name)
         };
-        let wanted = self.index.iter().filter(|(name, _)| is_wanted(name));
-        let mut offsets: Vec<_> = wanted.map(|(_, offset)| offset.0).collect();
+        let required = self.index.iter().filter(|(name, _)| is_required(name));
+        let mut offsets: Vec<_> = required.map(|(_, offset)| offset.0).collect();
         offsets.sort_unstable();
         offsets.dedup();
         self.index.retain(|_, offset| offsets.binary_search(&offset.0).is_err());
@@ -175,7 +177,7 @@ impl Library {
         members.map_err(|error| self.unreadable(error))
     }
 
-    /// The IR of a member, kept from an earlier build if it is as old as the library.
+    /// Returns the IR of a member. A file of an earlier build is reused if its time equals the library's.
     fn disassembled(
         &self,
         toolchain: &DeviceToolchain,
@@ -183,7 +185,7 @@ impl Library {
         name: &str,
         bitcode: &[u8],
     ) -> Result<(PathBuf, String), CudaBuilderError> {
-        let modified = |path: &Path| fs::metadata(path).and_then(|it| it.modified());
+        let modified = |path: &Path| fs::metadata(path).and_then(|metadata| metadata.modified());
         let age = modified(&self.path).map_err(io(&self.path))?;
         let path = paths.units.join(format!("{name}.ll"));
         if modified(&path).ok() != Some(age) {
@@ -191,7 +193,7 @@ impl Library {
             fs::write(&from, bitcode).map_err(io(&from))?;
             llvm::disassemble(toolchain, &from, &path)?;
             let file = File::options().append(true).open(&path);
-            file.and_then(|it| it.set_modified(age)).map_err(io(&path))?;
+            file.and_then(|file| file.set_modified(age)).map_err(io(&path))?;
         }
         let text = read(&path)?;
         Ok((path, text))
@@ -206,7 +208,7 @@ fn files(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-/// Removes files of a folder. A file that cannot be removed takes space, but does no harm.
+/// Removes files from a folder. A file that cannot be removed takes space but is harmless.
 fn remove_files(folder: &Path, is_removed: impl Fn(&Path) -> bool) {
     for path in files(folder).filter(|path| is_removed(path)) {
         let _ = fs::remove_file(path);

@@ -1,4 +1,4 @@
-//! LLVM's programs, as a device build uses them.
+//! The calls of LLVM's programs in a device build.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -9,16 +9,16 @@ use crate::error::CudaBuilderError;
 use crate::lower::spaces;
 use crate::toolchain::DeviceToolchain;
 
-/// Instructions up to which a loop of constant length is written out in full.
+/// The number of instructions up to which a loop of constant length is fully unrolled.
 ///
-/// LLVM's 300 is meant for CPUs. Here an array that is indexed by such a loop's counter lives in registers
-/// only once the loop is gone, and in local memory until then; nvcc unrolls as far. Loops whose length is not
-/// a constant are not touched by it.
+/// LLVM's default of 300 is meant for CPUs. On a GPU, an array that the loop's counter indexes stays in local memory
+/// until the loop is fully unrolled. It then moves to registers. nvcc unrolls as far. Loops whose length is not a
+/// constant are not affected.
 const UNROLL_THRESHOLD: u32 = 20_000;
 
-/// This crate's own code that works on a part. The program that has it compiled in is no sign of it: cargo compiles a
-/// build script once for clippy and once for itself.
-const OWN_CODE: [&str; 21] = [
+/// The source code of this crate that processes a part. Its hash identifies the version. The executable cannot identify
+/// it, because cargo compiles a build script once for clippy and once to run it.
+const PART_CODE: [&str; 21] = [
     include_str!("build.rs"),
     include_str!("compile.rs"),
     include_str!("limits.rs"),
@@ -42,16 +42,16 @@ const OWN_CODE: [&str; 21] = [
     include_str!("ptx.rs"),
 ];
 
-/// Everything that a part's optimized IR and its PTX depend on, other than its text and the version of PTX.
+/// Returns everything that a part's optimized IR and its PTX depend on, except the part's text and the PTX version.
 pub(crate) fn tools(builder: &CudaBuilder, toolchain: &DeviceToolchain) -> String {
     let tool = |path: &PathBuf| {
         let file = std::fs::metadata(path).ok();
-        (path.clone(), file.map(|it| (it.len(), it.modified().ok())))
+        (path.clone(), file.map(|metadata| (metadata.len(), metadata.modified().ok())))
     };
     let llvm = &toolchain.llvm;
     format!(
         "{} {:?} {:?} {} {} {} {:?}",
-        hash(OWN_CODE),
+        hash(PART_CODE),
         tool(&llvm.opt),
         tool(&llvm.llc),
         llvm.version,
@@ -78,13 +78,13 @@ pub(crate) fn optimize(
         level += ",internalize,globaldce";
         command.arg(format!("-internalize-public-api-list={roots}"));
     }
-    // LLVM would make a table of addresses from a `match` on pointers. A table in global memory cannot hold an address
-    // in shared memory, which each block has for itself.
+    // LLVM would turn a `match` on pointers into a table of addresses. A table in global memory cannot contain an
+    // address in shared memory, because that address is different for each block.
     if spaces::has_moved(ir) {
         command.arg("-switch-to-lookup=false");
     }
     command
-        // llc would infer the address spaces later; here the result can still be checked.
+        // llc would infer the address spaces later, but here the result can still be checked.
         .arg(format!("-passes={level},function(infer-address-spaces)"))
         .arg(format!("-mcpu={}", builder.arch.sm()))
         .args(float_options(builder))
@@ -97,7 +97,7 @@ pub(crate) fn optimize(
     std::fs::remove_file(&lowered).map_err(io(&lowered))
 }
 
-/// LLVM's names for the builder's choices about f32.
+/// Returns LLVM's options for the builder's f32 settings.
 pub(crate) fn float_options(builder: &CudaBuilder) -> Vec<&'static str> {
     let mut options = Vec::new();
     if builder.ftz {
@@ -120,7 +120,7 @@ pub(crate) fn assemble_bitcode(toolchain: &DeviceToolchain, ir: &Path, bitcode: 
     run(command)
 }
 
-/// Writes bitcode as text, and then removes it.
+/// Writes bitcode as text, then removes the bitcode.
 pub(crate) fn disassemble(toolchain: &DeviceToolchain, bitcode: &Path, text: &Path) -> Result<(), CudaBuilderError> {
     let mut command = Command::new(&toolchain.llvm.opt);
     command.arg("-S").arg(bitcode).arg("-o").arg(text);
@@ -133,12 +133,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_pass_is_part_of_the_key_of_kept_results() {
+    fn every_pass_is_part_of_the_cache_key() {
         let lower = Path::new(env!("CARGO_MANIFEST_DIR")).join("../src/lower");
         let files = std::fs::read_dir(lower).expect("the passes").map(|entry| entry.expect("an entry").path());
         for file in files.filter(|path| path.is_file()) {
             let text = std::fs::read_to_string(&file).expect("a file");
-            assert!(OWN_CODE.contains(&text.as_str()), "{} is not in OWN_CODE", file.display());
+            assert!(PART_CODE.contains(&text.as_str()), "{} is not in PART_CODE", file.display());
         }
     }
 }

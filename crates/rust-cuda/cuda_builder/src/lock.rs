@@ -1,9 +1,9 @@
-//! Which `cuda_std` a crate was built with, from its workspace's `Cargo.lock`.
+//! Determines from a workspace's `Cargo.lock` which `cuda_std` a crate was built with.
 
 use std::path::Path;
 
-/// The versions of `cuda_std` in words, if there are several, or if the one is the registry's: a device build of those
-/// fails with errors that do not say so.
+/// Returns a description of the versions of `cuda_std` if there are several, or if the only one comes from the
+/// registry. A device build with these versions fails with errors that do not name the cause.
 pub(crate) fn unusable_cuda_std(krate: &Path) -> Option<String> {
     let krate = krate.canonicalize().ok()?;
     let lock = krate.ancestors().find_map(|folder| std::fs::read_to_string(folder.join("Cargo.lock")).ok())?;
@@ -24,7 +24,7 @@ fn unusable(lock: &str) -> Option<String> {
         .collect();
     let is_usable = found.len() < 2 && found.iter().all(|(_, from_registry)| !from_registry);
     let words = found.iter().map(|(version, from_registry)| match from_registry {
-        true => format!("cuda_std {version} of the registry"),
+        true => format!("cuda_std {version} from the registry"),
         false => format!("cuda_std {version}"),
     });
     (!is_usable).then(|| words.collect::<Vec<_>>().join(" and "))

@@ -1,26 +1,26 @@
-//! The pass over LLVM IR text that adds to rustc's output what Rust has no notation for.
+//! A pass over LLVM IR text that adds what Rust cannot express to rustc's output.
 //!
-//! rustc compiles for the device with every pass of LLVM's held back (`-Cno-prepopulate-passes`), this
-//! pass rewrites the text, and only then `opt` optimizes it. So no optimization ever sees a shared
-//! variable as an ordinary global of one thread, or a warp operation as code that may be moved.
+//! rustc compiles for the device with all LLVM passes disabled (`-Cno-prepopulate-passes`). This pass rewrites the
+//! text, and then `opt` optimizes it. No optimization therefore treats a shared variable as an ordinary global of one
+//! thread, or a warp operation as code that may be moved.
 //!
 //! The pass rewrites:
-//! - **address spaces** ([`spaces`]): a static in the section `.shared` or `.constant` moves to that
-//!   address space, any other to global memory, and each use goes through an `addrspacecast`, which `opt` then folds into the
+//! - **address spaces** ([`spaces`]): a static in the section `.shared` or `.constant` moves to that address space, and
+//!   any other static to global memory. Each use goes through an `addrspacecast`, which `opt` then folds into the
 //!   access (`ld.shared`, `st.shared`);
-//! - **launch bounds** ([`bounds`]): the comment `// launch_bounds MAX_THREADS [MIN_BLOCKS]` in an
-//!   `asm!` block of a kernel becomes the kernel's `.maxntid` and `.minnctapersm`, and `// cluster BLOCKS` its
-//!   `.reqnctapercluster`;
-//! - **parameters** ([`parameters`]): one with `#[grid_constant]` is a value that is not copied;
-//! - **convergence** ([`convergent`]): an `asm!` block that synchronizes threads is marked so;
+//! - **launch bounds** ([`bounds`]): in a kernel's `asm!` block, the comment `// launch_bounds MAX_THREADS
+//!   [MIN_BLOCKS]` becomes `.maxntid` and `.minnctapersm`. `// cluster BLOCKS` becomes `.reqnctapercluster`;
+//! - **parameters** ([`parameters`]): a parameter with `#[grid_constant]` becomes a value that is not copied;
+//! - **convergence** ([`convergent`]): an `asm!` block that synchronizes threads is marked as convergent;
 //! - **the shared window** ([`window`]): an `asm!` block of the instruction `cvta.to.shared` becomes a cast
 //!   that `opt` folds;
-//! - **remainders and 128-bit conversions** ([`builtins`]): floats' instructions that PTX lacks become calls;
-//! - **architecture**: functions that come compiled from other crates take the kernel's
-//!   `target-cpu`, for LLVM inlines only between functions of one.
+//! - **remainders and 128-bit conversions** ([`builtins`]): float instructions that PTX lacks become calls;
+//! - **architecture**: functions that were compiled in other crates get the kernel's `target-cpu`, because LLVM inlines
+//!   only between functions with the same `target-cpu`.
 //!
-//! [`verify`] reads the optimized IR: it reports accesses that stayed generic, and refuses tables of shared addresses and
-//! writes to constants. [`local_atomics`] makes atomic operations on local variables plain ones, and [`signs`] works around a mistake of LLVM's there.
+//! [`verify`] reads the optimized IR. It reports accesses that stayed generic, and rejects tables of shared addresses
+//! and writes to constants. After the optimization, [`local_atomics`] turns atomic operations on local variables into
+//! plain ones, and [`signs`] works around a bug of LLVM.
 
 pub mod bounds;
 pub mod builtins;
@@ -42,20 +42,20 @@ use place::Place;
 pub enum LowerError {
     /// A shared static has an initial value, which shared memory cannot have.
     #[error(
-        "shared static `{name}` has an initial value ({value}): shared memory starts uninitialized. \
-         Declare it as MaybeUninit and write it in the kernel{place}"
+        "shared static `{name}` has an initial value ({value}), but shared memory starts uninitialized: declare the \
+         static as MaybeUninit and write it in the kernel{place}"
     )]
     Initialized {
         /// The static, demangled.
         name: String,
         /// The start of its initializer, as LLVM writes it.
         value: String,
-        /// Its first use.
+        /// The static's first use.
         place: Place,
     },
     /// Another static, or a constant, holds the address of a marked static.
     #[error(
-        "{holder} holds the address of {space} static `{name}`, which is not known before a kernel runs{place}\n\
+        "{holder} holds the address of {space} static `{name}`, which is unknown before a kernel runs{place}\n\
          help: take the address inside the kernel"
     )]
     AddressInStatic {
@@ -63,27 +63,27 @@ pub enum LowerError {
         space: &'static str,
         /// The marked static, demangled.
         name: String,
-        /// What holds the address: a static, with its name, or a constant.
+        /// The static (with its name) or constant that holds the address.
         holder: String,
-        /// The first use of that one.
+        /// The first use of the holder.
         place: Place,
     },
-    /// The pass cannot read the form of a static's declaration.
-    #[error("the declaration of static `{name}` has a form that the pass does not know: {line}{place}")]
+    /// The pass cannot parse a static's declaration.
+    #[error("cannot parse the declaration of static `{name}`: {line}{place}")]
     UnknownForm {
         /// The static, demangled.
         name: String,
-        /// Its line in the IR.
+        /// The line of the declaration in the IR.
         line: String,
-        /// Its first use.
+        /// The static's first use.
         place: Place,
     },
-    /// After optimization, an access to a marked static uses a generic address. This is a warning, or an error:
-    /// [`CudaBuilder::generic_accesses`](crate::CudaBuilder::generic_accesses).
+    /// After optimization, an access to a marked static uses a generic address.
+    /// [`CudaBuilder::generic_accesses`](crate::CudaBuilder::generic_accesses) makes this a warning or an error.
     #[error(
         "an access to {space} static `{name}` in `{function}` stays generic: {line}{place}\n\
-         note: its address reaches memory, a call that is not inlined, a choice between address spaces, or asm!, so the \
-         access is slower than one in {space} memory\n\
+         note: its address is stored in memory, passed to a call that is not inlined, selected between address spaces, \
+         or used by asm!, so the access is slower than an access to {space} memory\n\
          help: index the static itself, or mark the function in between #[inline(always)]"
     )]
     StaysGeneric {
@@ -95,14 +95,14 @@ pub enum LowerError {
         function: String,
         /// The instruction, as LLVM writes it.
         line: String,
-        /// Its line of Rust.
+        /// The line of Rust code.
         place: Place,
     },
     /// A kernel writes to constant memory, which only the host can do.
     #[error(
         "`{function}` writes to constant static `{name}`: {line}{place}\n\
-         Kernels can only read constant memory; the host writes it before a launch. Leave \
-         #[address_space(constant)] away to have the static in global memory"
+         note: kernels can only read constant memory; the host writes it before a launch\n\
+         help: remove #[address_space(constant)] to move the static to global memory"
     )]
     WritesConstant {
         /// The static, demangled.
@@ -111,46 +111,46 @@ pub enum LowerError {
         function: String,
         /// The instruction, as LLVM writes it.
         line: String,
-        /// Its line of Rust.
+        /// The line of Rust code.
         place: Place,
     },
-    /// A remainder of floats for which there is no function.
-    #[error("`{function}` takes a remainder of a type of floats other than f16, f32 and f64: {line}{place}")]
+    /// The remainder of a float type that has no remainder function.
+    #[error("`{function}` takes a remainder of a float type other than f16, f32 and f64: {line}{place}")]
     Remainder {
         /// The function, demangled.
         function: String,
         /// The instruction, as LLVM writes it.
         line: String,
-        /// Its line of Rust.
+        /// The line of Rust code.
         place: Place,
     },
-    /// Launch bounds that no launch can meet, or that are not numbers.
+    /// Launch bounds that no launch can satisfy, or that are not numbers.
     #[error("launch bounds of `{function}`: {problem}{place}")]
     Bounds {
         /// The function with the marker, demangled.
         function: String,
-        /// The reason, in words.
+        /// A description of the problem.
         problem: String,
-        /// The line of Rust that states them.
+        /// The line of Rust code with the launch bounds.
         place: Place,
     },
-    /// A parameter that is marked to stay among the launch's arguments and cannot.
+    /// A parameter that is marked as a grid constant but cannot be one.
     #[error("#[grid_constant] in `{function}`: {problem}{place}")]
     Parameter {
         /// The function with the marker, demangled.
         function: String,
-        /// The reason, in words.
+        /// A description of the problem.
         problem: String,
-        /// The line of Rust that marks it.
+        /// The line of Rust code with the marker.
         place: Place,
     },
 }
 
-/// Rewrites rustc's unoptimized IR, of which [`builtins`] has been through the whole, for the architecture `sm` (`sm_75`).
+/// Rewrites rustc's unoptimized IR for the architecture `sm` (`sm_75`). [`builtins`] must have processed the IR before.
 ///
 /// # Errors
-/// [`LowerError`] when a static or a kernel cannot be lowered. It names the static or kernel and says
-/// why.
+/// Returns [`LowerError`] when a static or a kernel cannot be lowered. The error names the static or kernel and the
+/// reason.
 pub fn lower(ir: &str, sm: &str) -> Result<String, LowerError> {
     let ir = spaces::lower(ir)?;
     let ir = bounds::lower(&ir)?;
@@ -179,7 +179,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_function_takes_the_architecture() {
+    fn every_function_gets_the_architecture() {
         let ir = "attributes #0 = { nounwind \"target-cpu\"=\"sm_30\" }\n\
                   attributes #1 = { \"target-cpu\"=\"sm_75\" \"x\" }\n";
         assert_eq!(

@@ -1,4 +1,4 @@
-//! One PTX module of the PTX of a module's parts, with short remarks behind the line numbers.
+//! Merges the PTX of a module's parts into one PTX module, and shortens the comments after line numbers.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Write;
@@ -6,8 +6,8 @@ use std::path::Path;
 
 use crate::lower::ir::has;
 
-/// Merges the parts; `None` when they do not agree on something that two of them define. The functions of several parts
-/// come in the order of their names.
+/// Merges the parts. Returns `None` when two parts define the same name differently. If there are several parts, the
+/// functions are sorted by name.
 pub(crate) fn merge(parts: &[String]) -> Option<String> {
     let mut files = Vec::new();
     if let [whole] = parts {
@@ -23,7 +23,7 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
     let mut out = String::new();
     for item in texts.iter().flat_map(|text| items(text)) {
         let start = item.trim_start();
-        // Debug information beyond lines has labels for the whole module.
+        // Debug information beyond lines has labels that are valid for one module only.
         if start.starts_with(".section") || item.contains(", function_name ") {
             return None;
         }
@@ -44,7 +44,8 @@ pub(crate) fn merge(parts: &[String]) -> Option<String> {
             out.push_str(item);
         }
     }
-    // LLVM declares the functions of a part that stand after their first use. In the order of names there are others.
+    // In a part, LLVM declares the functions that are defined after their first use. Sorting by name makes further
+    // declarations necessary.
     for (name, text) in functions.iter().filter(|(name, text)| !text.contains(".entry ") && !declared.contains(*name)) {
         if functions.range(..*name).any(|(_, earlier)| has(earlier, name)) {
             let head = text.split_once("\n{").map_or(*text, |(head, _)| head);
@@ -67,14 +68,15 @@ fn list(files: &[&str], out: &mut String) {
     }
 }
 
-/// The part with the numbers of the common list of files, to which it adds its own, and without the list itself.
+/// Returns a part that uses the numbers of the common list of files, without its list of files. Adds the part's files
+/// to the common list.
 ///
-/// LLVM repeats behind each `.loc` its line, and adds the calls through which the line was inlined:
-/// `// src/a.rs:9:14 @[ src/a.rs:47:42 @[ src/b.rs:51:13 ] ]`, three quarters of the text. Of that the calls stay, with
-/// numbers of `.file` for paths: `// @[ 1:47:42 @[ 2:51:13`. It also announces an empty debug section, even where there
-/// are only line tables; that goes too.
+/// After each `.loc`, LLVM repeats the line and adds the calls through which the line was inlined: `// src/a.rs:9:14 @[
+/// src/a.rs:47:42 @[ src/b.rs:51:13 ] ]`. This is three quarters of the text. Only the calls are kept, with `.file`
+/// numbers instead of paths: `// @[ 1:47:42 @[ 2:51:13`. LLVM also declares an empty debug section, even if there are
+/// only line tables. This section is removed too.
 fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
-    let mut own = Vec::new();
+    let mut part_files = Vec::new();
     for line in part.lines().filter_map(|line| line.trim_start().strip_prefix(".file")) {
         let Some((number, file)) = line.trim_start().split_once(' ') else {
             continue;
@@ -83,7 +85,7 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
             files.push(file);
             files.len() - 1
         });
-        own.push((number, file.trim_matches('"'), (at + 1).to_string()));
+        part_files.push((number, file.trim_matches('"'), (at + 1).to_string()));
     }
     let mut paths: HashMap<&str, &str> = HashMap::new();
     let mut out = String::with_capacity(part.len() / 2);
@@ -96,13 +98,13 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
         if trimmed.starts_with(".file") || trimmed.starts_with(".section") && is_empty_section(line) {
             continue;
         }
-        let place = trimmed.strip_prefix(".loc\t").and_then(|it| it.trim_start().split_once(' '));
+        let place = trimmed.strip_prefix(".loc\t").and_then(|rest| rest.trim_start().split_once(' '));
         let Some((file, place)) = place else {
             out.push_str(line);
             out.push('\n');
             continue;
         };
-        let file = own.iter().find(|it| it.0 == file).map_or(file, |it| &it.2);
+        let file = part_files.iter().find(|entry| entry.0 == file).map_or(file, |entry| &entry.2);
         let (place, remark) = place.split_once("//").unwrap_or((place, ""));
         let _ = write!(out, "\t.loc\t{file} {}", place.trim_end());
         for (depth, call) in remark.split("@[ ").skip(1).enumerate() {
@@ -110,8 +112,8 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
             let path_end = call.rmatch_indices(':').nth(1).map_or(0, |(at, _)| at);
             let (path, place) = call.split_at(path_end);
             let number = paths.entry(path).or_insert_with(|| {
-                let file = own.iter().find(|it| Path::new(it.1).ends_with(path));
-                file.map_or(path, |it| &it.2)
+                let file = part_files.iter().find(|entry| Path::new(entry.1).ends_with(path));
+                file.map_or(path, |entry| &entry.2)
             });
             out.push_str(if depth == 0 { " // @[ " } else { " @[ " });
             out.push_str(number);
@@ -122,7 +124,7 @@ fn renumbered<'a>(part: &'a str, files: &mut Vec<&'a str>) -> String {
     out
 }
 
-/// The directives, declarations and functions, without the comments between them.
+/// Returns the directives, declarations and functions, without the comments between them.
 pub(crate) fn items(text: &str) -> Vec<&str> {
     let mut items = Vec::new();
     let (mut start, mut at) = (0, 0);
@@ -141,7 +143,7 @@ pub(crate) fn items(text: &str) -> Vec<&str> {
         } else {
             in_body = code == "{";
             let is_setting = [".version", ".target", ".address_size"];
-            code.ends_with(';') || is_setting.iter().any(|it| code.starts_with(it))
+            code.ends_with(';') || is_setting.iter().any(|setting| code.starts_with(setting))
         };
         if is_whole {
             items.push(&text[start..at]);
@@ -154,7 +156,7 @@ pub(crate) fn items(text: &str) -> Vec<&str> {
     items
 }
 
-/// `.visible .entry k(`, `.func (.param .b32 func_retval0) f(`
+/// Returns the name in `.visible .entry k(` or `.func (.param .b32 func_retval0) f(`.
 pub(crate) fn function_name(item: &str) -> Option<&str> {
     let at = item.find(".entry ").map(|at| at + 7).or(item.find(".func ").map(|at| at + 6))?;
     let mut rest = item[at..].trim_start();
@@ -164,7 +166,7 @@ pub(crate) fn function_name(item: &str) -> Option<&str> {
     rest.split(|end: char| end == '(' || end.is_whitespace()).next()
 }
 
-/// Whether two functions are the same but for comments and LLVM's counts of the module's functions.
+/// Returns whether two functions are equal except for comments and LLVM's numbering of the module's functions.
 fn is_same(a: &str, b: &str) -> bool {
     let lines = |text: &str| -> Vec<String> {
         let counted = |line: &&str| !line.starts_with("$L__tmp") && !line.starts_with("$L__func_");

@@ -1,7 +1,7 @@
-//! Reading modules of LLVM IR, linking them and cutting what is linked into parts, and joining modules into one.
+//! Reads modules of LLVM IR, links them and splits the result into parts. Also joins modules into one.
 //!
-//! Numbers of metadata and attributes count from 0 in the order of their first mention, so that the text of a part is the
-//! same as before when only other parts have changed.
+//! Metadata and attributes are numbered from 0 in the order of their first mention. The text of a part therefore stays
+//! the same when only other parts change.
 
 use std::collections::HashMap;
 
@@ -15,14 +15,15 @@ pub(crate) use write::join;
 #[cfg(test)]
 mod tests;
 
-/// The named metadata that is understood: none of it says anything about a particular function.
+/// The named metadata that this module supports. None of it belongs to a particular function.
 const COMPILE_UNITS: &str = "llvm.dbg.cu";
 const NAMED: [&str; 3] = ["llvm.module.flags", "llvm.ident", COMPILE_UNITS];
 
-/// What tells a debugger how to print Rust's types. Nothing refers to it, and no GPU has a use for it.
+/// Tells a debugger how to print Rust's types. Nothing refers to it, and GPUs do not use it.
 const FOR_DEBUGGERS: &str = "@__rustc_debug_gdb_scripts_section__";
 
-/// A number of metadata or attributes that no module reaches: each takes some bytes of text, which memory has room for.
+/// A limit for the numbers of metadata and attributes. No module reaches it, because the text of this many nodes would
+/// not fit in memory.
 const MOST_NODES: usize = 1 << 28;
 
 /// The definitions of a module, by name or number.
@@ -40,16 +41,16 @@ pub(crate) struct Module<'a> {
 struct Symbol<'a> {
     name: &'a str,
     text: &'a str,
-    /// Other modules cannot refer to it.
+    /// Whether other modules cannot refer to the symbol.
     is_local: bool,
-    /// It is another module's, or one of LLVM's own.
+    /// Whether the symbol is defined in another module or is an LLVM intrinsic.
     is_declaration: bool,
-    /// A variable that is never written.
+    /// Whether the symbol is a variable that is never written.
     is_constant: bool,
 }
 
 impl<'a> Module<'a> {
-    /// Reads a module; `None` when it has something in it that parts could not have, or that is not known here.
+    /// Reads a module. Returns `None` if it contains an unknown construct or one that parts cannot have.
     pub(crate) fn read(text: &'a str) -> Option<Self> {
         let mut module = Self::default();
         let mut at = 0;
@@ -63,7 +64,7 @@ impl<'a> Module<'a> {
             module.read_item(&text[at..end])?;
             at = end + 1;
         }
-        let numbers = (module.symbols.iter().enumerate()).map(|(number, it)| (it.name, number));
+        let numbers = (module.symbols.iter().enumerate()).map(|(number, symbol)| (symbol.name, number));
         module.numbers = numbers.collect();
         Some(module)
     }
@@ -86,11 +87,11 @@ impl<'a> Module<'a> {
                     return None;
                 } else if let Ok(number) = name.parse::<usize>() {
                     let nodes = &mut self.nodes[usize::from(sigil == '#')];
-                    // LLVM leaves out no number.
+                    // LLVM assigns all numbers without gaps.
                     nodes.resize(nodes.len().max((number + 1).min(MOST_NODES)), "");
                     *nodes.get_mut(number)? = value;
                 } else {
-                    self.named.insert(NAMED.into_iter().find(|it| *it == name)?, value);
+                    self.named.insert(NAMED.into_iter().find(|known| *known == name)?, value);
                 }
             }
             _ => return None,
@@ -98,12 +99,13 @@ impl<'a> Module<'a> {
         Some(())
     }
 
-    /// The text of metadata or attributes; nothing if there are none with this number.
+    /// Returns the text of metadata or attributes with this number, or an empty text.
     fn node(&self, sigil: char, number: u32) -> &'a str {
         self.nodes[usize::from(sigil == '#')].get(number as usize).copied().unwrap_or_default()
     }
 
-    /// Whether calls of a function stay calls (`noinline`). It stays local, so that arguments which it does not use go.
+    /// Returns whether calls of a function stay calls (`noinline`). Such a function stays local, so that LLVM can
+    /// remove its unused arguments.
     fn is_called(&self, function: &str) -> bool {
         let line = function.lines().next().unwrap_or_default();
         mentions(line).any(|(_, mention)| match mention {
@@ -112,19 +114,19 @@ impl<'a> Module<'a> {
         })
     }
 
-    /// The number of the Rust module that debug information has a function in.
+    /// Returns the metadata number of the Rust module that contains a function.
     fn scope(&self, function: &str) -> usize {
         let number = |text: &str, key: &str| -> Option<u32> {
             let rest = text.split_once(key)?.1;
             rest[..rest.find([' ', ',', ')'])?].parse().ok()
         };
         let subprogram = number(function.lines().next().unwrap_or_default(), " !dbg !");
-        let scope = subprogram.and_then(|it| number(self.node('!', it), "scope: !"));
+        let scope = subprogram.and_then(|node| number(self.node('!', node), "scope: !"));
         scope.map_or(usize::MAX, |scope| scope as usize)
     }
 }
 
-/// `@x = internal unnamed_addr addrspace(3) global [4 x i32] undef, align 4`
+/// Parses `@x = internal unnamed_addr addrspace(3) global [4 x i32] undef, align 4`.
 fn variable(text: &str) -> Option<Symbol<'_>> {
     let (name, rest) = named(text)?;
     let words: Vec<_> = rest.split(' ').collect();
@@ -133,14 +135,14 @@ fn variable(text: &str) -> Option<Symbol<'_>> {
     let has = |word: &str| words[..kind].contains(&word);
     let is_local = has("internal") || has("private");
     let is_declaration = has("external");
-    // Linkages that let a linker choose among definitions, and LLVM's own lists.
+    // Linkages that let a linker choose among definitions, and LLVM's special lists, are not supported.
     if name.starts_with("llvm.") || !(is_local || is_declaration || has_plain_linkage(&words[..kind])) {
         return None;
     }
     Some(Symbol { name, text, is_local, is_declaration, is_constant: words[kind] == "constant" })
 }
 
-/// `define internal void @f(…) … {` to its closing brace, or `declare void @g(…)`.
+/// Parses `define internal void @f(…) … {` up to its closing brace, or `declare void @g(…)`.
 fn function(text: &str) -> Option<Symbol<'_>> {
     let line = text.lines().next()?;
     let at = line.find('@')?;
@@ -154,12 +156,12 @@ fn function(text: &str) -> Option<Symbol<'_>> {
     Some(Symbol { name: named(&line[at..])?.0, text, is_local, is_declaration, is_constant: false })
 }
 
-/// A name; numbers must follow one another, which they do not in a part.
+/// Parses a name. Numbered names are rejected: they must be consecutive, which they would not be in a part.
 fn named(text: &str) -> Option<(&str, &str)> {
     global_name(text).filter(|(name, _)| name.bytes().any(|c| !c.is_ascii_digit()))
 }
 
-/// Whether no linker may choose among definitions.
+/// Returns whether a linker cannot choose among several definitions.
 fn has_plain_linkage(words: &[&str]) -> bool {
     let other = "linkonce weak common appending available_ extern_weak";
     let is_other = |word: &&str| other.split(' ').any(|other| word.starts_with(other));

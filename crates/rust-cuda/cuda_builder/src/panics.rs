@@ -1,14 +1,14 @@
-//! Panics of Rust's library that need no formatting: cuda_std's functions in the place of `core`'s.
+//! Replaces `core`'s panic functions with functions of cuda_std that need no formatting.
 //!
-//! `core` formats the index and the length of an index out of bounds as it does everything, with calls through
-//! pointers, and a kernel has the registers of whatever could be called. cuda_std has functions that write the same
-//! message without. `panic_fmt`, through which all panics go, is inlined into what calls it, where it is known whether
-//! its message has arguments. A crate that has no such functions of cuda_std, as without its feature `panic-message`,
-//! stays as it is.
+//! For an out-of-bounds index, `core` formats the index and the length with calls through pointers. The kernel then
+//! needs the registers of the most demanding function that could be called. cuda_std's functions write the same message
+//! without such calls. All panics go through `panic_fmt`, which is inlined into its callers, because a caller knows
+//! whether its message has arguments. If a crate does not contain these functions of cuda_std, for example without its
+//! feature `panic-message`, the crate stays unchanged.
 
 use crate::lower::ir::has;
 
-/// Functions of `core` and those of cuda_std that take the same arguments, as they end in the IR.
+/// The ends of the symbols of `core`'s functions, and of cuda_std's functions with the same arguments.
 const REPLACED: [(&str, &str); 3] = [
     ("_4core6option13expect_failed", "_8cuda_std5panic7literal"),
     ("_4core9panicking18panic_bounds_check", "_8cuda_std5panic10index_fail"),
@@ -16,22 +16,22 @@ const REPLACED: [(&str, &str); 3] = [
 ];
 const ALL_PANICS: &str = "_4core9panicking9panic_fmt";
 
-/// Whether a function may come in the place of one of `core`'s, so that the IR needs it although nothing calls it yet.
+/// Returns whether a function may replace one of `core`'s, so that the IR needs it although nothing calls it yet.
 pub(crate) fn is_replacement(name: &str) -> bool {
-    REPLACED.iter().any(|(_, ours)| name.ends_with(ours))
+    REPLACED.iter().any(|(_, replacement)| name.ends_with(replacement))
 }
 
-/// Puts those functions in the place of `core`'s in all modules of a program.
+/// Replaces `core`'s functions in all modules of a program.
 pub(crate) fn replace(modules: &mut [String]) {
     let mut replaced = Vec::new();
-    for (core, ours) in REPLACED {
-        let Some((_, line)) = definition(modules, ours) else { return };
+    for (core, replacement) in REPLACED {
+        let Some((_, line)) = definition(modules, replacement) else { return };
         replaced.push((core, name(line).to_owned()));
     }
     for (core, name) in replaced {
         let Some((module, line)) = definition(modules, core) else { continue };
         let (head, _) = line.split_once(" !dbg").unwrap_or((line.trim_end_matches('{'), ""));
-        // The first word of a parameter is its type, the last one its name.
+        // The first word of a parameter is its type, and the last word is its name.
         let words = line[line.find('(').unwrap_or(0) + 1..line.rfind(')').unwrap_or(0)].split(' ');
         let (mut arguments, mut ty) = (Vec::new(), "");
         for word in words {
@@ -50,7 +50,7 @@ pub(crate) fn replace(modules: &mut [String]) {
         modules[module].replace_range(start..end, &text);
     }
     let Some((module, line)) = definition(modules, ALL_PANICS) else { return };
-    // A number stands for attributes, which other functions may have too.
+    // A number stands for a group of attributes, which other functions may share.
     let group = attributes(line);
     let of_group = modules[module].split_once(&format!("\nattributes {group} = {{"));
     let of_group = of_group.and_then(|(_, rest)| rest.split_once('}'));
@@ -60,23 +60,24 @@ pub(crate) fn replace(modules: &mut [String]) {
         if number != module && !has(ir, &call) {
             continue;
         }
-        let lines = ir.split_inclusive('\n').map(|it| match it {
-            it if it.trim_end() == line => it.replace(&line, &inlined),
-            // The calls say `noinline` too.
-            it if it.contains(&call) => it.replace(attributes(it), ""),
-            it => it.to_owned(),
+        let lines = ir.split_inclusive('\n').map(|text| match text {
+            text if text.trim_end() == line => text.replace(&line, &inlined),
+            // The calls are marked `noinline` too.
+            text if text.contains(&call) => text.replace(attributes(text), ""),
+            text => text.to_owned(),
         });
         *ir = lines.collect();
     }
 }
 
-/// The number of the attributes behind the arguments of a definition or a call: `#7`.
+/// Returns the number of the attributes that follow the arguments of a definition or a call: `#7`.
 fn attributes(line: &str) -> &str {
     let rest = line.rsplit_once(')').map_or("", |(_, rest)| rest);
     rest.split([' ', ',', '\n']).find(|word| word.starts_with('#')).unwrap_or("!none")
 }
 
-/// The first line of the definition of the function whose name ends so, and its module's index. Libraries come last.
+/// Returns the first line of the definition of the function whose name ends with `end`, and the index of its module.
+/// Libraries come last.
 fn definition<'a>(modules: &'a [String], end: &str) -> Option<(usize, &'a str)> {
     let end = format!("{end}(");
     let in_module = |ir: &'a String| {
@@ -90,7 +91,7 @@ fn definition<'a>(modules: &'a [String], end: &str) -> Option<(usize, &'a str)> 
     modules.iter().enumerate().rev().find_map(|(module, ir)| Some((module, in_module(ir)?)))
 }
 
-/// The name in the first line of a definition: `@name`.
+/// Returns the name in the first line of a definition: `@name`.
 fn name(line: &str) -> &str {
     let start = line.find('@').unwrap_or(0);
     &line[start..start + line[start..].find('(').unwrap_or(0)]
@@ -141,7 +142,7 @@ attributes #1 = { cold noinline noreturn \"target-cpu\"=\"sm_90\" }
     }
 
     #[test]
-    fn a_crate_without_the_functions_stays_as_it_is() {
+    fn a_crate_without_the_functions_stays_unchanged() {
         let ir = IR.replace("cuda_std", "other_std");
         assert_eq!(replaced(ir.clone()), ir);
     }

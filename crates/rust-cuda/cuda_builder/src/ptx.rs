@@ -1,4 +1,4 @@
-//! From optimized LLVM IR to PTX of the lowest sufficient version.
+//! Generates PTX of the lowest sufficient version from optimized LLVM IR.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -14,15 +14,15 @@ use crate::lower::place::Place;
 use crate::parts::{Part, in_parallel};
 use crate::toolchain::DeviceToolchain;
 
-/// A PTX ISA version, times ten: 63 is 6.3.
+/// A PTX ISA version, times ten: 63 stands for 6.3.
 type Version = u32;
 
-/// The versions of PTX that LLVM can be asked for, oldest first (PTX ISA §13, "Release Notes").
+/// The PTX versions that LLVM can generate, oldest first (PTX ISA §13, "Release Notes").
 const VERSIONS: [Version; 24] =
     [60, 61, 62, 63, 64, 65, 70, 71, 72, 73, 74, 75, 76, 77, 78, 80, 81, 82, 83, 84, 85, 86, 87, 88];
 
-/// The PTX versions that instructions in `asm!` blocks need. LLVM knows this of the instructions it
-/// selects itself, but copies `asm!` as text. (PTX ISA, "PTX ISA Notes" of each instruction.)
+/// The PTX versions that instructions in `asm!` blocks need. LLVM knows the versions of the instructions that it
+/// selects, but copies `asm!` as text. (PTX ISA, "PTX ISA Notes" of each instruction.)
 const ASM_NEEDS: [(&str, Version); 21] = [
     ("activemask", 62),
     ("nanosleep", 63),
@@ -47,13 +47,13 @@ const ASM_NEEDS: [(&str, Version); 21] = [
     ("red.async", 81),
 ];
 
-/// The first version in which a kernel can have more parameters than in the first one.
+/// The first version with a higher limit for a kernel's parameters.
 const FOR_LARGE_PARAMETERS: Version = 81;
 
-/// Generates PTX, of the lowest version for which LLVM has all the instructions.
+/// Generates PTX in the lowest version that supports all instructions.
 ///
-/// Older drivers load only older versions, so a higher version than needed would shut out users for
-/// nothing. All parts have the same version, because the instructions that LLVM chooses can depend on it.
+/// Older drivers load only older versions, so a higher version than needed would exclude users for no benefit. All
+/// parts have the same version, because the instructions that LLVM chooses can depend on it.
 pub(crate) fn generate(
     builder: &CudaBuilder,
     toolchain: &DeviceToolchain,
@@ -65,7 +65,7 @@ pub(crate) fn generate(
     let lowest = for_asm.into_iter().fold(lowest_for_arch(builder.arch.capability()), Version::max);
     let compiled = |version: Version| {
         in_parallel(parts, |part| {
-            part.made(&format!("{version}.ptx"), |ptx| {
+            part.cached(&format!("{version}.ptx"), |ptx| {
                 run_llc(builder, toolchain, version, &part.optimized, ptx)?;
                 compile::write(ptx, &describe(&compile::read(ptx)?, &compile::read(&part.optimized)?))
             })
@@ -74,11 +74,10 @@ pub(crate) fn generate(
     let mut refusal = None;
     for version in VERSIONS.into_iter().filter(|version| *version >= lowest) {
         match compiled(version) {
-            // LLVM knows which version introduced an instruction, and trying the versions in order asks
-            // it.
+            // LLVM knows which version introduced an instruction, so this loop tries the versions in order.
             Err(CudaBuilderError::Tool { tool, problem }) if refusal.is_none() => {
                 refusal = Some(explained(builder, tool, &problem, parts));
-                // What the newest version does not have either is in none.
+                // An instruction that the newest version lacks is in no version.
                 if let Err(CudaBuilderError::Tool { .. }) = compiled(VERSIONS[VERSIONS.len() - 1]) {
                     break;
                 }
@@ -102,22 +101,22 @@ pub(crate) fn generate(
     }
     Err(refusal.unwrap_or_else(|| CudaBuilderError::Tool {
         tool: toolchain.llvm.llc.clone(),
-        problem: format!("knows no PTX version from {lowest} (times ten) on"),
+        problem: format!("supports no PTX version from {lowest} (times ten) on"),
     }))
 }
 
-/// A version that a part needs, kept in a file of this name.
+/// Returns a version that a part needs. It is cached in a file of this name.
 fn version(
     part: &Part,
     name: &str,
     needed: impl Fn() -> Result<Version, CudaBuilderError>,
 ) -> Result<Version, CudaBuilderError> {
-    let text = part.made(name, |path| compile::write(path, &needed()?.to_string()))?;
+    let text = part.cached(name, |path| compile::write(path, &needed()?.to_string()))?;
     Ok(text.parse().unwrap_or(VERSIONS[0]))
 }
 
-/// LLVM aborts with a stack trace at an instruction that the architecture lacks. This finds the one line
-/// in it that concerns the kernel's author.
+/// Finds the one line of LLVM's output that helps the kernel's author. LLVM aborts with a stack trace at an instruction
+/// that the architecture lacks.
 fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]) -> CudaBuilderError {
     let between = |before: &str, after: char| {
         let (_, rest) = problem.split_once(before)?;
@@ -138,13 +137,14 @@ fn explained(builder: &CudaBuilder, tool: PathBuf, problem: &str, parts: &[Part]
             // `t5: i32,ch = llvm.nvvm.redux.sync.add …`
             let is_intrinsic = |word: &&str| word.trim_start_matches(['%', '@']).starts_with("llvm.");
             let intrinsic = instruction.split([' ', '<', '>', '(']).find(is_intrinsic);
-            let used = intrinsic.map(|it| it.trim_start_matches(['%', '@']));
+            let used = intrinsic.map(|intrinsic| intrinsic.trim_start_matches(['%', '@']));
             let place = used.and_then(|used| place(&|ir| Place::of_use_in(ir, name, used)));
             let place = place.unwrap_or_else(of_function);
             CudaBuilderError::NotInArchitecture { arch, function, instruction: instruction.to_owned(), place }
         }
         None => {
-            let problem = problem.lines().find_map(|line| line.split_once("LLVM ERROR: ")).map_or(problem, |it| it.1);
+            let problem =
+                problem.lines().find_map(|line| line.split_once("LLVM ERROR: ")).map_or(problem, |parts| parts.1);
             CudaBuilderError::NotInLlvm { function, problem: problem.to_owned(), place: of_function() }
         }
     }
@@ -160,7 +160,7 @@ fn run_llc(
     let level = if builder.release { "-O3" } else { "-O1" };
     let mut command = Command::new(&toolchain.llvm.llc);
     command
-        // A stack trace with names would take it longer than the compilation.
+        // Resolving the names in a stack trace would take longer than the compilation.
         .env("LLVM_DISABLE_SYMBOLIZATION", "1")
         .args([level, &format!("-mcpu={}", builder.arch.sm()), &format!("-mattr=+ptx{version}")])
         .args(llvm::float_options(builder))
@@ -170,7 +170,7 @@ fn run_llc(
     compile::run(command)
 }
 
-/// The first version that has the architecture as a `.target` (PTX ISA §11.1.2).
+/// Returns the first version that supports the architecture as a `.target` (PTX ISA §11.1.2).
 fn lowest_for_arch(capability: u32) -> Version {
     match capability {
         ..=70 => 60,
@@ -187,7 +187,7 @@ fn lowest_for_arch(capability: u32) -> Version {
     }
 }
 
-/// The PTX version that the module's `asm!` blocks need.
+/// Returns the PTX version that the module's `asm!` blocks need.
 fn lowest_for_asm(ir: &str) -> Version {
     let is_asm = |line: &&str| line.starts_with(' ') && line.contains(" asm ");
     (ir.lines().filter(is_asm))

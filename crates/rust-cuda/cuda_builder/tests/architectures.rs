@@ -1,25 +1,25 @@
-//! What builds for several architectures have in common and what not.
+//! What builds for several architectures share, and what they do not share.
 use std::path::Path;
 
-use crate::common::{assert_has, checked, entry, krate, ptx, refused};
+use crate::common::{assert_has, build_error, entry, krate, ptx, read_checked};
 use cuda_builder::{CudaBuilder, CudaBuilderError, NvvmArch};
 
 #[test]
-fn the_version_follows_the_architecture_and_the_instructions() {
+fn the_version_depends_on_the_architecture_and_the_instructions() {
     let source = "#[kernel]\npub unsafe fn total(out: *mut u32) {\n    unsafe { *out = warp::warp_reduce(u32::MAX, *out, warp::WarpReductionOp::Add) }\n}\n";
     let ampere = ptx("redux_kernels", NvvmArch::Compute80, source);
     assert_has(&ampere, &["redux.sync.add", ".version 7.0\n.target sm_80\n"]);
     let hopper = ptx("redux_kernels", NvvmArch::Compute90, source);
     assert_has(&hopper, &[".version 7.8\n.target sm_90\n"]);
 
-    let error = refused("redux_kernels", source);
+    let error = build_error("redux_kernels", source);
     let CudaBuilderError::NotInArchitecture { function, instruction, .. } = error else {
-        panic!("sm_75 has no redux: {error}");
+        panic!("sm_75 does not have redux: {error}");
     };
     assert!(function == "total" && instruction.contains("redux"), "{function}: {instruction}");
 }
 
-/// At the same time, as a build script may that wants both: neither gets what is the other's.
+/// Builds for several architectures at the same time, as a build script may. No build gets what belongs to another.
 #[test]
 fn kernels_can_be_for_newer_architectures_only() {
     let folder = krate(
@@ -31,7 +31,7 @@ pub unsafe fn everywhere(out: *mut u32) {
     let _ = MaybeUninit::new(out);
 }
 
-// By rustc's name and by upstream's.
+// By rustc's and by upstream's feature name.
 #[cfg(all(target_feature = "sm_80", target_feature = "compute_80"))]
 mod newer;
 "#,
@@ -43,7 +43,7 @@ mod newer;
     let build = |arch| {
         let out = folder.join(format!("{arch}.ptx"));
         let built = CudaBuilder::new(&folder).arch(arch).copy_to(out).build();
-        checked(&built.unwrap())
+        read_checked(&built.unwrap())
     };
     for _ in 0..2 {
         let [turing, ampere, hopper] = std::thread::scope(|scope| {
@@ -56,17 +56,17 @@ mod newer;
             assert_has(&ptx, &[header, ".entry everywhere("]);
             assert_has(entry(&ptx, "newer_only"), &["redux.sync.add"]);
         }
-        // Again, with everything there already.
+        // The second iteration builds again when everything is up to date.
     }
 }
 
-/// Every device function of `cuda_std`, without any space lost.
+/// Builds every device function of `cuda_std` and checks that no address space is lost.
 #[test]
 fn all_of_cuda_std_builds() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../cuda_std/tests/device");
     for (arch, features) in [(NvvmArch::Compute75, &["--no-default-features"][..]), (NvvmArch::Compute100, &[])] {
         let ptx = CudaBuilder::new(&folder).arch(arch).build_args(features).build().unwrap();
-        let ptx = checked(&ptx);
+        let ptx = read_checked(&ptx);
         assert!(ptx.matches(".entry ").count() > 200, "{arch}");
         assert_eq!(ptx.contains("redux.sync"), arch > NvvmArch::Compute75, "{arch}");
     }

@@ -1,6 +1,6 @@
 //! Whole device builds of small crates, from Rust to PTX.
 //!
-//! They need a device compiler; without one they fail and say how to get it.
+//! They need a device compiler. Without one they fail and print how to install it.
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 

@@ -1,13 +1,13 @@
-//! What a build makes of kernels, and what it refuses.
+//! The PTX that a build generates for kernels, and the code that it rejects.
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::LazyLock;
 
-use crate::common::{assert_has, checked, cuda_std, entry, krate, ptx, refused, written};
+use crate::common::{assert_has, build_error, cuda_std, entry, krate, ptx, read_checked, write_crate};
 use cuda_builder::{CudaBuilder, CudaBuilderError, EmitOption, LintLevel, NvvmArch};
 use simt::{Config, Launch, Module, Simulator};
 
-/// Loads and stores that name no address space.
+/// Returns the loads and stores that name no address space.
 fn generic_accesses(text: &str) -> Vec<&str> {
     let spaces = ["shared", "global", "local", "param", "const"];
     text.lines()
@@ -49,7 +49,7 @@ pub unsafe fn reverse_dynamic(data: *mut f32) {
     unsafe { reverse(shared::dynamic_shared_mem(), data) }
 }
 
-/// One thread writes, all read: as an ordinary static this would be one thread's value.
+/// One thread writes and all threads read. An ordinary static would hold one thread's value.
 #[kernel]
 pub unsafe fn broadcast(input: *const u32, out: *mut u32) {
     #[address_space(shared)]
@@ -74,7 +74,7 @@ pub unsafe fn bounded(out: *mut u32) {
 }
 "#;
 
-/// The PTX of [`SHARED`], which is built once.
+/// The PTX of [`SHARED`], built once.
 static SHARED_PTX: LazyLock<String> = LazyLock::new(|| ptx("shared_kernels", NvvmArch::default(), SHARED));
 
 #[test]
@@ -90,9 +90,10 @@ fn shared_statics_are_accessed_as_shared_memory() {
     assert_eq!(generic_accesses(ptx), [""; 0]);
 }
 
-/// As upstream passes them: a slice is two, everything else one with the bytes that it has in memory, or none.
+/// As upstream: a slice is two parameters, and every other type is one parameter with its bytes in memory. A type of
+/// size 0 is not passed.
 #[test]
-fn parameters_are_those_of_upstream() {
+fn parameters_match_upstream() {
     let source = r#"
 #[derive(Clone, Copy)]
 pub struct Mixed { a: u8, b: u32, c: u16 }
@@ -139,7 +140,7 @@ pub unsafe fn takes(
         ".param .align 8 .b8 14[8008]",
     ];
     assert_eq!(found, expected);
-    // The first version in which a kernel can have so many.
+    // The first version in which a kernel can have this many bytes of parameters.
     assert!(ptx.contains(".version 8.1\n.target sm_75\n"), "{ptx}");
 }
 
@@ -214,9 +215,9 @@ pub unsafe fn escapes(out: *mut *mut u32) {
         "help: index the static itself",
     ];
     let build = |level| CudaBuilder::new(&folder).generic_accesses(level).build();
-    // Also when the build has been made, and its parts are kept.
+    // The second iteration uses the cached parts.
     for _ in 0..2 {
-        checked(&build(LintLevel::Allow).unwrap());
+        read_checked(&build(LintLevel::Allow).unwrap());
         assert_has(&build(LintLevel::Deny).unwrap_err().to_string(), &expected);
         let output = Command::new(example()).arg(&folder).output().unwrap();
         assert!(output.status.success(), "{output:?}");
@@ -224,53 +225,54 @@ pub unsafe fn escapes(out: *mut *mut u32) {
     }
 }
 
-/// The program `examples/build.rs`.
+/// Returns the path of the program `examples/build.rs`.
 fn example() -> PathBuf {
     let deps = std::env::current_exe().unwrap();
     let example = deps.ancestors().nth(2).unwrap().join("examples/build");
-    assert!(example.is_file(), "{} is built by `cargo test -p cuda_builder-tests`", example.display());
+    assert!(example.is_file(), "{} is missing: `cargo test -p cuda_builder-tests` builds it", example.display());
     example
 }
 
 #[test]
-fn what_is_no_crate_of_kernels_is_told_apart() {
+fn missing_broken_and_kernel_free_crates_have_different_errors() {
     let error = CudaBuilder::new("no/such/crate").build().unwrap_err();
     assert!(matches!(error, CudaBuilderError::CratePathDoesntExist(_)), "{error}");
 
-    let error = refused("broken_kernels", "fn broken( {");
+    let error = build_error("broken_kernels", "fn broken( {");
     assert!(matches!(error, CudaBuilderError::BuildFailed { .. }), "{error}");
 
     let source = "pub fn f(x: u32) -> MaybeUninit<u32> { MaybeUninit::new(x) }";
-    let error = refused("no_kernels", source);
+    let error = build_error("no_kernels", source);
     assert!(matches!(error, CudaBuilderError::NoKernels { .. }), "{error}");
 }
 
-/// Two Rust modules, which rustc compiles in units of their own, with a function and a static that both use.
+/// Returns a crate with two Rust modules, which rustc compiles in separate units. Both use the same function and
+/// static.
 fn two_modules(factor: u32) -> String {
     format!(
         "#[address_space(shared)]\nstatic mut BOTH: [MaybeUninit<u32>; 64] = [const {{ MaybeUninit::uninit() }}; 64];\n\
          const TABLE: &[&(dyn Fn(u32) -> u32 + Sync)] = &[&|x| x + 1, &|x| x * 5];\n\
          #[inline(never)]\nfn turned(x: u32) -> u32 {{ x.rotate_left(thread::thread_idx_x()) }}\n\
          mod one {{\n use super::*;\n #[kernel]\n pub unsafe fn first(out: *mut u32) {{\n  unsafe {{\n   \
-         let own = (&raw mut BOTH).cast::<u32>().add(thread::thread_idx_x() as usize);\n   \
-         *own = turned({factor});\n   *out.add(thread::thread_idx_x() as usize) = *own;\n  }}\n }}\n}}\n\
+         let slot = (&raw mut BOTH).cast::<u32>().add(thread::thread_idx_x() as usize);\n   \
+         *slot = turned({factor});\n   *out.add(thread::thread_idx_x() as usize) = *slot;\n  }}\n }}\n}}\n\
          mod two {{\n use super::*;\n #[kernel]\n pub unsafe fn second(out: *mut u32) {{\n  unsafe {{\n   \
          let i = thread::thread_idx_x();\n   \
          *out.add(i as usize) = turned(TABLE[i as usize % 2](i)) + out.add(i as usize).read_volatile().rem_euclid(7);\n  }}\n }}\n}}\n"
     )
 }
 
-/// A kernel's lines without comments, labels and places.
+/// Returns a kernel's lines without comments, labels and places.
 fn code(ptx: &str, kernel: &str) -> Vec<String> {
     let lines = entry(ptx, kernel).lines().map(|line| line.split("//").next().unwrap_or_default().trim().to_owned());
     lines.filter(|line| !line.is_empty() && !line.starts_with(".loc") && !line.starts_with("$L__")).collect()
 }
 
 #[test]
-fn a_build_after_an_edit_gives_what_a_first_build_gives() {
+fn an_incremental_build_equals_a_first_build() {
     let build = |path: &str, source: &str| {
         let ptx = CudaBuilder::new(krate(path, source)).build().unwrap();
-        checked(&ptx)
+        read_checked(&ptx)
     };
     let before = build("edited/edited_kernels", &two_modules(3));
     let after = build("edited/edited_kernels", &two_modules(11));
@@ -296,13 +298,13 @@ fn a_build_after_an_edit_gives_what_a_first_build_gives() {
     }
 }
 
-/// cargo, which sees that nothing has changed, does not make the files again that this crate's builds keep.
+/// cargo sees no changes, so it does not recreate the missing files that this crate's builds keep.
 #[test]
-fn a_build_without_the_files_of_the_last_one_is_right() {
+fn a_build_recreates_missing_files() {
     let folder = krate("removed_kernels", &two_modules(3));
     let build = || CudaBuilder::new(&folder).build().unwrap();
     let ptx = build();
-    let text = checked(&ptx);
+    let text = read_checked(&ptx);
     let units = ptx.with_file_name("removed_kernels.units");
     let is_unit = |path: &PathBuf| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("removed"));
     let mut files = std::fs::read_dir(&units).unwrap().map(|entry| entry.unwrap().path());
@@ -311,41 +313,41 @@ fn a_build_without_the_files_of_the_last_one_is_right() {
         if is_removed {
             std::fs::remove_dir_all(&units).unwrap();
         }
-        let again = checked(&build());
+        let rebuilt = read_checked(&build());
         for kernel in ["first", "second"] {
-            assert_eq!(code(&again, kernel), code(&text, kernel));
+            assert_eq!(code(&rebuilt, kernel), code(&text, kernel));
         }
     }
 }
 
-/// `#[used]` is a list that a linker reads.
+/// `#[used]` creates a list for linkers.
 #[test]
-fn what_is_more_than_code_is_linked_by_rustc() {
+fn used_statics_are_linked_by_rustc() {
     let source = two_modules(3) + "#[used]\npub static KEPT: u32 = 7;\n";
     let ptx = ptx("used_kernels", NvvmArch::default(), &source);
     assert_has(&ptx, &[".entry first(", ".entry second(", "KEPT"]);
 }
 
-/// The crate has no dependencies, because they would be compiled in this profile for this test alone.
+/// The crate has no dependencies, because they would be compiled in this profile only for this test.
 #[test]
 fn a_debug_build_checks_arithmetic() {
     let source = "#![no_std]\n#![feature(asm_experimental_arch)]\n#[panic_handler]\n\
         fn panic(_: &core::panic::PanicInfo<'_>) -> ! {\n    loop { unsafe { core::arch::asm!(\"trap;\") } }\n}\n\
         #[unsafe(no_mangle)]\npub unsafe extern \"ptx-kernel\" fn add(a: *mut u32, b: u32) {\n    unsafe { *a += b }\n}\n";
-    let folder = written("debug_kernels", "", source);
+    let folder = write_crate("debug_kernels", "", source);
     for release in [false, true] {
         let ptx = CudaBuilder::new(&folder).release(release).build().unwrap();
-        let text = checked(&ptx);
+        let text = read_checked(&ptx);
         assert_eq!(text.contains("trap"), !release, "{text}");
     }
 }
 
-/// Without optimization most accesses to shared memory are generic, and right.
+/// Without optimization, most accesses to shared memory are generic but correct.
 #[test]
 fn a_debug_build_may_have_generic_accesses() {
     let folder = krate("shared_debug_kernels", SHARED);
     let ptx = CudaBuilder::new(folder).release(false).build().unwrap();
-    let module = Module::from_ptx(checked(&ptx)).unwrap();
+    let module = Module::from_ptx(read_checked(&ptx)).unwrap();
     let data: Vec<f32> = (0..64).map(|i| i as f32).collect();
     let mut simulator = Simulator::new(Config::default()).unwrap();
     for (kernel, bytes) in [("reverse_a", 0), ("reverse_dynamic", 256)] {
@@ -359,8 +361,8 @@ fn a_debug_build_may_have_generic_accesses() {
     }
 }
 
-/// As a build script's: what cargo is told to watch exists and is no product of the build. The PTX is ASCII, as drivers
-/// require it.
+/// Runs like a build script. The files that cargo watches must exist and must not be outputs of the build. The PTX must
+/// be ASCII, because drivers require it.
 #[test]
 fn a_build_script_watches_sources_only() {
     let folder = krate(
@@ -369,7 +371,7 @@ fn a_build_script_watches_sources_only() {
          core::arch::asm!(\"// größe\", \"st.global.u32 [{}], 1;\", in(reg64) a);\n    }\n    \
          let _ = MaybeUninit::new(a);\n}\n",
     );
-    // As of a package of this workspace, so that the build finds the `core` of the other ones.
+    // The path is like that of a package of this workspace, so that the build shares the workspace's compiled `core`.
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     let out = target.join("debug/build/watched/out");
     std::fs::create_dir_all(&out).unwrap();
@@ -382,7 +384,7 @@ fn a_build_script_watches_sources_only() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     let stdout = String::from_utf8(output.stdout).unwrap();
-    let ptx = checked(Path::new(stdout.lines().last().unwrap()));
+    let ptx = read_checked(Path::new(stdout.lines().last().unwrap()));
     assert_has(&ptx, &[r#"gr\303\266\303\237e/watched_kernels/src/lib.rs""#, r"// gr\303\266\303\237e"]);
     let watched: Vec<_> =
         stdout.lines().filter_map(|line| line.strip_prefix("cargo::rerun-if-changed=")).map(PathBuf::from).collect();
@@ -398,12 +400,14 @@ fn parameters_are_described_next_to_their_declarations() {
         #[derive(Clone, Copy)] pub struct Nothing;\n\
         #[kernel] pub unsafe fn add(a: &[f32], none: Nothing, mut out: &'static mut [Color], rows: *const [u8; 4], n: u32) {\n\
         out[n as usize] = Color([a[0], a[1], unsafe { (*rows)[0] } as f32]); }";
-    // The crate does not have the feature of `asm!`.
+    // The crate does not enable the feature for `asm!`.
     let source = format!("#![no_std]\nuse cuda_std::kernel;\n{source}");
-    let out = CudaBuilder::new(written("described", &cuda_std(), &source)).arch(NvvmArch::Compute80).build().unwrap();
+    let out =
+        CudaBuilder::new(write_crate("described", &cuda_std(), &source)).arch(NvvmArch::Compute80).build().unwrap();
     let ptx = std::fs::read_to_string(out).unwrap();
     let header = entry(&ptx, "add");
-    let described: Vec<&str> = header.lines().filter_map(|line| line.split_once(" // rust: ")).map(|it| it.1).collect();
+    let described: Vec<&str> =
+        header.lines().filter_map(|line| line.split_once(" // rust: ")).map(|parts| parts.1).collect();
     let expected =
         ["a: &[f32]", "a.len()", "out: &mut [Color], 12 bytes", "out.len()", "rows: *const [u8; 4]", "n: u32"];
     assert_eq!(described, expected, "{header}");

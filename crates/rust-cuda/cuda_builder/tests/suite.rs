@@ -1,5 +1,5 @@
-//! Device code of many kinds. What compiles gives on simt what the host computes, bit by bit; what does not is refused in
-//! words about its line of Rust.
+//! Device code of many kinds. Code that compiles must give the same bits on simt as on the host. Code that does not
+//! compile must be rejected with a message that names its line of Rust.
 
 use std::panic::catch_unwind;
 use std::path::Path;
@@ -8,9 +8,9 @@ use std::sync::{LazyLock, Mutex};
 use cuda_builder::{CudaBuilder, LintLevel};
 use simt::{Arg, Config, Function, Launch, Module, Simulator};
 
-use crate::common::{checked, cuda_std, krate, manifest};
+use crate::common::{cuda_std, krate, manifest, read_checked};
 
-/// A case: its name, and what the host makes of an index.
+/// A case: its name, and the function that computes the expected value of an index on the host.
 type Case = (&'static str, fn(u32) -> u64);
 
 macro_rules! cases {
@@ -30,7 +30,7 @@ macro_rules! traps {
 #[allow(clippy::all, clippy::undocumented_unsafe_blocks, dead_code, unused_imports, unused_unsafe, unconditional_panic)]
 mod cases;
 
-/// The same two macros on the device: a kernel for each case.
+/// The same two macros on the device, which define a kernel for each case.
 const DEVICE: &str = r#"
 #![no_std]
 #![feature(asm_experimental_arch, f16)]
@@ -61,18 +61,18 @@ mod cases;
 
 const THREADS: u32 = 256;
 
-/// The PTX of all cases, without optimization and with it.
+/// The PTX of all cases, without and with optimization.
 static PTX: LazyLock<[String; 2]> = LazyLock::new(|| {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("device_cases");
     let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("cases/mod.rs");
     manifest(&folder, "device_cases", &format!("{}pastey = \"0.2\"\n", cuda_std()));
     std::fs::write(folder.join("src/lib.rs"), DEVICE.replace("CASES", cases.to_str().unwrap())).unwrap();
-    // The host rounds each operation by itself.
+    // The host rounds each operation separately.
     let build = |release| CudaBuilder::new(&folder).fma_contraction(false).release(release).build().unwrap();
-    [false, true].map(|release| checked(&build(release)))
+    [false, true].map(|release| read_checked(&build(release)))
 });
 
-/// The first words of the output of a kernel that is launched in blocks of up to 64 threads.
+/// Launches a kernel in blocks of up to 64 threads and returns one output word per thread.
 fn launch(kernel: &Function, threads: u32, args: &[Arg]) -> Result<Vec<u64>, String> {
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let out = simulator.zeroed::<u64>(threads as usize).unwrap();
@@ -98,7 +98,7 @@ fn the_device_computes_what_the_host_computes() {
                 Ok(found) if found == expected => {}
                 Ok(found) => {
                     let at = (0..expected.len()).find(|at| found[*at] != expected[*at]).unwrap();
-                    wrong.push(format!("{profile}: {name}({at}) is {:#x}, not {:#x}", found[at], expected[at]));
+                    wrong.push(format!("{profile}: {name}({at}) is {:#x}, expected {:#x}", found[at], expected[at]));
                 }
                 Err(error) => wrong.push(format!("{profile}: {name}: {error}")),
             }
@@ -108,7 +108,7 @@ fn the_device_computes_what_the_host_computes() {
 }
 
 #[test]
-fn what_panics_on_the_host_traps_on_the_device() {
+fn host_panics_are_device_traps() {
     let module = Module::from_ptx(PTX[1].as_str()).unwrap();
     for (name, value) in cases::traps::TRAPS {
         let kernel = module.function(name).unwrap();
@@ -119,11 +119,11 @@ fn what_panics_on_the_host_traps_on_the_device() {
     }
 }
 
-/// The expected words are in the first line of each file. Two are built at a time.
+/// The first line of each file contains the expected words. Two crates are built at a time.
 #[test]
-fn what_cannot_be_is_refused_at_its_line() {
+fn unsupported_code_is_rejected_at_its_line() {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("refused");
-    let files = std::fs::read_dir(folder).unwrap().map(|it| it.unwrap().path());
+    let files = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
     let files = Mutex::new(files.collect::<Vec<_>>());
     let wrong = Mutex::new(Vec::new());
     let work = || {
@@ -136,7 +136,7 @@ fn what_cannot_be_is_refused_at_its_line() {
             let expected = source.lines().next().unwrap().trim_start_matches("//! ");
             let builder = CudaBuilder::new(krate(name, source.split_once('\n').unwrap().1));
             let built = builder.generic_accesses(LintLevel::Deny).build();
-            let error = built.map_or_else(|error| error.to_string(), |_| "it is built".to_owned());
+            let error = built.map_or_else(|error| error.to_string(), |_| "the build succeeded".to_owned());
             let has_line = error.contains(&format!("{name}/src/lib.rs:")) || error.contains("--> src/lib.rs:");
             if !error.contains(expected) || !has_line || error.matches(expected).count() > 1 {
                 wrong.lock().unwrap().push(format!("{name}: {error}"));

@@ -1,38 +1,38 @@
-//! Atomic operations: reads, writes and read-modify-writes that other threads see whole.
+//! Atomic operations: loads, stores and read-modify-writes that other threads never see half done.
 //!
-//! CUDA's atomics have a **scope**, the set of threads among which they are atomic and ordered:
+//! CUDA's atomics have a **scope**: the set of threads among which an operation is atomic and ordered.
 //!
 //! | scope | threads | PTX |
 //! |---|---|---|
 //! | `block` | of one thread block | `.cta` |
-//! | `device` | on one GPU | `.gpu` |
-//! | `system` | on all GPUs, and the host | `.sys` |
+//! | `device` | of one GPU | `.gpu` |
+//! | `system` | of all GPUs and the host | `.sys` |
 //!
-//! Three layers, as upstream: [`intrinsics`] has the ordering in the name, [`mid`] takes it as an
-//! argument (a constant one folds), and the types here wrap `mid`. `core`'s own integer atomics work
-//! on the GPU as well, with the caveat below.
+//! There are three layers, as upstream. The names in [`intrinsics`] contain the ordering. The functions in [`mid`] take
+//! the ordering as an argument; a constant ordering folds. The types in this module wrap `mid`. `core`'s integer
+//! atomics also work on the GPU, with the caveat below.
 //!
 //! # How they are compiled
 //!
-//! Read-modify-writes of block and device scope are LLVM's atomics: LLVM knows which memory a pointer
-//! is to, so that they become `atom.shared` and `atom.global`, and ptxas turns those whose result
-//! nobody reads into `red`. An atomic of block scope then has device scope, which is stronger; on shared
-//! memory that makes no difference. System scope is inline assembly (`atom.relaxed.sys`, PTX ISA
-//! §9.7.13.5) with a generic address, because LLVM 22 drops the scope.
+//! Read-modify-writes of block and device scope are LLVM's atomics. LLVM infers which memory a pointer points to and
+//! emits `atom.shared` or `atom.global`; ptxas turns an `atom` whose result is not used into `red`. A block-scope
+//! read-modify-write therefore has device scope, which is stronger; in shared memory this makes no difference. System
+//! scope uses inline assembly (`atom.relaxed.sys`, PTX ISA §9.7.13.5) with a generic address, because LLVM 22 drops the
+//! scope.
 //!
-//! LLVM 22 also drops the *ordering* of a read-modify-write (not that of a compare-exchange, a load
-//! or a store): `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed `atom.add` with no fence.
-//! Everything here is therefore relaxed and gets its ordering from fences (PTX ISA §9.7.13.4) of its
-//! scope: one before to release, one after to acquire, a sequentially consistent one before for
-//! `SeqCst` (PTX ISA §8, release and acquire patterns).
+//! LLVM 22 also drops the *ordering* of a read-modify-write: `core`'s `fetch_add(1, AcqRel)` compiles to a relaxed
+//! `atom.add` with no fence. It keeps the ordering of compare-exchanges, loads and stores. All operations here are
+//! therefore relaxed and get their ordering from fences of the same scope (PTX ISA §9.7.13.4). A fence before the
+//! operation releases, and a fence after it acquires. `SeqCst` adds a sequentially consistent fence before it (PTX ISA
+//! §8, release and acquire patterns).
 //!
 //! Orderings and scopes need compute capability 7.0.
 //!
 //! # Floats
 //!
-//! The hardware adds and exchanges floats. `f32` addition in global memory flushes subnormal
-//! operands and results to zero; in shared memory it does not (PTX ISA §9.7.13.5). The order in which
-//! threads add is not defined, so neither is the rounding of a sum.
+//! The hardware supports addition and exchange of floats. `f32` addition in global memory flushes subnormal operands
+//! and results to zero; in shared memory it does not (PTX ISA §9.7.13.5). The order in which threads add is undefined,
+//! so the rounding of a sum is undefined too.
 
 pub mod intrinsics;
 pub mod mid;
@@ -43,7 +43,7 @@ mod rmw;
 use core::cell::UnsafeCell;
 use core::sync::atomic::Ordering;
 
-/// The ordering of the failed half of an exchange.
+/// Returns the ordering of a failed compare-exchange whose success ordering is `order`.
 #[cfg(not(target_arch = "nvptx64"))]
 fn fail_order(order: Ordering) -> Ordering {
     match order {
@@ -60,8 +60,8 @@ macro_rules! atomic_float {
     )*) => {$(pastey::paste! {
         $(#[$doc])*
         ///
-        /// It has the size and alignment of the float. Off the GPU it is a compare-exchange loop on
-        /// `core`'s integer atomic.
+        /// The type has the size and alignment of the float. Off the GPU, each read-modify-write is a compare-exchange
+        /// loop on `core`'s integer atomic.
         #[repr(transparent)]
         pub struct $atomic {
             value: UnsafeCell<$float>,
@@ -71,20 +71,20 @@ macro_rules! atomic_float {
         unsafe impl Sync for $atomic {}
 
         impl $atomic {
-            /// An atomic that holds `v`.
+            /// Creates an atomic that holds `v`.
             pub const fn new(v: $float) -> Self {
                 Self { value: UnsafeCell::new(v) }
             }
 
-            /// Takes the value out of the atomic, which no other thread can use any more.
+            /// Consumes the atomic and returns its value.
             pub fn into_inner(self) -> $float {
                 self.value.into_inner()
             }
 
             #[cfg(not(target_arch = "nvptx64"))]
             fn bits(&self) -> &core::sync::atomic::$core {
-                // SAFETY: the float has the integer's size and alignment, and while `self` is
-                // borrowed all accesses to it are atomic.
+                // SAFETY: the float has the integer's size and alignment, and all accesses are atomic while `self` is
+                // borrowed.
                 unsafe { core::sync::atomic::$core::from_ptr(self.value.get().cast()) }
             }
 
@@ -103,35 +103,35 @@ macro_rules! atomic_float {
             atomic_float!(@fetch $float $scope [$($unsafety)?]
                 add "Adds `val`" |old, val| old + val;
                 sub "Subtracts `val`, by adding `-val`," |old, val| old - val;
-                and "Ands the bits with those of `val`" |old, val| $float::from_bits(old.to_bits() & val.to_bits());
-                or "Ors the bits with those of `val`" |old, val| $float::from_bits(old.to_bits() | val.to_bits());
-                xor "Exclusive-ors the bits with those of `val`" |old, val| $float::from_bits(old.to_bits() ^ val.to_bits());
+                and "Computes the bitwise and with `val`" |old, val| $float::from_bits(old.to_bits() & val.to_bits());
+                or "Computes the bitwise or with `val`" |old, val| $float::from_bits(old.to_bits() | val.to_bits());
+                xor "Computes the bitwise exclusive or with `val`" |old, val| $float::from_bits(old.to_bits() ^ val.to_bits());
             );
 
-            /// The value.
+            /// Loads the value.
             ///
             /// # Panics
-            /// If `order` is `Release` or `AcqRel`.
+            /// Panics if `order` is `Release` or `AcqRel`.
             #[doc = atomic_float!(@safety $scope)]
             #[inline(always)]
             pub $($unsafety)? fn load(&self, order: Ordering) -> $float {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the pointer is to the value, and aligned.
+                // SAFETY: the pointer comes from `self.value`, so it is valid and aligned.
                 let bits = unsafe { mid::[<atomic_load_ $width _ $scope>](self.value.get().cast(), order) };
                 #[cfg(not(target_arch = "nvptx64"))]
                 let bits = self.bits().load(order);
                 $float::from_bits(bits)
             }
 
-            /// Replaces the value by `val`.
+            /// Stores `val`.
             ///
             /// # Panics
-            /// If `order` is `Acquire` or `AcqRel`.
+            /// Panics if `order` is `Acquire` or `AcqRel`.
             #[doc = atomic_float!(@safety $scope)]
             #[inline(always)]
             pub $($unsafety)? fn store(&self, val: $float, order: Ordering) {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the pointer is to the value, and aligned.
+                // SAFETY: the pointer comes from `self.value`, so it is valid and aligned.
                 unsafe {
                     mid::[<atomic_store_ $width _ $scope>](self.value.get().cast(), order, val.to_bits());
                 }
@@ -147,12 +147,12 @@ macro_rules! atomic_float {
 
     (@one $float:ident $scope:ident [$($unsafety:ident)?] $op:ident $doc:literal |$old:ident, $val:ident| $host:expr) => {
         pastey::paste! {
-            #[doc = concat!($doc, " and returns the value before.")]
+            #[doc = concat!($doc, " and returns the previous value.")]
             #[doc = atomic_float!(@safety $scope)]
             #[inline(always)]
             pub $($unsafety)? fn [<fetch_ $op>](&self, val: $float, order: Ordering) -> $float {
                 #[cfg(target_arch = "nvptx64")]
-                // SAFETY: the pointer is to the value, and aligned.
+                // SAFETY: the pointer comes from `self.value`, so it is valid and aligned.
                 let old = unsafe { mid::[<atomic_fetch_ $op _ $float _ $scope>](self.value.get(), order, val) };
                 #[cfg(not(target_arch = "nvptx64"))]
                 let old = {
@@ -164,7 +164,7 @@ macro_rules! atomic_float {
         }
     };
 
-    (@safety block) => { "\n# Safety\nAll threads that use the atomic at the same time are of one block." };
+    (@safety block) => { "\n# Safety\nAll threads that use the atomic at the same time must belong to one block." };
     (@safety $scope:ident) => { "" };
 }
 

@@ -1,9 +1,9 @@
-//! Functions that nobody calls by name: the compiler writes the calls.
+//! Functions that only the compiler calls.
 //!
-//! `core` compares bytes by `memcmp`, and LLVM has no instructions for the remainder of floats and for conversions
-//! between floats and 128-bit integers, so `cuda_builder` writes calls in their place. The functions have the names of
-//! C's library and of LLVM's own, and give way to a crate's own functions of those names. What is not called is not in
-//! the PTX.
+//! `core` compares bytes with `memcmp`. LLVM has no instructions for the remainder of floats or for conversions between
+//! floats and 128-bit integers, so `cuda_builder` inserts calls instead. The functions have the names of the C library
+//! and of compiler-rt, and a crate can override them with functions of the same names. Functions that are not called
+//! are not in the PTX.
 
 #[cfg(target_arch = "nvptx64")]
 mod exported {
@@ -12,7 +12,7 @@ mod exported {
 
     use super::{f32, f64};
 
-    /// Functions with the ABI of C, which another crate may define too.
+    /// Defines functions with the C ABI that another crate may override.
     macro_rules! builtins {
         ($($name:ident($($param:ident: $ty:ty),*) -> $result:ty { $($body:tt)* })*) => { $(
             #[unsafe(no_mangle)]
@@ -25,26 +25,26 @@ mod exported {
 
     builtins! {
         memcpy(to: *mut u8, from: *const u8, n: usize) -> *mut u8 {
-            // SAFETY: the caller gives `n` bytes at both, which do not overlap.
+            // SAFETY: C's contract of `memcpy`: `n` bytes are valid at both addresses and do not overlap.
             unsafe { ptr::copy_nonoverlapping(from, to, n) };
             to
         }
         memmove(to: *mut u8, from: *const u8, n: usize) -> *mut u8 {
-            // SAFETY: the caller gives `n` bytes at both.
+            // SAFETY: C's contract of `memmove`: `n` bytes are valid at both addresses.
             unsafe { ptr::copy(from, to, n) };
             to
         }
         memset(to: *mut u8, value: c_int, n: usize) -> *mut u8 {
-            // SAFETY: the caller gives `n` bytes. C takes the value's lowest byte.
+            // SAFETY: C's contract of `memset`: `n` bytes are valid at `to`. C uses the lowest byte of `value`.
             unsafe { ptr::write_bytes(to, value as u8, n) };
             to
         }
         memcmp(a: *const u8, b: *const u8, n: usize) -> c_int {
-            // SAFETY: the caller gives `n` bytes at both.
+            // SAFETY: C's contract of `memcmp`: `n` bytes are valid at both addresses.
             unsafe { super::compare(a, b, n) }
         }
         bcmp(a: *const u8, b: *const u8, n: usize) -> c_int {
-            // SAFETY: the caller gives `n` bytes at both.
+            // SAFETY: the contract of `bcmp`: `n` bytes are valid at both addresses.
             unsafe { super::compare(a, b, n) }
         }
 
@@ -61,16 +61,17 @@ mod exported {
     }
 }
 
-/// The difference of the first bytes that differ, or 0.
+/// Returns the difference of the first two bytes that differ, or 0.
 ///
 /// # Safety
-/// There are `n` bytes at both addresses.
+/// The caller must ensure that `n` bytes are valid at both addresses.
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline(always)]
 unsafe fn compare(a: *const u8, b: *const u8, n: usize) -> i32 {
-    // Words would be fewer, but whether an address is a multiple of 8 is not to be seen without giving up its space.
+    // Comparing words would need fewer steps, but testing whether an address is a multiple of 8 would make the compiler
+    // lose its address space.
     for at in 0..n {
-        // SAFETY: `at` is less than `n`.
+        // SAFETY: `at < n`, and `n` bytes are valid at both addresses.
         let (x, y) = unsafe { (*a.add(at), *b.add(at)) };
         if x != y {
             return i32::from(x) - i32::from(y);
@@ -79,7 +80,7 @@ unsafe fn compare(a: *const u8, b: *const u8, n: usize) -> i32 {
     0
 }
 
-/// Conversions between a type of floats and 128-bit integers, with the results of Rust's `as`.
+/// Defines the conversions between a float type and 128-bit integers, with the results of Rust's `as`.
 macro_rules! conversions {
     ($($float:ident: $bits:ident)*) => { $(
         #[cfg(any(target_arch = "nvptx64", test))]
@@ -93,7 +94,7 @@ macro_rules! conversions {
                 };
                 let zeros = x.leading_zeros();
                 let x = x << zeros;
-                // Of the lower half it counts only whether there is anything, to round the upper half.
+                // The lower half affects only the rounding of the upper half, so one sticky bit replaces it.
                 let upper = (x >> 64) as u64 | u64::from(x as u64 != 0);
                 let power_of_2 = $float::from_bits($bits::from(BIAS + 64 - zeros) << MANTISSA);
                 upper as $float * power_of_2
@@ -119,7 +120,7 @@ macro_rules! conversions {
 
             pub(super) fn to_signed(x: $float) -> i128 {
                 let magnitude = i128::try_from(to_unsigned(x.abs()));
-                if x < 0.0 { magnitude.map_or(i128::MIN, |it| -it) } else { magnitude.unwrap_or(i128::MAX) }
+                if x < 0.0 { magnitude.map_or(i128::MIN, |value| -value) } else { magnitude.unwrap_or(i128::MAX) }
             }
         }
     )* };

@@ -4,29 +4,29 @@ use crate::gpu_only;
 
 macro_rules! capabilities {
     ($($name:ident = $number:literal;)*) => {
-        /// A compute capability, as upstream's type, which ends with 8.0; the newer ones are ours.
+        /// A compute capability. Upstream's type ends with 8.0; the newer capabilities are added here.
         ///
-        /// `#[cfg(target_feature = "sm_80")]` is the other way to ask, for whole items.
+        /// For whole items, use `#[cfg(target_feature = "sm_80")]` instead.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
         pub enum ComputeCapability {
             $(
-                #[doc = concat!("The capability that `CUDA_ARCH` calls ", stringify!($number), ".")]
+                #[doc = concat!("The capability with the number ", stringify!($number), " in `CUDA_ARCH`.")]
                 $name,
             )*
         }
 
         impl ComputeCapability {
-            /// What this crate is compiled for: a constant, so that branches on it cost nothing. `cuda_builder` sets
-            /// `CUDA_ARCH` to it.
+            /// Returns the capability that this crate is compiled for. The value is a constant, so branches on it cost
+            /// nothing. `cuda_builder` sets `CUDA_ARCH` to it.
             #[gpu_only]
             #[inline(always)]
             #[must_use]
             pub fn from_cuda_arch_env() -> Self {
                 const {
-                    let number = option_env!("CUDA_ARCH").expect("cuda_builder sets CUDA_ARCH: build with it");
+                    let number = option_env!("CUDA_ARCH").expect("CUDA_ARCH is not set: build with cuda_builder, which sets it");
                     match u32::from_str_radix(number, 10) {
                         $(Ok($number) => Self::$name,)*
-                        _ => panic!("CUDA_ARCH is none of ComputeCapability's"),
+                        _ => panic!("CUDA_ARCH has no variant in ComputeCapability"),
                     }
                 }
             }

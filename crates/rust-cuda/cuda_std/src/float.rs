@@ -1,147 +1,148 @@
 //! The mathematical functions of `f32` and `f64` that are in `std` but not in `core`: [`GpuFloat`].
 //!
-//! `min`, `max`, `abs`, `clamp`, `signum` and the like are `core`'s own methods and need no trait
-//! (`f32::max` becomes `max.f32`).
+//! `min`, `max`, `abs`, `clamp`, `signum` and similar methods come from `core` and need no trait (`f32::max` becomes
+//! `max.f32`).
 
 #[cfg(any(target_arch = "nvptx64", test))]
 mod exp;
 
-/// Mathematics for `f32` and `f64` without `std`, with the names of `std`'s methods.
+/// Math functions for `f32` and `f64` without `std`, with the names of `std`'s methods.
 ///
 /// # Accuracy
-/// Each method names one of three classes:
+/// Each method belongs to one of three classes:
 /// * **exact**: the correctly rounded result, in one or a few instructions;
-/// * **approx**: the hardware's approximation or made from it, with a relative error of at most
-///   2^-22 (4 ulp) over the whole range, subnormals included; CUDA C++ does the same for the function
-///   of that name, and measures 2 ulp;
-/// * **libm**: the portable code of the `libm` crate, about 1 ulp, the same result as on the host, and
-///   50 to 1000 instructions; those that reduce large angles use local memory. Upstream calls NVIDIA's libdevice here, which is faster
-///   and of the same order of accuracy, but comes only with the CUDA toolkit.
+/// * **approx**: the hardware's approximation, or a result computed from it. The relative error is at most 2^-22 (4
+///   ulp) over the whole range, including subnormals. The CUDA C++ function of the same name does the same and has a
+///   measured error of 2 ulp;
+/// * **libm**: the portable code of the `libm` crate. The error is about 1 ulp, the result is the same as on the host,
+///   and a call takes 50 to 1000 instructions. Functions that reduce large angles use local memory. Upstream calls
+///   NVIDIA's libdevice instead, which is faster and has an error of the same order, but comes only with the CUDA
+///   toolkit.
 ///
-/// Off the GPU all is libm's, so that **approx** may differ there in the last bits.
+/// Off the GPU, all methods use libm, so **approx** methods may differ there in the last bits.
 ///
-/// Where speed matters more than a few ulp, build on [`exp2`](Self::exp2), which for `f32` is one
-/// instruction.
+/// Where speed matters more than a few ulp, build on [`exp2`](Self::exp2), which is one instruction for `f32`.
 pub trait GpuFloat: Copy + PartialOrd + private::Sealed {
-    /// The greatest integer not above `self`. Exact (`cvt.rmi`).
+    /// Returns the greatest integer that is at most `self`. Exact (`cvt.rmi`).
     #[must_use]
     fn floor(self) -> Self;
-    /// The least integer not below `self`. Exact (`cvt.rpi`).
+    /// Returns the least integer that is at least `self`. Exact (`cvt.rpi`).
     #[must_use]
     fn ceil(self) -> Self;
-    /// The nearest integer, halves away from 0. Exact.
+    /// Returns the nearest integer, rounding halves away from 0. Exact.
     #[must_use]
     fn round(self) -> Self;
-    /// The integer part, towards 0. Exact (`cvt.rzi`).
+    /// Returns the integer part, rounding toward 0. Exact (`cvt.rzi`).
     #[must_use]
     fn trunc(self) -> Self;
-    /// `self - self.trunc()`. Exact.
+    /// Returns `self - self.trunc()`. Exact.
     #[must_use]
     fn fract(self) -> Self;
-    /// The absolute value. Exact (`abs`).
+    /// Returns the absolute value. Exact (`abs`).
     #[must_use]
     fn abs(self) -> Self;
-    /// 1 or -1 with the sign of `self`; NaN for a NaN. Exact.
+    /// Returns 1 or -1 with the sign of `self`, or NaN for a NaN. Exact.
     #[must_use]
     fn signum(self) -> Self;
-    /// The magnitude of `self` with the sign of `sign`. Exact (`copysign`).
+    /// Returns the magnitude of `self` with the sign of `sign`. Exact (`copysign`).
     #[must_use]
     fn copysign(self, sign: Self) -> Self;
-    /// `self * a + b`, rounded once. Exact (`fma.rn`).
+    /// Returns `self * a + b`, rounded once. Exact (`fma.rn`).
     #[must_use]
     fn mul_add(self, a: Self, b: Self) -> Self;
-    /// The integer `n` for which `self - n * rhs` is [`rem_euclid`](Self::rem_euclid). libm.
+    /// Returns the integer `n` for which `self - n * rhs` is [`rem_euclid`](Self::rem_euclid). libm.
     #[must_use]
     fn div_euclid(self, rhs: Self) -> Self;
-    /// The least nonnegative remainder of `self` by `rhs`. libm, whose remainder is exact where the
-    /// PTX backend's own `%` is not.
+    /// Returns the least nonnegative remainder of `self` divided by `rhs`. libm, whose remainder is exact; the PTX
+    /// backend's `%` is not exact.
     #[must_use]
     fn rem_euclid(self, rhs: Self) -> Self;
-    /// `self` to the power `n`, by repeated multiplication: an error of about half an ulp each.
+    /// Returns `self` to the power `n`, by repeated multiplication. Each multiplication adds an error of about half an
+    /// ulp.
     #[must_use]
     fn powi(self, n: i32) -> Self;
-    /// `self` to the power `n`. libm.
+    /// Returns `self` to the power `n`. libm.
     #[must_use]
     fn powf(self, n: Self) -> Self;
-    /// The square root; NaN below 0. Exact (`sqrt.rn`).
+    /// Returns the square root, or NaN below 0. Exact (`sqrt.rn`).
     #[must_use]
     fn sqrt(self) -> Self;
-    /// e to the power `self`. `f32`: approx (`ex2.approx` after an exact reduction); `f64`: libm.
+    /// Returns e to the power `self`. `f32`: approx (`ex2.approx` after an exact reduction); `f64`: libm.
     #[must_use]
     fn exp(self) -> Self;
-    /// 2 to the power `self`. `f32`: approx (`ex2.approx`); `f64`: libm.
+    /// Returns 2 to the power `self`. `f32`: approx (`ex2.approx`); `f64`: libm.
     #[must_use]
     fn exp2(self) -> Self;
-    /// The natural logarithm. libm.
+    /// Returns the natural logarithm. libm.
     #[must_use]
     fn ln(self) -> Self;
-    /// The logarithm to `base`: `self.ln() / base.ln()`. libm.
+    /// Returns the logarithm to `base`: `self.ln() / base.ln()`. libm.
     #[must_use]
     fn log(self, base: Self) -> Self;
-    /// The logarithm to base 2. libm.
+    /// Returns the logarithm to base 2. libm.
     #[must_use]
     fn log2(self) -> Self;
-    /// The logarithm to base 10. libm.
+    /// Returns the logarithm to base 10. libm.
     #[must_use]
     fn log10(self) -> Self;
-    /// The cube root. libm.
+    /// Returns the cube root. libm.
     #[must_use]
     fn cbrt(self) -> Self;
-    /// The root of `self² + other²`, without overflow on the way. libm.
+    /// Returns the square root of `self² + other²`, without overflow in intermediate results. libm.
     #[must_use]
     fn hypot(self, other: Self) -> Self;
-    /// The sine of `self` radians. libm.
+    /// Returns the sine of `self` radians. libm.
     #[must_use]
     fn sin(self) -> Self;
-    /// The cosine of `self` radians. libm.
+    /// Returns the cosine of `self` radians. libm.
     #[must_use]
     fn cos(self) -> Self;
-    /// The tangent of `self` radians. libm.
+    /// Returns the tangent of `self` radians. libm.
     #[must_use]
     fn tan(self) -> Self;
-    /// The arcsine, in radians. libm.
+    /// Returns the arcsine, in radians. libm.
     #[must_use]
     fn asin(self) -> Self;
-    /// The arccosine, in radians. libm.
+    /// Returns the arccosine, in radians. libm.
     #[must_use]
     fn acos(self) -> Self;
-    /// The arctangent, in radians. libm.
+    /// Returns the arctangent, in radians. libm.
     #[must_use]
     fn atan(self) -> Self;
-    /// The angle of the point (`other`, `self`), in radians, -π to π. libm.
+    /// Returns the angle of the point (`other`, `self`), in radians, -π to π. libm.
     #[must_use]
     fn atan2(self, other: Self) -> Self;
-    /// Sine and cosine of `self` radians. libm.
+    /// Returns the sine and cosine of `self` radians. libm.
     #[must_use]
     fn sin_cos(self) -> (Self, Self);
-    /// e to the power `self`, minus 1, accurate near 0. libm.
+    /// Returns e to the power `self`, minus 1, accurate near 0. libm.
     #[must_use]
     fn exp_m1(self) -> Self;
-    /// The natural logarithm of 1 + `self`, accurate near 0. libm.
+    /// Returns the natural logarithm of 1 + `self`, accurate near 0. libm.
     #[must_use]
     fn ln_1p(self) -> Self;
-    /// The hyperbolic sine. libm.
+    /// Returns the hyperbolic sine. libm.
     #[must_use]
     fn sinh(self) -> Self;
-    /// The hyperbolic cosine. libm.
+    /// Returns the hyperbolic cosine. libm.
     #[must_use]
     fn cosh(self) -> Self;
-    /// The hyperbolic tangent. libm.
+    /// Returns the hyperbolic tangent. libm.
     #[must_use]
     fn tanh(self) -> Self;
-    /// The inverse hyperbolic sine. libm.
+    /// Returns the inverse hyperbolic sine. libm.
     #[must_use]
     fn asinh(self) -> Self;
-    /// The inverse hyperbolic cosine. libm.
+    /// Returns the inverse hyperbolic cosine. libm.
     #[must_use]
     fn acosh(self) -> Self;
-    /// The inverse hyperbolic tangent. libm.
+    /// Returns the inverse hyperbolic tangent. libm.
     #[must_use]
     fn atanh(self) -> Self;
 }
 
 mod private {
-    /// Only `f32` and `f64`: the trait may grow.
+    /// Seals the trait to `f32` and `f64`, so that it can grow.
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
@@ -150,7 +151,7 @@ mod private {
 /// The functions that differ between the GPU and the host, under the same names.
 #[cfg(target_arch = "nvptx64")]
 mod basic {
-    /// `core`'s functions, which are LLVM's intrinsics.
+    /// Defines functions that call `core`'s math functions, which are LLVM intrinsics.
     macro_rules! core_math {
         ($($type:ident),*) => {$(
             pub(super) mod $type {
@@ -165,7 +166,7 @@ mod basic {
         safe fn llvm_ex2_approx(x: f32) -> f32;
     }
 
-    /// `ex2.approx.f32` (PTX ISA §9.7.3.21): relative error at most 2^-22.5.
+    /// Returns 2^x with `ex2.approx.f32` (PTX ISA §9.7.3.21), whose relative error is at most 2^-22.5.
     #[inline(always)]
     pub(super) fn exp2_f32(x: f32) -> f32 {
         llvm_ex2_approx(x)
@@ -192,7 +193,7 @@ mod basic {
     }
 }
 
-/// Methods that are one function of one argument.
+/// Defines methods that apply one function to `self`.
 macro_rules! unary {
     ($($method:ident = $function:path;)*) => {$(
         #[inline(always)]
@@ -220,7 +221,7 @@ macro_rules! gpu_float {
                 round = basic::$type::round;
                 trunc = basic::$type::trunc;
                 sqrt = basic::$type::sqrt;
-                // Inherent methods of `core`; the path finds them before the trait's.
+                // The paths resolve to `core`'s inherent methods, which have precedence over the trait's methods.
                 abs = $type::abs;
                 signum = $type::signum;
                 $($one)*
@@ -286,7 +287,7 @@ macro_rules! gpu_float {
     };
 }
 
-/// Implements the trait for both types from one list: each method, then the functions for `f32` and `f64`.
+/// Implements the trait for both types from one list of methods, each with its functions for `f32` and `f64`.
 macro_rules! gpu_floats {
     (
         unary { $($one:ident = $one32:path, $one64:path;)* }

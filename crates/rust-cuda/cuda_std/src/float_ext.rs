@@ -1,9 +1,9 @@
-//! [`FloatExt`]: libdevice's further functions, as methods.
+//! [`FloatExt`]: further functions of libdevice as methods.
 
 use crate::intrinsics as raw;
 
 mod private {
-    /// Only `f32` and `f64`: the trait may grow.
+    /// Seals the trait to `f32` and `f64`, so that it can grow.
     pub trait Sealed {}
     impl Sealed for f32 {}
     impl Sealed for f64 {}
@@ -11,24 +11,24 @@ mod private {
 
 macro_rules! float_ext {
     ($($(#[$doc:meta])* $method:ident($($arg:ident)?) = $name64:ident, $name32:ident;)*) => {
-        /// Further functions of `f32` and `f64`: those of [`intrinsics`](crate::intrinsics), which says how accurate
-        /// they are.
+        /// Further functions of `f32` and `f64`. They come from [`intrinsics`](crate::intrinsics), which states their
+        /// accuracy.
         pub trait FloatExt: Sized + private::Sealed {
             $(
                 $(#[$doc])*
                 #[must_use]
                 fn $method(self $(, $arg: i32)?) -> Self;
             )*
-            /// The fraction, 0 or of 0.5 to 1, and the exponent of 2 whose product is `self`.
+            /// Splits `self` into a fraction, which is 0 or in [0.5, 1), and an exponent of 2.
             #[must_use]
             fn frexp(self) -> (Self, i32);
-            /// The exponent of 2 of the leading digit.
+            /// Returns the exponent of 2 of the leading digit.
             #[must_use]
             fn unbiased_exp(self) -> i32;
-            /// `self`, but at least 0 and at most 1.
+            /// Returns `self` clamped to 0 to 1.
             #[must_use]
             fn saturate(self) -> Self;
-            /// The sine and cosine of π times `self`.
+            /// Returns the sine and cosine of π times `self`.
             #[must_use]
             fn sincospi(self) -> (Self, Self);
         }
@@ -47,7 +47,7 @@ macro_rules! float_ext {
 
             #[inline]
             fn unbiased_exp(self) -> i32 {
-                // SAFETY: a function of numbers.
+                // SAFETY: the function takes only numbers, so it has no preconditions.
                 unsafe { raw::$ilogb(self) }
             }
 
@@ -62,62 +62,63 @@ macro_rules! float_ext {
             }
         }
     };
-    // libdevice has the order first.
+    // libdevice's function takes the order first.
     (@method $method:ident (order) $name:ident) => {
         #[inline]
         fn $method(self, order: i32) -> Self {
-            // SAFETY: a function of numbers.
+            // SAFETY: the function takes only numbers, so it has no preconditions.
             unsafe { raw::$name(order, self) }
         }
     };
     (@method $method:ident ($($arg:ident)?) $name:ident) => {
         #[inline]
         fn $method(self $(, $arg: i32)?) -> Self {
-            // SAFETY: a function of numbers.
+            // SAFETY: the function takes only numbers, so it has no preconditions.
             unsafe { raw::$name(self $(, $arg)?) }
         }
     };
 }
 
 float_ext! {
-    /// The cosine of π times `self`.
+    /// Returns the cosine of π times `self`.
     cospi() = cospi, cospif;
-    /// The sine of π times `self`.
+    /// Returns the sine of π times `self`.
     sinpi() = sinpi, sinpif;
-    /// The error function.
+    /// Returns the error function of `self`.
     error_function() = erf, erff;
-    /// 1 minus the error function.
+    /// Returns 1 minus the error function of `self`.
     complementary_error_function() = erfc, erfcf;
-    /// The inverse of [`complementary_error_function`](Self::complementary_error_function), for 0 to 2.
+    /// Returns the inverse of [`complementary_error_function`](Self::complementary_error_function), defined from 0 to
+    /// 2.
     inv_complementary_error_function() = erfcinv, erfcinvf;
-    /// e to the square of `self`, times [`complementary_error_function`](Self::complementary_error_function).
+    /// Returns e to the power `self²`, times [`complementary_error_function`](Self::complementary_error_function).
     scaled_complementary_error_function() = erfcx, erfcxf;
-    /// The Bessel function of the first kind of order 0.
+    /// Returns the Bessel function of the first kind of order 0.
     j0() = j0, j0f;
-    /// The Bessel function of the first kind of order 1.
+    /// Returns the Bessel function of the first kind of order 1.
     j1() = j1, j1f;
-    /// The Bessel function of the first kind.
+    /// Returns the Bessel function of the first kind of the given order.
     jn(order) = jn, jnf;
-    /// The Bessel function of the second kind of order 0.
+    /// Returns the Bessel function of the second kind of order 0.
     y0() = y0, y0f;
-    /// The Bessel function of the second kind of order 1.
+    /// Returns the Bessel function of the second kind of order 1.
     y1() = y1, y1f;
-    /// The Bessel function of the second kind.
+    /// Returns the Bessel function of the second kind of the given order.
     yn(order) = yn, ynf;
-    /// `self` times 2 to the power `exp`.
+    /// Returns `self` times 2 to the power `exp`.
     ldexp(exp) = ldexp, ldexpf;
-    /// `self` times 2 to the power `exp`.
+    /// Returns `self` times 2 to the power `exp`.
     scale_by_n(exp) = scalbn, scalbnf;
-    /// The natural logarithm of the gamma function's absolute value.
+    /// Returns the natural logarithm of the absolute value of the gamma function.
     log_gamma() = lgamma, lgammaf;
-    /// The gamma function.
+    /// Returns the gamma function of `self`.
     gamma() = tgamma, tgammaf;
-    /// The natural logarithm of 1 plus `self`.
+    /// Returns the natural logarithm of 1 plus `self`.
     log1p() = log1p, log1pf;
-    /// The standard normal distribution's share below `self`.
+    /// Returns the cumulative distribution function of the standard normal distribution.
     norm_cdf() = normcdf, normcdff;
-    /// The inverse of [`norm_cdf`](Self::norm_cdf), for 0 to 1.
+    /// Returns the inverse of [`norm_cdf`](Self::norm_cdf), defined from 0 to 1.
     inv_norm_cdf() = normcdfinv, normcdfinvf;
-    /// The reciprocal of the cube root.
+    /// Returns the reciprocal of the cube root.
     rcbrt() = rcbrt, rcbrtf;
 }

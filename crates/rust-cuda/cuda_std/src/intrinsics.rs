@@ -1,21 +1,22 @@
 //! libdevice's functions, under upstream's names: CUDA's `__nv_sinf` is `sinf` ("libdevice User's Guide").
 //!
-//! Upstream declares NVIDIA's library of LLVM bitcode, which comes with the CUDA toolkit. These have the same names,
-//! arguments and results, and need no toolkit:
-//! * what is one instruction there (roundings, conversions, `fast_…`) is the same instruction here, with the same bits.
-//!   It runs on the GPU only;
-//! * whole numbers are computed with Rust's own operators, which become the same instructions;
-//! * the others are [`GpuFloat`]'s or the crate `libm`'s, within a few units in the last place as libdevice's are, but
-//!   not of the same bits. What neither of the two has is below ("made here"), in `f64` for both types.
+//! Upstream declares NVIDIA's library of LLVM bitcode, which comes with the CUDA toolkit. The functions here have the
+//! same names, arguments and results, and need no toolkit:
+//! * A function that is one instruction in libdevice (rounding, conversion, `fast_…`) is the same instruction here,
+//!   with the same result bits. It runs on the GPU only.
+//! * Integer functions use Rust's operators, which become the same instructions.
+//! * The remaining functions come from [`GpuFloat`] or the `libm` crate. Like libdevice's functions they are accurate
+//!   to within a few ulp, but their bits differ. Functions that neither provides are implemented in this module ("made
+//!   here"), in `f64` for both types.
 //!
 //! # Safety
-//! The functions that take a pointer write through it: it is valid for a write. The others are `unsafe` because
-//! upstream's, which are foreign functions, are.
+//! A function that takes a pointer writes through it, so the caller must ensure that the pointer is valid for a write.
+//! The other functions are `unsafe` only because upstream declares them as foreign functions.
 
 use crate::{GpuFloat, gpu_only};
 use pastey::paste;
 
-/// Functions with a body, under one line of documentation.
+/// Defines functions with a body and one line of documentation.
 macro_rules! functions {
     ($($name:ident($($arg:ident: $ty:ty),*) $(-> $result:ty)? = $body:expr;)*) => {$(
         #[doc = concat!("libdevice's `__nv_", stringify!($name), "`.")]
@@ -25,13 +26,15 @@ macro_rules! functions {
         #[inline]
         #[allow(unused_unsafe)]
         pub unsafe fn $name($($arg: $ty),*) $(-> $result)? {
-            // SAFETY: the same contract.
+            // SAFETY: a pointer argument is valid for a write, as the module requires; there are no other
+            // preconditions.
             unsafe { $body }
         }
     )*};
 }
 
-/// Functions that are one instruction: `name(arguments: registers and types) -> register and type = "instruction"`.
+/// Defines functions that are one instruction: `name(arguments: registers and types) -> register and type =
+/// "instruction"`.
 macro_rules! instructions {
     ($($name:ident($($arg:ident: $class:ident $ty:ty),*) -> $out:ident $result:ty = $text:expr;)*) => {$(
         #[doc = concat!("libdevice's `__nv_", stringify!($name), "`: `", $text, "`.")]
@@ -42,7 +45,7 @@ macro_rules! instructions {
         #[inline(always)]
         pub unsafe fn $name($($arg: $ty),*) -> $result {
             let result;
-            // SAFETY: an instruction on registers.
+            // SAFETY: the instruction only reads and writes registers.
             unsafe {
                 core::arch::asm!(
                     concat!($text, " {result}", $(", {", stringify!($arg), "}",)* ";"),
@@ -56,8 +59,8 @@ macro_rules! instructions {
     )*};
 }
 
-/// The four roundings of an instruction: to the nearest, to 0, down, up. `float` of arithmetic, `integer` of conversions
-/// to whole numbers.
+/// Defines the four rounding modes of an instruction: to nearest, toward 0, down, up. `float` is for arithmetic,
+/// `integer` for conversions to integers.
 macro_rules! rounded {
     (float: $($name:ident $args:tt -> $out:ident $result:ty = $op:literal, $ty:literal;)*) => {$(
         rounded!(@ $name $args $out $result, $op, $ty, "rn", "rz", "rm", "rp");
@@ -126,7 +129,7 @@ instructions! {
     fast_fdividef(x: reg32 f32, y: reg32 f32) -> reg32 f32 = "div.approx.f32";
 }
 
-/// Methods of [`GpuFloat`]: `f64`'s name, `f32`'s name.
+/// Defines functions that call methods of [`GpuFloat`], from a list of the `f64` name and the `f32` name.
 macro_rules! methods {
     ($($name:ident $name32:ident $args:tt = $method:ident;)*) => {$(
         methods!(@ $name f64 $args $method);
@@ -148,7 +151,7 @@ methods! {
     atan2 atan2f(x, y) = atan2; copysign copysignf(x, y) = copysign; hypot hypotf(x, y) = hypot; pow powf(x, y) = powf;
 }
 
-/// Functions of `libm`, under its names.
+/// Defines functions that call the `libm` function of the same name.
 macro_rules! of_libm {
     ($ty:ident: $($one:ident)*; $($two:ident)*) => { functions! {
         $($one(x: $ty) -> $ty = libm::$one(x);)*
@@ -159,7 +162,7 @@ macro_rules! of_libm {
 of_libm!(f64: erf erfc exp10 j0 j1 y0 y1 lgamma tgamma; fdim fmax fmin fmod nextafter remainder);
 of_libm!(f32: erff erfcf exp10f j0f j1f y0f y1f lgammaf tgammaf; fdimf fmaxf fminf fmodf nextafterf remainderf);
 
-/// The functions that are alike for both types, from one list of names each.
+/// Defines the functions that are the same for both types, from one list of names.
 macro_rules! both {
     ($ty:ident: $([$($name:ident)*])*) => { both! { @ $ty $($($name)*)* } };
     (@ $ty:ident $fma:ident $frexp:ident $ilogb:ident $jn:ident $yn:ident $ldexp:ident $scalbn:ident $llround:ident
@@ -215,7 +218,7 @@ both! { f32:
 functions! {
     rsqrt(x: f64) -> f64 = 1.0 / GpuFloat::sqrt(x);
     frsqrt_rn(x: f32) -> f32 = (1.0 / GpuFloat::sqrt(f64::from(x))) as f32;
-    // As the instruction: a NaN gives 0.
+    // As with the instruction, a NaN gives 0.
     saturatef(x: f32) -> f32 = 1.0_f32.min(x.max(0.0));
     int2double_rn(i: i32) -> f64 = f64::from(i);
     uint2double_rn(i: i32) -> f64 = f64::from(i as u32);
@@ -267,12 +270,12 @@ functions! {
     fast_sincosf(x: f32, sptr: *mut f32, cptr: *mut f32) = (*sptr, *cptr) = (fast_sinf(x), fast_cosf(x));
 }
 
-/// Both parts of a result: the one that is returned, and the one that is stored.
+/// Returns the first part of a result and stores the second part.
 ///
 /// # Safety
-/// `to` is valid for a write.
+/// The caller must ensure that `to` is valid for a write.
 unsafe fn store<T, U>((value, stored): (T, U), to: *mut U) -> T {
-    // SAFETY: the same contract.
+    // SAFETY: the caller ensures that `to` is valid for a write.
     unsafe { to.write(stored) };
     value
 }

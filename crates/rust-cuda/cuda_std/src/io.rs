@@ -1,8 +1,9 @@
-//! Text from kernels to the host: [`print!`](crate::print) and [`println!`](crate::println).
+//! Printing from kernels to the host: [`print!`](crate::print) and [`println!`](crate::println).
 //!
-//! Threads print into a buffer of the context's, 1 MiB by default, which the driver empties into the process's standard
-//! output at the next synchronization; what has no room overwrites the oldest text ("CUDA C++ Programming Guide",
-//! "Formatted Output"). What one call prints stays together, up to the first zero byte in it. Off the GPU they are `std`'s.
+//! Threads print into a buffer of the context, 1 MiB by default. The driver copies the buffer to the process's standard
+//! output at the next synchronization. When the buffer is full, new text overwrites the oldest text ("CUDA C++
+//! Programming Guide", "Formatted Output"). The text of one call stays together and ends at its first zero byte. Off
+//! the GPU, the macros are `std`'s.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -11,38 +12,40 @@
 //! println!("lane {lane} has {share}%");
 //! ```
 //!
-//! # What formatting costs
+//! # The cost of formatting
 //!
-//! Registers: a kernel that formats integers has at least 56 for each thread, and one that formats floats has 255, so
-//! that a block of it has 256 threads at most. Time to load: the driver compiles Rust's formatting of floats for half a
-//! minute, once. And stack: how much is known to nobody before, so that CUDA gives each thread the context's limit,
-//! 1 KiB. That is enough for integers and texts; floats and `{:?}` of structs take more. Without it the launch ends with
-//! `CUDA_ERROR_ILLEGAL_ADDRESS`. The host sets the limit, before it launches: `cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 8192)`, with
-//! cust `CurrentContext::set_resource_limit(ResourceLimit::StackSize, 8192)`.
+//! * Registers: a kernel that formats integers uses at least 56 registers per thread. A kernel that formats floats uses
+//!   255, which limits its blocks to 256 threads.
+//! * Load time: the driver takes half a minute to compile Rust's formatting of floats, once.
+//! * Stack: the compiler cannot compute the stack size, so CUDA gives each thread the context's limit, 1 KiB. This is
+//!   enough for integers and strings; floats and `{:?}` of structs need more. If the stack is too small, the launch
+//!   fails with `CUDA_ERROR_ILLEGAL_ADDRESS`. The host raises the limit before the launch:
+//!   `cuCtxSetLimit(CU_LIMIT_STACK_SIZE, 8192)`, or with cust
+//!   `CurrentContext::set_resource_limit(ResourceLimit::StackSize, 8192)`.
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
-    // The driver's functions, which every module may call.
+    // Functions of the driver that every module can call.
 
-    /// Prints by a C format, with the arguments one behind the other in memory.
+    /// Prints with a C format string. The arguments lie one after another in memory.
     #[doc(hidden)]
     pub fn vprintf(format: *const u8, valist: *const core::ffi::c_void) -> i32;
 
-    /// Ends the launch with an assertion that has failed. All three texts end with a zero.
+    /// Ends the launch with a failed assertion. All three strings must end with a zero byte.
     #[doc(hidden)]
     pub fn __assertfail(message: *const u8, file: *const u8, line: u32, function: *const u8, char_size: usize);
 }
 
-/// Prints; what [`print!`](crate::print) expands to.
+/// Prints its arguments; [`print!`](crate::print) expands to this function.
 #[doc(hidden)]
 #[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
 #[inline(never)]
 pub fn print(text: core::fmt::Arguments<'_>) {
     let mut text = alloc::fmt::format(text);
     text.push('\0');
-    // The text is no format: a `%` in it means nothing.
+    // The text is an argument and not the format string, so a `%` in it is printed as it is.
     let arguments = [text.as_ptr()];
-    // SAFETY: both texts end with a zero, and the format takes the one pointer.
+    // SAFETY: both strings end with a zero byte, and the format consumes exactly one pointer.
     unsafe { vprintf(c"%s".as_ptr().cast(), arguments.as_ptr().cast()) };
 }
 
@@ -73,7 +76,7 @@ macro_rules! __printing_needs_alloc {
     };
 }
 
-/// Nothing: printing has the feature that it needs.
+/// Expands to nothing, because the feature `alloc` is enabled.
 #[cfg(feature = "alloc")]
 #[doc(hidden)]
 #[macro_export]

@@ -1,9 +1,9 @@
-//! The standard library of GPU kernels: [rust-cuda]'s `cuda_std`, for rustc's own PTX backend.
+//! The standard library of GPU kernels: [rust-cuda]'s `cuda_std` for rustc's PTX backend.
 //!
-//! Upstream's crate works with upstream's compiler backend only. This one has the same public names
-//! and signatures (of upstream's main branch, April 2026) for what it covers, and is written for the
-//! target `nvptx64-nvidia-cuda` of an ordinary rustc: a kernel that compiles against this crate
-//! compiles against upstream's too.
+//! Upstream's crate works with upstream's compiler backend only. This crate has the same public names and signatures
+//! (of upstream's main branch, April 2026) for the part that it covers. It is written for the target
+//! `nvptx64-nvidia-cuda` of an ordinary rustc. A kernel that compiles against this crate also compiles against
+//! upstream's.
 //!
 //! ```
 //! use cuda_std::prelude::*;
@@ -11,12 +11,12 @@
 //! /// Doubles `len` floats.
 //! ///
 //! /// # Safety
-//! /// `data` points to `len` floats in device memory that nothing else uses.
+//! /// The caller must ensure that `data` points to `len` floats in device memory that nothing else uses.
 //! #[kernel]
 //! pub unsafe fn double(data: *mut f32, len: u32) {
 //!     let i = thread::index_1d();
 //!     if i < len {
-//!         // SAFETY: `i` is in bounds, and no other thread has it.
+//!         // SAFETY: `i < len`, so `i` is in bounds, and each thread has a different `i`.
 //!         unsafe { *data.add(i as usize) *= 2.0 };
 //!     }
 //! }
@@ -24,32 +24,31 @@
 //!
 //! # Off the GPU
 //!
-//! On any other target everything type-checks on stable Rust, so that `cargo check`, rustdoc and
-//! rust-analyzer work; what needs a GPU panics when called and names itself. Floating-point maths
-//! and the atomic types work everywhere.
+//! On any other target all items type-check on stable Rust, so that `cargo check`, rustdoc and rust-analyzer work. A
+//! function that needs a GPU panics there and names itself. Floating-point math and the atomic types work everywhere.
 //!
 //! # Features
 //!
-//! All but `vek` are on unless a crate says `default-features = false`; upstream's crate has what they add always.
+//! All features except `vek` are enabled by default. Upstream's crate always includes what they add.
 //!
-//! | feature | adds | costs the first device build |
+//! | feature | adds | cost in the first device build |
 //! |---|---|---|
-//! | `panic-message` | message, file and line of a panic on the host; without it a panic is a `trap` | nothing; at least 24 to 35 registers in a kernel that can panic |
-//! | `alloc` | `Vec`, `Box`, `String`, `format!`, and with them [`print!`]: without the feature, printing is a compile error | nothing |
-//! | `glam` | `cuda_std::glam`, and the functions of [`thread`] that return its vectors | 6 s of one core |
+//! | `panic-message` | message, file and line of a panic on the host; without it, a panic is a `trap` | no build time; at least 24 to 35 registers in a kernel that can panic |
+//! | `alloc` | `Vec`, `Box`, `String`, `format!` and [`print!`]; without the feature, printing is a compile error | none |
+//! | `glam` | `cuda_std::glam`, and the functions of [`thread`] that return its vectors | 6 s on one core |
 //! | `half` | [`struct@f16`] and [`bf16`] | 8 s |
-//! | `vek` | `cuda_std::vek`, which upstream advises against | 4 s |
+//! | `vek` | `cuda_std::vek`, which upstream discourages | 4 s |
 //!
 //! # Convergence
 //!
-//! An operation that several threads take part in (a barrier, a shuffle, a vote) may not be moved by
-//! the compiler into or out of a branch that only some of them take. LLVM calls such an operation
-//! *convergent*. All of them are LLVM intrinsics here, which are convergent by declaration; inline
-//! assembly is not, and is used for nothing that threads do together.
+//! Several threads take part in an operation such as a barrier, a shuffle or a vote. The compiler must not move such an
+//! operation into or out of a branch that only some of the threads take. LLVM calls such an operation *convergent*. In
+//! this crate all of them are LLVM intrinsics, which are declared convergent. Inline assembly is not convergent, so it
+//! is not used for collective operations.
 //!
 //! [rust-cuda]: https://github.com/Rust-GPU/rust-cuda
 #![no_std]
-// The list of features above has links to what they add.
+// The table of features above links to items that exist only with the feature.
 #![cfg_attr(not(feature = "half"), allow(rustdoc::broken_intra_doc_links))]
 #![cfg_attr(
     target_arch = "nvptx64",
@@ -71,8 +70,8 @@ extern crate alloc;
 #[cfg(not(target_arch = "nvptx64"))]
 extern crate std;
 
-/// Leaves a comment about a kernel's parameters in its code. `cuda_builder` takes the comment out of the code and writes
-/// it next to the parameters in the PTX.
+/// Emits a comment about a kernel's parameters into its code. `cuda_builder` removes the comment and writes it next to
+/// the parameters in the PTX.
 #[cfg(target_arch = "nvptx64")]
 #[doc(hidden)]
 #[macro_export]
@@ -101,7 +100,7 @@ pub mod shared;
 pub mod thread;
 pub mod warp;
 
-// Rust takes a name of the prelude and one of `core`'s or `std`'s own for ambiguous, unless both are the same macro.
+// Rust reports a name as ambiguous if both the prelude and `core` or `std` define it, unless both are the same macro.
 pub use core::{assert_eq, assert_ne};
 pub use cuda_std_macros::{address_space, externally_visible, gpu_only, kernel};
 pub use float::GpuFloat;
@@ -117,8 +116,8 @@ pub use vek;
 
 /// The names that most kernels use. `use cuda_std::prelude::*;`
 ///
-/// `address_space`, `warp` and [`MaybeUninit`](core::mem::MaybeUninit), which shared memory needs, are not in upstream's
-/// prelude: a kernel that is to compile with upstream's crate too imports them by name.
+/// `address_space`, `warp` and [`MaybeUninit`](core::mem::MaybeUninit), which shared memory needs, are not in
+/// upstream's prelude. A kernel that must also compile with upstream's crate imports them by name.
 pub mod prelude {
     #[cfg(feature = "half")]
     pub use crate::f16;
@@ -135,8 +134,7 @@ pub mod prelude {
     pub use core::mem::MaybeUninit;
 }
 
-/// A panic ends the whole launch with an error that the host sees at its next synchronization:
-/// `trap` (PTX ISA §9.7.19.4).
+/// Ends the whole launch with `trap` (PTX ISA §9.7.19.4). The host receives the error at its next synchronization.
 #[cfg(all(target_arch = "nvptx64", not(feature = "panic-message")))]
 #[panic_handler]
 fn panic(_info: &core::panic::PanicInfo<'_>) -> ! {

@@ -1,4 +1,4 @@
-//! The heap of kernels, which `alloc` takes its memory from, and the sizes of a kernel's shared memory.
+//! The heap of kernels, which is `alloc`'s allocator, and the sizes of a kernel's shared memory.
 
 use crate::gpu_only;
 #[cfg(target_arch = "nvptx64")]
@@ -15,7 +15,7 @@ unsafe extern "unadjusted" {
     safe fn llvm_total_smem_size() -> u32;
 }
 
-/// Bytes of shared memory that the launch asked for: `%dynamic_smem_size` (PTX ISA §10).
+/// Returns the bytes of dynamic shared memory of the launch: `%dynamic_smem_size` (PTX ISA §10).
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -23,8 +23,8 @@ pub fn dynamic_smem_size() -> u32 {
     llvm_dynamic_smem_size()
 }
 
-/// Bytes of shared memory that each block has, static and dynamic together, rounded up to the
-/// hardware's allocation unit: `%total_smem_size` (PTX ISA §10).
+/// Returns the bytes of shared memory of each block, static plus dynamic, rounded up to the hardware's allocation unit:
+/// `%total_smem_size` (PTX ISA §10).
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -34,32 +34,33 @@ pub fn total_smem_size() -> u32 {
 
 #[cfg(target_arch = "nvptx64")]
 unsafe extern "C" {
-    /// Memory of the device's heap, of 8 MiB unless the host sets `CU_LIMIT_MALLOC_HEAP_SIZE`, aligned to 16 bytes; null
-    /// when there is no room ("CUDA C++ Programming Guide", "Dynamic Global Memory Allocation"). It stays until
-    /// [`free`], over the end of the launch.
+    /// Allocates `size` bytes on the device's heap, aligned to 16 bytes. Returns null when the heap is full ("CUDA C++
+    /// Programming Guide", "Dynamic Global Memory Allocation"). The heap has 8 MiB unless the host sets
+    /// `CU_LIMIT_MALLOC_HEAP_SIZE`. The allocation lives until [`free`], also beyond the end of the launch.
     pub fn malloc(size: usize) -> *mut c_void;
 
-    /// Gives memory of [`malloc`] back; of null, does nothing.
+    /// Frees memory that [`malloc`] returned. Does nothing for null.
     pub fn free(ptr: *mut c_void);
 }
 
-/// The allocator of `alloc` in kernels: `malloc` and `free`. Off the GPU it is not installed.
+/// The global allocator of kernels, based on `malloc` and `free`. Off the GPU it is not installed.
 pub struct CUDAAllocator;
 
-/// What `malloc` aligns to.
+/// The alignment that `malloc` guarantees.
 #[cfg(target_arch = "nvptx64")]
 const MALLOC_ALIGN: usize = 16;
 
-// SAFETY: memory of `malloc` is nobody else's until it is freed, and large and aligned enough.
+// SAFETY: memory from `malloc` belongs to one allocation until it is freed, and `alloc` meets the layout's size and
+// alignment.
 #[cfg(target_arch = "nvptx64")]
 unsafe impl GlobalAlloc for CUDAAllocator {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         if layout.align() <= MALLOC_ALIGN {
-            // SAFETY: any size will do.
+            // SAFETY: `malloc` accepts any size.
             return unsafe { malloc(layout.size()).cast() };
         }
-        // SAFETY: the pointer moves by 16 to `align` bytes, which are there, and a multiple of 16 lies below it, where
-        // the word fits that says by how much.
+        // SAFETY: `offset` is at most `align`, so `aligned` and `size` bytes after it are within the allocation.
+        // `offset` is at least 16, so the word that stores it fits before `aligned`.
         unsafe {
             let whole = malloc(layout.size() + layout.align()).cast::<u8>();
             if whole.is_null() {
@@ -73,7 +74,8 @@ unsafe impl GlobalAlloc for CUDAAllocator {
     }
 
     unsafe fn dealloc(&self, ptr: *mut u8, layout: Layout) {
-        // SAFETY: `alloc` has given `ptr`, and has written the word before it if the alignment is such.
+        // SAFETY: `ptr` comes from `alloc`, which stores the offset in the preceding word if the alignment exceeds
+        // `MALLOC_ALIGN`.
         unsafe {
             let offset = if layout.align() <= MALLOC_ALIGN { 0 } else { ptr.cast::<usize>().sub(1).read() };
             free(ptr.sub(offset).cast());
@@ -81,7 +83,7 @@ unsafe impl GlobalAlloc for CUDAAllocator {
     }
 }
 
-/// What `alloc` takes memory from.
+/// The allocator that `alloc` uses.
 #[cfg(all(target_arch = "nvptx64", feature = "alloc"))]
 #[global_allocator]
 pub static GLOBAL_ALLOCATOR: CUDAAllocator = CUDAAllocator;

@@ -1,22 +1,22 @@
-//! What a panic does: it ends the launch, with the driver's `__assertfail`, which prints the message, the file, the
-//! line and the thread, and gives the host `CUDA_ERROR_ASSERT` ("CUDA C++ Programming Guide", "Assertion").
+//! The panic handler. A panic ends the launch through the driver's `__assertfail`, which prints the message, the file,
+//! the line and the thread. The host receives `CUDA_ERROR_ASSERT` ("CUDA C++ Programming Guide", "Assertion").
 //!
-//! A message is cut where the buffer is full. Rust's formatting calls through pointers, for which ptxas gives the whole
-//! kernel the registers of the most demanding function that could be called: 56, or 255 where floats are formatted. It
-//! cannot tell either how much stack that takes, and the driver gives 1 KiB, which is little: see [`io`](crate::io). So
-//! the buffer of formatted messages is on the heap. The panics that come with ordinary code cost none of it: a message without arguments is
-//! copied, and `cuda_builder` replaces `core`'s own functions for an index or a range out of bounds by those below.
-//! Such a kernel has at least 24 registers for each thread, or 35 where an index is checked.
+//! A message is truncated when it fills the buffer. Rust's formatting makes indirect calls. For these, ptxas gives the
+//! whole kernel the registers of the most demanding function that could be called: 56, or 255 where floats are
+//! formatted. Their stack size is unknown to ptxas too, and the driver gives each thread only 1 KiB (see
+//! [`io`](crate::io)). The buffer of formatted messages is therefore on the heap. Panics of ordinary code avoid these
+//! costs. A message without arguments is copied. `cuda_builder` replaces `core`'s functions for an out-of-bounds index
+//! or range with the functions below. Such a kernel uses at least 24 registers per thread, or 35 if it checks an index.
 
 use core::alloc::Layout;
 use core::fmt::{self, Write};
 use core::panic::{Location, PanicInfo};
 
-/// Bytes of a message, above which it is cut.
+/// The bytes of a message after which it is truncated.
 const LONGEST: usize = 511;
 
 struct Message {
-    /// Ends with zeros.
+    /// The text, padded with zeros.
     text: [u8; LONGEST + 1],
     len: usize,
 }
@@ -39,14 +39,14 @@ impl Message {
     }
 
     fn push(&mut self, byte: u8) {
-        // The last byte stays 0. Nothing here may panic.
+        // The last byte stays 0. This code must not panic.
         if let Some(place) = self.text[..LONGEST].get_mut(self.len) {
             *place = byte;
             self.len += 1;
         }
     }
 
-    /// Fails with a text, a number, a text and a number.
+    /// Fails with a message that consists of a text, a number, a text and a number.
     fn fail_with(mut self, texts: [&str; 2], numbers: [usize; 2], place: Option<&Location<'_>>) -> ! {
         let _ = self.write_str(texts[0]);
         self.number(numbers[0]);
@@ -57,7 +57,7 @@ impl Message {
 
     fn fail(&self, place: Option<&Location<'_>>) -> ! {
         let (file, line) = place.map_or((c"?", 0), |place| (place.file_as_c_str(), place.line()));
-        // SAFETY: the texts end with a zero; `trap` has no preconditions (PTX ISA §9.7.19.4).
+        // SAFETY: the strings end with a zero byte; `trap` has no preconditions (PTX ISA §9.7.19.4).
         unsafe {
             crate::io::__assertfail(self.text.as_ptr(), file.as_ptr().cast(), line, c"panic".as_ptr().cast(), 1);
             core::arch::nvptx::trap()
@@ -73,7 +73,7 @@ impl Write for Message {
     }
 }
 
-// Inlined where it is known whether there is anything to format.
+// The function is inlined, because the call site knows whether the message has arguments.
 #[panic_handler]
 #[inline(always)]
 fn panic(info: &PanicInfo<'_>) -> ! {
@@ -83,7 +83,7 @@ fn panic(info: &PanicInfo<'_>) -> ! {
     }
 }
 
-/// Of a message without arguments, and in the place of `core::option::expect_failed`.
+/// Panics with a message without arguments. It also replaces `core::option::expect_failed`.
 #[cold]
 #[inline(never)]
 pub fn literal(text: &str, place: Option<&Location<'_>>) -> ! {
@@ -95,24 +95,24 @@ pub fn literal(text: &str, place: Option<&Location<'_>>) -> ! {
 #[cold]
 #[inline(never)]
 fn formatted(info: &PanicInfo<'_>) -> ! {
-    // SAFETY: any size will do, and what `malloc` gives is aligned to 16 bytes.
+    // SAFETY: `malloc` accepts any size, and its result is null or is aligned to 16 bytes and exclusive to this thread.
     let message = unsafe { crate::mem::malloc(size_of::<Message>()).cast::<Message>().as_mut() };
     let Some(message) = message else {
-        literal("a panic, and no room on the device's heap for its message", info.location())
+        literal("a kernel panicked, and the device's heap is too full for its message", info.location())
     };
     *message = Message::new();
     let _ = write!(message, "{}", info.message());
     message.fail(info.location())
 }
 
-/// In the place of `core::panicking::panic_bounds_check`.
+/// Replaces `core::panicking::panic_bounds_check`.
 #[cold]
 #[inline(never)]
 pub fn index_fail(index: usize, len: usize, place: &'static Location<'static>) -> ! {
     Message::new().fail_with(["index out of bounds: the len is ", " but the index is "], [len, index], Some(place))
 }
 
-/// In the place of `core::slice::index::slice_index_fail`.
+/// Replaces `core::slice::index::slice_index_fail`.
 #[cold]
 #[inline(never)]
 pub fn range_fail(start: usize, end: usize, len: usize, place: &'static Location<'static>) -> ! {
@@ -129,6 +129,6 @@ pub fn range_fail(start: usize, end: usize, len: usize, place: &'static Location
 #[alloc_error_handler]
 #[cold]
 fn alloc_error(layout: Layout) -> ! {
-    let texts = ["no room on the device's heap for bytes: ", ", aligned to "];
+    let texts = ["allocation on the device's heap failed; bytes: ", ", alignment: "];
     Message::new().fail_with(texts, [layout.size(), layout.align()], None)
 }

@@ -1,7 +1,7 @@
-//! State spaces: asking which memory a pointer points to, and converting pointers between spaces.
+//! State spaces: finding the memory that a pointer points to, and converting pointers between spaces.
 //!
-//! Pointers of Rust are **generic**: one number names any memory, and shared and local memory are
-//! windows in it (PTX ISA §5.1).
+//! Rust's pointers are **generic**: they can address any memory, and shared and local memory are windows in the generic
+//! address space (PTX ISA §5.1).
 
 use crate::gpu_only;
 
@@ -17,24 +17,24 @@ unsafe extern "unadjusted" {
     safe fn llvm_isspacep_local(ptr: *const u8) -> bool;
 }
 
-/// The memories of a GPU that a pointer can be to.
+/// The memories of a GPU that a pointer can point to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AddressSpace {
-    /// Device memory, read and written by all threads.
+    /// Device memory that all threads read and write.
     Global,
-    /// On the chip, one copy for each block.
+    /// On-chip memory with one copy per block.
     Shared,
-    /// Device memory, written by the host only and cached for uniform reads.
+    /// Device memory that only the host writes, cached for uniform reads.
     Constant,
-    /// Each thread's own: its stack.
+    /// The private memory of each thread: its stack.
     Local,
 }
 
-/// Whether `ptr` points into `address_space`: `isspacep` (PTX ISA §9.7.9). The compiler folds the
-/// question where it knows the answer.
+/// Returns whether `ptr` points into `address_space`: `isspacep` (PTX ISA §9.7.9). The compiler folds the call where it
+/// knows the result.
 ///
 /// # Safety
-/// Any pointer will do. The function is `unsafe` because upstream's is.
+/// There are no preconditions. The function is `unsafe` only because upstream's is.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace) -> bool {
@@ -47,16 +47,16 @@ pub unsafe fn is_in_address_space<T>(ptr: *const T, address_space: AddressSpace)
     }
 }
 
-/// Converts the generic `ptr` to an address within `address_space`: `cvta.to` (PTX ISA §9.7.9). The
-/// result is for inline assembly that names the space; Rust must not follow it.
+/// Converts the generic `ptr` to an address within `address_space`: `cvta.to` (PTX ISA §9.7.9). The result is for
+/// inline assembly that names the space; Rust code must not dereference it.
 ///
 /// # Safety
-/// `ptr` points into `address_space`.
+/// The caller must ensure that `ptr` points into `address_space`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn convert_generic_to_specific_address_space<T>(ptr: *const T, address_space: AddressSpace) -> *const T {
     let specific;
-    // SAFETY: an instruction on registers.
+    // SAFETY: the instruction only reads and writes registers.
     unsafe {
         macro_rules! cvta {
             ($space:literal) => {
@@ -81,12 +81,12 @@ pub unsafe fn convert_generic_to_specific_address_space<T>(ptr: *const T, addres
 /// Converts the address `ptr` within `address_space` to a generic pointer: `cvta` (PTX ISA §9.7.9).
 ///
 /// # Safety
-/// `ptr` is an address within `address_space`.
+/// The caller must ensure that `ptr` is an address within `address_space`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn convert_specific_address_space_to_generic<T>(ptr: *const T, address_space: AddressSpace) -> *const T {
     let generic;
-    // SAFETY: an instruction on registers.
+    // SAFETY: the instruction only reads and writes registers.
     unsafe {
         macro_rules! cvta {
             ($space:literal) => {

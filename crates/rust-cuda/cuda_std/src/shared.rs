@@ -1,7 +1,7 @@
-//! Shared memory: on the chip, one copy for each thread block, uninitialized when the block starts
-//! and gone when it ends (PTX ISA §5.1.7).
+//! Shared memory: on-chip memory with one copy per thread block, uninitialized when the block starts and discarded when
+//! it ends (PTX ISA §5.1.7).
 //!
-//! Two ways to declare it:
+//! There are two ways to declare it:
 //! * a static with [`#[address_space(shared)]`](crate::address_space), if its size is known at compile time;
 //! * [`dynamic_shared_mem`], if each launch chooses its size.
 //!
@@ -12,7 +12,7 @@
 //! /// Reverses 64 elements.
 //! ///
 //! /// # Safety
-//! /// One block of 64 threads; `data` points to 64 elements.
+//! /// The caller must launch one block of 64 threads, and `data` must point to 64 elements.
 //! #[kernel]
 //! pub unsafe fn reverse(data: *mut i32) {
 //!     #[address_space(shared)]
@@ -29,22 +29,20 @@
 //! }
 //! ```
 //!
-//! The type is [`MaybeUninit`](core::mem::MaybeUninit) because the memory is uninitialized until a
-//! thread of the block writes it. Access it through the raw pointer: a reference would promise that
-//! no other thread writes the memory.
+//! The type is [`MaybeUninit`](core::mem::MaybeUninit), because the memory is uninitialized until a thread of the block
+//! writes it. Access it through the raw pointer: a reference would promise that no other thread writes the memory.
 
 use crate::gpu_only;
 
 /// Returns a `*mut T` to `N` uninitialized elements of shared memory: `shared_array![T; N]`.
 ///
-/// Do not use this macro in new code. It exists for kernels that were written for cuda_std 0.2.2
-/// and older. Upstream removed it "due to unsoundness" (its CHANGELOG.md, "Unreleased", at revision
-/// 946c91f). The commit, e13bca6, gives these reasons: hand-written `Send` and `Sync` around an
-/// `UnsafeCell`, examples that ignore the rules of [`MaybeUninit`](core::mem::MaybeUninit), and a
-/// macro that hides all of it. A safe expression returns a pointer to memory that is uninitialized
-/// and that all threads of the block write, and nothing at that line says so.
+/// Do not use this macro in new code. It exists for kernels that were written for cuda_std 0.2.2 and older. Upstream
+/// removed it "due to unsoundness" (its CHANGELOG.md, "Unreleased", at revision 946c91f). The commit, e13bca6, gives
+/// these reasons: hand-written `Send` and `Sync` around an `UnsafeCell`, examples that ignore the rules of
+/// [`MaybeUninit`](core::mem::MaybeUninit), and a macro hiding all of this. The macro is a safe expression, but returns
+/// a pointer to uninitialized memory that all threads of the block write. Nothing in that line shows this.
 ///
-/// Write the static instead. It works with upstream's cuda_std and with this one:
+/// Write the static instead. It works with upstream's cuda_std and with this crate:
 ///
 /// ```
 /// # use core::mem::MaybeUninit;
@@ -56,9 +54,9 @@ use crate::gpu_only;
 /// # }
 /// ```
 ///
-/// `N` is a constant expression of type `usize`. Neither `N` nor `T` can use generics of the
-/// function around it. Each place in the source is one static: the same call always returns the
-/// same memory, and another call returns other memory.
+/// `N` is a constant expression of type `usize`. Neither `N` nor `T` can use generics of the enclosing function. Each
+/// occurrence in the source is one static: the same occurrence always returns the same memory, and another occurrence
+/// returns other memory.
 ///
 /// # Safety
 /// Getting the pointer is safe, but using it is not. The memory is uninitialized until a thread of
@@ -80,19 +78,17 @@ macro_rules! shared_array {
     }};
 }
 
-/// The shared memory that the launch asked for, in addition to the statics; every call gives the same
-/// pointer, aligned to 16 bytes.
+/// Returns a pointer to the launch's dynamic shared memory, which is separate from the statics. Every call returns the
+/// same pointer, aligned to 16 bytes.
 ///
-/// How many bytes there are is the launch's `shared_mem_bytes`;
-/// [`dynamic_smem_size`](crate::mem::dynamic_smem_size) reads it. In PTX it is one `.extern
-/// .shared` array without a size (PTX ISA §11.6.1); `cuda_builder` makes it so from the symbol
-/// `_Zcuda_std_dyn_shared`, which is upstream's.
+/// The launch's `shared_mem_bytes` sets its size, and [`dynamic_smem_size`](crate::mem::dynamic_smem_size) reads it. In
+/// PTX the memory is one `.extern .shared` array without a size (PTX ISA §11.6.1). `cuda_builder` creates the array
+/// from the symbol `_Zcuda_std_dyn_shared`, which is upstream's name.
 ///
 /// # Safety
-/// Getting the pointer is safe, using it is not: the memory is uninitialized until a thread of the
-/// block writes it, another thread may read it only after
-/// [`sync_threads`](crate::thread::sync_threads), and an access has to lie within the bytes that
-/// the launch asked for. `T` needs an alignment of at most 16.
+/// Getting the pointer is safe, but using it is not. The memory is uninitialized until a thread of the block writes it.
+/// Another thread may read it only after [`sync_threads`](crate::thread::sync_threads). An access must lie within the
+/// launch's dynamic shared memory. The alignment of `T` must be at most 16.
 #[gpu_only]
 #[inline(always)]
 #[must_use]

@@ -1,12 +1,11 @@
-//! Where a thread is in its launch, and how the threads of a block wait for each other.
+//! Thread indices, and synchronization of the threads of a block.
 //!
-//! A launch is a **grid** of blocks; a **block** is up to 1024 threads that run on one
-//! multiprocessor, share its shared memory and can wait for each other; threads run 32 at a time in
-//! **warps** (see [`warp`](crate::warp)). Grid and block have three dimensions, `x` counting fastest.
+//! A launch is a **grid** of blocks. A **block** has up to 1024 threads that run on one multiprocessor, share its
+//! shared memory and can wait for each other. Threads run in **warps** of 32 (see [`warp`](crate::warp)). The grid and
+//! the blocks have three dimensions; `x` varies fastest.
 //!
-//! Indices and dimensions are special registers (PTX ISA §10: `%tid`, `%ntid`, `%ctaid`,
-//! `%nctaid`), counted in threads and blocks. LLVM knows their ranges, so conversions to `usize`
-//! need no sign extension and comparisons fold.
+//! Indices and dimensions are special registers (PTX ISA §10: `%tid`, `%ntid`, `%ctaid`, `%nctaid`), counted in threads
+//! and blocks. LLVM knows their ranges, so conversions to `usize` need no sign extension and comparisons fold.
 
 use crate::gpu_only;
 #[cfg(feature = "glam")]
@@ -36,7 +35,7 @@ unsafe extern "unadjusted" {
     safe fn llvm_nanosleep(nanos: u32);
 }
 
-/// One function for each special register.
+/// Defines one function for each special register.
 macro_rules! special_registers {
     ($($name:ident = $intrinsic:ident, $doc:literal;)*) => {$(
         #[doc = $doc]
@@ -51,21 +50,21 @@ macro_rules! special_registers {
 }
 
 special_registers! {
-    thread_idx_x = _thread_idx_x, "This thread's index in its block along x: 0 to [`block_dim_x`] - 1 (`%tid.x`).";
-    thread_idx_y = _thread_idx_y, "This thread's index in its block along y: 0 to [`block_dim_y`] - 1 (`%tid.y`).";
-    thread_idx_z = _thread_idx_z, "This thread's index in its block along z: 0 to [`block_dim_z`] - 1 (`%tid.z`).";
-    block_idx_x = _block_idx_x, "This block's index in the grid along x: 0 to [`grid_dim_x`] - 1 (`%ctaid.x`).";
-    block_idx_y = _block_idx_y, "This block's index in the grid along y: 0 to [`grid_dim_y`] - 1 (`%ctaid.y`).";
-    block_idx_z = _block_idx_z, "This block's index in the grid along z: 0 to [`grid_dim_z`] - 1 (`%ctaid.z`).";
-    block_dim_x = _block_dim_x, "Threads a block along x: 1 to 1024 (`%ntid.x`).";
-    block_dim_y = _block_dim_y, "Threads a block along y: 1 to 1024 (`%ntid.y`).";
-    block_dim_z = _block_dim_z, "Threads a block along z: 1 to 64 (`%ntid.z`).";
-    grid_dim_x = _grid_dim_x, "Blocks in the grid along x: 1 to 2^31 - 1 (`%nctaid.x`).";
-    grid_dim_y = _grid_dim_y, "Blocks in the grid along y: 1 to 65535 (`%nctaid.y`).";
-    grid_dim_z = _grid_dim_z, "Blocks in the grid along z: 1 to 65535 (`%nctaid.z`).";
+    thread_idx_x = _thread_idx_x, "Returns this thread's x index in its block: 0 to [`block_dim_x`] - 1 (`%tid.x`).";
+    thread_idx_y = _thread_idx_y, "Returns this thread's y index in its block: 0 to [`block_dim_y`] - 1 (`%tid.y`).";
+    thread_idx_z = _thread_idx_z, "Returns this thread's z index in its block: 0 to [`block_dim_z`] - 1 (`%tid.z`).";
+    block_idx_x = _block_idx_x, "Returns this block's x index in the grid: 0 to [`grid_dim_x`] - 1 (`%ctaid.x`).";
+    block_idx_y = _block_idx_y, "Returns this block's y index in the grid: 0 to [`grid_dim_y`] - 1 (`%ctaid.y`).";
+    block_idx_z = _block_idx_z, "Returns this block's z index in the grid: 0 to [`grid_dim_z`] - 1 (`%ctaid.z`).";
+    block_dim_x = _block_dim_x, "Returns the threads per block in x: 1 to 1024 (`%ntid.x`).";
+    block_dim_y = _block_dim_y, "Returns the threads per block in y: 1 to 1024 (`%ntid.y`).";
+    block_dim_z = _block_dim_z, "Returns the threads per block in z: 1 to 64 (`%ntid.z`).";
+    grid_dim_x = _grid_dim_x, "Returns the blocks in the grid in x: 1 to 2^31 - 1 (`%nctaid.x`).";
+    grid_dim_y = _grid_dim_y, "Returns the blocks in the grid in y: 1 to 65535 (`%nctaid.y`).";
+    grid_dim_z = _grid_dim_z, "Returns the blocks in the grid in z: 1 to 65535 (`%nctaid.z`).";
 }
 
-/// This thread's index in its block (`%tid`).
+/// Returns this thread's index in its block (`%tid`).
 #[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
@@ -73,7 +72,7 @@ pub fn thread_idx() -> UVec3 {
     UVec3::new(thread_idx_x(), thread_idx_y(), thread_idx_z())
 }
 
-/// This block's index in the grid (`%ctaid`).
+/// Returns this block's index in the grid (`%ctaid`).
 #[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
@@ -81,7 +80,7 @@ pub fn block_idx() -> UVec3 {
     UVec3::new(block_idx_x(), block_idx_y(), block_idx_z())
 }
 
-/// Threads a block in each dimension (`%ntid`).
+/// Returns the threads per block in each dimension (`%ntid`).
 #[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
@@ -89,7 +88,7 @@ pub fn block_dim() -> UVec3 {
     UVec3::new(block_dim_x(), block_dim_y(), block_dim_z())
 }
 
-/// Blocks in the grid in each dimension (`%nctaid`).
+/// Returns the blocks in the grid in each dimension (`%nctaid`).
 #[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
@@ -97,11 +96,10 @@ pub fn grid_dim() -> UVec3 {
     UVec3::new(grid_dim_x(), grid_dim_y(), grid_dim_z())
 }
 
-/// This thread's number in the whole launch, whatever the dimensions: different for every thread, 0
-/// to threads - 1. Blocks are numbered x first, and threads x first in their block.
+/// Returns this thread's linear index in the launch, whatever the dimensions. Every thread has a different index, from
+/// 0 to the number of threads - 1. Blocks are numbered with x fastest, and so are the threads of a block.
 ///
-/// Wraps in a launch of 2^32 threads or more. [`index_1d`] is cheaper where the launch has one
-/// dimension.
+/// The index wraps in a launch of more than 2^32 threads. [`index_1d`] is cheaper in a one-dimensional launch.
 #[inline(always)]
 #[must_use]
 pub fn index() -> u32 {
@@ -110,16 +108,16 @@ pub fn index() -> u32 {
     position(block, block_dim_x() * block_dim_y() * block_dim_z(), thread)
 }
 
-/// This thread's number along x in the launch: `block_idx_x * block_dim_x + thread_idx_x`.
+/// Returns this thread's x position in the launch: `block_idx_x * block_dim_x + thread_idx_x`.
 ///
-/// Unique for each thread only where the launch has one dimension. Wraps at 2^32.
+/// The position is unique to each thread only in a one-dimensional launch. It wraps at 2^32.
 #[inline(always)]
 #[must_use]
 pub fn index_1d() -> u32 {
     position(block_idx_x(), block_dim_x(), thread_idx_x())
 }
 
-/// This thread's position in the launch along x and y, counted in threads.
+/// Returns this thread's x and y position in the launch, in threads.
 #[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
@@ -127,7 +125,7 @@ pub fn index_2d() -> UVec2 {
     UVec2::new(index_1d(), position(block_idx_y(), block_dim_y(), thread_idx_y()))
 }
 
-/// This thread's position in the launch along x, y and z, counted in threads.
+/// Returns this thread's x, y and z position in the launch, in threads.
 #[cfg(feature = "glam")]
 #[inline(always)]
 #[must_use]
@@ -136,15 +134,15 @@ pub fn index_3d() -> UVec3 {
     UVec3::new(x, y, position(block_idx_z(), block_dim_z(), thread_idx_z()))
 }
 
-/// Only along x can it pass 2^32; wrapping there costs nothing and, unlike an overflow check, keeps
-/// debug builds free of panics in every kernel.
+/// Only the x position can exceed 2^32. Wrapping costs nothing there and, unlike an overflow check, keeps debug builds
+/// of all kernels free of panics.
 #[inline(always)]
 fn position(block: u32, threads: u32, thread: u32) -> u32 {
     block.wrapping_mul(threads).wrapping_add(thread)
 }
 
-/// Whether this is thread (0, 0, 0) of block (0, 0, 0): true in exactly one thread of a launch,
-/// which need not be the one that runs first.
+/// Returns whether this is thread (0, 0, 0) of block (0, 0, 0). Exactly one thread of a launch returns true; it need
+/// not be the thread that runs first.
 #[inline(always)]
 #[must_use]
 pub fn first() -> bool {
@@ -152,7 +150,7 @@ pub fn first() -> bool {
     numbers == [0; 6]
 }
 
-/// Threads in a warp: 32 on every GPU so far (`WARP_SZ`).
+/// Returns the threads per warp: 32 on every GPU so far (`WARP_SZ`).
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -160,27 +158,28 @@ pub fn warp_size() -> u32 {
     llvm_warpsize()
 }
 
-/// Waits until every thread of the block is here: `bar.sync 0` (PTX ISA §9.7.13.1).
+/// Waits until every thread of the block reaches the barrier: `bar.sync 0` (PTX ISA §9.7.13.1).
 ///
-/// After the barrier, every thread of the block sees what the block's threads wrote to shared or global
-/// memory before it.
+/// After the barrier, every thread of the block sees the writes to shared and global memory that the block's threads
+/// made before it.
 ///
-/// All threads of the block that have not ended must call it, and the same call: in a branch that
-/// some threads do not take, the block hangs or goes on with memory half written.
+/// All threads of the block that have not exited must reach the same call. If only some of them take a branch with the
+/// call, the block hangs or continues with partially written memory.
 #[gpu_only]
 #[inline(always)]
 pub fn sync_threads() {
     llvm_barrier(0);
 }
 
-/// [`sync_threads`], and in how many threads of the block `predicate` was not 0: `bar.red.popc`.
+/// Works like [`sync_threads`] and returns the number of threads of the block whose `predicate` is not 0:
+/// `bar.red.popc`.
 #[gpu_only]
 #[inline(always)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     llvm_barrier_popc(0, predicate != 0)
 }
 
-/// [`sync_threads`], and 1 if `predicate` was not 0 in every thread of the block, else 0:
+/// Works like [`sync_threads`] and returns 1 if `predicate` is not 0 in every thread of the block, otherwise 0:
 /// `bar.red.and`.
 #[gpu_only]
 #[inline(always)]
@@ -188,7 +187,7 @@ pub fn sync_threads_and(predicate: u32) -> u32 {
     u32::from(llvm_barrier_and(0, predicate != 0))
 }
 
-/// [`sync_threads`], and 1 if `predicate` was not 0 in at least one thread of the block, else 0:
+/// Works like [`sync_threads`] and returns 1 if `predicate` is not 0 in at least one thread of the block, otherwise 0:
 /// `bar.red.or`.
 #[gpu_only]
 #[inline(always)]
@@ -196,25 +195,25 @@ pub fn sync_threads_or(predicate: u32) -> u32 {
     u32::from(llvm_barrier_or(0, predicate != 0))
 }
 
-/// A memory fence for all threads of the launch: `membar.gl` (PTX ISA §9.7.13.4).
+/// Executes a memory fence for all threads of the launch: `membar.gl` (PTX ISA §9.7.13.4).
 ///
-/// A thread that sees a write made by this thread after the fence also sees the writes made before it.
-/// The fence orders memory and waits for no other thread. The launch's threads are all on one device, so
-/// this is [`device_fence`].
+/// A thread that sees a write that this thread made after the fence also sees the writes before the fence. The fence
+/// orders memory and does not wait for other threads. All threads of a launch run on one device, so this function is
+/// the same as [`device_fence`].
 #[gpu_only]
 #[inline(always)]
 pub fn grid_fence() {
     llvm_membar_gl();
 }
 
-/// A memory fence for all threads on the device: `membar.gl`; CUDA C++ calls it `__threadfence`.
+/// Executes a memory fence for all threads on the device: `membar.gl`; CUDA C++ calls it `__threadfence`.
 #[gpu_only]
 #[inline(always)]
 pub fn device_fence() {
     llvm_membar_gl();
 }
 
-/// A memory fence for the whole system, host and other devices too: `membar.sys`; CUDA C++ calls it
+/// Executes a memory fence for the whole system, including the host and other devices: `membar.sys`; CUDA C++ calls it
 /// `__threadfence_system`.
 #[gpu_only]
 #[inline(always)]
@@ -222,8 +221,8 @@ pub fn system_fence() {
     llvm_membar_sys();
 }
 
-/// Suspends the thread for about `nanos` nanoseconds, between 0 and twice that, at most 1 ms:
-/// `nanosleep.u32` (PTX ISA §9.7.19.2, sm_70 and newer). For back-off in a spin loop.
+/// Suspends the thread for about `nanos` nanoseconds: between 0 and twice `nanos`, at most 1 ms. `nanosleep.u32` (PTX
+/// ISA §9.7.19.2, sm_70 and newer). Use it for back-off in a spin loop.
 #[gpu_only]
 #[inline(always)]
 pub fn nanosleep(nanos: u32) {

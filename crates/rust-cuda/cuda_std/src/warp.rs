@@ -1,8 +1,7 @@
-//! Operations that the 32 threads of a warp do together, register to register.
+//! Collective operations of the 32 threads of a warp, from register to register.
 //!
-//! A thread's place in its warp is its **lane**, 0 to 31. A `mask` names lanes by bits: bit 0 is lane
-//! 0. All operations with a mask first wait until every lane in it is there; each of those lanes must
-//! call with the same mask.
+//! A thread's index in its warp is its **lane**, 0 to 31. Bit `i` of a `mask` stands for lane `i`. An operation with a
+//! mask first waits until every lane in the mask reaches it. Each of those lanes must call it with the same mask.
 
 use crate::gpu_only;
 
@@ -28,7 +27,7 @@ unsafe extern "unadjusted" {
     fn llvm_bar_warp_sync(mask: u32);
 }
 
-/// This thread's lane, 0 to 31: `%laneid` (PTX ISA §10.3).
+/// Returns this thread's lane, 0 to 31: `%laneid` (PTX ISA §10.3).
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -36,10 +35,10 @@ pub fn lane_id() -> u32 {
     llvm_laneid()
 }
 
-/// The lanes that execute this call together: `activemask.b32` (PTX ISA §9.7.13.11).
+/// Returns the lanes that execute this call together: `activemask.b32` (PTX ISA §9.7.13.11).
 ///
-/// Threads on the same path need not run together, so this does not tell which lanes take a branch.
-/// [`warp_vote_ballot`] before the branch does.
+/// Threads on the same path need not run together, so the mask does not tell which lanes take a branch. To find those
+/// lanes, call [`warp_vote_ballot`] before the branch.
 #[gpu_only]
 #[inline(always)]
 #[must_use]
@@ -47,16 +46,16 @@ pub fn activemask() -> u32 {
     llvm_activemask()
 }
 
-/// Waits until every lane in `mask` is here: `bar.warp.sync` (PTX ISA §9.7.13.2).
+/// Waits until every lane in `mask` reaches the call: `bar.warp.sync` (PTX ISA §9.7.13.2).
 ///
-/// After the call, every lane in `mask` sees what the lanes in `mask` wrote to memory before it.
+/// After the call, every lane in `mask` sees the memory writes that the lanes in `mask` made before it.
 ///
 /// # Safety
-/// The calling lane is in `mask`, no lane in `mask` has ended, and all of them call with the same
-/// `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn sync_warp(mask: u32) {
-    // SAFETY: the same contract.
+    // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
     unsafe { llvm_bar_warp_sync(mask) };
 }

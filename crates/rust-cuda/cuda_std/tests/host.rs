@@ -1,4 +1,4 @@
-//! `cuda_std` off the GPU: what needs one says so, what does not works.
+//! `cuda_std` off the GPU: functions that need a GPU report so, and all others work.
 #![allow(clippy::unwrap_used)]
 
 use core::mem::MaybeUninit;
@@ -11,10 +11,10 @@ use cuda_std::prelude::*;
 use cuda_std::{GpuFloat, address_space, mem, misc, ptr, shared, shared_array, warp};
 use std::panic::catch_unwind;
 
-/// Makes a call one of type `fn()`. (`drop` of what is `Copy` is a lint.)
+/// Discards the result of a call, so that every call becomes an `fn()`. (`drop` of a `Copy` value triggers a lint.)
 fn ignore<T>(_: T) {}
 
-/// The message with which `call` panics.
+/// Returns the panic message of `call`.
 fn message<T>(call: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
     let payload = catch_unwind(call).err().expect("the call needs a GPU");
     match payload.downcast::<String>() {
@@ -23,7 +23,7 @@ fn message<T>(call: impl FnOnce() -> T + std::panic::UnwindSafe) -> String {
     }
 }
 
-/// A name and a call, as a function of no arguments.
+/// Converts calls to pairs of a name and a function without arguments.
 macro_rules! calls {
     ($($name:literal: $call:expr;)*) => {
         // SAFETY: off the GPU the functions only panic.
@@ -66,7 +66,7 @@ fn what_needs_a_gpu_says_so_and_names_itself() {
 }
 
 #[test]
-fn shared_array_says_which_crate_it_is_in() {
+fn shared_array_names_its_crate() {
     let text = message(|| shared_array![u32; 4]);
     assert!(text.starts_with("host::shared_array runs on the GPU only"), "{text}");
 }
@@ -74,7 +74,7 @@ fn shared_array_says_which_crate_it_is_in() {
 #[kernel]
 unsafe fn doubles(data: *mut f32, len: usize) {
     for i in 0..len {
-        // SAFETY: the caller passes `len` floats.
+        // SAFETY: the caller passes a pointer to `len` floats, and `i` is less than `len`.
         unsafe { *data.add(i) *= 2.0 };
     }
 }
@@ -83,9 +83,9 @@ unsafe fn doubles(data: *mut f32, len: usize) {
 static mut TILE: [MaybeUninit<f32>; 2] = [const { MaybeUninit::uninit() }; 2];
 
 #[test]
-fn a_kernel_is_a_function_and_a_shared_static_a_static() {
+fn kernels_are_functions_and_shared_statics_are_statics() {
     let mut data = [1.0, 2.5];
-    // SAFETY: both floats are there, and only this test uses the static.
+    // SAFETY: `data` has `len` floats, and only this test uses the static.
     let tile = unsafe {
         doubles(data.as_mut_ptr(), data.len());
         let tile = (&raw mut TILE).cast::<f32>();
@@ -96,18 +96,18 @@ fn a_kernel_is_a_function_and_a_shared_static_a_static() {
 }
 
 #[test]
-fn vectors_have_what_kernels_use_of_glam() {
+fn vectors_have_the_glam_methods_that_kernels_use() {
     let (a, b) = (UVec2::new(1, 2), UVec3::new(3, 4, 5));
     assert_eq!((a.x, a.y, a.to_array(), UVec2::ZERO), (1, 2, [1, 2], UVec2::default()));
     assert_eq!((b.x, b.y, b.z, b.to_array(), b.element_product()), (3, 4, 5, [3, 4, 5], 60));
     assert_eq!(UVec3::ZERO, UVec3::default());
-    // As the sizes of matrices have them.
+    // The types that matrix sizes use.
     let (c, d) = (USizeVec2::new(1 << 40, 7), USizeVec3::new(3, 4, 5));
     assert_eq!((c.x, c.y, d.element_product()), (1 << 40, 7, 60));
 }
 
 #[test]
-fn maths_reads_as_with_std() {
+fn math_methods_have_the_names_of_std() {
     fn norm<T: GpuFloat + core::ops::Mul<Output = T>>(x: T, y: T) -> T {
         x.mul_add(x, y * y).sqrt()
     }
@@ -126,7 +126,7 @@ fn atomic_floats_add_up_over_threads() {
                     b.fetch_sub(1.0, Release);
                     c.fetch_add(2.0, Acquire);
                     d.fetch_sub(2.0, AcqRel);
-                    // SAFETY: the host has no blocks.
+                    // SAFETY: the host has no blocks, so no thread can belong to another block.
                     unsafe {
                         e.fetch_add(1.0, SeqCst);
                         f.fetch_sub(1.0, Relaxed);
@@ -141,7 +141,7 @@ fn atomic_floats_add_up_over_threads() {
 }
 
 #[test]
-fn atomic_floats_return_the_value_before() {
+fn atomic_floats_return_the_previous_value() {
     let a = AtomicF32::new(1.5);
     assert_eq!(a.fetch_add(2.0, SeqCst), 1.5);
     assert_eq!(a.fetch_xor(f32::from_bits(1 << 31), AcqRel), 3.5);

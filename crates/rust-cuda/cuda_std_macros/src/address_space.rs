@@ -1,4 +1,4 @@
-//! `#[address_space(…)]`: the mark that `cuda_builder` moves a static by.
+//! `#[address_space(…)]`: marks a static that `cuda_builder` moves to another address space.
 
 use crate::common::errors_before;
 use crate::generics;
@@ -18,8 +18,8 @@ pub(crate) fn expand(space: TokenStream, item: TokenStream) -> TokenStream {
         let error = Error::new(
             name.span(),
             format!(
-                "a static cannot use the generic parameter `{name}` of the function around it: declare the static in the \
-                 kernel, with a length that is a constant, and pass its pointer to the generic function"
+                "a static cannot use the generic parameter `{name}` of the enclosing function: declare the static in the \
+                 kernel, with a constant length, and pass its pointer to the generic function"
             ),
         );
         let ItemStatic { vis, mutability, ident, .. } = parsed;
@@ -35,7 +35,7 @@ pub(crate) fn expand(space: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// The link section that marks `space`; `None` for global memory, where a static lives anyway.
+/// Returns the link section that marks `space`, or `None` for global memory, where statics live by default.
 fn section(space: TokenStream) -> syn::Result<Option<&'static str>> {
     let known = "one of `shared`, `constant`, `global`";
     let name: Ident = syn::parse2(space).map_err(|error| {
@@ -47,10 +47,10 @@ fn section(space: TokenStream) -> syn::Result<Option<&'static str>> {
         "global" => Ok(None),
         "local" => Err(Error::new(
             name.span(),
-            "a static cannot be in local memory, which each thread has its own of: use a `let` in \
+            "a static cannot be in local memory, which is private to each thread: use a `let` in \
              the kernel",
         )),
-        other => Err(Error::new(name.span(), format!("no address space `{other}`; it is {known}"))),
+        other => Err(Error::new(name.span(), format!("unknown address space `{other}`: use {known}"))),
     }
 }
 
@@ -80,7 +80,7 @@ mod tests {
         let item = quote! { static S: u32 = 0; };
         for (space, part) in [
             (quote!(local), "local memory"),
-            (quote!(texture), "no address space `texture`"),
+            (quote!(texture), "unknown address space `texture`"),
             (quote!(), "one of `shared`"),
             (quote!(shared, 3), "one of `shared`"),
         ] {

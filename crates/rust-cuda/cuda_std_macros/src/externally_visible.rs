@@ -1,4 +1,4 @@
-//! `#[externally_visible]`: a check, since rustc exports what is `no_mangle` anyway.
+//! `#[externally_visible]`: only checks the function, because rustc exports every `no_mangle` function.
 
 use crate::common::{Function, errors_before, is_no_mangle};
 use proc_macro2::TokenStream;
@@ -31,7 +31,7 @@ mod tests {
     use quote::quote;
 
     #[test]
-    fn an_exported_function_is_left_as_it_is() {
+    fn an_exported_function_stays_unchanged() {
         for item in
             [quote! { #[no_mangle] pub extern "C" fn f() {} }, quote! { #[unsafe(no_mangle)] pub extern "C" fn f() {} }]
         {

@@ -1,16 +1,16 @@
-//! Finds the const generics that a static uses although it cannot.
+//! Finds const generics that a static uses, which Rust does not allow.
 //!
-//! rustc reports them without saying what to do instead. An attribute sees only its static, so the source file shows what
-//! is around it.
+//! rustc reports them without suggesting a fix. An attribute sees only its static, so this module reads the surrounding
+//! code from the source file.
 
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use std::fs;
 
-/// Takes the place of the use in the file's tokens, which have no positions.
+/// Replaces the use of the name in the tokens of the file, because those tokens have no positions.
 const MARK: &str = "__cuda_std_use";
 
-/// Returns the first name in `tokens` that is a const generic of a function or an `impl` block around it. Where the
-/// source cannot be read, as in rust-analyzer, there is none: then rustc's error is the only one.
+/// Returns the first name in `tokens` that is a const generic of an enclosing function or `impl` block. Returns `None`
+/// if the source cannot be read, as in rust-analyzer; then only rustc reports an error.
 pub(crate) fn first_use(tokens: TokenStream) -> Option<Ident> {
     if !proc_macro::is_available() {
         return None;
@@ -31,10 +31,11 @@ fn is_generic(name: &str, span: Span) -> Option<bool> {
     is_generic_at(&text, name, start)
 }
 
-/// Returns whether `name` at the offset `start` of a file is a const generic; `None` where the file does not say so.
+/// Returns whether `name` at the byte offset `start` of a file is a const generic, or `None` if the file does not show
+/// it.
 fn is_generic_at(text: &str, name: &str, start: usize) -> Option<bool> {
     let after = text.get(start..)?.strip_prefix(name)?;
-    // Most files declare no such generic, and reading their tokens takes longer than all else.
+    // Most files do not declare such a generic, and parsing their tokens is the slowest step.
     let declaration_start = format!("const {name}:");
     let may_be_generic = text.split(&declaration_start).skip(1).any(|rest| {
         let end = rest.find([',', '>', '=', ';']);
@@ -47,11 +48,12 @@ fn is_generic_at(text: &str, name: &str, start: usize) -> Option<bool> {
     declaration(tokens, name)?
 }
 
-/// Returns how the innermost declaration around the mark declares `name`: as a generic (`true`) or in another way; the
-/// inner `None` stands for no declaration. Returns `None` if the mark is not among the tokens.
+/// Returns how the innermost declaration around the mark declares `name`: as a generic (`Some(true)`), as something
+/// else (`Some(false)`) or not at all (`None`). The outer `None` means that the mark is not among the tokens.
 fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
     let (mut marked, mut item) = (None, None);
-    // Whether the tokens belong to the header of a function or an `impl` block, and whether that header declares the name.
+    // Whether the tokens belong to the header of a function or an `impl` block, and whether this header declares the
+    // name.
     let (mut in_header, mut in_generics, mut after_const) = (false, false, false);
     // The punctuation before the token, and whether an attribute macro may rewrite the item.
     let (mut before, mut is_rewritten) = (None, false);
@@ -59,7 +61,7 @@ fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
         let is_const = matches!(&token, TokenTree::Ident(ident) if ident == "const");
         let mut punctuation = None;
         match token {
-            // In a header, they are parts of types.
+            // In a header, `fn` and `impl` are parts of types.
             TokenTree::Ident(ident) if !in_header && (ident == "fn" || ident == "impl") => {
                 (in_header, in_generics) = (true, false);
             }
@@ -68,7 +70,7 @@ fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
                 true => in_generics = true,
                 false => item = Some(false),
             },
-            // The name in `macro_rules! name`.
+            // The identifier is the name in `macro_rules! name`.
             TokenTree::Ident(_) if before == Some('!') => punctuation = before,
             TokenTree::Punct(punct) if punct.as_char() == ';' => (in_header, is_rewritten) = (false, false),
             TokenTree::Punct(punct) => punctuation = Some(punct.as_char()),
@@ -91,7 +93,7 @@ fn declaration(tokens: TokenStream, name: &str) -> Option<Option<bool>> {
     marked.map(|found| found.or(item))
 }
 
-/// Whether an attribute leaves a function's generics as they are.
+/// Returns whether an attribute leaves a function's generics unchanged.
 fn is_builtin(attribute: TokenStream) -> bool {
     let known = [
         "allow",
@@ -108,7 +110,7 @@ fn is_builtin(attribute: TokenStream) -> bool {
         "unsafe",
         "warn",
     ];
-    matches!(attribute.into_iter().next(), Some(TokenTree::Ident(name)) if known.iter().any(|it| name == it))
+    matches!(attribute.into_iter().next(), Some(TokenTree::Ident(name)) if known.iter().any(|attribute| name == attribute))
 }
 
 #[cfg(test)]

@@ -1,4 +1,4 @@
-//! `#[gpu_only]`: keeps the body on the GPU; on every other target the function panics and says why.
+//! `#[gpu_only]`: compiles the body for the GPU only. On every other target, the function panics with the reason.
 
 use crate::common::{Function, errors_before};
 use proc_macro2::TokenStream;

@@ -1,4 +1,4 @@
-//! `#[kernel]`: checks a function against what an entry point can be, then gives it the entry ABI.
+//! `#[kernel]`: checks that a function can be an entry point, then gives it the entry ABI.
 
 use crate::common::{Errors, Function, errors_before, is_no_mangle};
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
@@ -25,8 +25,8 @@ pub(crate) fn expand(hints: TokenStream, item: TokenStream) -> TokenStream {
     }
 }
 
-/// Checks everything that the tokens alone can tell. That parameters are `Copy` is checked by the
-/// compiler, in the code that [`entry_point`] writes.
+/// Checks everything that the tokens alone show. The compiler checks that parameters are `Copy`, in the code that
+/// [`entry_point`] generates.
 fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
     let signature = &function.sig;
     let name = &signature.ident;
@@ -39,7 +39,7 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
         reject(
             &signature.fn_token,
             format!(
-                "a kernel is an `unsafe fn`, because nothing checks that a launch fits what it reads \
+                "a kernel must be an `unsafe fn`, because nothing checks that a launch fits what it reads \
                  and writes: write `unsafe fn {name}`"
             ),
         );
@@ -50,14 +50,14 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
             format!(
                 "a kernel has no generics, because a launch names one piece of machine code: make \
                  the body a generic `#[inline(always)] unsafe fn`, and `{name}` a kernel that calls \
-                 it with concrete arguments, one kernel for each"
+                 it with concrete arguments, with one kernel for each combination"
             ),
         );
     } else if let Some(clause) = &signature.generics.where_clause {
         reject(clause, "a kernel has no `where` clause, because it has no generics: remove it".into());
     }
     if let ReturnType::Type(_, ty) = &signature.output {
-        // `-> ()` is what leaving it out means.
+        // `-> ()` is the same as no return type.
         if !matches!(&**ty, Type::Tuple(tuple) if tuple.elems.is_empty()) {
             reject(
                 &signature.output,
@@ -80,14 +80,14 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
         match input {
             FnArg::Receiver(receiver) => reject(
                 receiver,
-                "a kernel is a free function, not a method: pass what `self` holds as parameters".into(),
+                "a kernel must be a free function, not a method: pass the fields of `self` as parameters".into(),
             ),
             FnArg::Typed(parameter) => {
                 if let Type::ImplTrait(ty) = &*parameter.ty {
                     reject(
                         ty,
-                        "a kernel parameter has a concrete type: `impl Trait` is a generic in \
-                         disguise"
+                        "a kernel parameter must have a concrete type: `impl Trait` is an anonymous \
+                         generic"
                             .into(),
                     );
                 }
@@ -95,7 +95,7 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
                 if let (Some(marker), None) = (marker, grid_constant(parameter)) {
                     reject(
                         marker,
-                        "#[grid_constant] goes on a parameter of type `&T`: the `T` is among the launch's arguments"
+                        "#[grid_constant] goes on a parameter of type `&T`: the launch passes the `T` as an argument"
                             .into(),
                     );
                 }
@@ -108,9 +108,9 @@ fn check(hints: TokenStream, function: &Function) -> syn::Result<()> {
     errors.into_result()
 }
 
-/// Writes the function twice, for the GPU and for other targets, and the checks of its parameters once.
+/// Generates the function twice, for the GPU and for other targets, and the checks of its parameters once.
 fn entry_point(function: &Function) -> TokenStream {
-    // Written by us, with the right condition.
+    // The generated code adds `no_mangle` itself, for the GPU only.
     let attrs = function.attrs.iter().filter(|attr| !is_no_mangle(attr)).collect::<Vec<_>>();
     let (vis, block) = (&function.vis, &function.block);
 
@@ -122,8 +122,8 @@ fn entry_point(function: &Function) -> TokenStream {
     let mut slices = TokenStream::new();
     let mut checks = TokenStream::new();
     let mut markers = TokenStream::new();
-    let mut described = Description::default();
-    // The number of parameters in the IR so far: those of size 0 are none.
+    let mut description = Description::default();
+    // The number of parameters in the IR so far. Parameters of size 0 do not count.
     let mut place = quote!(0);
     for (number, input) in function.sig.inputs.iter().enumerate() {
         let FnArg::Typed(parameter) = input else {
@@ -132,7 +132,7 @@ fn entry_point(function: &Function) -> TokenStream {
         let ty = &parameter.ty;
         if let Some(target) = grid_constant(parameter) {
             markers.extend(quote_spanned!(ty.span()=>
-                // SAFETY, for the code that is written here: a comment has no effect.
+                // SAFETY (for the generated code): a comment has no effect.
                 unsafe {
                     ::core::arch::asm!(
                         "// grid_constant {} {} {}",
@@ -142,11 +142,11 @@ fn entry_point(function: &Function) -> TokenStream {
                 }
             ));
         }
-        described.add(parameter, &place);
+        description.add(parameter, &place);
         let Some((reference, element)) = slice(ty) else {
             place.extend(quote!(+ (::core::mem::size_of::<#ty>() != 0) as usize));
             if !is_known(ty) {
-                // A span of its own for each parameter, so that the compiler points at the type.
+                // Each parameter has a separate span, so that the compiler points at its type.
                 checks.extend(quote_spanned!(ty.span()=> kernel_parameters_must_be_copy::<#ty>();));
                 checks.extend(
                     quote_spanned!(ty.span()=> const _: () = ::core::assert!(!Parameter::<#ty>::IS_WIDE, #WIDE);),
@@ -160,26 +160,27 @@ fn entry_point(function: &Function) -> TokenStream {
         let data = format_ident!("slice_{}", number, span = Span::mixed_site());
         let len = format_ident!("slice_{}_len", number, span = Span::mixed_site());
         let (thin, from) = if reference.mutability.is_some() {
-            // All threads have this slice, so it is not the only way to its elements, as LLVM would take a `&mut` for.
+            // All threads share this slice, but LLVM would treat a `&mut` as the only way to access its elements.
             (quote!(*mut #element), quote!(from_raw_parts_mut(#data, #len)))
         } else {
-            // What is behind `&[T]` nobody writes, and LLVM reads it through the read-only cache, if it knows. This
-            // type says so and has neither a length nor, with an empty slice, anything that must be there.
+            // No code writes through a `&[T]`, so LLVM can load its elements through the read-only cache. A parameter
+            // of type `&[T; 0]` tells LLVM that the memory is read-only. The type has no length, and for an empty slice
+            // it requires no valid memory.
             let lifetime = &reference.lifetime;
             (quote!(&#lifetime [#element; 0]), quote!(from_raw_parts(#data.as_ptr(), #len)))
         };
         device.inputs.push(parse_quote!(#(#attrs)* #data: #thin));
         device.inputs.push(parse_quote!(#(#attrs)* #len: usize));
-        // SAFETY, for the code that is written here: the launch passes a slice's pointer and length.
+        // SAFETY (for the generated code): the launch passes the slice's pointer and length.
         slices.extend(quote!(#(#attrs)* let #pat: #ty = unsafe { ::core::slice::#from };));
     }
-    let described = described.marker();
-    let is_plain = slices.is_empty() && markers.is_empty() && described.is_empty();
-    let body = if is_plain { quote!(#block) } else { quote!({ #described #markers #slices #block }) };
+    let description = description.marker();
+    let is_plain = slices.is_empty() && markers.is_empty() && description.is_empty();
+    let body = if is_plain { quote!(#block) } else { quote!({ #description #markers #slices #block }) };
     host.inputs = host.inputs.iter().map(without_grid_constant).collect();
 
     let checks = if checks.is_empty() { checks } else { in_checks(&checks) };
-    // The device's own `print!` says the same there.
+    // On the GPU, `print!` reports the same error.
     let printing = printing(block.clone())
         .map(|span| quote_spanned!(span=> #[cfg(not(target_arch = "nvptx64"))] ::cuda_std::__printing_needs_alloc!();));
     quote! {
@@ -198,15 +199,16 @@ fn entry_point(function: &Function) -> TokenStream {
     }
 }
 
-/// The names and types of a kernel's parameters for `cuda_builder`, which writes them into the PTX as comments:
-/// `0 [] a: &[f32] | 2 sum: *mut f32`. Each has its index in the PTX. Slices have brackets, with the bytes of an element if
-/// the type does not say them: `0 [4] a: &[Color]`.
+/// The names and types of a kernel's parameters. `cuda_builder` writes them into the PTX as comments.
+///
+/// The text has the form `0 [] a: &[f32] | 2 sum: *mut f32`. Each parameter has its index in the PTX. Slices have
+/// brackets, which contain the bytes of an element if the type does not show them: `0 [4] a: &[Color]`.
 #[derive(Default)]
 struct Description {
     text: String,
-    /// What stands for each `{}` of the text.
+    /// The value of each `{}` in the text.
     numbers: Vec<TokenStream>,
-    /// Whether an index is known to the compiler only, because it depends on the sizes of earlier parameters.
+    /// Whether only the compiler knows the next index, because it depends on the sizes of earlier parameters.
     is_index_unknown: bool,
     next: usize,
 }
@@ -256,7 +258,7 @@ impl Description {
     }
 }
 
-/// Returns a type as people write it: `&[f32]` instead of `& 'a [f32]`.
+/// Returns a type in its usual notation: `&[f32]` instead of `& 'a [f32]`.
 fn plain(tokens: &str) -> String {
     let mut text = String::new();
     for word in tokens.split_whitespace().filter(|word| !word.starts_with('\'')) {
@@ -271,13 +273,13 @@ fn plain(tokens: &str) -> String {
     text
 }
 
-/// The place of the first `print!` or `println!` in a kernel.
+/// Returns the span of the first `print!` or `println!` in a kernel.
 fn printing(block: TokenStream) -> Option<Span> {
     let mut name = None;
     for token in block {
         match (&token, name.take()) {
-            (TokenTree::Punct(own), Some(span)) if own.as_char() == '!' => return Some(span),
-            (TokenTree::Ident(own), _) if own == "print" || own == "println" => name = Some(own.span()),
+            (TokenTree::Punct(punct), Some(span)) if punct.as_char() == '!' => return Some(span),
+            (TokenTree::Ident(ident), _) if ident == "print" || ident == "println" => name = Some(ident.span()),
             (TokenTree::Group(group), _) => {
                 if let Some(span) = printing(group.stream()) {
                     return Some(span);
@@ -289,7 +291,7 @@ fn printing(block: TokenStream) -> Option<Span> {
     None
 }
 
-/// What the checks of parameters use, around them.
+/// Wraps the checks of parameters in the items that they use.
 fn in_checks(checks: &TokenStream) -> TokenStream {
     quote! {
         #[allow(dead_code)]
@@ -300,7 +302,7 @@ fn in_checks(checks: &TokenStream) -> TokenStream {
                 const IS_WIDE: bool = false;
             }
             impl<T: ?Sized> Thin for Parameter<T> {}
-            // An item of the type itself goes before a trait's of the same name.
+            // An inherent item has precedence over a trait item of the same name.
             impl<T: ?Sized> Parameter<&T> {
                 const IS_WIDE: bool = ::core::mem::size_of::<&T>() > ::core::mem::size_of::<usize>();
             }
@@ -315,8 +317,8 @@ fn in_checks(checks: &TokenStream) -> TokenStream {
     }
 }
 
-/// Whether a type is a number or a pointer to numbers, which is `Copy` and not wide: most parameters are, and the checks
-/// of a kernel take the compiler longer than the kernel.
+/// Returns whether a type is a number or a pointer to numbers, which is `Copy` and not a wide pointer. Most parameters
+/// have such types, and compiling a kernel's checks takes longer than compiling the kernel.
 fn is_known(ty: &Type) -> bool {
     const NUMBERS: &[&str] = &[
         "bool", "char", "f32", "f64", "i8", "i16", "i32", "i64", "i128", "isize", "u8", "u16", "u32", "u64", "u128",
@@ -334,7 +336,7 @@ fn is_known(ty: &Type) -> bool {
 
 const GRID_CONSTANT: &str = "grid_constant";
 
-/// The type `T` of a parameter `#[grid_constant] name: &T`.
+/// Returns the type `T` of a parameter `#[grid_constant] name: &T`.
 fn grid_constant(parameter: &PatType) -> Option<&Type> {
     let is_marked = parameter.attrs.iter().any(|attr| attr.path().is_ident(GRID_CONSTANT));
     match &*parameter.ty {
@@ -345,7 +347,7 @@ fn grid_constant(parameter: &PatType) -> Option<&Type> {
     }
 }
 
-/// A parameter without the attribute, which only this macro knows.
+/// Returns the parameter without the attribute, which only this macro understands.
 fn without_grid_constant(input: &FnArg) -> FnArg {
     let mut input = input.clone();
     if let FnArg::Typed(parameter) = &mut input {
@@ -354,7 +356,8 @@ fn without_grid_constant(input: &FnArg) -> FnArg {
     input
 }
 
-/// `&[T]` and `&mut [T]`, which are two parameters, as in upstream's kernels: the pointer and the length.
+/// Returns the reference and the element type of `&[T]` or `&mut [T]`. Such a slice is two parameters, as in upstream's
+/// kernels: the pointer and the length.
 fn slice(ty: &Type) -> Option<(&TypeReference, &Type)> {
     match ty {
         Type::Group(group) => slice(&group.elem),
@@ -373,12 +376,12 @@ fn slice(ty: &Type) -> Option<(&TypeReference, &Type)> {
     }
 }
 
-/// What the compiler says of `&str`, `&dyn Trait`, `*const [T]`, and of slices that do not look like one.
-const WIDE: &str = "a kernel parameter is a pointer with a length or a vtable beside it, for which a launch has no \
+/// The compiler's message for `&str`, `&dyn Trait`, `*const [T]`, and for slices that a type alias hides.
+const WIDE: &str = "a kernel parameter is a wide pointer, with a length or a vtable, which a launch cannot pass as one \
                     argument: write a slice as `&[T]` or `&mut [T]`, which are two arguments, a pointer and a length, \
-                    and anything else as a pointer and what belongs to it";
+                    and pass anything else as a pointer and separate parameters";
 
-/// One of upstream's hints, `grid_dim = 2d`. It is checked and then ignored, as upstream does.
+/// One of upstream's hints, such as `grid_dim = 2d`. It is checked and then ignored, as upstream does.
 struct Hint;
 
 impl Parse for Hint {
@@ -388,7 +391,7 @@ impl Parse for Hint {
             return Err(Error::new(
                 name.span(),
                 format!(
-                    "#[kernel] has no option `{name}`; it has `grid_dim = 1d` and `block_dim = 1d` \
+                    "#[kernel] has no option `{name}`; its options are `grid_dim = 1d` and `block_dim = 1d` \
                      (1d, 2d or 3d)"
                 ),
             ));

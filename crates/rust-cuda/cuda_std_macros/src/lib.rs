@@ -1,10 +1,9 @@
 //! The attributes of `cuda_std`: [`macro@kernel`], [`macro@address_space`], [`macro@gpu_only`] and
 //! [`macro@externally_visible`]. Use them through `cuda_std`, which re-exports all four.
 //!
-//! They have upstream rust-cuda's names and accept what upstream's accept, but expand to code for
-//! rustc's own `nvptx64-nvidia-cuda` backend: plain attributes and ABIs of the language, no codegen
-//! back channel. On every other target the same items become ordinary Rust, so that `cargo check`,
-//! rustdoc and rust-analyzer work without a GPU toolchain.
+//! They have upstream rust-cuda's names and accept the same input, but expand to code for rustc's `nvptx64-nvidia-cuda`
+//! backend. The expansion consists of ordinary attributes and ABIs of the language. On every other target the same
+//! items become ordinary Rust, so that `cargo check`, rustdoc and rust-analyzer work without a GPU toolchain.
 
 use proc_macro::TokenStream;
 
@@ -20,41 +19,43 @@ mod kernel;
 /// use cuda_std::prelude::*;
 ///
 /// /// # Safety
-/// /// `data` points to `len` floats that nothing else uses.
+/// /// The caller must ensure that `data` points to `len` floats that nothing else uses.
 /// #[kernel]
 /// pub unsafe fn double(data: *mut f32, len: u32) {
 ///     let i = thread::index_1d();
 ///     if i < len {
-///         // SAFETY: the caller passes `len` floats; each thread has its own index.
+///         // SAFETY: `i < len`, so `i` is within the `len` floats, and each thread has a different `i`.
 ///         unsafe { *data.add(i as usize) *= 2.0 };
 ///     }
 /// }
 /// ```
 ///
-/// For `nvptx64` the function becomes `#[unsafe(no_mangle)] extern "ptx-kernel" fn`, a `.entry` of the PTX module (PTX
-/// ISA §11.2.1). That ABI is unstable: the crate needs `feature(abi_ptx)`, which `cuda_builder` passes. For any other
-/// target it stays a plain function.
+/// For `nvptx64` the function becomes `#[unsafe(no_mangle)] extern "ptx-kernel" fn`, an `.entry` of the PTX module (PTX
+/// ISA §11.2.1). This ABI is unstable: the crate needs `feature(abi_ptx)`, which `cuda_builder` passes. For any other
+/// target it stays an ordinary function.
 ///
-/// A kernel * is an `unsafe fn`: nothing checks that the launch fits what the kernel reads and writes; * returns
-/// nothing: results go through pointers; * has no generics, no `async`, no `const`, no receiver: a launch names one
-/// piece of machine code; * takes parameters that are [`Copy`]: the driver copies them byte by byte and drops nothing.
-/// Each is one argument of the launch, with the bytes that it has in memory, and a parameter of size 0 is none; * takes
-/// slices as `&[T]` and `&mut [T]`, each of which is two arguments: a pointer, which is never null, and the number of
-/// elements as a `usize`. Each thread gets the whole slice, so those that write through a `&mut [T]` must write to
-/// elements of their own. Other pointers with a length or a vtable, such as `&str`, are refused; * takes with
-/// `#[grid_constant] name: &T` a `T` that stays among the launch's arguments, where all threads read it and nobody
-/// copies it: CUDA C++'s `const __grid_constant__ T`, as tensor maps have to be passed. The launch has an argument with
-/// the bytes of a `T`. The crate needs `feature(asm_experimental_arch)`, and upstream has no such thing.
+/// A kernel
+/// * is an `unsafe fn`: nothing checks that the launch fits what the kernel reads and writes;
+/// * returns nothing: it writes results through pointers;
+/// * has no generics, no `async`, no `const` and no receiver: a launch names one piece of machine code;
+/// * takes parameters that are [`Copy`]: the driver copies them byte by byte and drops nothing. Each parameter is one
+///   argument of the launch with the parameter's bytes in memory. A parameter of size 0 is not an argument;
+/// * takes slices as `&[T]` and `&mut [T]`. Each slice is two arguments: a pointer, which is never null, and the number
+///   of elements as a `usize`. Each thread receives the whole slice, so threads that write through a `&mut [T]` must
+///   write to different elements. Other pointers with a length or a vtable, such as `&str`, are rejected;
+/// * can take a `T` as `#[grid_constant] name: &T`. The `T` stays in the launch's arguments, where all threads read it
+///   without a copy, as with CUDA C++'s `const __grid_constant__ T`. Tensor maps must be passed this way. The launch
+///   passes the bytes of a `T`. The crate needs `feature(asm_experimental_arch)`; upstream has no such attribute.
 ///
 /// Anything else is a compile error at the offending tokens, on every target.
 ///
-/// Upstream's hints, `#[kernel(grid_dim = 1d, block_dim = 2d)]`, are accepted and, as upstream, have no effect.
+/// Upstream's hints, `#[kernel(grid_dim = 1d, block_dim = 2d)]`, are accepted and have no effect, as upstream.
 #[proc_macro_attribute]
 pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
     kernel::expand(hints.into(), item.into()).into()
 }
 
-/// Puts a `static` into one of the GPU's memories.
+/// Places a `static` in one of the GPU's memories.
 ///
 /// ```
 /// use core::mem::MaybeUninit;
@@ -66,22 +67,23 @@ pub fn kernel(hints: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// | argument | memory | PTX |
 /// |---|---|---|
-/// | `shared` | one copy a thread block; never initialized, so the type is `MaybeUninit`, or the value zeros, which nobody writes | `.shared` |
+/// | `shared` | one copy per thread block; never initialized, so its type is `MaybeUninit`, or its value is all zeros, which the launch does not write | `.shared` |
 /// | `constant` | read-only for kernels, cached, at most 64 KiB | `.const` |
-/// | `global` | device memory, where a static lives anyway: no effect | `.global` |
+/// | `global` | device memory, where statics live by default: no effect | `.global` |
 ///
-/// rustc knows no address spaces. For `nvptx64` the attribute therefore leaves a mark, the link section `.shared` or
-/// `.constant`, which `cuda_builder` turns into the address space (PTX ISA §5.1). A build without that step would keep
-/// the static in global memory, where all blocks share one copy. For any other target the attribute does nothing.
+/// rustc does not support address spaces. For `nvptx64` the attribute therefore marks the static with the link section
+/// `.shared` or `.constant`, which `cuda_builder` turns into the address space (PTX ISA §5.1). A build without this
+/// step would leave the static in global memory, where all blocks share one copy. For any other target the attribute
+/// has no effect.
 #[proc_macro_attribute]
 pub fn address_space(space: TokenStream, item: TokenStream) -> TokenStream {
     address_space::expand(space.into(), item.into()).into()
 }
 
-/// Keeps a function's body for the GPU; on other targets calling it panics, naming the function.
+/// Compiles a function's body for the GPU only. On other targets, a call panics with the function's name.
 ///
-/// The signature stays the same everywhere (except that an explicit ABI is dropped off the GPU), so
-/// that callers type-check on the host.
+/// The signature stays the same on all targets, so that callers type-check on the host. Only an explicit ABI is dropped
+/// off the GPU.
 ///
 /// ```
 /// use core::arch::asm;
@@ -100,28 +102,28 @@ pub fn gpu_only(attr: TokenStream, item: TokenStream) -> TokenStream {
     gpu_only::expand(attr.into(), item.into()).into()
 }
 
-/// Keeps a `#[unsafe(no_mangle)]` device function in the PTX although no kernel calls it.
+/// Keeps a `#[unsafe(no_mangle)]` device function in the PTX even if no kernel calls it.
 ///
-/// Upstream's backend needs to be told; rustc's keeps every exported function, so the attribute only
-/// checks that the function is exported.
+/// Upstream's backend needs this attribute. rustc keeps every exported function, so here the attribute only checks that
+/// the function is exported.
 #[proc_macro_attribute]
 pub fn externally_visible(attr: TokenStream, item: TokenStream) -> TokenStream {
     externally_visible::expand(attr.into(), item.into()).into()
 }
 
-/// Helpers that the attributes share, for reading functions and other attributes, and for testing.
+/// Helpers that the attributes share: parsing functions and other attributes, and testing.
 mod common {
     use proc_macro2::TokenStream;
     use quote::ToTokens;
     use syn::parse::{Parse, ParseStream};
     use syn::{Attribute, Meta, Signature, Visibility};
 
-    /// A function whose body stays as it is: reading it would take longer than all else, and the compiler does so too.
+    /// A function whose body stays unparsed: parsing it would be the slowest step, and the compiler parses it anyway.
     pub(crate) struct Function {
         pub(crate) attrs: Vec<Attribute>,
         pub(crate) vis: Visibility,
         pub(crate) sig: Signature,
-        /// With its braces.
+        /// The body with its braces.
         pub(crate) block: TokenStream,
     }
 
@@ -137,7 +139,7 @@ mod common {
         }
     }
 
-    /// Whether `attr` is `#[no_mangle]` or `#[unsafe(no_mangle)]`.
+    /// Returns whether `attr` is `#[no_mangle]` or `#[unsafe(no_mangle)]`.
     pub(crate) fn is_no_mangle(attr: &Attribute) -> bool {
         match &attr.meta {
             Meta::Path(path) => path.is_ident("no_mangle"),
@@ -148,8 +150,7 @@ mod common {
         }
     }
 
-    /// Emits the errors and then the item unchanged, so that later uses of its name do not add errors
-    /// that are mere consequences of the first.
+    /// Emits the errors and then the unchanged item, so that uses of its name do not cause further errors.
     pub(crate) fn errors_before(error: syn::Error, item: TokenStream) -> TokenStream {
         let mut tokens = error.to_compile_error();
         tokens.extend(item);
@@ -177,14 +178,14 @@ mod common {
     pub(crate) mod testing {
         use proc_macro2::TokenStream;
 
-        /// Tokens as text with single spaces, so that assertions do not depend on layout.
+        /// Returns the tokens as text with single spaces, so that assertions do not depend on layout.
         pub(crate) fn text(tokens: &TokenStream) -> String {
             tokens.to_string().split_whitespace().collect::<Vec<_>>().join(" ")
         }
 
-        /// The messages of all `compile_error!`s in `tokens`.
+        /// Returns the messages of all `compile_error!`s in `tokens`.
         pub(crate) fn messages(tokens: &TokenStream) -> Vec<String> {
-            let file: syn::File = syn::parse2(tokens.clone()).expect("what an attribute expands to is items");
+            let file: syn::File = syn::parse2(tokens.clone()).expect("an attribute expands to items");
             file.items
                 .iter()
                 .filter_map(|item| match item {

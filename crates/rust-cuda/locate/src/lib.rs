@@ -1,10 +1,9 @@
-//! Finds the programs that this workspace runs but does not build: the compiler for the device ([`device`]), NVIDIA's
-//! tools ([`nvidia`]), and for tests a browser ([`chromium`]).
+//! Finds the programs that this workspace runs but does not build: the device compiler ([`device`]), NVIDIA's tools
+//! ([`nvidia`]), and a browser for tests ([`chromium`]).
 //!
-//! The input are environment variables, `PATH`, rustup's folders and the usual places of an installation; the output
-//! are paths with versions, or a list of every place that was searched and the missing part there. This crate runs the
-//! programs only to ask for their version. It installs nothing (`cargo xtask setup` does), knows nothing of PTX, and
-//! has no dependencies.
+//! Inputs are environment variables, `PATH`, rustup's folders and the usual installation paths. The result is a path
+//! with a version, or a list of every searched place and its missing part. This crate runs the programs only to query
+//! their version. It installs nothing (`cargo xtask setup` does), does not deal with PTX, and has no dependencies.
 
 pub mod chromium;
 pub mod device;
@@ -14,7 +13,7 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The programs of this name in the folders of `PATH`, in their order, each file once.
+/// Returns the programs of this name in the folders of `PATH`, in order, without duplicates.
 #[must_use]
 pub fn on_path(name: impl AsRef<OsStr>) -> Vec<PathBuf> {
     in_folders(name.as_ref(), &std::env::var_os("PATH").unwrap_or_default())
@@ -34,7 +33,7 @@ fn in_folders(name: &OsStr, folders: &OsStr) -> Vec<PathBuf> {
     programs
 }
 
-/// The path that a program of this name has in a folder.
+/// Returns the path of a program in a folder.
 fn program(folder: &Path, name: impl AsRef<OsStr>) -> PathBuf {
     let mut path = folder.join(name.as_ref()).into_os_string();
     path.push(std::env::consts::EXE_SUFFIX);
@@ -52,13 +51,13 @@ fn is_program(path: &Path) -> bool {
     path.is_file()
 }
 
-/// Cargo's target folder: the one that `CARGO_TARGET_DIR` names, else the one that this program lies in.
-/// `None` where it lies in none.
+/// Returns Cargo's target folder: the folder that `CARGO_TARGET_DIR` names, else the target folder that contains this
+/// program. Returns `None` if this program is not in a target folder.
 #[must_use]
 pub fn target_dir() -> Option<PathBuf> {
     target_variable().or_else(|| {
         let program = std::env::current_exe().ok()?;
-        // Cargo marks its target folder so for programs that make backups.
+        // Cargo puts this file into its target folder to exclude the folder from backups.
         let target = program.ancestors().skip(1).find(|folder| folder.join("CACHEDIR.TAG").is_file())?;
         Some(target.to_owned())
     })
@@ -66,14 +65,14 @@ pub fn target_dir() -> Option<PathBuf> {
 
 fn target_variable() -> Option<PathBuf> {
     let folder = std::env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty())?;
-    // A relative path is relative to where cargo was started; for us that is the working directory.
+    // A relative path is relative to the folder where cargo was started. This function uses the working directory.
     Some(std::path::absolute(&folder).unwrap_or_else(|_| folder.into()))
 }
 
 /// Runs a program and returns its standard output.
 ///
 /// # Errors
-/// When it cannot be started, and when it fails. The message is one line.
+/// Returns a one-line message when the program cannot be started or fails.
 pub fn output(command: &mut Command) -> Result<String, String> {
     let name = Path::new(command.get_program()).display().to_string();
     let done = command.stdin(Stdio::null()).output().map_err(|error| format!("cannot run {name}: {error}"))?;
@@ -94,7 +93,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let folders = ["a", "b", "c", "d"].map(|name| folder.path().join(name));
         for (folder, mode) in folders.iter().zip([0o755, 0o644, 0o755]) {
-            std::fs::create_dir(folder).expect("a folder in it");
+            std::fs::create_dir(folder).expect("cannot create a folder");
             let file = folder.join("tool");
             std::fs::write(&file, "").expect("a file");
             std::fs::set_permissions(&file, std::fs::Permissions::from_mode(mode)).expect("its permissions");
@@ -104,7 +103,7 @@ mod tests {
         assert_eq!(
             in_folders("tool".as_ref(), &path),
             [folders[0].join("tool"), folders[2].join("tool")],
-            "the second cannot be executed, the fourth is the first"
+            "the second tool is not executable, and the fourth folder is the first one"
         );
         assert!(in_folders("other".as_ref(), &path).is_empty());
     }

@@ -1,7 +1,7 @@
 //! Finds NVIDIA's tools: `ptxas`, `nvcc`, `cuobjdump`, `nvdisasm` and `ncu`.
 //!
-//! Nothing is installed here: `cargo xtask setup --nvidia` does that, into a [`folder`] that [`find`] looks in
-//! first.
+//! This module installs nothing: `cargo xtask setup --nvidia` installs the tools into a [`folder`] that [`find`]
+//! searches first.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub enum Tool {
     Ptxas,
     /// The CUDA C++ compiler.
     Nvcc,
-    /// Takes objects apart.
+    /// Extracts the contents of object files.
     Cuobjdump,
     /// The disassembler.
     Nvdisasm,
@@ -29,10 +29,10 @@ pub enum Tool {
 }
 
 impl Tool {
-    /// All of them.
+    /// All tools.
     pub const ALL: [Self; 5] = [Self::Ptxas, Self::Nvcc, Self::Cuobjdump, Self::Nvdisasm, Self::Ncu];
 
-    /// The program's name.
+    /// Returns the program's name.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -44,8 +44,8 @@ impl Tool {
         }
     }
 
-    /// The oldest release that will do: for the toolkit's own the first that knows sm_100, for Nsight
-    /// Compute, which is numbered by the year, the first that knows sm_90.
+    /// Returns the oldest supported release. For the toolkit's tools this is the first release that supports sm_100.
+    /// Nsight Compute is numbered by year; its oldest supported release is the first that supports sm_90.
     #[must_use]
     pub fn oldest(self) -> (u32, u32) {
         match self {
@@ -54,34 +54,33 @@ impl Tool {
         }
     }
 
-    /// Instructions for getting it.
+    /// Returns instructions for installing it.
     #[must_use]
     pub fn remedy(self) -> &'static str {
         match self {
-            Self::Ncu => "it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute",
+            Self::Ncu => "it comes with NVIDIA's CUDA toolkit, and separately as the package nsight-compute",
             _ => "`cargo xtask setup --nvidia` installs NVIDIA's tools",
         }
     }
 }
 
-/// A tool that was found and will do.
+/// A tool that was found and is usable.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Found {
     /// The program.
     pub path: PathBuf,
     /// Its release, such as `13.5.37`.
     pub version: String,
-    /// The place where it was found, in words.
+    /// A description of the place where it was found.
     pub origin: String,
 }
 
-/// This machine has no such tool that will do.
+/// This machine has no usable version of a tool.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unavailable {
-    /// The tool that was looked for.
+    /// The tool that was searched for.
     pub tool: Tool,
-    /// Why each that was found does not do: too old, which release is needed, or that it does not run. Empty
-    /// where none was found.
+    /// Why each version that was found is unusable: it is too old, or it does not run. Empty if none was found.
     pub refused: Vec<String>,
 }
 
@@ -97,11 +96,11 @@ impl fmt::Display for Unavailable {
 
 impl std::error::Error for Unavailable {}
 
-/// Looks for a tool that is new enough: in what `cargo xtask setup --nvidia` installed, on `PATH`, then in the
-/// usual places of a toolkit (`CUDA_PATH`, `CUDA_HOME`, `/usr/local/cuda`, and Nsight Compute's own).
+/// Finds a tool that is new enough. The search covers the folder of `cargo xtask setup --nvidia`, then `PATH`, then the
+/// usual places of the toolkit (`CUDA_PATH`, `CUDA_HOME`, `/usr/local/cuda`) and Nsight Compute.
 ///
 /// # Errors
-/// When no tool is found, and when those that were found cannot be used.
+/// Returns [`Unavailable`] when no tool is found or all tools that were found are unusable.
 pub fn find(tool: Tool) -> Result<Found, Unavailable> {
     first_of(tool, places(tool))
 }
@@ -118,7 +117,7 @@ fn first_of(tool: Tool, places: impl IntoIterator<Item = (PathBuf, String)>) -> 
             }
             Ok((version, _)) => {
                 let (major, minor) = tool.oldest();
-                refused.push(format!("{} is {version}; {major}.{minor} is needed", path.display(),));
+                refused.push(format!("{} is {version}, but {major}.{minor} is required", path.display(),));
             }
             Err(why) => refused.push(why),
         }
@@ -126,14 +125,14 @@ fn first_of(tool: Tool, places: impl IntoIterator<Item = (PathBuf, String)>) -> 
     Err(Unavailable { tool, refused })
 }
 
-/// The folder that `cargo xtask setup --nvidia` fills, in cargo's [target folder](target_dir). `None` where
-/// that is not to be found.
+/// Returns the folder in cargo's [target folder](target_dir) that `cargo xtask setup --nvidia` fills. Returns `None` if
+/// the target folder cannot be found.
 #[must_use]
 pub fn folder() -> Option<PathBuf> {
     target_dir().map(|target| target.join("nvidia").join(RELEASE))
 }
 
-/// The places where a tool can be, in the order of the search, each with its description.
+/// Returns the places where a tool can be, in search order, each with its description.
 fn places(tool: Tool) -> Vec<(PathBuf, String)> {
     let name = tool.name();
     let mut places: Vec<(PathBuf, String)> = Vec::new();
@@ -153,17 +152,17 @@ fn places(tool: Tool) -> Vec<(PathBuf, String)> {
     let cuda = Path::new("/usr/local/cuda");
     places.push((cuda.join("bin").join(name), cuda.display().to_string()));
     if tool == Tool::Ncu {
-        let of = |folder: PathBuf| (folder.join(name), folder.display().to_string());
+        let program_in = |folder: PathBuf| (folder.join(name), folder.display().to_string());
         let toolkits = newest_first(Path::new("/usr/local"), "cuda");
-        let of_toolkit = |toolkit: &PathBuf| newest_first(toolkit, "nsight-compute");
-        let alone = newest_first(Path::new("/opt/nvidia/nsight-compute"), "");
-        let all = toolkits.iter().flat_map(of_toolkit).chain(alone);
-        places.extend(all.map(of));
+        let profilers = |toolkit: &PathBuf| newest_first(toolkit, "nsight-compute");
+        let standalone = newest_first(Path::new("/opt/nvidia/nsight-compute"), "");
+        let all = toolkits.iter().flat_map(profilers).chain(standalone);
+        places.extend(all.map(program_in));
     }
     places
 }
 
-/// The folders that may be cargo's target folder: the variable's, then all above this program.
+/// Returns the folders that may be cargo's target folder: the one from the variable, then all parents of this program.
 fn targets() -> Vec<PathBuf> {
     let mut targets: Vec<PathBuf> = target_variable().into_iter().collect();
     if let Ok(program) = env::current_exe() {
@@ -172,7 +171,7 @@ fn targets() -> Vec<PathBuf> {
     targets
 }
 
-/// The folders in `parent` whose names begin so, the highest version first.
+/// Returns the folders in `parent` whose names start with `prefix`, the highest version first.
 fn newest_first(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     let entries = fs::read_dir(parent).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_string_lossy().starts_with(prefix));
@@ -182,27 +181,27 @@ fn newest_first(parent: &Path, prefix: &str) -> Vec<PathBuf> {
     folders
 }
 
-/// The numbers in a name: `cuda-12.8` is 12 and 8.
+/// Returns the numbers in a name: 12 and 8 for `cuda-12.8`.
 fn numbers(name: Option<&OsStr>) -> Vec<u32> {
     let name = name.map(OsStr::to_string_lossy).unwrap_or_default();
     name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect()
 }
 
-/// The version of a program, in words and as a release; or why that cannot be had.
+/// Returns the version of a program, as text and as a release, or why it cannot be determined.
 fn version(program: &Path) -> Result<(String, (u32, u32)), String> {
     let mut command = Command::new(program);
-    let said = output(command.arg("--version"))?;
-    parse_version(&said).ok_or_else(|| format!("{} --version names no release", program.display()))
+    let version_text = output(command.arg("--version"))?;
+    parse_version(&version_text).ok_or_else(|| format!("{} --version prints no release", program.display()))
 }
 
-/// `Cuda compilation tools, release 13.5, V13.5.37`, or Nsight Compute's `Version 2025.3.1.0 (build …)`.
-fn parse_version(said: &str) -> Option<(String, (u32, u32))> {
-    let (release, full) = if let Some((_, rest)) = said.split_once("release ") {
+/// Parses `Cuda compilation tools, release 13.5, V13.5.37`, or Nsight Compute's `Version 2025.3.1.0 (build …)`.
+fn parse_version(version_text: &str) -> Option<(String, (u32, u32))> {
+    let (release, full) = if let Some((_, rest)) = version_text.split_once("release ") {
         let (release, rest) = rest.split_once(',')?;
         let full = rest.trim_start().strip_prefix('V');
         (release.trim(), full.and_then(|full| word(full)))
     } else {
-        let mut lines = said.lines().map(str::trim);
+        let mut lines = version_text.lines().map(str::trim);
         let version = lines.find_map(|line| word(line.strip_prefix("Version ")?))?;
         (version, Some(version))
     };

@@ -6,7 +6,7 @@ fn a_missing_nsight_compute_is_reported_with_instructions() {
     let error = Error::NoNcu(toolkit::Unavailable { tool, refused }.into());
     assert_eq!(
         error.to_string(),
-        "no ncu was found; it comes with NVIDIA's CUDA toolkit, and alone as the package nsight-compute; --ncu \
+        "no ncu was found; it comes with NVIDIA's CUDA toolkit, and separately as the package nsight-compute; --ncu \
          names one, --device sim does not need it"
     );
 }

@@ -16,7 +16,7 @@ fn errors_are_shown_without_warnings() {
 }
 
 #[test]
-fn a_target_of_the_host_program_has_no_folder_of_its_own() {
+fn targets_of_the_host_program_share_a_folder() {
     let of = |out_dir: &str| target_dir_of(Path::new(out_dir), Path::new("wasm32-unknown-unknown"));
     assert_eq!(of("/a/target/debug/build/host-1/out"), Some(PathBuf::from("/a/target")));
     assert_eq!(of("/a/target/wasm32-unknown-unknown/debug/build/host-1/out"), Some(PathBuf::from("/a/target")));

@@ -30,35 +30,35 @@ const PTX: &str = "\
 
 #[test]
 fn parameters_have_the_drivers_layout() {
-    let entry = &PTX[PTX.find(".visible").expect("it is there")..];
+    let entry = &PTX[PTX.find(".visible").expect("the PTX has a kernel")..];
     assert_eq!(parameters(entry), 32);
 }
 
 #[test]
-fn shared_memory_counts_with_that_of_functions() {
+fn shared_memory_includes_called_functions() {
     let builder = CudaBuilder::new("kernels");
     assert!(matches!(check(&builder, PTX), Ok(false)));
-    // COUNT is nobody's; 40,000 and 9,152 bytes are as many as there can be.
+    // No kernel uses COUNT. 40,000 and 9,152 bytes together are exactly the limit.
     let more = PTX.replace("OTHER[9152]", "OTHER[9153]");
-    let error = check(&builder, &more).expect_err("it is too much").to_string();
+    let error = check(&builder, &more).expect_err("one byte exceeds the limit").to_string();
     assert!(error.contains("`k` has 49153 bytes"), "{error}");
     assert!(error.contains("`OTHER` 9153, `TILE` 40000"), "{error}");
     assert!(error.contains("--> /größe/src/lib.rs:7"), "{error}");
 }
 
 #[test]
-fn large_parameters_need_a_newer_version_and_have_an_end() {
+fn large_parameters_need_a_newer_version_and_have_a_limit() {
     let with = |bytes: u32| PTX.replace("k_param_2[16]", &format!("k_param_2[{bytes}]"));
     let builder = CudaBuilder::new("kernels");
     for (bytes, expected) in [(4336, Some(false)), (4337, Some(true)), (32_748, Some(true)), (32_749, None)] {
         assert_eq!(check(&builder, &with(bytes)).ok(), expected, "{bytes}");
     }
-    let error = check(&builder.arch(crate::NvvmArch::Compute61), &with(4337)).expect_err("sm_61 has no more");
+    let error = check(&builder.arch(crate::NvvmArch::Compute61), &with(4337)).expect_err("sm_61 allows less");
     assert!(error.to_string().contains("`k` has 4353 bytes of parameters"), "{error}");
 }
 
 #[test]
-fn constants_count_together_with_the_gaps_between_them() {
+fn constants_are_added_up_with_padding() {
     let with = |second: u32| {
         let constants = format!(
             ".const .align 4 .b8 A[36001] = {{1, 2, 3}};\n.const .align 8 .b8 B[{second}];\n.visible .const .align 4 .u32 C = 7;\n"
@@ -66,7 +66,7 @@ fn constants_count_together_with_the_gaps_between_them() {
         PTX.replace(".func f(", &(constants + ".func f(")).replace("[TILE+4]", "[B]")
     };
     assert!(check_constants(&with(29_524)).is_ok());
-    let error = check_constants(&with(29_528)).expect_err("it is too much").to_string();
-    assert!(error.contains("65540 bytes together, and there can be 65536 (`A` 36001, `B` 29528, `C` 4)"), "{error}");
+    let error = check_constants(&with(29_528)).expect_err("the statics exceed the limit").to_string();
+    assert!(error.contains("65540 bytes together, but the limit is 65536 (`A` 36001, `B` 29528, `C` 4)"), "{error}");
     assert!(error.contains("--> /größe/src/lib.rs:7"), "{error}");
 }

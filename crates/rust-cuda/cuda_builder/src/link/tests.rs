@@ -1,6 +1,6 @@
 use super::*;
 
-/// An archive as rustc writes it: an index of symbols, and two members.
+/// Creates an archive as rustc writes it: an index of symbols, and two members.
 fn archive(folder: &Path, name: &str) -> PathBuf {
     let member = |name: &str, text: &str| {
         let pad = if text.len().is_multiple_of(2) { "" } else { "\n" };
@@ -24,10 +24,10 @@ fn archive(folder: &Path, name: &str) -> PathBuf {
 }
 
 #[test]
-fn members_are_taken_once_for_what_is_missing_and_for_what_is_exported() {
+fn members_with_missing_or_exported_symbols_are_taken_once() {
     let folder = tempfile::tempdir().expect("a folder");
     let taken = |library: &mut Library, missing: &[&str]| -> Vec<(String, Vec<u8>)> {
-        let missing = missing.iter().map(|it| (*it).to_owned()).collect();
+        let missing = missing.iter().map(|symbol| (*symbol).to_owned()).collect();
         library.take(&missing).expect("an archive")
     };
     let one = || ("one.o".to_owned(), b"bitcode 1".to_vec());
@@ -37,14 +37,14 @@ fn members_are_taken_once_for_what_is_missing_and_for_what_is_exported() {
     assert_eq!(taken(&mut library, &["_RNv1x"]), [two()]);
     assert_eq!(taken(&mut library, &["_RNv1a", "_RNv1b"]), [one()]);
     assert_eq!(taken(&mut library, &["_RNv1a", "_RNv1b"]), []);
-    // What a compiler makes up calls of is there for nobody else.
+    // Members of compiler_builtins are taken only if the program needs them.
     let mut builtins = open("libcompiler_builtins-1.rlib");
     assert_eq!(taken(&mut builtins, &["_RNv1x"]), []);
     assert_eq!(taken(&mut builtins, &["kernel", "_RNv1a"]), [one(), two()]);
 }
 
 #[test]
-fn members_without_an_index_are_not_for_us() {
+fn a_library_without_an_index_is_not_opened() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("libx.rlib");
     for (members, is_read) in [(&["lib.rmeta/"][..], true), (&["lib.rmeta/", "one.o/"], false)] {
@@ -55,7 +55,7 @@ fn members_without_an_index_are_not_for_us() {
 }
 
 #[test]
-fn a_file_that_is_no_archive_is_named() {
+fn a_file_that_is_not_an_archive_is_named() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("libx.rlib");
     fs::write(&path, "no archive").expect("written");

@@ -1,11 +1,11 @@
-//! Launch bounds and clusters: how large a block a kernel is launched with, so that ptxas knows how many registers
-//! a thread may have, and how many blocks share their shared memory.
+//! Launch bounds and clusters. Launch bounds limit the block size of a kernel, so that ptxas knows how many registers a
+//! thread may use. A cluster is a number of blocks that can access each other's shared memory.
 //!
-//! A kernel states them in its body as a comment in an `asm!` block,
-//! `asm!("// launch_bounds 256 2")`: at most 256 threads a block, and registers for at least 2 blocks
-//! an SM; or `asm!("// cluster 2")`: clusters of two blocks along x. The comment reaches the IR, compiles anywhere
-//! (upstream's rust-cuda passes it through), and here it becomes the attributes that LLVM turns into `.maxntid` and
-//! `.minnctapersm`, or `.explicitcluster` and `.reqnctapercluster`.
+//! A kernel states them in its body as a comment in an `asm!` block. `asm!("// launch_bounds 256 2")` stands for at
+//! most 256 threads per block, and registers for at least 2 blocks per SM. `asm!("// cluster 2")` stands for clusters
+//! of two blocks in x. The comment reaches the IR and compiles with any backend (upstream's rust-cuda passes it
+//! through). Here it becomes the attributes that LLVM turns into `.maxntid` and `.minnctapersm`, or `.explicitcluster`
+//! and `.reqnctapercluster`.
 //!
 //! PTX ISA §11.4, "Performance-Tuning Directives", and §11.7, "Cluster Dimension Directives".
 
@@ -13,26 +13,26 @@ use super::LowerError;
 use super::ir::{define, demangled, with_function_attributes};
 use super::place::Place;
 
-/// A kind of marker: the start of the `asm!` block's text, before which options of the block stand, and its attributes.
+/// A kind of marker: the start of the `asm!` block's text, which follows the block's options, and its attributes.
 type Marker = (&'static str, fn(&str) -> Result<String, String>);
 
 const MARKERS: [Marker; 2] = [(" \"// launch_bounds ", attributes), (" \"// cluster ", cluster)];
 
 const MAX_THREADS: u32 = 1024;
-/// The most blocks of a cluster on every device that has clusters (CUDA C++ Programming Guide, "Thread Block
+/// The maximum number of blocks in a cluster on every device with clusters (CUDA C++ Programming Guide, "Thread Block
 /// Clusters").
 const MAX_CLUSTER: u32 = 8;
 
-/// Takes the markers out of the kernels and gives the kernels their attributes.
+/// Removes the markers from the kernels and adds the corresponding attributes.
 ///
 /// # Errors
-/// [`LowerError::Bounds`] when launch bounds or clusters are out of range, given twice, or outside a kernel.
+/// Returns [`LowerError::Bounds`] when launch bounds or clusters are out of range, given twice, or outside a kernel.
 pub fn lower(ir: &str) -> Result<String, LowerError> {
     if MARKERS.iter().all(|(marker, _)| !ir.contains(marker)) {
         return Ok(ir.to_owned());
     }
     let mut out: Vec<String> = Vec::new();
-    // The place in `out` of the function's `define` line, and which kinds of markers it has had.
+    // The index of the function's `define` line in `out`, and the kinds of markers that were found.
     let mut function: Option<(usize, [bool; MARKERS.len()])> = None;
     for line in ir.lines() {
         if define(line).is_some() {
@@ -48,7 +48,7 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
         let place = Place::of(ir, line);
         let fail = |problem: String| LowerError::Bounds { function: demangled(header.name), problem, place };
         if !header.kernel {
-            return Err(fail("it is not a kernel; state them in the kernel's own body".to_owned()));
+            return Err(fail("it is not a kernel; state them in the body of the kernel".to_owned()));
         }
         if stated[kind] {
             return Err(fail("stated twice".to_owned()));
@@ -66,7 +66,7 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
 fn cluster(text: &str) -> Result<String, String> {
     match text.trim().parse() {
         Ok(blocks @ 1..=MAX_CLUSTER) => Ok(format!("\"nvvm.cluster_dim\"=\"{blocks}\"")),
-        _ => Err(format!("a cluster of `{text}` blocks; it has 1 to {MAX_CLUSTER}")),
+        _ => Err(format!("a cluster of `{text}` blocks; a cluster has 1 to {MAX_CLUSTER}")),
     }
 }
 
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_has_clusters_beside_its_bounds() {
+    fn a_kernel_has_clusters_and_bounds() {
         let both = kernel("128").replace("  ret", "  call void asm sideeffect \"// cluster 2\", \"\"()\n  ret");
         let out = lower(&both).expect("good bounds");
         assert!(out.contains("\"nvvm.maxntid\"=\"128\" \"nvvm.cluster_dim\"=\"2\" !dbg"), "{out}");
@@ -149,12 +149,12 @@ mod tests {
     }
 
     #[test]
-    fn a_second_kernel_keeps_its_own() {
+    fn each_kernel_has_separate_bounds() {
         let both = format!("{}{}", kernel("64"), kernel("32").replace("@k", "@l"));
         let out = lower(&both).expect("good bounds");
         for (name, threads) in [("k", 64), ("l", 32)] {
-            let own = format!("@{name}(ptr %p) #0 \"nvvm.maxntid\"=\"{threads}\"");
-            assert!(out.contains(&own), "{out}");
+            let define = format!("@{name}(ptr %p) #0 \"nvvm.maxntid\"=\"{threads}\"");
+            assert!(out.contains(&define), "{out}");
         }
     }
 }

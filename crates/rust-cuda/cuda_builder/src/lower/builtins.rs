@@ -1,21 +1,22 @@
-//! Calls of `cuda_std`'s own functions, where LLVM has no PTX for an instruction or a wrong one.
+//! Replaces instructions that LLVM cannot compile to PTX, or compiles wrongly, with calls of `cuda_std`'s functions.
 //!
-//! LLVM takes the remainder of floats from a rounded quotient, which is right only while that is small, and has
-//! nothing for conversions between floats and 128-bit integers. `cuda_std::builtins` has all of them, and the functions
-//! of C's library that `core` calls, as weak definitions. Nothing outside the PTX can replace those, so they become the
-//! program's own here, and those that nothing calls go.
+//! LLVM computes the remainder of floats from a rounded quotient, which is correct only for small quotients. It does
+//! not support conversions between floats and 128-bit integers. `cuda_std::builtins` defines all of these, and the
+//! functions of the C library that `core` calls, as weak definitions. Nothing outside the PTX can replace them, so they
+//! become ordinary definitions of the program here. Functions that nothing calls are removed.
 
 use super::LowerError;
 use super::ir::{demangled, function_at, has, split_item, with_function_attributes};
 use super::place::Place;
 
-/// Functions that take pointers, whose address spaces stay known only where they are inlined.
+/// Functions that take pointers. The address spaces of the pointers stay known only if the functions are inlined.
 const MEMORY: [&str; 5] = ["memcpy", "memmove", "memset", "memcmp", "bcmp"];
 
-/// Rewrites such instructions to calls, and weak functions to hidden ones. `None`: there is nothing to rewrite.
+/// Rewrites such instructions to calls, and weak functions to hidden ones. Returns `None` if there is nothing to
+/// rewrite.
 ///
 /// # Errors
-/// [`LowerError::Remainder`] when floats are of a type whose remainder no function takes.
+/// Returns [`LowerError::Remainder`] for a remainder of a float type that has no remainder function.
 pub fn lower(ir: &str) -> Result<Option<String>, LowerError> {
     if !["define weak ", " frem ", " i128"].iter().any(|needed| has(ir, needed)) {
         return Ok(None);
@@ -29,7 +30,7 @@ pub fn lower(ir: &str) -> Result<Option<String>, LowerError> {
         } else if let Some(call) = Call::read(line) {
             call.write(&mut out);
         } else if line.starts_with(' ') && line.contains(" = frem ") {
-            let function = demangled(function_at(ir, line).map_or("", |it| it.name));
+            let function = demangled(function_at(ir, line).map_or("", |define| define.name));
             return Err(LowerError::Remainder { function, line: line.trim().to_owned(), place: Place::of(ir, line) });
         } else {
             out.push_str(line);
@@ -41,14 +42,14 @@ pub fn lower(ir: &str) -> Result<Option<String>, LowerError> {
 
 /// An instruction to be replaced: `%r = frem float %a, %b, !dbg !7`.
 struct Call<'a> {
-    /// The start of the line and the name of the value.
+    /// The start of the line, including the name of the result.
     result: &'a str,
     /// The functions for `float` and `double`.
     functions: [&'static str; 2],
     from: &'a str,
     operands: Vec<&'a str>,
     to: &'a str,
-    /// What stands behind the instruction.
+    /// The rest of the line after the instruction.
     rest: &'a str,
 }
 
@@ -71,7 +72,7 @@ impl<'a> Call<'a> {
             let (from, operand) = argument.split_once(' ')?;
             (from, vec![operand.trim_start_matches("noundef ")], "i128", rest)
         } else {
-            // Words that say what may be assumed of the operands come first.
+            // Flags that state assumptions about the operands come first.
             let (mut ty, mut rest) = split_item(rest)?;
             while !["float", "double", "half", "i128"].contains(&ty) {
                 if !ty.bytes().all(|byte| byte.is_ascii_lowercase()) {
@@ -98,7 +99,7 @@ impl<'a> Call<'a> {
         let Self { result, functions, from, to, rest, .. } = *self;
         let indent = &result[..result.len() - result.trim_start().len()];
         let name = result.trim_start().trim_start_matches('%');
-        // A half goes by way of a float, which has room for all that these functions give.
+        // A half is converted through a float, which can represent all results of these functions.
         let wide = |ty| if ty == "half" { "float" } else { ty };
         let function = functions[usize::from(from == "double" || to == "double")];
         let mut arguments = Vec::new();

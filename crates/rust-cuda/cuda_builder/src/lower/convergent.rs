@@ -1,10 +1,10 @@
-//! Marking as convergent what threads may have to do together: functions, calls of unknown functions, and `asm!` blocks
-//! that synchronize threads.
+//! Marks operations that threads may have to execute together as convergent: functions, calls of unknown functions, and
+//! `asm!` blocks that synchronize threads.
 //!
-//! rustc emits neither of them with the attribute, so LLVM may copy a call into both sides of a branch, or move it behind
-//! one: then threads wait for others that never come. LLVM's own warp and barrier intrinsics have the attribute by
-//! declaration. As Clang does for CUDA, every function has it to begin with, and LLVM takes it from those that call nothing
-//! convergent. LLVM Language Reference, "Convergence And Uniformity".
+//! rustc does not emit the attribute, so LLVM may copy a call into both sides of a branch or move it past a branch.
+//! Threads would then wait for others that never arrive. LLVM's warp and barrier intrinsics are declared with the
+//! attribute. As in Clang for CUDA, every function has it at first, and LLVM removes it from functions that call
+//! nothing convergent. LLVM Language Reference, "Convergence And Uniformity".
 
 use super::ir::{closing, define, with_function_attributes};
 
@@ -24,16 +24,16 @@ pub fn lower(ir: &str) -> String {
     out
 }
 
-/// The line with `convergent` behind the arguments of its call, when it is a call that needs the word.
+/// Returns the line with `convergent` after the arguments of its call, if the call needs the attribute.
 fn marked(line: &str) -> Option<String> {
-    // What does not stand in a function's body can have the words in a string.
+    // Outside a function's body, a string can contain these words.
     let call = line.find("call ").filter(|_| line.starts_with(' '))?;
     let arguments = call + collective_block(&line[call..]).or_else(|| call_through_pointer(&line[call..]))?;
     let end = arguments + closing(&line[arguments..])? + 1;
     Some(format!("{} convergent{}", &line[..end], &line[end..]))
 }
 
-/// Where the arguments of `call T asm "…", "…"(…)` begin, if threads execute the block together.
+/// Returns where the arguments of `call T asm "…", "…"(…)` start, if threads execute the block together.
 fn collective_block(call: &str) -> Option<usize> {
     let asm = call.find(" asm ")?;
     let template = asm + call[asm..].find('"')?;
@@ -46,10 +46,10 @@ fn collective_block(call: &str) -> Option<usize> {
     Some(constraints + 1 + call[constraints + 1..].find('"')? + 1)
 }
 
-/// Where the arguments of `call T %pointer(…)` begin.
+/// Returns where the arguments of `call T %pointer(…)` start.
 fn call_through_pointer(call: &str) -> Option<usize> {
     let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"._$-".contains(&byte);
-    // An argument or a type is not followed by a parenthesis at once.
+    // After an argument or a type, the next character is not a parenthesis.
     call.match_indices('%').find_map(|(at, _)| {
         let name = call[at + 1..].bytes().take_while(|byte| is_name(*byte)).count();
         let end = at + 1 + name;
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn other_lines_stay_as_they_are() {
+    fn other_lines_stay_unchanged() {
         for line in [
             "@t = constant [9 x i8] c\" asm \", section \"bar.sync (x) \", align 1\n",
             "  call void asm sideeffect \"red.global.add.s32 [$0], $1;\", \"l,r\"(ptr %p, i32 %v) #6\n",

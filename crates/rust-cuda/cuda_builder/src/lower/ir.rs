@@ -1,4 +1,4 @@
-//! Reading LLVM IR text: just enough of its grammar to find names, values and functions.
+//! Parses LLVM IR text: just enough of its grammar to find names, values and functions.
 //!
 //! Grammar: LLVM Language Reference, "Identifiers", "Global Variables", "Functions".
 
@@ -6,12 +6,12 @@ use std::ops::Range;
 
 use memchr::memmem;
 
-/// Whether a text, which may have many megabytes, has another one in it.
+/// Returns whether a text contains another text. Fast for texts of many megabytes.
 pub fn has(text: &str, part: &str) -> bool {
     memmem::find(text.as_bytes(), part.as_bytes()).is_some()
 }
 
-/// A global's name as it stands in IR, without the `@` and the quotes: `@"a b"` is `a b`.
+/// Parses a global's name in IR, without the `@` and the quotes: `@"a b"` is `a b`.
 pub fn global_name(at: &str) -> Option<(&str, &str)> {
     let rest = at.strip_prefix('@')?;
     if let Some(quoted) = rest.strip_prefix('"') {
@@ -30,13 +30,13 @@ pub enum Mention<'a> {
     Number(char, u32),
 }
 
-/// The mentions in IR text, without those in strings and comments.
+/// Returns the mentions in IR text, except those in strings and comments.
 pub fn mentions(text: &str) -> impl Iterator<Item = (Range<usize>, Mention<'_>)> {
     let bytes = text.as_bytes();
     let mut at = 0;
     std::iter::from_fn(move || {
-        while let Some(ahead) = bytes[at..].iter().position(|byte| b"\";@!#".contains(byte)) {
-            let start = at + ahead;
+        while let Some(distance) = bytes[at..].iter().position(|byte| b"\";@!#".contains(byte)) {
+            let start = at + distance;
             at = start + 1;
             let rest = &text[at..];
             match bytes[start] {
@@ -63,7 +63,7 @@ pub fn mentions(text: &str) -> impl Iterator<Item = (Range<usize>, Mention<'_>)>
     })
 }
 
-/// The values of a function that a text mentions: `%x`, `%12`, `%"a b"`.
+/// Returns the local values that a text mentions: `%x`, `%12`, `%"a b"`.
 pub fn locals(text: &str) -> impl Iterator<Item = &str> {
     text.match_indices('%').map(|(at, _)| {
         let rest = &text[at + 1..];
@@ -90,7 +90,7 @@ pub fn split_item(text: &str) -> Option<(&str, &str)> {
             ']' | '}' | '>' | ')' => {
                 depth = depth.checked_sub(1)?;
                 let end = at + c.len_utf8();
-                // `<{ … }>` closes twice; a string constant is `c"…"`.
+                // `<{ … }>` has two closing brackets; a string constant is `c"…"`.
                 if depth == 0 {
                     return Some(text.split_at(end));
                 }
@@ -102,7 +102,7 @@ pub fn split_item(text: &str) -> Option<(&str, &str)> {
     (depth == 0 && !quoted && !text.is_empty()).then_some((text, ""))
 }
 
-/// The bracket that closes the one at the start of `text`: its place.
+/// Returns the index of the bracket that closes the bracket at the start of `text`.
 pub fn closing(text: &str) -> Option<usize> {
     let (group, _) = split_item(text)?;
     group.ends_with([')', ']', '}', '>']).then(|| group.len() - 1)
@@ -116,7 +116,7 @@ pub struct Define<'a> {
     pub kernel: bool,
 }
 
-/// Reads `define … @name(…) … {`.
+/// Parses `define … @name(…) … {`.
 pub fn define(line: &str) -> Option<Define<'_>> {
     if !line.starts_with("define ") {
         return None;
@@ -125,20 +125,20 @@ pub fn define(line: &str) -> Option<Define<'_>> {
     Some(Define { name, kernel: line.contains(" ptx_kernel ") })
 }
 
-/// The function that a line of the text is in.
+/// Returns the function that contains a line of the text.
 pub fn function_at<'a>(ir: &'a str, line: &str) -> Option<Define<'a>> {
     let at = (line.as_ptr() as usize).checked_sub(ir.as_ptr() as usize)?;
     ir.get(..at)?.lines().rev().find_map(define)
 }
 
-/// Writes function attributes into a `define` line, before its metadata and its body.
+/// Inserts function attributes into a `define` line, before its metadata and its body.
 pub fn with_function_attributes(line: &str, attributes: &str) -> String {
     let body = line.rfind('{').unwrap_or(line.len());
     let at = line.find(" !dbg ").map_or(body, |dbg| (dbg + 1).min(body));
     format!("{}{attributes} {}", &line[..at], &line[at..])
 }
 
-/// A symbol as a person wrote it: `kernels_gpu::reduce::TILE`.
+/// Returns a symbol in source notation: `kernels_gpu::reduce::TILE`.
 pub fn demangled(symbol: &str) -> String {
     format!("{:#}", rustc_demangle::demangle(symbol))
 }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn attributes_go_before_the_metadata() {
+    fn attributes_are_inserted_before_the_metadata() {
         assert_eq!(
             with_function_attributes("define void @f() #0 !dbg !1 {", "convergent"),
             "define void @f() #0 convergent !dbg !1 {"

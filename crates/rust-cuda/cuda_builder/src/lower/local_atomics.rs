@@ -1,22 +1,23 @@
-//! Atomic operations on a thread's own variables become plain ones.
+//! Turns atomic operations on a thread's local variables into plain ones.
 //!
-//! PTX has atomic operations on global and shared memory only (PTX ISA §9.7.13, "atom"). Rust's atomics can also be local
-//! variables, which are in local memory. There a plain operation is atomic, because no other thread sees the variable.
-//! This pass reads optimized IR, where a pointer leads
-//! - to local variables only: a plain operation replaces the atomic one;
-//! - to other memory only: the operation stays;
-//! - to either, as an argument of a function that is not inlined may: a call to a function replaces the operation, and that
-//!   function tests the address. If no local variable's address leaves its function, there are no such pointers.
+//! PTX supports atomic operations on global and shared memory only (PTX ISA §9.7.13, "atom"). In Rust, an atomic can
+//! also be a local variable, which is in local memory. A plain operation is atomic there, because no other thread can
+//! access the variable. This pass reads optimized IR. It handles three kinds of pointers:
+//! - If a pointer leads only to local variables, a plain operation replaces the atomic one.
+//! - If a pointer leads only to other memory, the operation stays.
+//! - A pointer may lead to either if it is, for example, an argument of a function that is not inlined. The operation
+//!   becomes a call of a function that tests the address. Such pointers exist only if the address of a local variable
+//!   leaves its function.
 
 use std::collections::{BTreeMap, HashMap};
 
 use super::ir::{define, has, locals, split_item};
 use super::verify::instruction;
 
-/// How the operations of system scope of `cuda_std` begin: `"atom.relaxed.sys.add.u32 ${0}, [${1}], ${2};"`.
+/// The start of `cuda_std`'s system-scope operations: `"atom.relaxed.sys.add.u32 ${0}, [${1}], ${2};"`.
 const SYSTEM: &str = "atom.relaxed.sys.";
 
-/// Where an address may lead to.
+/// The memories that an address may lead to.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 struct Target {
     local: bool,
@@ -37,7 +38,7 @@ impl Target {
         }
     }
 
-    /// The target of a pointer of this type, if the type says it.
+    /// Returns the target of a pointer of this type, if the type determines it.
     fn of_type(ty: &str) -> Option<Self> {
         match ty {
             "ptr addrspace(5)" => Some(Self::LOCAL),
@@ -47,7 +48,7 @@ impl Target {
     }
 }
 
-/// Rewrites atomic operations that may be on local memory; `None` when there are none.
+/// Rewrites atomic operations that may access local memory. Returns `None` when there are none.
 pub fn lower(optimized: &str) -> Option<String> {
     if !["atomic", "cmpxchg", SYSTEM].iter().any(|part| has(optimized, part)) {
         return None;
@@ -93,7 +94,7 @@ pub fn lower(optimized: &str) -> Option<String> {
     Some(text + &helpers.into_values().collect::<String>())
 }
 
-/// A function's lines, and where the addresses among its values lead to.
+/// A function's lines, and the targets of the addresses among its values.
 struct Function<'a> {
     body: Vec<&'a str>,
     targets: HashMap<&'a str, Target>,
@@ -104,7 +105,7 @@ impl Function<'_> {
         target(ty, value, &self.targets)
     }
 
-    /// Whether an address of a local variable may be used where this function's values do not show it.
+    /// Returns whether the address of a local variable may be used in a way that this function's values do not show.
     fn lets_local_escape(&self) -> bool {
         let is_local = |value: &str| self.targets.get(value).is_some_and(|target| target.local);
         self.body.iter().filter_map(|line| instruction(line)).any(|(_, text)| {
@@ -128,7 +129,7 @@ fn target(ty: &str, value: &str, targets: &HashMap<&str, Target>) -> Target {
     Target::of_type(ty).unwrap_or_else(known)
 }
 
-/// Where the addresses among a function's values lead to.
+/// Returns the targets of the addresses among a function's values.
 fn targets<'a>(body: &[&'a str]) -> HashMap<&'a str, Target> {
     let mut targets = HashMap::new();
     let head = body.first().copied().unwrap_or_default();
@@ -136,19 +137,19 @@ fn targets<'a>(body: &[&'a str]) -> HashMap<&'a str, Target> {
     let arguments = head.find('@').and_then(|at| head[at..].split_once('(')).map_or("", |(_, arguments)| arguments);
     for (ty, rest) in pointers(arguments) {
         let end = rest.find([',', ')']).unwrap_or(rest.len());
-        // An attribute such as `byval([16 x i8])` has brackets.
+        // An attribute such as `byval([16 x i8])` contains brackets.
         let value = locals(rest).next().unwrap_or(&rest[..end]);
         let attributes = &rest[..rest.find('%').unwrap_or(0)];
-        let own = match attributes.contains("byval(") {
+        let default = match attributes.contains("byval(") {
             true => Target::LOCAL,
             false if is_kernel => Target::OTHER,
             false => Target::UNKNOWN,
         };
-        targets.insert(value, Target::of_type(ty).unwrap_or(own));
+        targets.insert(value, Target::of_type(ty).unwrap_or(default));
     }
     loop {
         let mut has_changed = false;
-        for (result, text) in body.iter().filter_map(|line| instruction(line)).filter(|it| !it.0.is_empty()) {
+        for (result, text) in body.iter().filter_map(|line| instruction(line)).filter(|pair| !pair.0.is_empty()) {
             let operands = |targets: &HashMap<&str, Target>| -> Target {
                 let all = pointers(text).filter_map(|(ty, rest)| Some(target(ty, split_item(rest)?.0, targets)));
                 all.fold(Target::default(), Target::or)
@@ -158,7 +159,7 @@ fn targets<'a>(body: &[&'a str]) -> HashMap<&'a str, Target> {
                 "getelementptr" | "select" | "freeze" | "addrspacecast" => operands(&targets),
                 "phi" => {
                     let (ty, _) = pointers(text).next().unwrap_or(("i1", ""));
-                    let values = text.split("[ ").skip(1).filter_map(|it| Some(split_item(it)?.0));
+                    let values = text.split("[ ").skip(1).filter_map(|incoming| Some(split_item(incoming)?.0));
                     values.map(|value| target(ty, value, &targets)).fold(Target::default(), Target::or)
                 }
                 _ => Target::UNKNOWN,
@@ -167,26 +168,26 @@ fn targets<'a>(body: &[&'a str]) -> HashMap<&'a str, Target> {
             has_changed |= known.or(found) != *known;
             *known = known.or(found);
         }
-        // A value can depend on later ones, in a loop.
+        // In a loop, a value can depend on later values.
         if !has_changed {
             return targets;
         }
     }
 }
 
-/// The types of pointers in a text, each with the text that follows.
+/// Returns the pointer types in a text, each with the text that follows.
 fn pointers(text: &str) -> impl Iterator<Item = (&str, &str)> {
     text.match_indices("ptr ").filter_map(move |(at, _)| {
         let is_word = text[..at].chars().next_back().is_none_or(|c| !c.is_alphanumeric() && c != '_');
         let rest = &text[at + 4..];
-        let space = rest.strip_prefix("addrspace(").and_then(|it| it.find(") ")).map_or(0, |end| end + 12);
+        let space = rest.strip_prefix("addrspace(").and_then(|number| number.find(") ")).map_or(0, |end| end + 12);
         is_word.then(|| (text[at..at + 4 + space].trim_end(), &rest[space..]))
     })
 }
 
 /// An atomic instruction: `%r = atomicrmw add ptr %p, i64 %v monotonic, align 8, !dbg !5`.
 struct Atomic<'a> {
-    /// `%r = ` with the spaces before it.
+    /// `%r = `, including the preceding spaces.
     result: &'a str,
     result_type: String,
     kind: Kind<'a>,
@@ -194,7 +195,7 @@ struct Atomic<'a> {
     pointer: &'a str,
     /// The types and values of the other operands.
     operands: Vec<(&'a str, &'a str)>,
-    /// The instruction with `%p`, and `%a` and `%b` for the operands.
+    /// The instruction with `%p` for the pointer, and `%a` and `%b` for the operands.
     template: String,
     metadata: &'a str,
 }
@@ -203,7 +204,7 @@ enum Kind<'a> {
     Load,
     Store,
     Exchange,
-    /// A read-modify-write, by its name in LLVM, and whether it is of floats that the instruction takes as integers.
+    /// A read-modify-write: its name in LLVM, and whether it operates on floats that the instruction takes as integers.
     Update(&'a str, bool),
 }
 
@@ -270,21 +271,22 @@ impl<'a> Atomic<'a> {
         new(kind, ty.to_owned(), ("ptr", value(pointer)?), vec![(ty, value(operand)?)], template)
     }
 
-    /// The call of a helper in the place of the instruction.
+    /// Returns the call of a helper that replaces the instruction.
     fn call(&self, name: &str) -> String {
         let Self { result, result_type, pointer_type, pointer, operands, metadata, .. } = self;
         let operands: String = operands.iter().map(|(ty, value)| format!(", {ty} {value}")).collect();
         format!("{result}call {result_type} @{name}({pointer_type} {pointer}{operands}){metadata}")
     }
 
-    /// A function of this operation, plain or by the address, and its name; `None` when its plain form is not known.
+    /// Returns a function for this operation and its name. The function is plain, or tests the address. Returns `None`
+    /// when the plain form is unknown.
     fn helper(&self, is_plain: bool) -> Option<(String, String)> {
         let result_type = &self.result_type;
         let (plain, result) = self.plain()?;
         let result = if result.is_empty() { "void".to_owned() } else { format!("{result_type} {result}") };
         let parameters = self.operands.iter().zip(["%a", "%b"]).map(|((ty, _), name)| format!(", {ty} {name}"));
         let parameters = format!("{} %p{}", self.pointer_type, parameters.collect::<String>());
-        // The numbers of attributes differ between modules that are the same otherwise.
+        // The numbers of attributes differ between otherwise equal modules.
         let kind = self.template.split(" #").next().unwrap_or_default();
         let kind: String =
             kind.chars().filter_map(|c| if c == ' ' { Some('_') } else { c.is_alphanumeric().then_some(c) }).collect();
@@ -308,9 +310,10 @@ impl<'a> Atomic<'a> {
         Some((name, helper))
     }
 
-    /// Plain instructions, and the name of their result.
+    /// Returns plain instructions, and the name of their result.
     fn plain(&self) -> Option<(String, &'static str)> {
-        let (pointer_type, ty) = (self.pointer_type, self.operands.first().map_or(&*self.result_type, |it| it.0));
+        let (pointer_type, ty) =
+            (self.pointer_type, self.operands.first().map_or(&*self.result_type, |operand| operand.0));
         let align = self.template.split_once(", align ").map_or("", |(_, align)| align);
         let align = align.split(|c: char| !c.is_ascii_digit()).next().filter(|align| !align.is_empty());
         let align = align.map_or(String::new(), |align| format!(", align {align}"));
@@ -349,14 +352,14 @@ impl<'a> Atomic<'a> {
     }
 }
 
-/// `ptr addrspace(5) %p` and what follows.
+/// Splits `ptr addrspace(5) %p` from the text that follows.
 fn pointer_and_rest(text: &str) -> Option<((&str, &str), &str)> {
     let (ty, rest) = pointers(text).next().filter(|_| text.starts_with("ptr"))?;
     let (value, rest) = split_item(rest)?;
     Some(((ty, value), rest))
 }
 
-/// A type and a value, and what follows.
+/// Splits a type and a value from the text that follows.
 fn typed(text: &str) -> Option<((&str, &str), &str)> {
     if text.starts_with("ptr") {
         return pointer_and_rest(text);

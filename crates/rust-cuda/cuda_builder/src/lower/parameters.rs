@@ -1,13 +1,13 @@
-//! The parameters of kernels: some stay where the launch put them, and all have a description.
+//! The parameters of kernels: keeps grid constants in place, and describes all parameters.
 //!
-//! A kernel's parameter of type `&T` with the attribute `#[grid_constant]` is a `T` in the launch's arguments, and the
-//! reference points to it there: CUDA C++'s `const __grid_constant__ T`. Tensor maps have to be passed so. `#[kernel]`
-//! leaves a comment in an `asm!` block, `asm!("// grid_constant 0 128 64")`: the first parameter points to 128 bytes
-//! that are aligned to 64. Here the pointer becomes LLVM's `byval` parameter of that size.
+//! A kernel's parameter `#[grid_constant] name: &T` is a reference to a `T` in the launch's arguments, as with CUDA
+//! C++'s `const __grid_constant__ T`. Tensor maps must be passed this way. `#[kernel]` leaves a comment in an `asm!`
+//! block. For example, `asm!("// grid_constant 0 128 64")` says that the first parameter points to 128 bytes that are
+//! aligned to 64. Here the pointer becomes LLVM's `byval` parameter of that size.
 //!
-//! `#[kernel]` also leaves the names and types of all parameters, `asm!("// parameters 0 [] a: &[f32] | 2 n: u32")`. They
-//! become an attribute of the function, from which [`describe`] writes comments into the PTX. Comments do not change what
-//! a driver compiles, and simt reads them (`ptx::Declared`).
+//! `#[kernel]` also leaves the names and types of all parameters, `asm!("// parameters 0 [] a: &[f32] | 2 n: u32")`.
+//! They become an attribute of the function, from which [`describe`] writes comments into the PTX. The comments do not
+//! change the compiled code, and simt reads them (`ptx::Declared`).
 //!
 //! CUDA C++ Programming Guide, "`__grid_constant__`"; PTX ISA §6.4.2, "cvta.param"; NVPTX usage in LLVM,
 //! "nvvm.grid_constant".
@@ -18,23 +18,23 @@ use super::LowerError;
 use super::ir::{closing, define, demangled, split_item, with_function_attributes};
 use super::place::Place;
 
-/// The start of the `asm!` block's text; options of the block stand before it.
+/// The start of the `asm!` block's text, which follows the block's options.
 const MARKER: &str = " \"// grid_constant ";
 const DESCRIPTION: &str = " \"// parameters ";
 
-/// The function attribute with the description of the parameters. LLVM does not know it and keeps it.
+/// The function attribute with the description of the parameters. LLVM keeps unknown attributes.
 const ATTRIBUTE: &str = "\"rust-parameters\"=\"";
 
-/// Takes the markers out of the kernels and changes the parameters that they name.
+/// Removes the markers from the kernels and changes the parameters that they name.
 ///
 /// # Errors
-/// [`LowerError::Parameter`] when a marker is outside a kernel or names no pointer among its parameters.
+/// Returns [`LowerError::Parameter`] when a marker is outside a kernel or does not name a pointer parameter.
 pub fn lower(ir: &str) -> Result<String, LowerError> {
     if !ir.contains(MARKER) && !ir.contains(DESCRIPTION) {
         return Ok(ir.to_owned());
     }
     let mut out: Vec<String> = Vec::new();
-    let mut start = None; // of the function, in `out`
+    let mut start = None; // the function's index in `out`
     for line in ir.lines() {
         if define(line).is_some() {
             start = Some(out.len());
@@ -57,13 +57,13 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
             place: Place::of(ir, line),
         };
         if !header.kernel {
-            return Err(fail("it is not a kernel, which alone has arguments of a launch"));
+            return Err(fail("it is not a kernel, and only kernels have launch arguments"));
         }
         let text = &line[at + MARKER.len()..];
         let numbers = text.split('"').next().unwrap_or_default().split_whitespace();
         let numbers: Result<Vec<usize>, _> = numbers.map(str::parse).collect();
         let Ok([index, bytes, align]) = numbers.as_deref() else {
-            return Err(fail("a marker has the parameter's index, its size and its alignment"));
+            return Err(fail("a marker must have the parameter's index, size and alignment"));
         };
         out[start] = with_value(&out[start], *index, *bytes, *align).ok_or_else(|| fail("it has no such pointer"))?;
     }
@@ -71,7 +71,7 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
     Ok(out.join("\n"))
 }
 
-/// The `define` line with a value of so many bytes instead of the pointer that is parameter `index`.
+/// Returns the `define` line with a value of `bytes` bytes instead of the pointer that is parameter `index`.
 fn with_value(line: &str, index: usize, bytes: usize, align: usize) -> Option<String> {
     let open = line.find('@').and_then(|at| Some(at + line[at..].find('(')?))?;
     let close = open + closing(&line[open..])?;
@@ -92,7 +92,7 @@ fn with_value(line: &str, index: usize, bytes: usize, align: usize) -> Option<St
     Some(format!("{}{}{}", &line[..=open], parameters.join(", "), &line[close..]))
 }
 
-/// Writes the descriptions of the parameters in optimized IR into its PTX, as a comment after each parameter of a kernel.
+/// Writes the parameter descriptions of optimized IR into its PTX, as a comment after each parameter of a kernel.
 pub fn describe(ptx: &str, ir: &str) -> String {
     let group = |line: &str| -> Option<(String, String)> {
         let (number, attributes) = line.strip_prefix("attributes #")?.split_once(" = ")?;
@@ -134,7 +134,7 @@ pub fn describe(ptx: &str, ir: &str) -> String {
     out
 }
 
-/// Returns the comments by the indices of the parameters: `a: &[f32]`, `a.len()`, `c: &[Color], 4 bytes`.
+/// Returns the comments by parameter index: `a: &[f32]`, `a.len()`, `c: &[Color], 4 bytes`.
 fn comments(description: &str) -> HashMap<usize, String> {
     let mut comments = HashMap::new();
     for parameter in description.split(" | ") {
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pointer_of_a_kernel_is_refused() {
+    fn a_marker_for_anything_but_a_kernel_pointer_is_rejected() {
         let helper = kernel("1 128 64").replace("ptx_kernel ", "");
         for (ir, problem) in [(helper, "not a kernel"), (kernel("0 4 4"), "pointer"), (kernel("3 4 4"), "pointer")] {
             let error = lower(&ir).expect_err(problem).to_string();

@@ -1,17 +1,17 @@
-//! The line of Rust that something in LLVM IR was made from.
+//! Finds the line of Rust code that an LLVM IR construct comes from.
 
 use std::fmt;
 
 use super::ir::{Mention, define, mentions};
 
-/// Libraries whose lines say little to those who call them.
+/// Libraries whose lines do not help the library's callers.
 const LIBRARIES: [&str; 2] = ["/rustlib/src/rust/library/", "/cuda_std/src/"];
 
-/// A file and a line in it; unknown where the IR has no debug information.
+/// A file and a line in it. Unknown if the IR has no debug information.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Place(Option<Box<(String, u32)>>);
 
-/// The end of a message, as rustc writes it; nothing if the place is not known.
+/// Prints the end of a message in rustc's format, or nothing if the place is unknown.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match &self.0 {
@@ -25,14 +25,14 @@ impl fmt::Display for Place {
 }
 
 impl Place {
-    /// A line of a file.
+    /// Creates the place of a line in a file.
     pub fn new(file: impl Into<String>, line: u32) -> Self {
         Self(Some(Box::new((file.into(), line))))
     }
 
-    /// Where an instruction comes from, or a function's first line.
+    /// Returns where an instruction comes from, or a function's first line.
     ///
-    /// Of calls that were inlined into one another it is the innermost in no library.
+    /// For inlined calls it returns the innermost place that is not in a library.
     pub fn of(ir: &str, line: &str) -> Self {
         let Some(mut number) = number(line, "!dbg !") else {
             return Self::default();
@@ -49,37 +49,37 @@ impl Place {
         }
     }
 
-    /// Where a function or a variable is used first.
+    /// Returns the first use of a function or a variable.
     pub fn of_use(ir: &str, name: &str) -> Self {
         let is_use = |line: &&str| line.starts_with(' ') && uses(line, name);
         let mut places = ir.lines().filter(is_use).map(|line| Self::of(ir, line));
         places.find(|place| *place != Self::default()).unwrap_or_default()
     }
 
-    /// Where a function uses another one first.
+    /// Returns the first use of a function in another function.
     pub fn of_use_in(ir: &str, function: &str, name: &str) -> Self {
-        let mut lines = ir.lines().skip_while(|line| define(line).is_none_or(|it| it.name != function));
+        let mut lines = ir.lines().skip_while(|line| define(line).is_none_or(|define| define.name != function));
         let line = lines.by_ref().take_while(|line| *line != "}").find(|line| uses(line, name));
         line.map_or_else(Self::default, |line| Self::of(ir, line))
     }
 
-    /// Where a function begins.
+    /// Returns where a function starts.
     pub fn of_function(ir: &str, name: &str) -> Self {
-        let is_it = |line: &&str| define(line).is_some_and(|define| define.name == name);
-        ir.lines().find(is_it).map_or_else(Self::default, |line| Self::of(ir, line))
+        let is_definition = |line: &&str| define(line).is_some_and(|define| define.name == name);
+        ir.lines().find(is_definition).map_or_else(Self::default, |line| Self::of(ir, line))
     }
 
-    /// This place, or another one if it is not known.
+    /// Returns this place, or another one if this place is unknown.
     pub fn or(self, other: impl FnOnce() -> Self) -> Self {
         if self.0.is_some() { self } else { other() }
     }
 
-    /// Whether it says little to those who call the library.
+    /// Returns whether the place is in a library, so that it does not help the library's callers.
     pub(crate) fn is_in_library(&self) -> bool {
         self.0.as_ref().is_none_or(|place| LIBRARIES.iter().any(|library| place.0.contains(library)))
     }
 
-    /// `!DILocation(line: 5, scope: !3)` or `!DISubprogram(file: !1, line: 5)`.
+    /// Reads `!DILocation(line: 5, scope: !3)` or `!DISubprogram(file: !1, line: 5)`.
     fn of_node(ir: &str, node_text: &str) -> Self {
         let place = || {
             let scope = match number(node_text, "file: !") {
@@ -103,7 +103,7 @@ fn uses(line: &str, name: &str) -> bool {
     line.contains(name) && mentions(line).any(|(_, mention)| matches!(mention, Mention::Symbol(it) if it == name))
 }
 
-/// The number behind a key.
+/// Returns the number that follows a key.
 fn number(text: &str, key: &str) -> Option<u32> {
     let (_, rest) = text.split_once(key)?;
     rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
@@ -115,7 +115,7 @@ fn node(ir: &str, number: u32) -> Option<&str> {
     ir[at..].lines().next()
 }
 
-/// A string of LLVM's: `caf\C3\A9`.
+/// Decodes a string in LLVM's notation: `caf\C3\A9`.
 fn unescaped(text: &str) -> String {
     let mut bytes = Vec::new();
     let mut rest = text.as_bytes();
@@ -149,7 +149,7 @@ mod tests {
         !10 = distinct !DILocation(line: 4, column: 9, scope: !5)\n";
 
     #[test]
-    fn a_line_of_a_library_is_that_of_its_caller() {
+    fn a_library_line_is_replaced_by_its_callers_line() {
         let line = IR.lines().nth(2).expect("the store");
         let expected = Place::new("/größe/src/lib.rs", 4);
         assert_eq!(Place::of(IR, line), expected);

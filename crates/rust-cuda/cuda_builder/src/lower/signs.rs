@@ -1,12 +1,12 @@
-//! Numbers made of a condition, in a form that LLVM 22 compiles right.
+//! Rewrites numbers that are computed from a condition into a form that LLVM 22 compiles correctly.
 //!
-//! Where a kernel steps back by `-i64::from(condition)` elements here and by as many for the opposite there, LLVM's
-//! strength reduction of straight-line code takes the one for the other and a constant: for `sext i1 (not x)` it computes
-//! `-1 + sext i1 x`, which has the wrong sign. (Its analysis negates a number of one bit by multiplying it with -1, which
-//! is 1 there, and keeps that nothing overflows.) `slice::sort_unstable` is full of such steps. The pass is one of `llc`'s
-//! and does not look into a `select`.
+//! A kernel may step back by `-i64::from(condition)` elements at one place, and by `-i64::from(!condition)` at another.
+//! LLVM's strength reduction of straight-line code then computes one from the other and a constant. For `sext i1 (not
+//! x)` it computes `-1 + sext i1 x`, which has the wrong sign. (Its analysis negates a one-bit number by multiplying it
+//! by -1, which equals 1 there, and keeps the no-overflow flags.) `slice::sort_unstable` contains many such steps. The
+//! pass runs in `llc` and does not look into a `select`.
 
-/// Writes each sign extension of a single bit as a `select`. `None` when there is none.
+/// Rewrites each sign extension of a single bit to a `select`. Returns `None` when there is none.
 pub fn lower(optimized: &str) -> Option<String> {
     let has_one = |line: &str| line.starts_with(' ') && line.contains(" = sext i1 ");
     if !optimized.lines().any(has_one) {
@@ -26,7 +26,7 @@ mod tests {
     use super::lower;
 
     #[test]
-    fn a_single_bit_is_selected() {
+    fn a_sign_extension_of_one_bit_becomes_a_select() {
         let ir =
             "define i64 @f(i1 %a) {\n  %0 = sext i1 %a to i64, !dbg !7\n  %1 = sext i8 %b to i64\n  ret i64 %0\n}\n";
         let expected = ir.replace("sext i1 %a to i64", "select i1 %a, i64 -1, i64 0");

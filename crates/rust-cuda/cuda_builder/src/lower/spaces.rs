@@ -1,18 +1,18 @@
-//! Moving statics to their address spaces.
+//! Moves statics to their address spaces.
 //!
-//! `cuda_std`'s `#[address_space(shared)]` puts a static into the section `.shared`: rustc knows no
-//! address spaces, but it carries sections into the IR. Here
+//! `cuda_std`'s `#[address_space(shared)]` puts a static into the section `.shared`, because rustc does not support
+//! address spaces but keeps sections in the IR. In this pass,
 //!
 //! ```text
 //! @TILE = internal global [512 x i8] undef, section ".shared", align 4
 //! ```
 //!
-//! becomes a global of address space 3, and `ptr @TILE` wherever it stands becomes
-//! `ptr addrspacecast (ptr addrspace(3) @TILE to ptr)`. Address spaces: LLVM's "User Guide for NVPTX
-//! Back-end", "Address Spaces".
+//! becomes a global in address space 3, and every `ptr @TILE` becomes `ptr addrspacecast (ptr addrspace(3) @TILE to
+//! ptr)`. Address spaces: LLVM's "User Guide for NVPTX Back-end", "Address Spaces".
 //!
-//! Statics without a mark move to address space 1, which is global memory. `llc` would do the same, but `opt` infers address
-//! spaces before that. For a choice between a shared static and one that has no address space, LLVM 22 infers shared memory.
+//! Statics without a mark move to address space 1, which is global memory. `llc` would do the same, but `opt` infers
+//! address spaces before `llc` runs. For a choice between a shared static and one without an address space, LLVM 22
+//! would infer shared memory.
 
 use std::collections::HashMap;
 
@@ -20,25 +20,25 @@ use super::LowerError;
 use super::ir::{Mention, demangled, global_name, mentions, split_item};
 use super::place::Place;
 
-/// The symbol through which `cuda_std` declares a block's dynamic shared memory.
+/// The symbol by which `cuda_std` declares a block's dynamic shared memory.
 pub const DYNAMIC_SHARED: &str = "_Zcuda_std_dyn_shared";
 
-/// Where a static lives.
+/// The memory of a static.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Space {
-    /// One copy a module.
+    /// One copy per module.
     Global,
-    /// One copy a block, on the chip.
+    /// One copy per block, on the chip.
     Shared,
-    /// One copy a module, read-only for the kernel and cached.
+    /// One copy per module, cached, and read-only for kernels.
     Constant,
 }
 
 impl Space {
-    /// The spaces for which there is a mark.
+    /// The spaces that a static can be marked with.
     pub(super) const MARKED: [Space; 2] = [Space::Shared, Space::Constant];
 
-    /// LLVM's number for it.
+    /// Returns LLVM's number of the space.
     pub fn number(self) -> u32 {
         match self {
             Space::Global => 1,
@@ -47,7 +47,7 @@ impl Space {
         }
     }
 
-    /// Its PTX name.
+    /// Returns the space's PTX name.
     pub fn name(self) -> &'static str {
         match self {
             Space::Global => "global",
@@ -56,7 +56,7 @@ impl Space {
         }
     }
 
-    /// What a marked static's declaration has.
+    /// Returns the section in a marked static's declaration.
     fn section(self) -> String {
         format!("section \".{}\"", self.name())
     }
@@ -65,8 +65,8 @@ impl Space {
 /// Rewrites the declarations of statics and every use of them.
 ///
 /// # Errors
-/// [`LowerError`] when a shared static has an initial value, when another static holds the address of a marked one, or
-/// when the pass cannot read the declaration of a marked one. The error names the static.
+/// Returns [`LowerError`] when a shared static has an initial value, another static holds the address of a
+/// marked static, or a declaration cannot be parsed. The error names the static.
 pub fn lower(ir: &str) -> Result<String, LowerError> {
     let mut spaces = HashMap::new();
     for line in ir.lines().filter(|line| line.starts_with('@')) {
@@ -86,7 +86,8 @@ pub fn lower(ir: &str) -> Result<String, LowerError> {
     Ok(out)
 }
 
-/// The shared statics whose value is zeros, demangled: the launch does not write them. A static without bytes has no value.
+/// Returns the demangled names of shared statics whose value is zeros, because a launch does not write the zeros. A
+/// static of size 0 has no value.
 pub fn zeroed(ir: &str) -> impl Iterator<Item = String> {
     let statics = ir.lines().filter(|line| line.starts_with('@'));
     let is_zeroed = |line: &&str| line.contains("zeroinitializer") && !line.contains("global <{}>");
@@ -94,30 +95,30 @@ pub fn zeroed(ir: &str) -> impl Iterator<Item = String> {
     zeroed.filter_map(global_name).map(|(name, _)| demangled(name))
 }
 
-/// Whether lowered IR has a static in another address space.
+/// Returns whether lowered IR has a static in another address space.
 pub fn has_moved(lowered: &str) -> bool {
     lowered.lines().any(|line| of_moved(line).is_some())
 }
 
-/// The other address space in which a line of lowered IR declares a static.
+/// Returns the address space of a static that a line of lowered IR declares, unless it is global memory.
 pub fn of_moved(line: &str) -> Option<Space> {
     let mut words = line.split(' ').take_while(|word| line.starts_with('@') && !["global", "constant"].contains(word));
     words.find_map(|word| Space::MARKED.into_iter().find(|space| word == format!("addrspace({})", space.number())))
 }
 
-/// The first marked static of these that a text mentions.
+/// Returns the first of these marked statics that a text mentions.
 pub(super) fn mentioned<'a>(text: &'a str, spaces: &HashMap<&str, Space>) -> Option<(&'a str, Space)> {
     mentions(text).find_map(|(_, mention)| match mention {
-        Mention::Symbol(name) => spaces.get(name).filter(|it| **it != Space::Global).map(|space| (name, *space)),
+        Mention::Symbol(name) => spaces.get(name).filter(|space| **space != Space::Global).map(|space| (name, *space)),
         Mention::Number(..) => None,
     })
 }
 
-/// The error for a static that holds the address of a marked one.
+/// Returns the error for a static that holds the address of a marked static.
 pub(super) fn address_in_static(ir: &str, name: &str, holder: &str, space: Space) -> LowerError {
-    // The compiler may have read the holder already.
+    // The compiler may already have replaced the uses of the holder with its value.
     let place = Place::of_use(ir, holder).or(|| Place::of_use(ir, name));
-    // rustc gives the value of a `const` a name that no one wrote.
+    // rustc generates a name for the value of a `const`.
     let holder = match holder.starts_with("anon.") || holder.starts_with("alloc_") {
         true => "a constant".to_owned(),
         false => format!("static `{}`", demangled(holder)),
@@ -133,7 +134,8 @@ fn marked(line: &str) -> Option<Space> {
     Space::MARKED.into_iter().find(|space| line.contains(&space.section()))
 }
 
-/// What stands before and after the word `global` or `constant` of a declaration, and that word.
+/// Splits a declaration at the word `global` or `constant`. Returns the text before the word, the word, and the text
+/// after it.
 fn declared(line: &str) -> Option<(&str, &str, &str)> {
     let kinds = [" global ", " constant "].into_iter().filter_map(|kind| Some((line.find(kind)?, kind)));
     let (at, kind) = kinds.min()?;
@@ -190,8 +192,8 @@ fn lower_declaration(
     Ok(format!("{head} addrspace({number}) global {ty} undef{rest}"))
 }
 
-/// Whether an initializer leaves everything undefined: `undef`, or an aggregate of nothing else. Zeros count as undefined, as
-/// with upstream's compiler: a Rust static has to have some value.
+/// Returns whether an initializer is completely undefined: `undef`, or an aggregate of `undef` values. Zeros count as
+/// undefined, as in upstream's compiler, because a Rust static must have some value.
 fn is_undefined(value: &str) -> bool {
     if matches!(value, "undef" | "poison" | "zeroinitializer") {
         return true;
@@ -218,7 +220,7 @@ fn is_undefined(value: &str) -> bool {
     }
 }
 
-/// ` = appending global [2 x ptr] [ptr @TILE, ptr @x], section "llvm.metadata"` without `@TILE`.
+/// Returns ` = appending global [2 x ptr] [ptr @TILE, ptr @x], section "llvm.metadata"` without `@TILE`.
 fn without_marked(rest: &str, holder: &str, spaces: &HashMap<&str, Space>) -> String {
     let kept: Vec<&str> = rest
         .rsplit_once('[')

@@ -1,10 +1,10 @@
-//! What may be wrong with optimized IR: generic accesses to statics in other address spaces, tables of their addresses,
-//! and writes to constants.
+//! Checks optimized IR for generic accesses to statics in other address spaces, for tables of their addresses, and for
+//! writes to constants.
 //!
-//! After optimization a use of a shared static is an access in shared memory, or its address has reached a place where
-//! LLVM does not follow it: memory, a function that is not inlined, `asm!`, or a choice between address spaces. In the
-//! second case the kernel still works, but through slower generic loads and stores, and nothing else reports it.
-//! Comparing or subtracting addresses is not an access.
+//! After optimization, a use of a shared static is normally an access to shared memory. LLVM cannot follow its address
+//! through memory, a function that is not inlined, `asm!`, or a choice between address spaces. In those cases the
+//! kernel still works, but with slower generic loads and stores, and nothing else reports them. Comparing or
+//! subtracting addresses is not an access.
 
 use std::collections::{HashMap, HashSet};
 
@@ -13,10 +13,10 @@ use super::ir::{closing, define, demangled, function_at, global_name, locals};
 use super::place::Place;
 use super::spaces::{self, Space};
 
-/// A static in another address space, by its symbol or, where it is not known, by a value that points into it.
+/// A static in another address space: its symbol, or a value that points into it if the symbol is unknown.
 type Marked<'a> = (Space, &'a str);
 
-/// Finds generic accesses to marked statics: the first access to each static in each function, as
+/// Finds generic accesses to marked statics. Returns the first access to each static in each function, as
 /// [`LowerError::StaysGeneric`].
 pub fn generic_accesses(ir: &str) -> Vec<LowerError> {
     let mut found = Vec::new();
@@ -51,7 +51,7 @@ pub fn generic_accesses(ir: &str) -> Vec<LowerError> {
     found
 }
 
-/// The values of a function that are generic addresses in marked statics.
+/// Returns the values of a function that are generic addresses in marked statics.
 fn generic_addresses<'a>(body: &[&'a str]) -> HashMap<&'a str, Marked<'a>> {
     let mut addresses = HashMap::new();
     loop {
@@ -64,14 +64,15 @@ fn generic_addresses<'a>(body: &[&'a str]) -> HashMap<&'a str, Marked<'a>> {
                 addresses.insert(result, source);
             }
         }
-        // A value can depend on later ones, in a loop.
+        // In a loop, a value can depend on later values.
         if addresses.len() == known {
             return addresses;
         }
     }
 }
 
-/// The result of an instruction, or nothing, and the instruction from its name on. Debug records are not instructions.
+/// Returns the name of an instruction's result (empty if it has none), and the instruction itself. Debug records are
+/// not instructions.
 pub(super) fn instruction(line: &str) -> Option<(&str, &str)> {
     let code = line.strip_prefix("  ").filter(|code| !code.trim_start().starts_with("#dbg_"))?;
     let (result, text) = code.split_once(" = ").filter(|_| code.starts_with('%')).unwrap_or(("", code));
@@ -79,8 +80,8 @@ pub(super) fn instruction(line: &str) -> Option<(&str, &str)> {
     Some((result, prefixes.iter().find_map(|prefix| text.strip_prefix(prefix)).unwrap_or(text)))
 }
 
-/// Whether an instruction accesses memory at the addresses among its operands, or passes them on to where nothing follows
-/// them.
+/// Returns whether an instruction accesses memory at the addresses among its operands, or passes them to a place where
+/// this module does not follow them.
 fn is_access(text: &str) -> bool {
     const ONLY_NAMED: [&str; 3] = ["@llvm.lifetime.", "@llvm.assume(", "@llvm.nvvm.isspacep."];
     match text.split(' ').next().unwrap_or_default() {
@@ -90,7 +91,7 @@ fn is_access(text: &str) -> bool {
     }
 }
 
-/// Whether the result of an instruction is a generic address, or contains one, if an operand is or does.
+/// Returns whether the result of an instruction is or contains a generic address if one of its operands does.
 fn is_address_of_operand(text: &str) -> bool {
     match text.split(' ').next().unwrap_or_default() {
         "addrspacecast" => !text.rsplit_once(" to ").is_some_and(|(_, to)| to.starts_with("ptr addrspace(")),
@@ -100,21 +101,22 @@ fn is_address_of_operand(text: &str) -> bool {
     }
 }
 
-/// The static into which a generic address among the operands points.
+/// Returns the static that a generic address among the operands points into.
 fn generic_operand<'a>(text: &'a str, addresses: &HashMap<&str, Marked<'a>>, body: &[&'a str]) -> Option<Marked<'a>> {
     Space::MARKED.into_iter().find_map(|space| Some((space, cast_source(text, space, body)?))).or_else(|| {
-        // A module without casts has no addresses.
+        // A module without casts has no such addresses.
         let mut locals = locals(text).filter(|_| !addresses.is_empty());
         locals.find_map(|name| addresses.get(name).copied())
     })
 }
 
-/// The static whose address in its space is cast to a generic one in an operand, or by the instruction itself.
+/// Returns the static whose address is cast from its space to a generic address, in an operand or by the instruction
+/// itself.
 fn cast_source<'a>(text: &'a str, space: Space, body: &[&'a str]) -> Option<&'a str> {
     let pattern = format!("ptr addrspace({}) ", space.number());
     let operand = |at: usize| -> Option<&'a str> {
         let value = &text[at + pattern.len()..];
-        // A constant expression has one global.
+        // A constant expression contains one global.
         let value = &value[value.find(['@', '%'])?..];
         let value = value.split([' ', ',', ')']).next()?;
         Some(origin(value, body).unwrap_or(value))
@@ -127,8 +129,8 @@ fn cast_source<'a>(text: &'a str, space: Space, body: &[&'a str]) -> Option<&'a 
     casts.next().and_then(|at| operand(at + cast.len() - pattern.len()))
 }
 
-/// Whether a constant expression at this place makes the operand that it is part of a generic address: the operand may
-/// be a difference of addresses, or be cast back.
+/// Returns whether the cast at `at` makes its operand a generic address. It does not if the operand is a difference of
+/// addresses or is cast back.
 fn is_operand_address(text: &str, mut at: usize) -> bool {
     loop {
         let mut depth = 0;
@@ -149,10 +151,10 @@ fn is_operand_address(text: &str, mut at: usize) -> bool {
     }
 }
 
-/// Refuses variables in global memory that hold addresses of marked statics: no driver loads such a module.
+/// Rejects variables in global memory that hold addresses of marked statics, because no driver loads such a module.
 ///
 /// # Errors
-/// [`LowerError::AddressInStatic`] when there is one.
+/// Returns [`LowerError::AddressInStatic`] when there is such a variable.
 pub fn refuse_tables(optimized: &str) -> Result<(), LowerError> {
     let statics =
         || optimized.lines().filter(|line| line.starts_with('@')).filter_map(|line| Some((line, global_name(line)?)));
@@ -166,27 +168,29 @@ pub fn refuse_tables(optimized: &str) -> Result<(), LowerError> {
     Ok(())
 }
 
-/// The IR with the constants in memory that can be written, if a kernel could try: LLVM removes stores to constants.
+/// Returns the IR with the constants moved to writable memory, because LLVM would remove stores to constants. Returns
+/// `None` if there are no constants that a kernel could try to write.
 pub fn with_writable_constants(lowered: &str) -> Option<String> {
     let marked = format!(" addrspace({}) global ", Space::Constant.number());
     let is_variable = |line: &str| line.starts_with('@') && line.contains(&marked);
     if !lowered.lines().any(is_variable) {
         return None;
     }
-    // The functions of memory are named for the address spaces of their pointers.
+    // The names of memory functions contain the address spaces of their pointers.
     let number = format!("addrspace({})", Space::Constant.number());
     let writable = |line: &str| {
-        // A variable that others see is one whose stores stay.
+        // LLVM keeps stores to a variable that is visible outside the module.
         let line = if is_variable(line) { line.replacen("= internal ", "= ", 1) } else { line.to_owned() };
         line.replace(&number, "addrspace(1)") + "\n"
     };
     Some(lowered.lines().map(writable).collect())
 }
 
-/// Reads such IR after its optimization, and finds the first write to a constant.
+/// Finds the first write to a constant in the optimized IR of [`with_writable_constants`].
 ///
 /// # Errors
-/// [`LowerError::WritesConstant`] when there is one. It names the static, the function and the instruction.
+/// Returns [`LowerError::WritesConstant`] when there is such a write. The error names the static, the function and the
+/// instruction.
 pub fn refuse_writes(optimized: &str, lowered: &str) -> Result<(), LowerError> {
     let marked = format!(" addrspace({}) ", Space::Constant.number());
     let declarations = lowered.lines().filter(|line| line.starts_with('@') && line.contains(&marked));
@@ -197,11 +201,11 @@ pub fn refuse_writes(optimized: &str, lowered: &str) -> Result<(), LowerError> {
             body.clear();
         }
         body.push(line);
-        let written = written(line).and_then(|pointer| origin(pointer, &body));
+        let written = written_pointer(line).and_then(|pointer| origin(pointer, &body));
         if let Some(name) = written.filter(|name| constants.contains(name)) {
             return Err(LowerError::WritesConstant {
                 name: demangled(name),
-                function: demangled(function_at(optimized, line).map_or("", |it| it.name)),
+                function: demangled(function_at(optimized, line).map_or("", |define| define.name)),
                 line: line.trim().to_owned(),
                 place: Place::of(optimized, line),
             });
@@ -210,25 +214,25 @@ pub fn refuse_writes(optimized: &str, lowered: &str) -> Result<(), LowerError> {
     Ok(())
 }
 
-/// The pointer through which an instruction writes.
-fn written(line: &str) -> Option<&str> {
+/// Returns the pointer through which an instruction writes.
+fn written_pointer(line: &str) -> Option<&str> {
     let (_, instruction) = instruction(line)?;
     let pointers = instruction.match_indices("ptr addrspace(1) ");
     let (at, pointer) = match instruction.split(' ').next()? {
-        // Behind the value, which may be a pointer too.
+        // The pointer follows the stored value, which may be a pointer too.
         "store" => pointers.last()?,
         "atomicrmw" | "cmpxchg" => pointers.into_iter().next()?,
         "call" if instruction.contains("@llvm.mem") => pointers.into_iter().next()?,
         _ => return None,
     };
-    // Attributes of an argument can stand before it.
+    // Attributes of an argument can precede the value.
     let rest = &instruction[at + pointer.len()..];
     let rest = &rest[rest.find(['@', '%'])?..];
-    // A constant expression's one global is what is written.
+    // In a constant expression, the write goes to its only global.
     rest.split([' ', ',', ')']).next()
 }
 
-/// Follows a value back to the static that it points into.
+/// Traces a value back to the static that it points into.
 fn origin<'a>(value: &'a str, body: &[&'a str]) -> Option<&'a str> {
     let mut value = value;
     for _ in 0..64 {

@@ -1,18 +1,17 @@
-//! `cvta.to.shared` in `asm!` becomes a cast that LLVM understands.
+//! Turns `cvta.to.shared` in `asm!` into a cast that LLVM understands.
 //!
-//! Some instructions take a shared variable's address as a number, within the shared window: `cp.async`
-//! writes there, `mbarrier` counts there. Rust has one kind of pointer, so device code converts its own
-//! with an `asm!` block of the single instruction `cvta.to.shared.u64 {number}, {pointer};` (PTX ISA,
-//! "Data Movement and Conversion Instructions: cvta"). To LLVM such a block is opaque: the pointer
-//! would have to be made generic first, and no arithmetic on the number would fold. Written as a cast to
-//! the address space the same conversion disappears into the address.
+//! Some instructions, such as `cp.async` and `mbarrier`, take the address of a shared variable as a number within the
+//! shared window. Rust has one kind of pointer, so device code converts a pointer with an `asm!` block. The block
+//! consists of the instruction `cvta.to.shared.u64 {number}, {pointer};` (PTX ISA, "Data Movement and Conversion
+//! Instructions: cvta"). Such a block is opaque to LLVM: the pointer would first have to be made generic, and no
+//! arithmetic on the number would fold. As a cast to the address space, the same conversion folds into the address.
 
 use super::ir::closing;
 
 /// The instruction, up to its operands.
 const INSTRUCTION: &str = "cvta.to.shared.u64 ";
 
-/// Rewrites each such block that is a single instruction with a pointer for its operand.
+/// Rewrites each such block that consists of this instruction with a pointer as its operand.
 pub fn lower(ir: &str) -> String {
     if !ir.contains(INSTRUCTION) {
         return ir.to_owned();
@@ -28,7 +27,7 @@ pub fn lower(ir: &str) -> String {
     out
 }
 
-/// `%r = call i64 asm "cvta.to.shared.u64 $0, $1;", "=l,l"(ptr %p)` → a cast and its number.
+/// Returns a cast and its number for `%r = call i64 asm "cvta.to.shared.u64 $0, $1;", "=l,l"(ptr %p)`.
 fn cast(line: &str) -> Option<String> {
     let (result, call) = line.split_once(" = ")?;
     if !call.contains("call i64 asm ") {
@@ -36,7 +35,7 @@ fn cast(line: &str) -> Option<String> {
     }
     let (_, after) = call.split_once(&format!("\"{INSTRUCTION}"))?;
     let (operands, after) = after.split_once('"')?;
-    // One instruction and no second.
+    // The block must not contain a second instruction.
     if operands.matches(';').count() > 1 {
         return None;
     }
@@ -46,7 +45,7 @@ fn cast(line: &str) -> Option<String> {
     let pointer = inner.strip_prefix("ptr ")?;
     let indent = &result[..result.len() - result.trim_start().len()];
     let name = result.trim();
-    // A number of LLVM's own (`%9`) must follow the one before it; a name need not.
+    // LLVM's numbered values (`%9`) must be consecutive; named values need not be.
     let window = format!("%window.{}", name.trim_start_matches('%'));
     Some(format!(
         "{indent}{window} = addrspacecast ptr {pointer} to ptr addrspace(3)\n\
@@ -70,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn other_blocks_stay_as_they_are() {
+    fn other_blocks_stay_unchanged() {
         for line in [
             "  %9 = call i64 asm \"cvta.to.shared.u64 $0, $1; add.u64 $0, $0, 1;\", \"=l,l\"(ptr %p)\n",
             "  %9 = call i64 asm \"cvta.to.global.u64 $0, $1;\", \"=l,l\"(ptr %p)\n",

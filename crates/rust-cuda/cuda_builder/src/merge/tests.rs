@@ -19,7 +19,7 @@ fn two() -> [String; 2] {
 }
 
 #[test]
-fn functions_stand_once_in_the_order_of_their_names_with_one_list_of_files() {
+fn merged_functions_are_unique_and_sorted_with_one_list_of_files() {
     let text = merge(&two()).expect("the parts agree");
     let at = |what: &str| {
         assert_eq!(text.matches(what).count(), 1, "{what}: {text}");
@@ -44,7 +44,7 @@ fn functions_stand_once_in_the_order_of_their_names_with_one_list_of_files() {
     assert!(!text.contains(".section"), "{text}");
 }
 
-/// As ptxas requires it: a function that stands after its first use has a declaration.
+/// ptxas requires a declaration for a function that is defined after its first use.
 #[test]
 fn functions_are_declared_before_their_use() {
     let function = |name: &str, called: &str| {
@@ -61,7 +61,7 @@ fn functions_are_declared_before_their_use() {
 }
 
 #[test]
-fn parts_that_disagree_are_not_merged() {
+fn conflicting_parts_are_not_merged() {
     for (from, to) in [
         ("bra.uni", "bra"),
         ("table[2] = {1, 2}", "table[2] = {1, 3}"),

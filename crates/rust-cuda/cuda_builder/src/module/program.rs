@@ -1,7 +1,8 @@
-//! A program of modules: each name has one definition, and its kernels can be compiled in parts.
+//! A program that consists of modules. Each name has one definition, and the kernels can be compiled in parts.
 //!
-//! A part holds some of the kernels and everything that they reach. Kernels of one Rust module are in one part, and so are
-//! kernels that share a variable: what one of them does with it says what the optimizer may assume about it in the other.
+//! A part contains some of the kernels and everything that they reach. Kernels of one Rust module are in the same part,
+//! and so are kernels that share a variable. The use of a variable in one kernel affects what the optimizer may assume
+//! in the other.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -11,13 +12,13 @@ use super::write::write;
 use super::{Module, Symbol};
 use crate::lower::ir::{Mention, global_name, mentions};
 
-/// A symbol: the index of its module, and its own in there.
+/// A symbol: the index of its module, and its index within the module.
 type Place = (usize, usize);
 
-/// Modules that are linked.
+/// Linked modules.
 pub(crate) struct Program<'a> {
     modules: Vec<Module<'a>>,
-    /// Where the definition stands of what modules can use of others.
+    /// The definitions that other modules can use.
     shared: HashMap<&'a str, Place>,
     /// New names of local definitions, for each module.
     renamed: Vec<HashMap<&'a str, String>>,
@@ -27,24 +28,26 @@ pub(crate) struct Program<'a> {
 pub(crate) struct Piece<'p> {
     program: &'p Program<'p>,
     symbols: BTreeSet<Place>,
-    /// The functions that other parts have too. They become visible: the optimizer must not take this part's calls of
-    /// them for all calls that there are, or it would make something else of them here than of the whole program.
+    /// The functions that other parts contain too. They become visible. Otherwise the optimizer would assume that this
+    /// part contains all calls of these functions, and would compile them differently than in the whole program.
     shared: HashSet<Cow<'p, str>>,
-    /// The names of the functions and variables for whose sake it is there, with commas.
+    /// The names of the functions and variables that the piece exists for, separated by commas.
     pub(crate) roots: String,
 }
 
 impl<'a> Program<'a> {
-    /// Links modules of IR, of which the first are the `units` of one crate, as rustc wrote them without optimization;
-    /// `None` when one cannot be read or when two do not fit together. A definition comes from the first module that has
-    /// it.
+    /// Links modules of IR. The first `units` modules belong to one crate and are unoptimized output of rustc. Returns
+    /// `None` when a module cannot be read or when two modules do not fit together. A definition comes from the first
+    /// module that has it.
     ///
-    /// A function that several units have is the same in all, which does not hold for the other modules: an optimizer may
-    /// have changed a local function's parameters.
+    /// A function that several units define is the same in all of them. This does not hold for the other modules,
+    /// because an optimizer may have changed a local function's parameters.
     pub(crate) fn read(texts: &'a [String], units: usize) -> Option<Self> {
         let modules: Vec<_> = texts.iter().map(|text| Module::read(text)).collect::<Option<_>>()?;
         let mut types = HashMap::new();
-        for (name, text) in modules.iter().flat_map(|it| &it.head).filter_map(|line| line.split_once(" = type ")) {
+        for (name, text) in
+            modules.iter().flat_map(|module| &module.head).filter_map(|line| line.split_once(" = type "))
+        {
             if *types.entry(name).or_insert(text) != text {
                 return None;
             }
@@ -66,13 +69,13 @@ impl<'a> Program<'a> {
         Some(program)
     }
 
-    /// Gives local definitions that have another one's name a new one.
+    /// Renames local definitions whose name another definition has.
     fn rename(&mut self, local: HashMap<&'a str, Vec<Place>>, units: usize) {
         let mut open: Vec<_> = local.into_iter().collect();
         for (name, places) in &mut open {
             places.splice(..0, self.shared.get(name).copied());
         }
-        // A variable with a new name is another than one that has the same text, and so are those that mention it.
+        // A renamed variable differs from a variable with the same text, and so do the variables that mention it.
         loop {
             let before = open.len();
             open.retain(|(name, places)| {
@@ -94,7 +97,7 @@ impl<'a> Program<'a> {
         &self.modules[module].symbols[symbol]
     }
 
-    /// Whether one of two definitions with one name can be taken for the other.
+    /// Returns whether two definitions with the same name are interchangeable.
     fn are_same(&self, a: Place, b: Place, units: usize) -> bool {
         let (one, other) = (self.symbol(a), self.symbol(b));
         if one.is_function() || other.is_function() {
@@ -108,27 +111,28 @@ impl<'a> Program<'a> {
             })
     }
 
-    /// The name of a symbol in the program.
+    /// Returns the name of a symbol in the program.
     fn name(&self, place: Place) -> Cow<'a, str> {
         let name = self.symbol(place).name;
         self.renamed[place.0].get(name).map_or(Cow::Borrowed(name), |new| Cow::Owned(new.clone()))
     }
 
-    /// The definition that a module means by a name.
+    /// Returns the definition that a name refers to in a module.
     fn resolved(&self, module: usize, name: &str) -> Option<Place> {
-        let own = self.modules[module].numbers.get(name).map(|index| (module, *index));
-        let is_own = own.is_some_and(|place| self.symbol(place).is_local);
-        if is_own { own } else { self.shared.get(name).copied().or(own) }
+        let in_module = self.modules[module].numbers.get(name).map(|index| (module, *index));
+        let is_local = in_module.is_some_and(|place| self.symbol(place).is_local);
+        if is_local { in_module } else { self.shared.get(name).copied().or(in_module) }
     }
 
-    /// The definitions that are for others than the program: kernels, above all.
+    /// Returns the definitions that are used from outside the program, mainly kernels.
     fn roots(&self) -> Vec<Place> {
-        let mut roots: Vec<_> = self.shared.values().copied().filter(|it| self.symbol(*it).is_exported()).collect();
+        let mut roots: Vec<_> =
+            self.shared.values().copied().filter(|place| self.symbol(*place).is_exported()).collect();
         roots.sort_unstable();
         roots
     }
 
-    /// What a root reaches; `uses` is filled with what each symbol uses.
+    /// Returns all symbols that a root reaches. Fills `uses` with the symbols that each symbol uses.
     fn reached(&self, root: Place, uses: &mut HashMap<Place, Vec<Place>>) -> BTreeSet<Place> {
         let mut reached = BTreeSet::from([root]);
         let mut open = vec![root];
@@ -145,7 +149,7 @@ impl<'a> Program<'a> {
         reached
     }
 
-    /// The whole program as one piece, without what no kernel reaches, which is most of `core`.
+    /// Returns the whole program as one piece, without the symbols that no kernel reaches, such as most of `core`.
     pub(crate) fn whole(&self) -> Piece<'_> {
         let mut uses = HashMap::new();
         let roots = self.roots();
@@ -157,20 +161,20 @@ impl<'a> Program<'a> {
         places.iter().map(|place| self.symbol(*place).name).collect::<Vec<_>>().join(",")
     }
 
-    /// The program in pieces; none when there are no kernels.
+    /// Returns the program in pieces, or no pieces if it has no kernels.
     pub(crate) fn pieces(&self) -> Vec<Piece<'_>> {
         let mut uses = HashMap::new();
         let reached: Vec<_> = self.roots().into_iter().map(|root| (root, self.reached(root, &mut uses))).collect();
-        // The groups by what their members have in common: the Rust module, or a variable.
+        // Kernels are in one group if they have a Rust module or a variable in common.
         let mut group: Vec<usize> = (0..reached.len()).collect();
         let mut first: HashMap<(bool, Place), usize> = HashMap::new();
         for (index, (root, symbols)) in reached.iter().enumerate() {
             let scope = (root.0, self.modules[root.0].scope(self.symbol(*root).text));
-            let states = symbols.iter().filter(|it| self.symbol(**it).is_state());
+            let states = symbols.iter().filter(|place| self.symbol(**place).is_state());
             let keys = states.map(|state| (true, *state));
             for key in keys.chain([(false, scope)]) {
                 let (from, to) = (group[index], group[*first.entry(key).or_insert(index)]);
-                group.iter_mut().filter(|it| **it == from).for_each(|it| *it = to);
+                group.iter_mut().filter(|number| **number == from).for_each(|number| *number = to);
             }
         }
         let mut groups: BTreeMap<usize, (Vec<Place>, BTreeSet<Place>)> = BTreeMap::new();
@@ -179,8 +183,8 @@ impl<'a> Program<'a> {
             roots.push(*root);
             all.extend(symbols);
         }
-        // Modules can have the same function each.
-        let names = |symbols: &BTreeSet<Place>| symbols.iter().map(|it| self.name(*it)).collect::<HashSet<_>>();
+        // Several modules can contain the same function.
+        let names = |symbols: &BTreeSet<Place>| symbols.iter().map(|place| self.name(*place)).collect::<HashSet<_>>();
         let names: Vec<_> = groups.values().map(|(_, symbols)| names(symbols)).collect();
         let mut users: HashMap<&str, usize> = HashMap::new();
         for name in names.iter().flatten() {
@@ -195,7 +199,7 @@ impl<'a> Program<'a> {
 }
 
 impl Piece<'_> {
-    /// The text of a module with all that is in the piece.
+    /// Returns the text of a module with everything in the piece.
     pub(crate) fn ir(&self) -> String {
         let program = self.program;
         let mut written = HashSet::new();
@@ -204,7 +208,8 @@ impl Piece<'_> {
             sources.entry(*module).or_default().insert(*symbol);
         }
         let modules: Vec<_> = sources.keys().copied().collect();
-        let sources: Vec<_> = sources.into_iter().map(|(it, symbols)| (&program.modules[it], symbols)).collect();
+        let sources: Vec<_> =
+            sources.into_iter().map(|(module, symbols)| (&program.modules[module], symbols)).collect();
         write(
             &sources,
             |source, symbol| {
@@ -215,7 +220,8 @@ impl Piece<'_> {
         )
     }
 
-    /// All that [`ir`](Self::ir) depends on, shorter than itself; `of_module` gives something for the text of a module.
+    /// Returns a short key of everything that [`ir`](Self::ir) depends on. `of_module` returns a key of a module's
+    /// text.
     pub(crate) fn key(&self, of_module: impl Fn(usize) -> u128) -> String {
         let mut key = self.roots.clone();
         let mut last = None;
@@ -232,7 +238,7 @@ impl Piece<'_> {
         key
     }
 
-    /// The text of a symbol, in two parts: what is put in the place of its start, and the rest.
+    /// Returns the text of a symbol in two parts: the replacement for its start, and the rest.
     fn text(&self, place: Place, is_shared: bool) -> (Cow<'_, str>, &str) {
         const LINKAGE: [&str; 4] = ["internal", "hidden", "protected", "dso_local"];
         let symbol = self.program.symbol(place);
@@ -250,13 +256,15 @@ impl Piece<'_> {
 }
 
 impl<'a> Symbol<'a> {
-    /// Whether a definition is for others than Rust code: one with `#[unsafe(no_mangle)]`, as kernels are.
+    /// Returns whether a definition is used from outside Rust code. Such definitions have `#[unsafe(no_mangle)]`, as
+    /// kernels do.
     fn is_exported(&self) -> bool {
         let is_visible = !self.is_local && !self.is_declaration && is_exported_name(self.name);
         is_visible && !self.split().1.split(' ').any(|word| word == "hidden")
     }
 
-    /// Whether it is a variable that is written, or that others can see: its users belong together.
+    /// Returns whether the symbol is a variable that is written or visible outside. All users of such a variable belong
+    /// together.
     fn is_state(&self) -> bool {
         !self.is_function() && !self.is_declaration && (!self.is_constant || self.is_exported())
     }
@@ -265,8 +273,8 @@ impl<'a> Symbol<'a> {
         !self.text.starts_with('@')
     }
 
-    /// The text of a definition in three parts: its start, the words among which are those that say who can see it, and
-    /// the rest.
+    /// Splits the text of a definition into three parts: its start, the words that include its linkage and visibility,
+    /// and the rest.
     fn split(&self) -> (&'a str, &'a str, &'a str) {
         let text = self.text;
         let (start, end) = match self.is_function() {
@@ -281,7 +289,7 @@ impl<'a> Symbol<'a> {
     }
 }
 
-/// The names that a module uses and does not define, other than LLVM's own.
+/// Returns the names that a module uses but does not define, except for LLVM's intrinsics.
 pub(crate) fn undefined(text: &str) -> impl Iterator<Item = &str> {
     let names = text.lines().filter_map(|line| {
         let is_variable = line.starts_with('@') && line.contains(" = external ");
@@ -291,7 +299,7 @@ pub(crate) fn undefined(text: &str) -> impl Iterator<Item = &str> {
     names.filter(|name| !name.starts_with("llvm."))
 }
 
-/// Whether a symbol of this name is for others than Rust code.
+/// Returns whether a symbol of this name is used from outside Rust code.
 pub(crate) fn is_exported_name(name: &str) -> bool {
     !name.starts_with("_R") && !name.starts_with("_ZN")
 }

@@ -1,6 +1,7 @@
 use super::{Module, Program, join};
 
-/// Two kernels in one Rust module, one in another; a function that two use, one that is not inlined, and a variable.
+/// Two kernels in one Rust module, one kernel in another, a function that two kernels use, a noinline function, and a
+/// variable.
 const IR: &str = r#"; ModuleID = 'k'
 source_filename = "k"
 target triple = "nvptx64-nvidia-cuda"
@@ -70,7 +71,7 @@ attributes #7 = { noinline nounwind }
 
 fn parts(ir: &str) -> Vec<(String, String)> {
     let modules = [ir.to_owned()];
-    let program = Program::read(&modules, 1).expect("a module that is understood");
+    let program = Program::read(&modules, 1).expect("the module can be read");
     program.pieces().iter().map(|piece| (piece.roots.clone(), piece.ir())).collect()
 }
 
@@ -81,9 +82,9 @@ fn has(ir: &str, names: &str, expected: bool) {
 }
 
 #[test]
-fn kernels_of_one_module_are_one_part_with_what_they_reach() {
+fn kernels_of_one_module_share_a_part() {
     let [(first, ir), (second, other)] = &parts(IR)[..] else {
-        panic!("two modules are two parts");
+        panic!("expected one part per Rust module");
     };
     assert_eq!((first.as_str(), second.as_str()), ("a,b", "c"));
     has(ir, "@a( @b( @TILE @TABLE %Inner second\"", true);
@@ -94,13 +95,13 @@ fn kernels_of_one_module_are_one_part_with_what_they_reach() {
     assert!(other.contains("define internal void @stop"), "{other}");
     for ir in [ir, other] {
         has(ir, "!llvm.dbg.cu !llvm.module.flags", true);
-        // Other parts call it too, which the optimizer must not overlook.
+        // Other parts call the function too, so the optimizer must not treat it as local.
         assert!(ir.contains("\ndefine i32 @help"), "{ir}");
     }
 }
 
 #[test]
-fn a_part_is_the_same_when_others_change() {
+fn a_part_stays_the_same_when_other_parts_change() {
     let called = "call void @llvm.x() #9, !dbg !30";
     let changed = IR
         .replace("store i8 1, ptr addrspace(3) @TILE", called)
@@ -119,7 +120,7 @@ fn kernels_that_share_a_variable_are_one_part() {
     let store = "store i8 2, ptr addrspace(3) @TILE";
     let shared = IR.replace("call void @llvm.trap()", store);
     let [(roots, ir)] = &parts(&shared)[..] else {
-        panic!("one variable is one part");
+        panic!("expected one part, because the kernels share a variable");
     };
     assert_eq!(roots, "a,b,c");
     has(ir, "@a( @b( @c( @TILE", true);
@@ -129,22 +130,22 @@ fn kernels_that_share_a_variable_are_one_part() {
 }
 
 #[test]
-fn joined_parts_are_the_module_again() {
+fn joining_parts_restores_the_module() {
     let texts = parts(IR).into_iter().map(|(_, ir)| ir).collect();
     let whole = join(texts).expect("parts are modules");
     has(&whole, "@a( @b( @c( @help( @stop( @TABLE", true);
-    // Nothing is there twice.
+    // Nothing is defined twice.
     let defines = whole.lines().filter(|line| line.starts_with("define "));
     let names = defines.map(|line| line.split(['@', '(']).nth(1));
-    let others = whole.lines().filter_map(|line| line.split_once(" = "));
-    let others = others.filter(|(left, _)| !left.starts_with(' '));
-    let all: Vec<_> = names.chain(others.map(|(left, _)| Some(left))).collect();
+    let definitions = whole.lines().filter_map(|line| line.split_once(" = "));
+    let definitions = definitions.filter(|(left, _)| !left.starts_with(' '));
+    let all: Vec<_> = names.chain(definitions.map(|(left, _)| Some(left))).collect();
     let different: std::collections::HashSet<_> = all.iter().collect();
     assert_eq!(different.len(), all.len(), "{whole}");
 }
 
 #[test]
-fn what_is_not_understood_is_not_cut() {
+fn unknown_constructs_are_not_split() {
     for line in [
         "$x = comdat any",
         "module asm \"x\"",

@@ -1,4 +1,4 @@
-//! Writing modules, with new numbers for attributes and metadata.
+//! Writes modules, and renumbers attributes and metadata.
 
 use std::borrow::Cow;
 use std::collections::{BTreeSet, HashMap, HashSet};
@@ -7,7 +7,8 @@ use std::fmt::Write;
 use super::{COMPILE_UNITS, Module, NAMED};
 use crate::lower::ir::{Mention, mentions};
 
-/// One module with all that these modules define; what several define is taken from the first.
+/// Returns one module with everything that these modules define. If several modules define something, the first
+/// definition is used.
 pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
     if texts.len() == 1 {
         return texts.pop();
@@ -17,16 +18,16 @@ pub(crate) fn join(mut texts: Vec<String>) -> Option<String> {
     let mut names = HashSet::new();
     let mut sources = Vec::new();
     for module in &modules {
-        let numbers = (0..module.symbols.len()).filter(|it| names.insert(module.symbols[*it].name));
+        let numbers = (0..module.symbols.len()).filter(|index| names.insert(module.symbols[*index].name));
         sources.push((module, numbers.collect()));
     }
     Some(write(&sources, |module, symbol| (Cow::Borrowed(""), modules[module].symbols[symbol].text), |_, _| None))
 }
 
-/// Writes a module of these symbols, and of the attributes and metadata that they mention.
+/// Writes a module of these symbols and the attributes and metadata that they mention.
 ///
-/// `text` gives the text of a symbol, in two parts; `renamed` the new name of a symbol, if it has one. Both get the index
-/// of the source first.
+/// `text` returns the text of a symbol in two parts. `renamed` returns the new name of a symbol, if it has one. The
+/// first argument of both is the index of the source.
 pub(super) fn write<'a>(
     sources: &[(&Module<'_>, BTreeSet<usize>)],
     text: impl Fn(usize, usize) -> (Cow<'a, str>, &'a str),
@@ -49,16 +50,16 @@ pub(super) fn write<'a>(
             numbers.write(rest, renamed, &mut bodies);
             bodies.push_str("\n\n");
         }
-        // The first module's flags are everyone's.
+        // The flags of the first module apply to all modules.
         for (name, list) in &mut named {
-            let own = module.named.get(name).copied().unwrap_or_default();
-            let own = own.trim_matches(['!', '{', '}']).split(", ");
-            let own = own.filter(|_| index == 0 || *name == COMPILE_UNITS);
-            for number in own.filter_map(|node| node.trim_matches('!').parse().ok()) {
+            let nodes = module.named.get(name).copied().unwrap_or_default();
+            let nodes = nodes.trim_matches(['!', '{', '}']).split(", ");
+            let nodes = nodes.filter(|_| index == 0 || *name == COMPILE_UNITS);
+            for number in nodes.filter_map(|node| node.trim_matches('!').parse().ok()) {
                 list.push(format!("!{}", numbers.number(('!', number))));
             }
         }
-        // What was mentioned can mention more.
+        // Mentioned nodes can mention further nodes.
         while let Some(old) = numbers.open.pop() {
             let keyword = if old.0 == '#' { "attributes " } else { "" };
             let _ = write!(nodes, "{keyword}{}{} = ", old.0, numbers.number(old));
@@ -73,12 +74,12 @@ pub(super) fn write<'a>(
     out + &nodes
 }
 
-/// New numbers for attributes and metadata, in the order of their first mention.
+/// Assigns new numbers to attributes and metadata, in the order of their first mention.
 #[derive(Default)]
 struct Numbers {
     new: HashMap<(char, u32), u32>,
     next: u32,
-    /// What was mentioned and is not yet written.
+    /// The nodes that were mentioned but not written yet.
     open: Vec<(char, u32)>,
 }
 
@@ -97,7 +98,8 @@ impl Numbers {
         for (range, mention) in mentions(text) {
             let before = &text[copied..range.start];
             let _ = match mention {
-                // A number of a place in all the sources together. An edit of any of them would change all parts.
+                // `!srcloc` is a position in all sources together, so an edit of any source would change all parts. It
+                // is removed.
                 Mention::Number(..) if before.ends_with(", !srcloc ") => {
                     out.push_str(&before[..before.len() - ", !srcloc ".len()]);
                     Ok(())

@@ -6,13 +6,13 @@ use crate::compile::{io, read, write};
 use crate::error::CudaBuilderError;
 
 #[test]
-fn a_result_is_taken_only_for_the_very_same_input_and_tools() {
+fn a_result_is_reused_only_for_the_same_input_and_tools() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path().join("parts")).expect("a store");
     let runs = Cell::new(0);
     let keys = Cell::new(0);
     let part = |tools: &str, ir: &str| {
-        // Every key is a new one, so that texts are compared.
+        // Every key is new, so that texts are compared.
         keys.set(keys.get() + 1);
         let part = store.part(
             tools,
@@ -31,13 +31,13 @@ fn a_result_is_taken_only_for_the_very_same_input_and_tools() {
         part(tools, ir);
         assert_eq!(runs.get(), expected);
     }
-    let made = |from| first.made("78.ptx", |to| write(to, from)).expect("PTX");
+    let made = |from| first.cached("78.ptx", |to| write(to, from)).expect("PTX");
     assert_eq!((made("one"), made("two")), ("one".into(), "one".into()));
-    // Another input with the same hash, and so the same folder.
+    // Simulates another input with the same hash, and so the same folder.
     fs::write(first.folder.join(INPUT), "; opt 1\ndefine c\n").expect("written");
     part("opt 1", "define a\n");
     assert_eq!((runs.get(), made("three")), (4, "three".into()));
-    // What fails is not kept.
+    // A failure is not cached.
     for _ in 0..2 {
         let failed = store.part("", "d", || "d".to_owned(), |_, to| Err(io(to)(std::io::Error::other("no"))));
         assert!(failed.is_err());
@@ -45,11 +45,11 @@ fn a_result_is_taken_only_for_the_very_same_input_and_tools() {
 }
 
 #[test]
-fn the_text_of_a_part_with_a_known_key_is_not_written() {
+fn a_part_with_a_known_key_is_not_generated() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path().to_owned()).expect("a store");
     let part = |tools: &str, key: &str, ir: Option<&str>| {
-        let ir = || ir.expect("the text is not wanted").to_owned();
+        let ir = || ir.expect("the cached text is used").to_owned();
         let part = store.part(tools, key, ir, |ir, to| write(to, ir)).expect("a part");
         read(&part.optimized).expect("IR")
     };
@@ -57,30 +57,30 @@ fn the_text_of_a_part_with_a_known_key_is_not_written() {
     assert_eq!(part("opt 1", "key 1", None), "a");
     assert_eq!(part("opt 1", "key 2", Some("b")), "b");
     assert_eq!(part("opt 2", "key 1", Some("c")), "c");
-    // What it was made into is gone.
+    // The optimized IR is gone.
     let entry = folder.path().join(super::hash("; opt 1\na"));
     fs::remove_dir_all(entry).expect("removed");
     assert_eq!(part("opt 1", "key 1", Some("a")), "a");
 }
 
 #[test]
-fn what_was_not_used_for_longest_goes() {
+fn least_recently_used_entries_are_removed() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path().to_owned()).expect("a store");
     let part = |ir: &str| store.part("", ir, || ir.to_owned(), |ir, to| write(to, ir)).expect("a part");
     for ir in ["a", "b", "c", "a", "d"] {
         part(ir);
-        // Times of files can be coarse.
+        // File times can be coarse.
         std::thread::sleep(std::time::Duration::from_millis(20));
     }
     store.forget(1);
     let kept = ["a", "b", "c", "d"].map(|ir| folder.path().join(super::hash(format!("; \n{ir}"))));
-    assert_eq!(kept.map(|it| it.exists()), [true, false, false, true]);
+    assert_eq!(kept.map(|path| path.exists()), [true, false, false, true]);
     assert_eq!(fs::read_dir(folder.path().join(super::NAMES)).expect("a folder").count(), 2);
 }
 
 #[test]
-fn nothing_goes_while_another_build_uses_the_store() {
+fn nothing_is_removed_while_another_build_uses_the_store() {
     let folder = tempfile::tempdir().expect("a folder");
     let [one, other] = [(); 2].map(|()| Store::open(folder.path().to_owned()).expect("a store"));
     let part = other.part("", "a", || "a".to_owned(), |_, to| write(to, "A")).expect("a part");
@@ -90,9 +90,9 @@ fn nothing_goes_while_another_build_uses_the_store() {
     assert!(!part.optimized.exists());
 }
 
-/// A folder that one thread has moved has a name that another one may take before the first one drops it.
+/// After one thread moves a folder, another thread may take the folder's name before the first thread drops the folder.
 #[test]
-fn threads_that_keep_results_at_once_keep_all_of_them() {
+fn concurrent_threads_keep_all_results() {
     let folder = tempfile::tempdir().expect("a folder");
     let store = Store::open(folder.path().to_owned()).expect("a store");
     std::thread::scope(|scope| {
@@ -118,8 +118,8 @@ fn threads_that_keep_results_at_once_keep_all_of_them() {
 }
 
 #[test]
-fn results_come_in_order() {
+fn results_are_in_order() {
     let items: Vec<usize> = (0..100).collect();
-    let doubled = in_parallel(&items, |it| Ok::<_, CudaBuilderError>(it * 2)).expect("no errors");
+    let doubled = in_parallel(&items, |item| Ok::<_, CudaBuilderError>(item * 2)).expect("no errors");
     assert!(doubled.into_iter().eq((0..200).step_by(2)));
 }

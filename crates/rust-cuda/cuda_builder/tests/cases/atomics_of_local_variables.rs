@@ -5,7 +5,7 @@ use cuda_std::atomic::{AtomicF32, BlockAtomicF64, SystemAtomicF32};
 
 static GLOBAL: [AtomicU32; 256] = [const { AtomicU32::new(5) }; 256];
 
-/// An operation on a variable that may be a thread's own or any other.
+/// An operation on a variable that may be local to the thread or not.
 #[inline(never)]
 fn exchanged(count: &AtomicU32, by: u32) -> u32 {
     let before = count.fetch_add(by, Relaxed) ^ count.fetch_max(by, AcqRel).rotate_left(3);
@@ -49,15 +49,15 @@ impl Counts for AtomicUsize {
 }
 
 pub fn value(i: u32) -> u64 {
-    let own = AtomicU32::new(hash(i));
-    let either = if i % 3 == 0 { &own } else { &GLOBAL[i as usize % 256] };
-    let mut sum = mix(exchanged(&own, i).into(), exchanged(either, i + 1).into());
+    let local = AtomicU32::new(hash(i));
+    let either = if i % 3 == 0 { &local } else { &GLOBAL[i as usize % 256] };
+    let mut sum = mix(exchanged(&local, i).into(), exchanged(either, i + 1).into());
     let several = [const { AtomicU32::new(0) }; 8];
     for at in 0..i as usize {
         let _ = several[at * at % 8].compare_exchange(at as u32 % 3, at as u32, Relaxed, Relaxed);
         several[at % 7].fetch_nand(hash(at as u32), Relaxed);
     }
-    sum = several.iter().fold(sum, |sum, it| mix(sum, it.load(Acquire).into()));
+    sum = several.iter().fold(sum, |sum, term| mix(sum, term.load(Acquire).into()));
     let (byte, flag) = (AtomicI8::new(i as i8), AtomicBool::new(i % 2 == 0));
     sum = mix(sum, narrow(&byte, &flag, i as i8 % 7));
     sum = mix(sum, u64::from(byte.load(Relaxed) as u8) + u64::from(flag.load(Relaxed)));
@@ -67,5 +67,5 @@ pub fn value(i: u32) -> u64 {
     let (counter, bits) = (Counter { total: AtomicI64::new(9), ordering: Relaxed }, AtomicUsize::new(3));
     let counts: [&dyn Counts; 2] = [&counter, &bits];
     let counted = counts[i as usize % 2].count(i.into());
-    mix(sum, counted as u64) ^ counter.total.into_inner() as u64 ^ own.into_inner() as u64
+    mix(sum, counted as u64) ^ counter.total.into_inner() as u64 ^ local.into_inner() as u64
 }

@@ -7,6 +7,6 @@ pub fn value(i: u32) -> u64 {
     let kinds =
         u64::from(letter.is_alphabetic()) + 2 * u64::from(letter.is_numeric()) + 4 * u64::from(letter.is_whitespace());
     let cases =
-        letter.to_uppercase().chain(letter.to_lowercase()).fold(0, |sum, it| mix(sum, u64::from(u32::from(it))));
+        letter.to_uppercase().chain(letter.to_lowercase()).fold(0, |sum, term| mix(sum, u64::from(u32::from(term))));
     mix(kinds + text.len() as u64, cases) + letter.to_digit(36).map_or(0, u64::from)
 }

@@ -14,5 +14,5 @@ pub fn value(i: u32) -> u64 {
         a.checked_neg(),
         a.checked_next_power_of_two(),
     ];
-    all.into_iter().fold(0, |sum, it| mix(sum, or(it)))
+    all.into_iter().fold(0, |sum, term| mix(sum, or(term)))
 }

@@ -13,5 +13,5 @@ pub fn value(i: u32) -> u64 {
         i32::MIN.checked_div(b),
     ];
     let wide = [c.checked_add(d), c.checked_sub(d), c.checked_mul(d), c.checked_rem(d), d.checked_pow(2)];
-    narrow.into_iter().map(|it| it.map(i64::from)).chain(wide).fold(0, |sum, it| mix(sum, or(it)))
+    narrow.into_iter().map(|term| term.map(i64::from)).chain(wide).fold(0, |sum, term| mix(sum, or(term)))
 }

@@ -9,5 +9,5 @@ impl<const R: usize, const C: usize> Matrix<R, C> {
 pub fn value(i: u32) -> u64 {
     let a = Matrix::<2, 3>([[1, i as i32, -2], [3, 4, 5]]);
     let b = Matrix::<3, 4>([[i as i32, 1, 2, 3], [4, 5, 6, 7], [8, 9, -10, 11]]);
-    a.times(&b).0.as_flattened().iter().fold(0, |sum, it| mix(sum, *it as u64))
+    a.times(&b).0.as_flattened().iter().fold(0, |sum, term| mix(sum, *term as u64))
 }

@@ -1,6 +1,6 @@
 use super::*;
 
-/// What a `match` on constant variables selects.
+/// A `match` on constant variables.
 pub fn value(i: u32) -> u64 {
     #[cfg(target_arch = "nvptx64")]
     use cuda_std::address_space;

@@ -7,5 +7,5 @@ pub fn value(i: u32) -> u64 {
     target[40 - n..].copy_from_slice(&source[..n]);
     let mut bytes = [1_u8; 100];
     bytes[i as usize % 50..].fill(n as u8);
-    mix(target.iter().fold(0, |sum, it| mix(sum, u64::from(*it))), bytes.iter().map(|it| u64::from(*it)).sum())
+    mix(target.iter().fold(0, |sum, term| mix(sum, u64::from(*term))), bytes.iter().map(|term| u64::from(*term)).sum())
 }

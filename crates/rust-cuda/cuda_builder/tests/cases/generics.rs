@@ -10,7 +10,7 @@ impl Zero for u32 {
     const ZERO: u32 = 0;
 }
 fn total<T: Zero, const N: usize>(data: [T; N]) -> u64 {
-    data.into_iter().fold(T::ZERO, |sum, it| sum + it).into() + N as u64
+    data.into_iter().fold(T::ZERO, |sum, term| sum + term).into() + N as u64
 }
 pub fn value(i: u32) -> u64 {
     total([i as u8 / 8; 4]) + total([i; 5]) * 1000

@@ -4,13 +4,13 @@ use super::*;
 pub fn value(i: u32) -> u64 {
     let x = i as f32 * 100.0 - 3000.0;
     let half = x as f16;
-    // 30 odd steps of 2^-10 apart, and a remainder that is exact.
+    // About 30 steps of 2^-10, and an exact remainder.
     let sum = half / 8.0 + (half % 7.0);
     (sum as f32 * 8.0) as i32 as u64
 }
 #[cfg(not(target_arch = "nvptx64"))]
 pub fn value(i: u32) -> u64 {
-    // The nearest number of 11 bits, ties to even.
+    // Rounds to the nearest number with 11 bits, ties to even.
     let near = |x: f64| {
         if x == 0.0 {
             x

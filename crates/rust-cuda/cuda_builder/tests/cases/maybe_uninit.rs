@@ -7,5 +7,5 @@ pub fn value(i: u32) -> u64 {
         it.write(hash(at as u32));
     }
     let data = unsafe { data[..n].assume_init_ref() };
-    data.iter().fold(n as u64, |sum, it| mix(sum, u64::from(*it)))
+    data.iter().fold(n as u64, |sum, term| mix(sum, u64::from(*term)))
 }

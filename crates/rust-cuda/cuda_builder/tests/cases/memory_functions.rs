@@ -19,5 +19,5 @@ pub fn value(i: u32) -> u64 {
         let order = memcmp(a.as_ptr().add(from), b.as_ptr(), n + 3).signum() as u64;
         order + 3 * u64::from(bcmp(a.as_ptr(), b.as_ptr().add(from), n) == 0)
     };
-    a.iter().chain(&b).fold(found, |sum, it| mix(sum, u64::from(*it)))
+    a.iter().chain(&b).fold(found, |sum, term| mix(sum, u64::from(*term)))
 }

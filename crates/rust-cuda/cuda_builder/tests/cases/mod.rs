@@ -1,5 +1,6 @@
-//! Small pieces of device code, each a module with a function of a thread's index, `value`. They are compiled for the GPU,
-//! one kernel each, and for the host, which says what is right. `cases!` and `traps!` are the two programs' own.
+//! Small pieces of device code. Each module has a function `value` of a thread's index. It is compiled for the GPU as
+//! one kernel, and for the host, which computes the expected value. The two programs define `cases!` and `traps!`
+//! differently.
 
 use core::fmt;
 
@@ -26,7 +27,7 @@ cases! {
 
 pub mod traps;
 
-/// A number that depends on both, of 48 bits, so that sums of it are numbers too.
+/// Returns a 48-bit number that depends on both arguments. Sums of such numbers do not overflow.
 pub fn mix(a: u64, b: u64) -> u64 {
     (a ^ b.wrapping_mul(0x9e37_79b9_7f4a_7c15)).rotate_left(23).wrapping_mul(0xd6e8_feb8_6659_fd93) >> 16
 }
@@ -44,7 +45,7 @@ pub fn fold128(x: u128) -> u64 {
     mix(x as u64, (x >> 64) as u64)
 }
 
-/// Special values, then small ones, then any.
+/// Returns special values, small values, or any values, depending on `i`.
 pub fn float(i: u32) -> f32 {
     const SPECIAL: [f32; 16] = [
         0.0,
@@ -71,7 +72,7 @@ pub fn float(i: u32) -> f32 {
     }
 }
 
-/// The bits; which NaN it is says nothing.
+/// Returns the bits. All NaNs count as equal.
 pub fn bits32(x: f32) -> u64 {
     if x.is_nan() { 1 } else { u64::from(x.to_bits()) }
 }
@@ -94,7 +95,7 @@ impl Default for Text {
 
 impl Text {
     pub fn hash(&self) -> u64 {
-        self.bytes[..self.len].iter().fold(self.len as u64, |sum, it| mix(sum, u64::from(*it)))
+        self.bytes[..self.len].iter().fold(self.len as u64, |sum, term| mix(sum, u64::from(*term)))
     }
 }
 

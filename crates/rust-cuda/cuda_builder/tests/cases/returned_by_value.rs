@@ -16,5 +16,5 @@ fn pair(i: u32) -> (u32, [u8; 3]) {
 pub fn value(i: u32) -> u64 {
     let big = grown(Big { data: core::array::from_fn(|at| at as u64 + u64::from(i)), tail: 250 }, 7);
     let (a, b) = pair(i);
-    big.data.iter().fold(u64::from(big.tail), |sum, it| mix(sum, *it)) + u64::from(a) + u64::from(b[0])
+    big.data.iter().fold(u64::from(big.tail), |sum, term| mix(sum, *term)) + u64::from(a) + u64::from(b[0])
 }

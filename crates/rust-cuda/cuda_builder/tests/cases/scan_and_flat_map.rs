@@ -1,7 +1,7 @@
 use super::*;
 
 pub fn value(i: u32) -> u64 {
-    let sums = (0..12).scan(u64::from(i), |sum, it| {
+    let sums = (0..12).scan(u64::from(i), |sum, term| {
         *sum += it;
         (*sum < 300).then_some(*sum)
     });

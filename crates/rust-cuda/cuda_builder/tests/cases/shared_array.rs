@@ -6,11 +6,11 @@ pub fn value(i: u32) -> u64 {
     use cuda_std::{address_space, thread};
     #[address_space(shared)]
     static mut TILE: [MaybeUninit<u64>; 64] = [const { MaybeUninit::uninit() }; 64];
-    let (tile, own) = ((&raw mut TILE).cast::<u64>(), thread::thread_idx_x() as usize);
+    let (tile, index) = ((&raw mut TILE).cast::<u64>(), thread::thread_idx_x() as usize);
     unsafe {
-        *tile.add(own) = u64::from(hash(i));
+        *tile.add(index) = u64::from(hash(i));
         thread::sync_threads();
-        *tile.add(63 - own)
+        *tile.add(63 - index)
     }
 }
 #[cfg(not(target_arch = "nvptx64"))]

@@ -1,6 +1,7 @@
 use super::*;
 
-/// What a `match` on addresses of shared variables selects: pointers, structs and enums with pointers, offsets, numbers.
+/// A `match` on addresses of shared variables that selects pointers, structs and enums with pointers, offsets, or
+/// numbers.
 #[cfg(target_arch = "nvptx64")]
 pub fn value(i: u32) -> u64 {
     use core::mem::MaybeUninit;
@@ -26,13 +27,13 @@ pub fn value(i: u32) -> u64 {
     fn chosen(stage: u32, tiles: [*mut u32; 4]) -> *mut u32 {
         tiles[stage as usize % 4]
     }
-    let own = thread::thread_idx_x() as usize;
-    // The same in each block, as for the host.
+    let index = thread::thread_idx_x() as usize;
+    // All threads of a block have the same stage, also on the host.
     let stage = i / 64;
     let reversed = |tile: *mut u32| unsafe {
-        *tile.add(own) = hash(i);
+        *tile.add(index) = hash(i);
         thread::sync_threads();
-        let other = u64::from(*tile.add(63 - own));
+        let other = u64::from(*tile.add(63 - index));
         thread::sync_threads();
         other
     };
@@ -81,7 +82,7 @@ pub fn value(i: u32) -> u64 {
         }
     };
     let first = unsafe {
-        at!(E).add(own).write(own as u32);
+        at!(E).add(index).write(index as u32);
         thread::sync_threads();
         u64::from(*e)
     };

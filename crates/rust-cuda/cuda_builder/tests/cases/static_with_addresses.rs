@@ -10,5 +10,5 @@ static FIRST: Node = Node { value: 5, next: Some(&LAST) };
 pub fn value(i: u32) -> u64 {
     let name = NAMES[i as usize % 4];
     let node = if i % 3 == 0 { &FIRST } else { FIRST.next.unwrap() };
-    name.bytes().fold(u64::from(node.value), |sum, it| mix(sum, u64::from(it)))
+    name.bytes().fold(u64::from(node.value), |sum, term| mix(sum, u64::from(term)))
 }

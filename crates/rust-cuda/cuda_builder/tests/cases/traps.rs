@@ -1,4 +1,4 @@
-//! What panics for 9 and not for 0.
+//! Code that panics for 9 but not for 0.
 
 use core::hint::black_box;
 

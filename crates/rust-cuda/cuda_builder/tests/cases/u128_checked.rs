@@ -11,5 +11,5 @@ pub fn value(i: u32) -> u64 {
         a.checked_pow(3),
         a.checked_ilog2().map(u128::from),
     ];
-    all.into_iter().fold(fold128(a.saturating_add(b)), |sum, it| mix(sum, small(it)))
+    all.into_iter().fold(fold128(a.saturating_add(b)), |sum, term| mix(sum, small(term)))
 }

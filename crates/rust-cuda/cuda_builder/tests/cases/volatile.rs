@@ -8,5 +8,5 @@ pub fn value(i: u32) -> u64 {
         let half = at.cast::<u16>();
         half.write_volatile(half.read_volatile() ^ 0xaaaa);
     }
-    data.iter().fold(0, |sum, it| mix(sum, u64::from(*it)))
+    data.iter().fold(0, |sum, term| mix(sum, u64::from(*term)))
 }

@@ -1,4 +1,4 @@
-//! the constant statics have 72000 bytes together, and there can be 65536 (`constants_too_large::A` 36000, `constants_too_large::other::B` 36000)
+//! the constant statics have 72000 bytes together, but the limit is 65536 (`constants_too_large::A` 36000, `constants_too_large::other::B` 36000)
 #[address_space(constant)]
 static A: [u32; 9000] = [111; 9000];
 mod other {

@@ -1,4 +1,4 @@
-//! kernel `takes` has 40008 bytes of parameters, and for compute_75 there can be 32764
+//! kernel `takes` has 40008 bytes of parameters, but compute_75 allows 32764
 #[derive(Clone, Copy)]
 pub struct Large([u32; 10_000]);
 #[kernel]

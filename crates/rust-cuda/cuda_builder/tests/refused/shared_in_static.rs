@@ -6,7 +6,7 @@ unsafe impl Sync for Place {}
 static PLACE: Place = Place((&raw mut TILE).cast());
 #[kernel]
 pub unsafe fn reads(i: usize, out: *mut u32) {
-    // By way of the static, which the compiler would else read by itself.
+    // The volatile read goes through the static. Otherwise the compiler would read the static at compile time.
     let place = unsafe { (&raw const PLACE).read_volatile() };
     unsafe { *out = place.0.add(i).read_volatile().assume_init() }
 }

@@ -1,4 +1,4 @@
-//! kernel `holds` has 400000 bytes of static shared memory, and there can be 49152 (`shared_too_large::TILE` 400000)
+//! kernel `holds` has 400000 bytes of static shared memory, but the limit is 49152 (`shared_too_large::TILE` 400000)
 #[address_space(shared)]
 static mut TILE: [MaybeUninit<f32>; 100_000] = [const { MaybeUninit::uninit() }; 100_000];
 #[kernel]

@@ -1,20 +1,19 @@
-//! Atomics with ordering, type and scope in the name: `atomic_fetch_add_relaxed_f32_device`.
+//! Atomics whose names contain the ordering, type and scope: `atomic_fetch_add_relaxed_f32_device`.
 //!
-//! * `atomic_fetch_{op}_{ordering}_{type}_{scope}(ptr, val)` returns the value before. `op` is `add`,
-//!   `sub`, `and`, `or`, `xor`, `exch` (store `val`), and for integers `min`, `max`; `ordering` is
-//!   `relaxed`, `acquire`, `release`, `acqrel`; `type` is `u32`, `i32`, `u64`, `i64`, `f32`, `f64`
-//!   (on a float, `and`, `or` and `xor` take the bits).
+//! * `atomic_fetch_{op}_{ordering}_{type}_{scope}(ptr, val)` returns the previous value.
+//!   * `op` is `add`, `sub`, `and`, `or`, `xor`, `exch` (store `val`), and for integers also `min` or `max`.
+//!   * `ordering` is `relaxed`, `acquire`, `release` or `acqrel`.
+//!   * `type` is `u32`, `i32`, `u64`, `i64`, `f32` or `f64`. On a float, `and`, `or` and `xor` operate on the bits.
 //! * `atomic_fetch_cas_…(ptr, current, new)` stores `new` if the value has the bits of `current`.
 //! * `atomic_load_{ordering}_{width}_{scope}(ptr)`, `atomic_store_{ordering}_{width}_{scope}(ptr, val)`
 //!   for `u32` and `u64`.
 //! * `fence_sc_{scope}`, `fence_acqrel_{scope}`, `membar_{scope}`.
 //!
-//! [The parent module](super) says what becomes of them. They need a GPU, of compute capability 7.0.
+//! [The parent module](super) explains how they are compiled. They need a GPU of compute capability 7.0.
 //!
 //! # Safety
-//! For every function that takes a pointer: the pointer is valid for reads and writes of its type and
-//! aligned to the type's size, and while threads of the scope use it, the memory is accessed by these
-//! atomics only.
+//! A pointer argument must be valid for reads and writes of its type and aligned to the type's size. While
+//! threads of the scope use the memory, it must be accessed by these atomics only.
 
 use crate::gpu_only;
 use pastey::paste;
@@ -37,7 +36,7 @@ unsafe extern "unadjusted" {
     fn llvm_membar_sys();
 }
 
-/// Functions of the GPU: the parts of each one's documentation, its signature and its body.
+/// Defines GPU functions, each from its documentation, signature and body.
 macro_rules! device_functions {
     ($safety:literal $([$($doc:tt)*] fn $name:ident($($arg:ident: $ty:ty),*) $(-> $result:ty)? { $($body:tt)* })*) => {$(
         #[doc = concat!($($doc)*)]
@@ -47,7 +46,8 @@ macro_rules! device_functions {
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn $name($($arg: $ty),*) $(-> $result)? {
-            // SAFETY: the same contract. Threads do not wait for each other at a fence, so that it need not be convergent.
+            // SAFETY: a fence has no preconditions, and for a pointer the caller ensures the module's contract. A fence
+            // does not wait for other threads, so the `asm!` need not be convergent.
             unsafe { $($body)* }
         }
     )*};
@@ -55,19 +55,19 @@ macro_rules! device_functions {
 
 macro_rules! fences {
     ($($scope:ident, $ptx:literal, $membar:ident;)*) => {$(paste! { device_functions! {
-        "A fence has no preconditions. It is `unsafe` because upstream's function is."
+        "A fence has no preconditions. It is `unsafe` only because upstream's function is."
 
-        ["Sequentially consistent fence of ", stringify!($scope), " scope: `fence.sc.", $ptx, "` (PTX ISA §9.7.13.4)."]
+        ["Executes a sequentially consistent fence of ", stringify!($scope), " scope: `fence.sc.", $ptx, "` (PTX ISA §9.7.13.4)."]
         fn [<fence_sc_ $scope>]() {
             asm!(concat!("fence.sc.", $ptx, ";"), options(nostack));
         }
 
-        ["Acquire and release fence of ", stringify!($scope), " scope: `fence.acq_rel.", $ptx, "` (PTX ISA §9.7.13.4)."]
+        ["Executes an acquire-release fence of ", stringify!($scope), " scope: `fence.acq_rel.", $ptx, "` (PTX ISA §9.7.13.4)."]
         fn [<fence_acqrel_ $scope>]() {
             asm!(concat!("fence.acq_rel.", $ptx, ";"), options(nostack));
         }
 
-        ["The fence of older GPUs, of ", stringify!($scope), " scope: `membar`; from sm_70 the same as [`fence_sc_", stringify!($scope), "`]."]
+        ["Executes the fence of older GPUs with ", stringify!($scope), " scope: `membar`. From sm_70 on it equals [`fence_sc_", stringify!($scope), "`]."]
         fn [<membar_ $scope>]() {
             $membar();
         }
@@ -84,25 +84,25 @@ macro_rules! loads_and_stores {
     ($($width:literal: $type:ident, $core:ident, $($scope:ident)*;)*) => {$($(paste! { device_functions! {
         "See the [module](self)."
 
-        ["Relaxed load of ", $width, " bits."]
+        ["Loads ", $width, " bits, relaxed."]
         fn [<atomic_load_relaxed_ $width _ $scope>](ptr: *const $type) -> $type {
-            // A load writes nothing.
+            // `from_ptr` needs a `*mut`, but a load does not write.
             $core::from_ptr(ptr.cast_mut()).load(Relaxed)
         }
 
-        ["Load of ", $width, " bits that acquires in ", stringify!($scope), " scope."]
+        ["Loads ", $width, " bits and acquires in ", stringify!($scope), " scope."]
         fn [<atomic_load_acquire_ $width _ $scope>](ptr: *const $type) -> $type {
             let value = [<atomic_load_relaxed_ $width _ $scope>](ptr);
             [<fence_acqrel_ $scope>]();
             value
         }
 
-        ["Relaxed store of ", $width, " bits."]
+        ["Stores ", $width, " bits, relaxed."]
         fn [<atomic_store_relaxed_ $width _ $scope>](ptr: *mut $type, val: $type) {
             $core::from_ptr(ptr).store(val, Relaxed);
         }
 
-        ["Store of ", $width, " bits that releases in ", stringify!($scope), " scope."]
+        ["Stores ", $width, " bits and releases in ", stringify!($scope), " scope."]
         fn [<atomic_store_release_ $width _ $scope>](ptr: *mut $type, val: $type) {
             [<fence_acqrel_ $scope>]();
             [<atomic_store_relaxed_ $width _ $scope>](ptr, val);
@@ -115,7 +115,7 @@ loads_and_stores! {
     64: u64, AtomicU64, block device system;
 }
 
-/// The four orderings of one operation on one type in one scope. `$word` is the relaxed operation.
+/// Defines the four orderings of one operation on one type in one scope. `$word` is the relaxed operation.
 macro_rules! orderings {
     ($op:ident $type:ident $scope:ident = $word:path, ($($arg:ident),*), $doc:literal) => {paste! { device_functions! {
         "See the [module](self)."
@@ -160,13 +160,13 @@ macro_rules! read_modify_writes {
 }
 
 read_modify_writes! {
-    add: Word, [u32 i32 u64 i64 f32 f64], (val), "adds `val`, wrapping; returns the value before.";
-    sub: Word, [u32 i32 u64 i64 f32 f64], (val), "subtracts `val`, wrapping; returns the value before.";
-    and: Word, [u32 i32 u64 i64 f32 f64], (val), "bitwise and with `val`; returns the value before.";
-    or: Word, [u32 i32 u64 i64 f32 f64], (val), "bitwise or with `val`; returns the value before.";
-    xor: Word, [u32 i32 u64 i64 f32 f64], (val), "bitwise exclusive or with `val`; returns the value before.";
-    exch: Word, [u32 i32 u64 i64 f32 f64], (val), "stores `val`; returns the value before.";
-    cas: Word, [u32 i32 u64 i64 f32 f64], (current, new), "stores `new` if the value has the bits of `current`; returns the value before.";
-    min: Ordered, [u32 i32 u64 i64], (val), "stores the smaller of the value and `val`; returns the value before.";
-    max: Ordered, [u32 i32 u64 i64], (val), "stores the greater of the value and `val`; returns the value before.";
+    add: Word, [u32 i32 u64 i64 f32 f64], (val), "adds `val`, wrapping; returns the previous value.";
+    sub: Word, [u32 i32 u64 i64 f32 f64], (val), "subtracts `val`, wrapping; returns the previous value.";
+    and: Word, [u32 i32 u64 i64 f32 f64], (val), "computes the bitwise and with `val`; returns the previous value.";
+    or: Word, [u32 i32 u64 i64 f32 f64], (val), "computes the bitwise or with `val`; returns the previous value.";
+    xor: Word, [u32 i32 u64 i64 f32 f64], (val), "computes the bitwise exclusive or with `val`; returns the previous value.";
+    exch: Word, [u32 i32 u64 i64 f32 f64], (val), "stores `val`; returns the previous value.";
+    cas: Word, [u32 i32 u64 i64 f32 f64], (current, new), "stores `new` if the value has the bits of `current`; returns the previous value.";
+    min: Ordered, [u32 i32 u64 i64], (val), "stores the smaller of the value and `val`; returns the previous value.";
+    max: Ordered, [u32 i32 u64 i64], (val), "stores the greater of the value and `val`; returns the previous value.";
 }

@@ -1,13 +1,12 @@
 //! Atomics that take their ordering as an argument: `atomic_fetch_add_u32_device(ptr, ordering, val)`.
 //!
-//! With a constant ordering a call is that of one function of [`intrinsics`](super::intrinsics); the others are not
-//! compiled. `SeqCst` is a sequentially consistent fence before an operation that acquires (PTX ISA
+//! With a constant ordering, a call compiles to one function of [`intrinsics`](super::intrinsics). `SeqCst` is a
+//! sequentially consistent fence before an operation that acquires (PTX ISA §8).
 //! §8).
 //!
 //! # Safety
-//! For every function that takes a pointer: the pointer is valid for reads and writes of its type and
-//! aligned to the type's size, and while threads of the scope use it, the memory is accessed by these
-//! atomics only.
+//! A pointer argument must be valid for reads and writes of its type and aligned to the type's size. While
+//! threads of the scope use the memory, it must be accessed by these atomics only.
 
 #[cfg(target_arch = "nvptx64")]
 use super::intrinsics;
@@ -17,7 +16,7 @@ use pastey::paste;
 
 macro_rules! fences {
     ($($scope:ident)*) => {$(paste! {
-        #[doc = concat!("A fence of ", stringify!($scope), " scope; none if `ordering` is `Relaxed`.")]
+        #[doc = concat!("Executes a fence of ", stringify!($scope), " scope, unless `ordering` is `Relaxed`.")]
         #[gpu_only]
         #[inline(always)]
         pub fn [<$scope _thread_fence>](ordering: Ordering) {
@@ -37,17 +36,17 @@ fences!(block device system);
 
 macro_rules! loads_and_stores {
     ($($width:literal: $type:ident, $($scope:ident)*;)*) => {$($(paste! {
-        #[doc = concat!("Load of ", $width, " bits in ", stringify!($scope), " scope.")]
+        #[doc = concat!("Loads ", $width, " bits in ", stringify!($scope), " scope.")]
         ///
         /// # Panics
-        /// If `ordering` is `Release` or `AcqRel`.
+        /// Panics if `ordering` is `Release` or `AcqRel`.
         ///
         /// # Safety
         /// See the [module](self).
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<atomic_load_ $width _ $scope>](ptr: *mut $type, ordering: Ordering) -> $type {
-            // SAFETY: the same contract.
+            // SAFETY: by the module's contract, `ptr` is valid, aligned, and accessed by these atomics only.
             unsafe {
                 match ordering {
                     Ordering::Relaxed => intrinsics::[<atomic_load_relaxed_ $width _ $scope>](ptr),
@@ -56,22 +55,22 @@ macro_rules! loads_and_stores {
                         intrinsics::[<fence_sc_ $scope>]();
                         intrinsics::[<atomic_load_acquire_ $width _ $scope>](ptr)
                     }
-                    _ => panic!("an atomic load is Relaxed, Acquire or SeqCst"),
+                    _ => panic!("the ordering of an atomic load must be Relaxed, Acquire or SeqCst"),
                 }
             }
         }
 
-        #[doc = concat!("Store of ", $width, " bits in ", stringify!($scope), " scope.")]
+        #[doc = concat!("Stores ", $width, " bits in ", stringify!($scope), " scope.")]
         ///
         /// # Panics
-        /// If `ordering` is `Acquire` or `AcqRel`.
+        /// Panics if `ordering` is `Acquire` or `AcqRel`.
         ///
         /// # Safety
         /// See the [module](self).
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<atomic_store_ $width _ $scope>](ptr: *mut $type, ordering: Ordering, val: $type) {
-            // SAFETY: the same contract.
+            // SAFETY: by the module's contract, `ptr` is valid, aligned, and accessed by these atomics only.
             unsafe {
                 match ordering {
                     Ordering::Relaxed => intrinsics::[<atomic_store_relaxed_ $width _ $scope>](ptr, val),
@@ -80,7 +79,7 @@ macro_rules! loads_and_stores {
                         intrinsics::[<fence_sc_ $scope>]();
                         intrinsics::[<atomic_store_relaxed_ $width _ $scope>](ptr, val);
                     }
-                    _ => panic!("an atomic store is Relaxed, Release or SeqCst"),
+                    _ => panic!("the ordering of an atomic store must be Relaxed, Release or SeqCst"),
                 }
             }
         }
@@ -106,14 +105,14 @@ macro_rules! read_modify_writes {
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<atomic_fetch_ $op _ $type _ $scope>](ptr: *mut $type, ordering: Ordering, val: $type) -> $type {
-            // SAFETY: the same contract.
+            // SAFETY: by the module's contract, `ptr` is valid, aligned, and accessed by these atomics only.
             unsafe {
                 match ordering {
                     Ordering::Relaxed => intrinsics::[<atomic_fetch_ $op _relaxed_ $type _ $scope>](ptr, val),
                     Ordering::Acquire => intrinsics::[<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr, val),
                     Ordering::Release => intrinsics::[<atomic_fetch_ $op _release_ $type _ $scope>](ptr, val),
                     Ordering::AcqRel => intrinsics::[<atomic_fetch_ $op _acqrel_ $type _ $scope>](ptr, val),
-                    // `SeqCst`, and whatever may be added: nothing is stronger.
+                    // `SeqCst`, and any ordering that Rust may add: no ordering is stronger than `SeqCst`.
                     _ => {
                         intrinsics::[<fence_sc_ $scope>]();
                         intrinsics::[<atomic_fetch_ $op _acquire_ $type _ $scope>](ptr, val)
@@ -125,26 +124,26 @@ macro_rules! read_modify_writes {
 }
 
 read_modify_writes! {
-    add: [u32 i32 u64 i64 f32 f64], "Adds `val`, wrapping; returns the value before.";
-    sub: [u32 i32 u64 i64 f32 f64], "Subtracts `val`, wrapping; returns the value before.";
-    and: [u32 i32 u64 i64 f32 f64], "Bitwise and with `val`; returns the value before.";
-    or: [u32 i32 u64 i64 f32 f64], "Bitwise or with `val`; returns the value before.";
-    xor: [u32 i32 u64 i64 f32 f64], "Bitwise exclusive or with `val`; returns the value before.";
-    min: [u32 i32 u64 i64], "Stores the smaller of the value and `val`; returns the value before.";
-    max: [u32 i32 u64 i64], "Stores the greater of the value and `val`; returns the value before.";
-    exch: [u32 i32 u64 i64 f32 f64], "Stores `val`; returns the value before.";
+    add: [u32 i32 u64 i64 f32 f64], "Adds `val`, wrapping; returns the previous value.";
+    sub: [u32 i32 u64 i64 f32 f64], "Subtracts `val`, wrapping; returns the previous value.";
+    and: [u32 i32 u64 i64 f32 f64], "Computes the bitwise and with `val`; returns the previous value.";
+    or: [u32 i32 u64 i64 f32 f64], "Computes the bitwise or with `val`; returns the previous value.";
+    xor: [u32 i32 u64 i64 f32 f64], "Computes the bitwise exclusive or with `val`; returns the previous value.";
+    min: [u32 i32 u64 i64], "Stores the smaller of the value and `val`; returns the previous value.";
+    max: [u32 i32 u64 i64], "Stores the greater of the value and `val`; returns the previous value.";
+    exch: [u32 i32 u64 i64 f32 f64], "Stores `val`; returns the previous value.";
 }
 
 macro_rules! compare_and_swaps {
     ($type:ident: $($scope:ident)*) => {$(paste! {
-        #[doc = concat!("Stores `new` in ", stringify!($scope), " scope if the value has the bits of `current`; returns the value before.")]
+        #[doc = concat!("Stores `new` in ", stringify!($scope), " scope if the value has the bits of `current`; returns the previous value.")]
         ///
         /// # Safety
         /// See the [module](self).
         #[gpu_only]
         #[inline(always)]
         pub unsafe fn [<atomic_compare_and_swap_ $type _ $scope>](ptr: *mut $type, current: $type, new: $type, ordering: Ordering) -> $type {
-            // SAFETY: the same contract.
+            // SAFETY: by the module's contract, `ptr` is valid, aligned, and accessed by these atomics only.
             unsafe {
                 match ordering {
                     Ordering::Relaxed => intrinsics::[<atomic_fetch_cas_relaxed_ $type _ $scope>](ptr, current, new),

@@ -1,25 +1,25 @@
 //! Relaxed read-modify-writes for each type, on which the layers above are built.
 //!
-//! The plain names have device scope at least and are LLVM's; those ending in `_system` are inline
-//! assembly. The [module's documentation](super) says why.
+//! Functions with plain names have at least device scope and are LLVM's atomics. Functions whose names end in `_system`
+//! are inline assembly. The [module's documentation](super) explains why.
 
 use core::arch::asm;
 use core::sync::atomic::{AtomicI32, AtomicI64, AtomicU32, AtomicU64, Ordering::Relaxed};
 
 #[allow(improper_ctypes)]
 unsafe extern "unadjusted" {
-    // LLVM has dropped these two intrinsics but still replaces calls of them by `atomicrmw fadd`, for
-    // which Rust has no other notation.
+    // LLVM has removed these two intrinsics but still replaces calls to them with `atomicrmw fadd`, which Rust cannot
+    // express otherwise.
     #[link_name = "llvm.nvvm.atomic.load.add.f32.p0"]
     fn llvm_atomic_add_f32(ptr: *mut f32, val: f32) -> f32;
     #[link_name = "llvm.nvvm.atomic.load.add.f64.p0"]
     fn llvm_atomic_add_f64(ptr: *mut f64, val: f64) -> f64;
 }
 
-/// A type that the hardware's atomics take. All functions return the value before.
+/// A type that the hardware's atomics support. All functions return the previous value.
 ///
-/// The contract of all functions: `ptr` is valid for reads and writes and aligned to the size of `Self`,
-/// and other threads access it by atomics only meanwhile.
+/// For every function, `ptr` must be valid for reads and writes and aligned to the size of `Self`. During the call,
+/// other threads must access it by atomics only.
 pub(super) trait Word: Copy {
     unsafe fn add(ptr: *mut Self, val: Self) -> Self;
     unsafe fn sub(ptr: *mut Self, val: Self) -> Self;
@@ -39,7 +39,7 @@ pub(super) trait Word: Copy {
     unsafe fn cas_system(ptr: *mut Self, current: Self, new: Self) -> Self;
 }
 
-/// The types that the hardware compares.
+/// A type that the hardware can compare.
 pub(super) trait Ordered: Word {
     unsafe fn min(ptr: *mut Self, val: Self) -> Self;
     unsafe fn max(ptr: *mut Self, val: Self) -> Self;
@@ -47,7 +47,7 @@ pub(super) trait Ordered: Word {
     unsafe fn max_system(ptr: *mut Self, val: Self) -> Self;
 }
 
-/// `atom.relaxed.sys.<op>.<type>`, both as PTX writes them, on a register of the class given.
+/// Executes `atom.relaxed.sys.<op>.<type>` on a register of the given class. `<op>` and `<type>` are spelled as in PTX.
 macro_rules! atom_system {
     ($op:expr, $class:ident, $ptr:expr, $val:expr) => {{
         let old;
@@ -62,23 +62,23 @@ macro_rules! atom_system {
     }};
 }
 
-/// Functions of `Word` that call a method of `core`'s atomic.
+/// Defines functions of `Word` that call a method of `core`'s atomic.
 macro_rules! by_core {
     ($core:ident: $($name:ident = $method:ident),*) => {$(
         #[inline(always)]
         unsafe fn $name(ptr: *mut Self, val: Self) -> Self {
-            // SAFETY: the trait's contract.
+            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
             unsafe { $core::from_ptr(ptr) }.$method(val, Relaxed)
         }
     )*};
 }
 
-/// Functions of `Word` that are one `atom` of system scope.
+/// Defines functions of `Word` that consist of one `atom` of system scope.
 macro_rules! by_asm {
     ($class:ident: $($name:ident = $op:expr),*) => {$(
         #[inline(always)]
         unsafe fn $name(ptr: *mut Self, val: Self) -> Self {
-            // SAFETY: the trait's contract.
+            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
             unsafe { atom_system!($op, $class, ptr, val) }
         }
     )*};
@@ -98,22 +98,22 @@ macro_rules! integer {
 
             #[inline(always)]
             unsafe fn sub_system(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 unsafe { Self::add_system(ptr, val.wrapping_neg()) }
             }
 
             #[inline(always)]
             unsafe fn cas(ptr: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 match unsafe { $core::from_ptr(ptr) }.compare_exchange(current, new, Relaxed, Relaxed) {
                     Ok(old) | Err(old) => old,
                 }
             }
 
-            /// LLVM 22 keeps the scope of a compare-exchange, and `core`'s has system scope.
+            /// LLVM 22 keeps the scope of a compare-exchange, and `core`'s compare-exchange has system scope.
             #[inline(always)]
             unsafe fn cas_system(ptr: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 unsafe { Self::cas(ptr, current, new) }
             }
         }
@@ -129,16 +129,16 @@ integer! {
     u32: AtomicU32, reg32, "b32", "add.u32", "min.u32", "max.u32";
     i32: AtomicI32, reg32, "b32", "add.s32", "min.s32", "max.s32";
     u64: AtomicU64, reg64, "b64", "add.u64", "min.u64", "max.u64";
-    // Two's complement: there is no add.s64, and no need for one.
+    // PTX has no add.s64. In two's complement, add.u64 gives the same bits.
     i64: AtomicI64, reg64, "b64", "add.u64", "min.s64", "max.s64";
 }
 
-/// Operations that concern only the bits of a float are done on the integer of its size.
+/// Defines bitwise operations on a float as operations on the integer of the same size.
 macro_rules! by_bits {
     ($type:ident as $bits:ident: $($name:ident),*) => {$(
         #[inline(always)]
         unsafe fn $name(ptr: *mut Self, val: Self) -> Self {
-            // SAFETY: the trait's contract.
+            // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
             $type::from_bits(unsafe { $bits::$name(ptr.cast(), val.to_bits()) })
         }
     )*};
@@ -151,38 +151,38 @@ macro_rules! float {
 
             #[inline(always)]
             unsafe fn add(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 unsafe { $add(ptr, val) }
             }
 
             #[inline(always)]
             unsafe fn sub(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 unsafe { $add(ptr, -val) }
             }
 
             #[inline(always)]
             unsafe fn add_system(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 let old: $bits = unsafe { atom_system!($system_add, $class, ptr, val.to_bits()) };
                 $type::from_bits(old)
             }
 
             #[inline(always)]
             unsafe fn sub_system(ptr: *mut Self, val: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 unsafe { Self::add_system(ptr, -val) }
             }
 
             #[inline(always)]
             unsafe fn cas(ptr: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 $type::from_bits(unsafe { $bits::cas(ptr.cast(), current.to_bits(), new.to_bits()) })
             }
 
             #[inline(always)]
             unsafe fn cas_system(ptr: *mut Self, current: Self, new: Self) -> Self {
-                // SAFETY: the trait's contract.
+                // SAFETY: by the trait's contract, `ptr` is valid, aligned, and accessed by atomics only.
                 unsafe { Self::cas(ptr, current, new) }
             }
         }

@@ -1,6 +1,7 @@
 use super::{compare, f32, f64};
 
-/// Numbers of every length, with one to three bits set or cleared, and with what rounds at each place.
+/// Returns integers of every length, with one to three bits set or cleared, including values that round at each bit
+/// position.
 fn integers() -> impl Iterator<Item = u128> {
     let shifts = (0..128).flat_map(|a| (0..128).map(move |b| (a, b)));
     shifts.flat_map(|(a, b)| {
@@ -28,14 +29,14 @@ fn integers_become_the_nearest_float() {
 }
 
 #[test]
-fn floats_become_integers_as_by_as() {
+fn floats_convert_to_integers_like_as() {
     for exponent in 0..=u8::MAX {
         for mantissa in [0, 1, 0x40_0000, 0x55_5555, 0x7f_ffff] {
             for sign in [0, 1 << 31] {
                 let x = core::primitive::f32::from_bits(sign | u32::from(exponent) << 23 | mantissa);
-                let close = core::primitive::f64::from_bits(f64_bits(x).wrapping_add(1));
+                let neighbor = core::primitive::f64::from_bits(f64_bits(x).wrapping_add(1));
                 assert_eq!((f32::to_unsigned(x), f32::to_signed(x)), (x as u128, x as i128), "{x}");
-                for x in [core::primitive::f64::from(x), close] {
+                for x in [core::primitive::f64::from(x), neighbor] {
                     assert_eq!((f64::to_unsigned(x), f64::to_signed(x)), (x as u128, x as i128), "{x}");
                 }
             }
@@ -51,12 +52,12 @@ fn f64_bits(x: core::primitive::f32) -> u64 {
 fn bytes_compare_as_slices_do() {
     let a: [u8; 40] = core::array::from_fn(|at| (at * 37) as u8);
     for (from, to, changed) in
-        (0..16).flat_map(|from| (from..40).flat_map(move |to| (0..40).map(move |it| (from, to, it))))
+        (0..16).flat_map(|from| (from..40).flat_map(move |to| (0..40).map(move |changed| (from, to, changed))))
     {
         let mut b = a;
         b[changed] ^= 0x81;
         let (a, b) = (&a[from..to], &b[from..to]);
-        // SAFETY: both have that many bytes.
+        // SAFETY: both slices have `a.len()` bytes.
         let found = unsafe { compare(a.as_ptr(), b.as_ptr(), a.len()) };
         assert_eq!(found.cmp(&0), a.cmp(b), "{from}..{to}, {changed}");
     }

@@ -1,28 +1,27 @@
-//! The exponential function from the hardware's 2^x.
+//! The exponential function, computed from the hardware's 2^x.
 
 use super::basic;
 
-/// e^x from an approximation of 2^f for f in [-1/2, 1/2].
+/// Returns e^x, computed with an approximation of 2^f for f in [-1/2, 1/2].
 ///
-/// x = n ln 2 + r with an integer n; e^x = 2^n 2^(r log2 e). ln 2 is in two parts of which the first
-/// has zeros at its end, so that n times it is exact and r loses nothing.
+/// x = n ln 2 + r with an integer n, so e^x = 2^n 2^(r log2 e). ln 2 is split into two parts. The first part ends with
+/// zero bits, so its product with n is exact and r keeps all its bits.
 #[inline(always)]
 pub(super) fn exp_from_exp2(x: f32, exp2: impl Fn(f32) -> f32) -> f32 {
     const LN_2_HIGH: f32 = 0.693_145_75;
     const LN_2_LOW: f32 = 1.428_606_8e-6;
-    /// Adding and subtracting it rounds a float below 2^22 to the nearest integer.
+    /// Adding and then subtracting this value rounds a float below 2^22 to the nearest integer.
     const ROUND: f32 = 12_582_912.0;
 
-    // Beyond these the result is infinite, or 0; a NaN passes.
+    // Beyond these bounds the result is infinity or 0. A NaN stays NaN.
     let x = if x > 89.0 { 89.0 } else { x };
     let x = if x < -104.0 { -104.0 } else { x };
     let shifted = basic::f32::mul_add(x, core::f32::consts::LOG2_E, ROUND);
     let n = shifted - ROUND;
     let r = basic::f32::mul_add(n, -LN_2_LOW, basic::f32::mul_add(n, -LN_2_HIGH, x));
-    // The integer is in the low bits of the sum already. For a NaN it is nonsense, and `r` a NaN.
+    // The low bits of the sum already hold the integer. For a NaN, `n` is meaningless and `r` is NaN.
     let n = shifted.to_bits().wrapping_sub(ROUND.to_bits()) as i32;
-    // 2^n in two factors, because n goes beyond the exponents of normal floats: only the last product
-    // rounds.
+    // 2^n is applied as two factors, because n can exceed the exponents of normal floats. Only the last product rounds.
     let half = n >> 1;
     let power = |n: i32| f32::from_bits((n.wrapping_add(127) as u32) << 23);
     exp2(r * core::f32::consts::LOG2_E) * power(half) * power(n.wrapping_sub(half))
@@ -35,7 +34,7 @@ mod tests {
     #[test]
     fn exp_from_exp2_adds_little_to_the_error_of_exp2() {
         let allowed = libm::exp2(-22.5);
-        // A stand-in for ex2.approx that is wrong by all that the ISA allows, up and down.
+        // Emulates ex2.approx with the largest error that the ISA allows, in both directions.
         for error in [1.0 - allowed, 1.0, 1.0 + allowed] {
             let exp2 = |f: f32| (libm::exp2(f64::from(f)) * error) as f32;
             let mut bits = 0_u32;
@@ -46,10 +45,10 @@ mod tests {
                         assert_eq!(found, f32::INFINITY, "exp({x:e})");
                         continue;
                     }
-                    // Half the spacing of subnormals: the rounding of the last product.
+                    // Half the spacing of subnormals: the rounding error of the last product.
                     let tolerance = right * libm::exp2(-22.0) + libm::exp2(-150.0);
-                    let off = (f64::from(found) - right).abs();
-                    assert!(off <= tolerance, "exp({x:e}) = {found:e}, not {right:e}");
+                    let deviation = (f64::from(found) - right).abs();
+                    assert!(deviation <= tolerance, "exp({x:e}) = {found:e}, not {right:e}");
                 }
                 bits += 4099;
             }

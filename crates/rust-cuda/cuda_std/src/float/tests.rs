@@ -25,25 +25,25 @@ fn integer_powers() {
 
 #[test]
 fn each_method_is_the_function_of_its_name() {
-    let near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
+    let assert_near = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} {b}");
     let x = 0.375_f64;
-    near(GpuFloat::sin(x) / GpuFloat::cos(x), GpuFloat::tan(x));
-    near(GpuFloat::sin(GpuFloat::asin(x)), x);
-    near(GpuFloat::cos(GpuFloat::acos(x)), x);
-    near(GpuFloat::tan(GpuFloat::atan(x)), x);
-    near(GpuFloat::atan2(x, 1.0), GpuFloat::atan(x));
-    near(GpuFloat::sinh(x) / GpuFloat::cosh(x), GpuFloat::tanh(x));
-    near(GpuFloat::sinh(GpuFloat::asinh(x)), x);
-    near(GpuFloat::cosh(GpuFloat::acosh(2.0)), 2.0);
-    near(GpuFloat::tanh(GpuFloat::atanh(x)), x);
-    near(GpuFloat::exp(GpuFloat::ln(x)), x);
-    near(GpuFloat::exp2(GpuFloat::log2(x)), x);
-    near(GpuFloat::powf(10.0, GpuFloat::log10(x)), x);
-    near(GpuFloat::log(8.0, 2.0_f64), 3.0);
-    near(GpuFloat::exp_m1(x), GpuFloat::exp(x) - 1.0);
-    near(GpuFloat::ln_1p(x), GpuFloat::ln(1.0 + x));
-    near(GpuFloat::cbrt(0.125), 0.5);
-    near(GpuFloat::hypot(3.0, 4.0), 5.0);
+    assert_near(GpuFloat::sin(x) / GpuFloat::cos(x), GpuFloat::tan(x));
+    assert_near(GpuFloat::sin(GpuFloat::asin(x)), x);
+    assert_near(GpuFloat::cos(GpuFloat::acos(x)), x);
+    assert_near(GpuFloat::tan(GpuFloat::atan(x)), x);
+    assert_near(GpuFloat::atan2(x, 1.0), GpuFloat::atan(x));
+    assert_near(GpuFloat::sinh(x) / GpuFloat::cosh(x), GpuFloat::tanh(x));
+    assert_near(GpuFloat::sinh(GpuFloat::asinh(x)), x);
+    assert_near(GpuFloat::cosh(GpuFloat::acosh(2.0)), 2.0);
+    assert_near(GpuFloat::tanh(GpuFloat::atanh(x)), x);
+    assert_near(GpuFloat::exp(GpuFloat::ln(x)), x);
+    assert_near(GpuFloat::exp2(GpuFloat::log2(x)), x);
+    assert_near(GpuFloat::powf(10.0, GpuFloat::log10(x)), x);
+    assert_near(GpuFloat::log(8.0, 2.0_f64), 3.0);
+    assert_near(GpuFloat::exp_m1(x), GpuFloat::exp(x) - 1.0);
+    assert_near(GpuFloat::ln_1p(x), GpuFloat::ln(1.0 + x));
+    assert_near(GpuFloat::cbrt(0.125), 0.5);
+    assert_near(GpuFloat::hypot(3.0, 4.0), 5.0);
     assert_eq!(GpuFloat::sin_cos(x), (GpuFloat::sin(x), GpuFloat::cos(x)));
     assert_eq!([2.5_f64, -2.5].map(GpuFloat::floor), [2.0, -3.0]);
     assert_eq!([2.5_f64, -2.5].map(GpuFloat::ceil), [3.0, -2.0]);

@@ -1,11 +1,11 @@
-//! What neither the hardware nor `libm` has.
+//! Functions that neither the hardware nor `libm` provides.
 
 use crate::GpuFloat;
 use core::f64::consts::{FRAC_1_SQRT_2, FRAC_2_SQRT_PI, PI};
 
-/// Sine and cosine of π times `x`. The reduction of `x` is exact.
+/// Returns the sine and cosine of π times `x`. The reduction of `x` is exact.
 pub(super) fn sin_cos_pi(x: f64) -> (f64, f64) {
-    // In quarters of the circle; multiples of the whole one make no difference.
+    // Splits the angle into quarter turns. Multiples of a full turn do not change the result.
     let turns = x - 2.0 * GpuFloat::trunc(x * 0.5);
     let quarters = GpuFloat::round(2.0 * turns);
     let (sin, cos) = GpuFloat::sin_cos((turns - 0.5 * quarters) * PI);
@@ -17,15 +17,15 @@ pub(super) fn sin_cos_pi(x: f64) -> (f64, f64) {
     }
 }
 
-/// e^(x²) erfc(x).
+/// Returns e^(x²) erfc(x).
 pub(super) fn erfcx(x: f64) -> f64 {
     if x < 20.0 {
         let square = x * x;
-        // What rounding the square has lost.
+        // The rounding error of the square.
         let rest = GpuFloat::mul_add(x, x, -square);
         return GpuFloat::exp(square) * (1.0 + rest) * libm::erfc(x);
     }
-    // The asymptotic series: its eighth term is below 2^-53.
+    // The asymptotic series, whose eighth term is below 2^-53.
     let (mut term, mut sum) = (1.0, 1.0);
     for k in 1..9 {
         term *= -f64::from(2 * k - 1) / (2.0 * x * x);
@@ -34,12 +34,12 @@ pub(super) fn erfcx(x: f64) -> f64 {
     sum * (0.5 * FRAC_2_SQRT_PI) / x
 }
 
-/// The standard normal distribution's share below `x`.
+/// Returns the cumulative distribution function of the standard normal distribution at `x`.
 pub(super) fn normal_cdf(x: f64) -> f64 {
     0.5 * libm::erfc(-x * FRAC_1_SQRT_2)
 }
 
-/// The `x` for which erfc(x) is `y`.
+/// Returns the `x` for which erfc(x) is `y`.
 pub(super) fn erfc_inv(y: f64) -> f64 {
     match y {
         _ if y <= 0.5 => erfc_inv_tail(y),
@@ -48,7 +48,7 @@ pub(super) fn erfc_inv(y: f64) -> f64 {
     }
 }
 
-/// The `x` for which erf(x) is `y`.
+/// Returns the `x` for which erf(x) is `y`.
 pub(super) fn erf_inv(y: f64) -> f64 {
     if y.abs() < 0.5 { erf_inv_center(y) } else { GpuFloat::copysign(erfc_inv_tail(1.0 - y.abs()), y) }
 }
@@ -57,7 +57,7 @@ fn erfc_inv_tail(y: f64) -> f64 {
     if y == 0.0 {
         return f64::INFINITY;
     }
-    // Abramowitz and Stegun 26.2.22, good to 0.003. Below 0 the logarithm makes a NaN of it.
+    // Abramowitz and Stegun 26.2.22, with an error below 0.003. For `y` below 0 the logarithm gives NaN.
     let t = GpuFloat::sqrt(-2.0 * GpuFloat::ln(0.5 * y));
     let start = FRAC_1_SQRT_2 * (t - (2.30753 + t * 0.27061) / (1.0 + t * (0.99229 + t * 0.04481)));
     halley(start, |x| y - libm::erfc(x))
@@ -68,7 +68,8 @@ fn erf_inv_center(y: f64) -> f64 {
     halley(start * (1.0 + start * start / 3.0), |x| libm::erf(x) - y)
 }
 
-/// Three steps of Halley's method, each of which triples the digits, to the zero of a function whose derivative is erf's.
+/// Finds the zero of a function whose derivative is erf's with three steps of Halley's method. Each step triples the
+/// number of correct digits.
 fn halley(mut x: f64, error: impl Fn(f64) -> f64) -> f64 {
     for _ in 0..3 {
         let step = error(x) / (FRAC_2_SQRT_PI * GpuFloat::exp(-x * x));

@@ -22,45 +22,45 @@ unsafe extern "unadjusted" {
     fn llvm_redux_xor(value: u32, mask: u32) -> u32;
 }
 
-/// The operation by which [`warp_reduce`] combines the values.
+/// The operation that [`warp_reduce`] combines the values with.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpReductionOp {
-    /// Their sum, wrapping.
+    /// The wrapping sum.
     Add,
-    /// The least.
+    /// The minimum.
     Min,
-    /// The greatest.
+    /// The maximum.
     Max,
-    /// Their bitwise and.
+    /// The bitwise and.
     And,
-    /// Their bitwise or.
+    /// The bitwise or.
     Or,
-    /// Their bitwise exclusive or.
+    /// The bitwise exclusive or.
     Xor,
 }
 
-/// The reduction of `value` over the lanes in `mask`, given to each of them.
+/// Returns the reduction of `value` over the lanes in `mask` to each of these lanes.
 ///
-/// One `redux.sync` where `op` is a constant. Needs compute capability 8.0: the device build for an
-/// older one fails where this is used.
+/// If `op` is a constant, the call is one `redux.sync`. The function needs compute capability 8.0: a device build for
+/// an older architecture fails at its use.
 ///
 /// # Safety
-/// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
-/// the same `mask` and `op`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask` and `op`.
 #[inline(always)]
 pub unsafe fn warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T {
-    // SAFETY: the same contract.
+    // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask` and `op`.
     unsafe { T::reduce(mask, value, op) }
 }
 
-/// A value that [`warp_reduce`] takes: `i32` and `u32`.
+/// A value that [`warp_reduce`] supports: `i32` and `u32`.
 pub trait WarpReduceValue: Sized {
     /// See [`warp_reduce`].
     ///
     /// # Safety
-    /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
-    /// the same `mask` and `op`.
+    /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+    /// All lanes in `mask` must make this call with the same `mask` and `op`.
     unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self;
 }
 
@@ -68,7 +68,7 @@ impl WarpReduceValue for u32 {
     #[gpu_only]
     #[inline(always)]
     unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self {
-        // SAFETY: the same contract.
+        // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask` and `op`.
         unsafe {
             match op {
                 WarpReductionOp::Add => llvm_redux_add(value, mask),
@@ -86,7 +86,8 @@ impl WarpReduceValue for i32 {
     #[gpu_only]
     #[inline(always)]
     unsafe fn reduce(mask: u32, value: Self, op: WarpReductionOp) -> Self {
-        // SAFETY: the same contract. Only the order of values depends on the sign.
+        // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask` and `op`. Only the
+        // comparison depends on the sign.
         unsafe {
             match op {
                 WarpReductionOp::Min => llvm_redux_min(value, mask),

@@ -15,45 +15,44 @@ unsafe extern "unadjusted" {
     fn llvm_shfl_bfly(mask: u32, value: u32, lane_mask: u32, clamp: u32) -> (u32, bool);
 }
 
-/// How a shuffle finds the lane it reads.
+/// How a shuffle finds its source lane.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WarpShuffleMode {
-    /// Lower by a distance: [`warp_shuffle_up`].
+    /// The lane that is lower by a distance: [`warp_shuffle_up`].
     Up,
-    /// Higher by a distance: [`warp_shuffle_down`].
+    /// The lane that is higher by a distance: [`warp_shuffle_down`].
     Down,
-    /// By number: [`warp_shuffle_idx`].
+    /// The lane with a given index: [`warp_shuffle_idx`].
     Idx,
-    /// By exclusive or: [`warp_shuffle_xor`].
+    /// The exclusive or of the lane and a mask: [`warp_shuffle_xor`].
     Xor,
 }
 
-/// The four shuffles differ in one sentence each; the rest of their documentation is here.
+/// Defines the four shuffles. Their documentation differs in the first lines only.
 macro_rules! shuffles {
     ($($name:ident($arg:ident) = $mode:ident, $ptx:literal, $summary:literal;)*) => {$(
         #[doc = $summary]
         ///
-        /// The warp is divided into segments of `width` lanes, 1, 2, 4, 8, 16 or 32, and no lane
-        /// reads outside its own.
+        /// The warp is divided into segments of `width` lanes (1, 2, 4, 8, 16 or 32). A lane reads only from its
+        /// segment.
         ///
-        /// Returns the value, and whether the lane to read was in the segment; if not, the value is
-        /// the calling lane's own. If that lane is in the segment but not in `mask`, the value is
-        /// unspecified.
+        /// Returns the value, and whether the source lane is in the segment. If it is not, the value is the calling
+        /// lane's. If the source lane is in the segment but not in `mask`, the value is unspecified.
         ///
         #[doc = concat!("One `shfl.sync.", $ptx, ".b32` (PTX ISA §9.7.9.6) for each 32 bits of `T`.")]
-        /// With a constant `width` nothing is added to it, and the `bool` costs nothing.
+        /// A constant `width` adds no instructions, and the `bool` costs nothing.
         ///
         /// # Panics
-        /// If `width` is not one of the six. On the GPU that is a trap; a constant `width` is checked
-        /// at compile time and leaves no code.
+        /// Panics if `width` is not one of these six values. On the GPU the panic is a trap. A constant `width` is
+        /// checked at compile time and generates no code.
         ///
         /// # Safety
-        /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call
-        /// with the same `mask`.
+        /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+        /// All lanes in `mask` must make this call with the same `mask`.
         #[inline(always)]
         pub unsafe fn $name<T: WarpShuffleValue>(mask: u32, value: T, $arg: u32, width: u32) -> (T, bool) {
-            // SAFETY: the same contract.
+            // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
             unsafe { T::shuffle(WarpShuffleMode::$mode, mask, value, $arg, width) }
         }
     )*};
@@ -61,36 +60,36 @@ macro_rules! shuffles {
 
 shuffles! {
     warp_shuffle_up(delta) = Up, "up",
-        "The `value` of the lane `delta` below this one. Values move up: the step of a scan.";
+        "Reads `value` from the lane `delta` below this one. Values move up: this is the step of a scan.";
     warp_shuffle_down(delta) = Down, "down",
-        "The `value` of the lane `delta` above this one. Values move down: the step of a reduction \
-         into the first lane.";
+        "Reads `value` from the lane `delta` above this one. Values move down: this is the step of a \
+         reduction into the first lane.";
     warp_shuffle_idx(idx) = Idx, "idx",
         "The `value` of lane `idx` of this lane's segment, `idx` modulo `width`: a broadcast.";
     warp_shuffle_xor(lane_mask) = Xor, "bfly",
-        "The `value` of lane `lane_id ^ lane_mask`. Pairs of lanes swap: the step of a reduction into \
-         every lane. (Over a segment's upper end the lane read counts as outside; over its lower end \
-         the hardware reads the lower segment.)";
+        "Reads `value` from lane `lane_id ^ lane_mask`. Pairs of lanes swap: this is the step of a reduction \
+         into every lane. (A source lane above the segment counts as outside; for a source lane below the \
+         segment, the hardware reads the lower segment.)";
 }
 
-/// A value that a shuffle can move: the integers of 8 to 128 bits, `f32`, `f64`, `f16` and `bf16`.
+/// A value that a shuffle can move: integers of 8 to 128 bits, `f32`, `f64`, `f16` and `bf16`.
 pub trait WarpShuffleValue: Sized {
-    /// The shuffle that `mode` names, with its argument `b`. Kernels call the functions of this
-    /// module; `mode` should be a constant.
+    /// Executes the shuffle of kind `mode` with its argument `b`. Kernels call the functions of this module instead;
+    /// `mode` should be a constant.
     ///
     /// # Safety
-    /// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
-    /// the same `mask`.
+    /// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+    /// All lanes in `mask` must make this call with the same `mask`.
     unsafe fn shuffle(mode: WarpShuffleMode, mask: u32, value: Self, b: u32, width: u32) -> (Self, bool);
 }
 
-/// The third operand of `shfl`: bits 8 to 12 select the bits of the lane number that stay (the
-/// segment), bits 0 to 4 are the last lane of the segment that may be read. `up` compares with the
-/// *first* one, so its clamp is 0.
+/// Returns the third operand of `shfl`. Bits 8 to 12 select the bits of the lane index that stay fixed (the segment).
+/// Bits 0 to 4 are the last lane of the segment that may be read. `up` compares with the *first* lane, so its clamp is
+/// 0.
 #[cfg(any(target_arch = "nvptx64", test))]
 #[inline(always)]
 const fn segment(mode: WarpShuffleMode, width: u32) -> u32 {
-    assert!(width.is_power_of_two() && width <= 32, "the width of a warp shuffle is 1, 2, 4, 8, 16 or 32");
+    assert!(width.is_power_of_two() && width <= 32, "the width of a warp shuffle must be 1, 2, 4, 8, 16 or 32");
     let clamp = match mode {
         WarpShuffleMode::Up => 0,
         WarpShuffleMode::Down | WarpShuffleMode::Idx | WarpShuffleMode::Xor => 0x1f,
@@ -102,7 +101,7 @@ const fn segment(mode: WarpShuffleMode, width: u32) -> u32 {
 #[inline(always)]
 unsafe fn warp_shuffle_32(mode: WarpShuffleMode, mask: u32, value: u32, b: u32, width: u32) -> (u32, bool) {
     let c = segment(mode, width);
-    // SAFETY: the same contract.
+    // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
     unsafe {
         match mode {
             WarpShuffleMode::Up => llvm_shfl_up(mask, value, b, c),
@@ -113,12 +112,12 @@ unsafe fn warp_shuffle_32(mode: WarpShuffleMode, mask: u32, value: u32, b: u32, 
     }
 }
 
-/// The shuffle of a word as two shuffles of its halves.
+/// Defines the shuffle of a word as two shuffles of its halves.
 macro_rules! by_halves {
     ($($name:ident: $word:ident = $half:ident of $bits:ident;)*) => {$(
         #[inline(always)]
         unsafe fn $name(mode: WarpShuffleMode, mask: u32, value: $word, b: u32, width: u32) -> ($word, bool) {
-            // SAFETY: the same contract.
+            // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
             let ((low, in_segment), (high, _)) = unsafe {
                 (
                     $half(mode, mask, value as $bits, b, width),
@@ -135,7 +134,7 @@ by_halves! {
     warp_shuffle_128: u128 = warp_shuffle_64 of u64;
 }
 
-/// A type, the function that moves its bits, and the way to the bits and back.
+/// Implements the trait for a type, given the function that moves its bits and the conversions to and from bits.
 macro_rules! impl_shuffle {
     ($($type:ty: $shuffle:ident, $to:expr, $from:expr;)*) => {$(
         impl WarpShuffleValue for $type {
@@ -147,7 +146,7 @@ macro_rules! impl_shuffle {
                 b: u32,
                 width: u32,
             ) -> (Self, bool) {
-                // SAFETY: the same contract.
+                // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
                 let (bits, in_segment) = unsafe { $shuffle(mode, mask, $to(value), b, width) };
                 ($from(bits), in_segment)
             }
@@ -182,7 +181,7 @@ mod tests {
 
     use super::{WarpShuffleMode, segment};
 
-    /// `shfl` as PTX ISA §9.7.9.6 defines it: the lane read, and whether it was in range.
+    /// Returns the source lane of `shfl` and whether it is in range, as PTX ISA §9.7.9.6 defines it.
     fn source_lane(mode: WarpShuffleMode, lane: u32, b: u32, c: u32) -> (u32, bool) {
         let (bval, cval, segmask) = (b & 0x1f, c & 0x1f, (c >> 8) & 0x1f);
         let max_lane = (lane & segmask) | (cval & !segmask);
@@ -209,13 +208,13 @@ mod tests {
                 let (first, place) = (lane - lane % width, lane % width);
                 for b in 0..32 {
                     let read = |mode| source_lane(mode, lane, b, segment(mode, width));
-                    let own = (lane, false);
-                    let up = if b <= place { (lane - b, true) } else { own };
-                    let is_below = place + b < width;
-                    let down = if is_below { (lane + b, true) } else { own };
+                    let unchanged = (lane, false);
+                    let from_below = if b <= place { (lane - b, true) } else { unchanged };
+                    let is_in_segment = place + b < width;
+                    let from_above = if is_in_segment { (lane + b, true) } else { unchanged };
                     for (mode, expected) in [
-                        (WarpShuffleMode::Up, Some(up)),
-                        (WarpShuffleMode::Down, Some(down)),
+                        (WarpShuffleMode::Up, Some(from_below)),
+                        (WarpShuffleMode::Down, Some(from_above)),
                         (WarpShuffleMode::Idx, Some((first + b % width, true))),
                         (WarpShuffleMode::Xor, (b < width).then_some((lane ^ b, true))),
                     ] {
@@ -236,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn a_width_that_is_none_panics() {
+    fn an_invalid_width_panics() {
         for width in [0, 24, 64] {
             let panic = std::panic::catch_unwind(|| segment(WarpShuffleMode::Down, width));
-            let panic = panic.expect_err("no such width");
+            let panic = panic.expect_err("the width is invalid");
             let message = panic.downcast_ref::<&str>().expect("a message");
             assert!(message.contains("1, 2, 4, 8, 16 or 32"), "{width}: {message}");
         }

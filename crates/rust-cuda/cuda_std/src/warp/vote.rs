@@ -1,4 +1,4 @@
-//! Votes: one bit of each lane, given to all (PTX ISA §9.7.13.9, `vote.sync`).
+//! Votes: one bit from each lane, distributed to all lanes (PTX ISA §9.7.13.9, `vote.sync`).
 
 use crate::gpu_only;
 
@@ -12,38 +12,38 @@ unsafe extern "unadjusted" {
     fn llvm_vote_ballot(mask: u32, predicate: bool) -> u32;
 }
 
-/// Whether `predicate` is true in every lane in `mask`: `vote.sync.all.pred`.
+/// Returns whether `predicate` is true in every lane in `mask`: `vote.sync.all.pred`.
 ///
 /// # Safety
-/// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
-/// the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn warp_vote_all(mask: u32, predicate: bool) -> bool {
-    // SAFETY: the same contract.
+    // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
     unsafe { llvm_vote_all(mask, predicate) }
 }
 
-/// Whether `predicate` is true in at least one lane in `mask`: `vote.sync.any.pred`.
+/// Returns whether `predicate` is true in at least one lane in `mask`: `vote.sync.any.pred`.
 ///
 /// # Safety
-/// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
-/// the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn warp_vote_any(mask: u32, predicate: bool) -> bool {
-    // SAFETY: the same contract.
+    // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
     unsafe { llvm_vote_any(mask, predicate) }
 }
 
-/// The lanes in `mask` in which `predicate` is true, a bit for each: `vote.sync.ballot.b32`.
+/// Returns a bit mask of the lanes in `mask` whose `predicate` is true: `vote.sync.ballot.b32`.
 ///
 /// # Safety
-/// The calling lane is in `mask`, no lane in `mask` has ended, and all of them make this call with
-/// the same `mask`.
+/// The caller must ensure that the calling lane is in `mask` and that no lane in `mask` has exited.
+/// All lanes in `mask` must make this call with the same `mask`.
 #[gpu_only]
 #[inline(always)]
 pub unsafe fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
-    // SAFETY: the same contract.
+    // SAFETY: the caller ensures that every lane in `mask` makes this call with the same `mask`.
     unsafe { llvm_vote_ballot(mask, predicate) }
 }

@@ -1,4 +1,4 @@
-//! Memories that a static cannot be in, and what is no static.
+//! Memories that a static cannot be in, and an item that is not a static.
 use cuda_std::address_space;
 
 #[address_space(local)]

@@ -1,4 +1,4 @@
-//! Statics with a const generic of the function around them.
+//! Statics that use a const generic of the enclosing function.
 use cuda_std::prelude::*;
 use cuda_std::shared_array;
 

@@ -1,4 +1,4 @@
-//! Every mistake that `#[kernel]` knows, and a parameter that is not `Copy`.
+//! Every mistake that `#[kernel]` detects, and a parameter that is not `Copy`.
 #![allow(unused_variables, unsafe_op_in_unsafe_fn)]
 
 use cuda_std::kernel;

@@ -1,4 +1,4 @@
-//! Parameters that are pointers with something beside them, other than slices that look like one.
+//! Parameters that are wide pointers, other than `&[T]` and `&mut [T]`.
 #![allow(unused_variables)]
 
 use cuda_std::kernel;

@@ -43,7 +43,7 @@ pub mod asserting {
 
     #[kernel]
     pub unsafe fn expects(n: u32) {
-        black_box(n.checked_sub(7)).expect("seven at least");
+        black_box(n.checked_sub(7)).expect("the number is at least 7");
     }
 }
 

@@ -1,4 +1,4 @@
-//! What the kernels of `device.rs` do on simt.
+//! Runs the kernels of `device.rs` on simt.
 
 use std::sync::LazyLock;
 
@@ -13,7 +13,7 @@ static PTX: LazyLock<String> = LazyLock::new(|| {
     std::fs::read_to_string(ptx).unwrap()
 });
 
-/// What a kernel prints, and the fault with which it ends.
+/// Returns the text that a kernel prints, and the fault that ends it.
 fn outcome(simulator: &mut Simulator, kernel: &str, threads: u32, args: &[Arg]) -> (String, Option<String>) {
     let function = Module::from_ptx(PTX.as_str()).unwrap().function(kernel).unwrap();
     let ended = simulator.launch(&Launch::new(&function, [1; 3], [threads, 1, 1], args));
@@ -25,7 +25,7 @@ fn outcome(simulator: &mut Simulator, kernel: &str, threads: u32, args: &[Arg]) 
     }
 }
 
-/// The values that a kernel writes to its first parameter.
+/// Returns the values that a kernel writes to its first parameter.
 fn results<T: Element>(kernel: &str, threads: u32, len: usize, args: &[Arg]) -> Vec<T> {
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let out: Buffer<T> = simulator.zeroed(len).unwrap();
@@ -48,14 +48,14 @@ fn assert_fault(kernel: &str, args: &[Arg], parts: &[&str]) {
     }
 }
 
-/// The line of `device.rs` with this text, as a fault names it.
+/// Returns the line of `device.rs` that contains this text, in the format of a fault.
 fn place(text: &str) -> String {
     let line = 1 + include_str!("device.rs").lines().position(|line| line.contains(text)).unwrap();
     format!("src/lib.rs:{line}")
 }
 
 #[test]
-fn a_kernel_prints_what_rust_formats() {
+fn kernel_output_matches_rusts_formatting() {
     let mut simulator = Simulator::new(Config::default()).unwrap();
     let data = simulator.upload(&[7_u32, 300]).unwrap();
     let (printed, fault) = outcome(&mut simulator, "prints", 2, &[data.into()]);
@@ -73,12 +73,12 @@ fn a_kernel_prints_what_rust_formats() {
 }
 
 #[test]
-fn a_panic_says_what_and_where() {
+fn a_panic_reports_message_and_location() {
     let asserted = "`assertion `left == right` failed\n  left: 3\n right: 5` failed";
     assert_fault("asserts", &[Arg::U32(3), Arg::U32(5)], &[asserted, &place("assert_eq!(a, b)")]);
     let message = "`thread 5 has 9 of \"µ%\"` failed";
     assert_fault("panics", &[Arg::U32(9)], &[message, &place("panic!("), "thread (5, 0, 0)"]);
-    assert_fault("expects", &[Arg::U32(6)], &["`seven at least` failed", &place("expect(")]);
+    assert_fault("expects", &[Arg::U32(6)], &["`the number is at least 7` failed", &place("expect(")]);
 
     let index = "`index out of bounds: the len is 4 but the index is 4` failed";
     assert_fault("indexes", &[Arg::U64(4)], &[index, &place("thread() + 2"), "thread (2, 0, 0)"]);
@@ -90,7 +90,7 @@ fn a_panic_says_what_and_where() {
     assert_fault("divides", &[Arg::U32(0)], &["`attempt to divide by zero` failed", &place("/= by")]);
 }
 
-/// Formatting's calls through pointers would show as the kernel's.
+/// The bodies of the panic functions must not contain calls of formatting code.
 #[test]
 fn a_check_in_ordinary_code_formats_nothing() {
     for function in ["panic_bounds_check", "slice_index_fail", "panic_const_div_by_zero", "expect_failed"] {
@@ -106,7 +106,7 @@ fn a_check_in_ordinary_code_formats_nothing() {
 }
 
 #[test]
-fn alloc_takes_memory_from_the_heap_and_gives_it_back() {
+fn alloc_allocates_and_frees_heap_memory() {
     let sums = results::<u64>("allocates", 3, 3, &[]);
     let expected: Vec<u64> = (0..3)
         .map(|i| {
@@ -117,7 +117,7 @@ fn alloc_takes_memory_from_the_heap_and_gives_it_back() {
         .collect();
     assert_eq!(sums, expected);
 
-    let message = "`no room on the device's heap for bytes: 1073741824, aligned to 1` failed";
+    let message = "`allocation on the device's heap failed; bytes: 1073741824, alignment: 1` failed";
     assert_fault("has_no_room", &[Arg::U64(1 << 30)], &[message]);
 }
 
@@ -127,11 +127,11 @@ fn halves_and_vectors_compute() {
     for (i, found) in found.into_iter().enumerate() {
         let x = 0.1 * (i ^ 1) as f32;
         let expected = x * x + 200.0 * x;
-        assert!((found - expected).abs() <= expected / 100.0, "{i}: {found}, not {expected}");
+        assert!((found - expected).abs() <= expected / 100.0, "{i}: {found}, expected {expected}");
     }
 }
 
-/// The expected values are mpmath's, with 30 digits.
+/// The expected values were computed by mpmath with 30 digits.
 #[test]
 fn functions_are_accurate() {
     let found = results::<f64>("functions", 1, 23, &[Arg::F64(0.3)]);
@@ -162,7 +162,7 @@ fn functions_are_accurate() {
     ];
     for (at, (found, expected)) in found.into_iter().zip(expected).enumerate() {
         let tolerance = if [17, 18, 19, 20, 22].contains(&at) { 3e-7 } else { 4e-15 };
-        assert!((found - expected).abs() <= tolerance * f64::abs(expected), "{at}: {found:?}, not {expected:?}");
+        assert!((found - expected).abs() <= tolerance * f64::abs(expected), "{at}: {found:?}, expected {expected:?}");
     }
 }
 
@@ -188,7 +188,7 @@ fn roundings_are_exact() {
         1.0,
         2_147_483_520.0,
         2.0,
-        // Halves of 2^-24 are the last place of f16's subnormals: to even.
+        // 2^-24 is the last place of f16's subnormals. Halves of it round to even.
         f32::powi(2.0, -23),
         third,
         0x0705_0301 as f32,
@@ -198,11 +198,12 @@ fn roundings_are_exact() {
 }
 
 #[test]
-fn numbers_of_128_bits_compute() {
+fn integers_of_128_bits_compute() {
     let (a, b) = (-0x1234_5678_9abc_def0_0fed_cba9_8765_4321_i128, 0xffff_1111_2222_3333_i128);
     let wide = |value: i128| Arg::Bytes(value.to_le_bytes().to_vec());
     let found = results::<u64>("wide", 1, 16, &[wide(a), wide(b)]);
-    let found: Vec<_> = found.chunks(2).map(|it| (u128::from(it[1]) << 64 | u128::from(it[0])) as i128).collect();
+    let found: Vec<_> =
+        found.chunks(2).map(|words| (u128::from(words[1]) << 64 | u128::from(words[0])) as i128).collect();
     let expected = [a + b, a - b, a.wrapping_mul(b), a / b, a % b, (a as u128 / b as u128) as i128, a >> 67, a << 3];
     assert_eq!(found, expected);
 }

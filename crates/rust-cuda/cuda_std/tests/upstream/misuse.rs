@@ -1,18 +1,22 @@
-//! What the attributes say to mistakes: each file of `ui/` fails to compile, with exactly the messages beside it.
+//! The messages of the attributes about mistakes. Each file of `ui/` must fail to compile with exactly the messages in
+//! the `.stderr` file next to it.
 
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::{check, krate};
 
-/// The compiler's messages about each example, when it compiles one after the other.
+/// Returns the compiler's messages for each example. The examples must be compiled one after another.
 fn messages(stderr: &str) -> BTreeMap<String, String> {
     let mut examples = BTreeMap::new();
     let mut found = String::new();
     for line in stderr.lines() {
         if let Some(rest) = line.strip_prefix("error: could not compile `misuse` (example \"") {
             examples.insert(rest.split('"').next().unwrap().to_owned(), std::mem::take(&mut found));
-        } else if !["Some errors have detailed", "For more information about"].iter().any(|it| line.starts_with(it)) {
+        } else if !["Some errors have detailed", "For more information about"]
+            .iter()
+            .any(|prefix| line.starts_with(prefix))
+        {
             found += line;
             found += "\n";
         }
@@ -21,13 +25,13 @@ fn messages(stderr: &str) -> BTreeMap<String, String> {
 }
 
 #[test]
-fn mistakes_are_explained_at_their_place() {
+fn mistakes_are_explained_at_their_location() {
     let ui = Path::new(env!("CARGO_MANIFEST_DIR")).join("../ui");
     let krate = krate("misuse", false, "");
     let examples = krate.join("examples");
     std::fs::create_dir_all(&examples).unwrap();
     let files = std::fs::read_dir(&ui).unwrap().map(|entry| entry.unwrap().path());
-    let files: Vec<_> = files.filter(|file| file.extension().is_some_and(|it| it == "rs")).collect();
+    let files: Vec<_> = files.filter(|file| file.extension().is_some_and(|extension| extension == "rs")).collect();
     for file in &files {
         std::fs::copy(file, examples.join(file.file_name().unwrap())).unwrap();
     }

@@ -1,4 +1,4 @@
-//! The names of docs/rust-cuda.md.
+//! Checks the names in docs/rust-cuda.md.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use cuda_builder::{CudaBuilder, NvvmArch};
 
 use crate::{check, krate};
 
-/// A row of the table: an item of upstream's.
+/// A row of the table: one item of upstream's.
 struct Item {
     path: String,
     status: &'static str,
     on_gpu_only: bool,
 }
 
-/// The name with each of the words in braces.
+/// Expands the braces in a name into one name per word.
 fn expanded(name: &str) -> Vec<String> {
     let Some((before, rest)) = name.split_once('{') else { return vec![name.to_owned()] };
     let (words, after) = rest.split_once('}').unwrap();
@@ -33,7 +33,7 @@ fn items() -> Vec<Item> {
     rows.collect()
 }
 
-/// A line of a crate that uses each item.
+/// Returns the source of a crate with one line that uses each item.
 fn uses<'a>(items: impl Iterator<Item = &'a Item>) -> String {
     let (mut imports, mut methods) = (String::new(), String::new());
     for Item { path, .. } in items {
@@ -41,11 +41,11 @@ fn uses<'a>(items: impl Iterator<Item = &'a Item>) -> String {
         let (parent, name) = path.rsplit_once("::").unwrap_or(("", path));
         let is_type = parent.rsplit("::").next().unwrap().starts_with(char::is_uppercase);
         if is_type && (parent.ends_with("Float") || parent.ends_with("FloatExt") || parent.ends_with("Value")) {
-            // The traits' methods, of a type that has the trait.
+            // A trait's method needs a type that implements the trait.
             let of = if parent.ends_with("ReduceValue") { "u32" } else { "f32" };
             methods += &format!("    let _ = <{of} as {krate}{parent}>::{name};\n");
         } else if is_type {
-            // Arguments of `impl AsRef` have a type in a call only.
+            // `impl AsRef` arguments have a concrete type only in a call.
             methods += &match name {
                 "new" if krate.is_empty() => format!("    let _ = || {parent}::new(\"\");\n"),
                 "build_args" => format!("    let _ = |it: {parent}| it.build_args(&[\"\"]);\n"),
@@ -64,28 +64,28 @@ fn errors(krate: &Path) -> String {
 }
 
 #[test]
-fn the_table_has_every_item_once_and_all_that_are_there_compile() {
+fn the_table_is_unique_and_available_items_compile() {
     let items = items();
     let mut paths: Vec<_> = items.iter().map(|item| &item.path).collect();
     paths.sort();
-    let twice = paths.windows(2).find(|pair| pair[0] == pair[1]);
-    assert_eq!((twice, items.len() > 1500), (None, true));
+    let duplicate = paths.windows(2).find(|pair| pair[0] == pair[1]);
+    assert_eq!((duplicate, items.len() > 1500), (None, true));
 
-    let there = || items.iter().filter(|item| item.status != "missing");
-    let on_host = krate("names_on_host", true, &uses(there().filter(|item| !item.on_gpu_only)));
+    let available = || items.iter().filter(|item| item.status != "missing");
+    let on_host = krate("names_on_host", true, &uses(available().filter(|item| !item.on_gpu_only)));
     let checked = check(&on_host, &["--message-format=short"]);
     assert!(checked.status.success(), "{}", String::from_utf8_lossy(&checked.stderr));
 
     let kernel = "#[cuda_std::kernel]\npub unsafe fn kernel() {}\n";
-    let source = uses(there().filter(|item| !item.path.starts_with("cuda_builder::"))) + kernel;
-    // As in `kernels`, whose dependencies are compiled for this architecture.
+    let source = uses(available().filter(|item| !item.path.starts_with("cuda_builder::"))) + kernel;
+    // The dependencies of `kernels` are compiled for the same architecture.
     let builder = CudaBuilder::new(krate("names_on_gpu", false, &source)).arch(NvvmArch::Compute90);
     let ptx: PathBuf = builder.build().unwrap();
     assert!(std::fs::read_to_string(ptx).unwrap().contains(".entry kernel("));
 }
 
 #[test]
-fn what_the_table_calls_missing_is_not_there() {
+fn missing_items_do_not_compile() {
     let items = items();
     let missing = || items.iter().filter(|item| item.status == "missing");
     let is_method = |item: &&Item| item.path.contains("CudaBuilder::");

@@ -1,7 +1,7 @@
-//! `cuda_std` as a kernels crate uses it: upstream's names, the messages about mistakes, and what printing, panics, `alloc`
-//! and the floats do on simt.
+//! Uses `cuda_std` as a crate of kernels does. Checks upstream's names, the messages about mistakes, and printing,
+//! panics, `alloc` and floats on simt.
 //!
-//! Most of it needs a device compiler; without one it fails and says how to get it.
+//! Most tests need a device compiler. Without one they fail and print how to install it.
 #![allow(clippy::unwrap_used)]
 
 mod kernels;
@@ -11,7 +11,7 @@ mod names;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Writes a crate that uses `cuda_std` and `cuda_builder`, or only the first.
+/// Writes a crate that uses `cuda_std`, and also `cuda_builder` if `has_builder` is set.
 fn krate(name: &str, has_builder: bool, source: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     let nvptx = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../..");
@@ -25,12 +25,13 @@ fn krate(name: &str, has_builder: bool, source: &str) -> PathBuf {
     );
     std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
     std::fs::write(folder.join("src/lib.rs"), source).unwrap();
-    // The versions that this workspace is built with, so that what is compiled for it serves the crate too.
+    // The crate uses the same dependency versions as this workspace, so that the compiled dependencies are reused.
     std::fs::copy(nvptx.join("../../Cargo.lock"), folder.join("Cargo.lock")).unwrap();
     folder
 }
 
-/// Runs `cargo check` with these arguments on a crate, with what is compiled of other people's crates for this workspace.
+/// Runs `cargo check` with these arguments on a crate. Third-party crates that were compiled for this workspace are
+/// reused.
 fn check(krate: &Path, arguments: &[&str]) -> Output {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR")).parent().unwrap();
     Command::new(env!("CARGO"))

@@ -8,12 +8,12 @@ fn rejects(hints: TokenStream, item: TokenStream, expected: &[&str]) {
     let found = messages(&expand(hints, item));
     assert_eq!(found.len(), expected.len(), "{found:?}");
     for (message, part) in found.iter().zip(expected) {
-        assert!(message.contains(part), "{message:?} has no {part:?}");
+        assert!(message.contains(part), "{message:?} does not contain {part:?}");
     }
 }
 
 #[test]
-fn is_an_entry_point_on_the_gpu_and_a_function_elsewhere() {
+fn a_kernel_is_an_entry_point_on_the_gpu_and_a_function_elsewhere() {
     let out = expand(quote!(), quote! { /** Doc. */ pub unsafe fn k(p: *mut f32, n: u32) { body() } });
     let device_and_host = text(&quote! {
         #[cfg(target_arch = "nvptx64")]
@@ -29,7 +29,7 @@ fn is_an_entry_point_on_the_gpu_and_a_function_elsewhere() {
         pub unsafe fn k(p: *mut f32, n: u32) { body() }
     });
     let out = text(&out);
-    assert_eq!(out, device_and_host, "numbers and pointers to them need no check");
+    assert_eq!(out, device_and_host, "numbers and pointers to numbers need no check");
 }
 
 #[test]
@@ -66,7 +66,7 @@ fn a_slice_is_two_parameters_on_the_gpu() {
 }
 
 #[test]
-fn an_abi_and_no_mangle_of_ones_own_are_replaced() {
+fn an_explicit_abi_and_no_mangle_are_replaced() {
     for attr in [quote!(#[no_mangle]), quote!(#[unsafe(no_mangle)])] {
         let item = quote! { #attr pub unsafe extern "C" fn k() -> () {} };
         let out = text(&expand(quote!(), item));
@@ -115,10 +115,10 @@ fn all_violations_are_reported_at_once_and_the_name_stays_known() {
 }
 
 #[test]
-fn a_grid_constant_leaves_its_place_behind_and_no_attribute() {
+fn a_grid_constant_becomes_a_marker_with_its_index() {
     let item = quote! { unsafe fn k(s: &[f32], n: u32, #[grid_constant] map: &Map) { body() } };
     let out = text(&expand(quote!(), item));
-    // A slice is two parameters, and a number is one unless its type has no size.
+    // A slice counts as two parameters. A number counts as one parameter unless its type has size 0.
     let marker = quote! {
         "// grid_constant {} {} {}",
         const 0 + 2 + (::core::mem::size_of::<u32>() != 0) as usize,

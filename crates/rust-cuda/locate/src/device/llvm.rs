@@ -6,19 +6,19 @@ use super::rustc::parse_version;
 use super::{LLVM_OVERRIDE, LlvmTools, NotFound, Place, entries, on_path, output_of, rustup_toolchains};
 use crate::program;
 
-/// The number of newer major versions than rustc's LLVM that are tried: LLVM reads the IR of older versions.
+/// The number of major versions newer than rustc's LLVM that are tried. LLVM reads the IR of older versions.
 const NEWER: u32 = 4;
 
 /// Finds `opt` and `llc` of LLVM `oldest` or newer that generate PTX.
 ///
 /// # Errors
-/// [`NotFound`], with every place that was searched and the missing part there, when none can be used.
+/// Returns [`NotFound`] with every searched place and its missing part when no tools are usable.
 pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
     let places = match std::env::var_os(LLVM_OVERRIDE) {
         Some(folder) => vec![in_folder(LLVM_OVERRIDE.to_owned(), folder.as_ref())],
         None => places(oldest),
     };
-    let mut looked = Vec::new();
+    let mut searched = Vec::new();
     for (origin, opt, llc) in places {
         match judge(&opt, &llc, oldest) {
             Ok(version) => {
@@ -26,14 +26,14 @@ pub fn find_llvm(oldest: u32) -> Result<LlvmTools, NotFound> {
             }
             Err(missing) => {
                 let name = origin;
-                looked.push(Place { name, missing });
+                searched.push(Place { name, missing });
             }
         }
     }
-    Err(NotFound { wanted: format!("LLVM {oldest} or newer (opt and llc, with the NVPTX target)"), looked })
+    Err(NotFound { requested: format!("LLVM {oldest} or newer (opt and llc, with the NVPTX target)"), searched })
 }
 
-/// A place in words, with the paths of `opt` and `llc` there.
+/// A description of a place, with the paths of `opt` and `llc` in it.
 type Tools = (String, PathBuf, PathBuf);
 
 fn in_folder(origin: String, folder: &Path) -> Tools {
@@ -43,7 +43,7 @@ fn in_folder(origin: String, folder: &Path) -> Tools {
 fn places(oldest: u32) -> Vec<Tools> {
     let mut places = Vec::new();
     for (name, folder) in rustup_toolchains() {
-        // The component llvm-tools puts them beside the libraries of the host.
+        // The component llvm-tools places them next to the host's libraries.
         for (_, host) in entries(&folder.join("lib/rustlib")) {
             let bin = host.join("bin");
             if program(&bin, "llc").is_file() {
@@ -78,12 +78,12 @@ fn judge(opt: &Path, llc: &Path, oldest: u32) -> Result<String, String> {
         }
     }
     let version = version_of(&output_of(llc, &["--version"])?)
-        .ok_or_else(|| "`llc --version` names no LLVM version".to_owned())?;
+        .ok_or_else(|| "`llc --version` prints no LLVM version".to_owned())?;
     if parse_version(&version).is_none_or(|(major, _)| major < oldest) {
         return Err(format!("it is LLVM {version}; needs {oldest} or newer"));
     }
     if version_of(&output_of(opt, &["--version"])?).as_ref() != Some(&version) {
-        return Err(format!("llc is LLVM {version}, opt is another version"));
+        return Err(format!("llc is LLVM {version}, but opt has another version"));
     }
     if !output_of(llc, &["--version"])?.contains("nvptx64") {
         return Err(format!("LLVM {version} was built without the NVPTX target"));
@@ -101,7 +101,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn versions_are_read_from_either_wording() {
+    fn versions_are_parsed_from_either_wording() {
         for (said, version) in [
             ("Debian LLVM version 22.1.8\n  Optimized", Some("22.1.8")),
             ("LLVM (http://llvm.org/):\n  LLVM version 21.0.0", Some("21.0.0")),
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn a_version_that_does_not_exist_lists_where_it_was_looked_for() {
+    fn a_missing_version_lists_the_searched_places() {
         let error = find_llvm(9000).expect_err("there is no LLVM 9000");
         let text = error.to_string();
         for part in ["opt-9000 and llc-9000: not installed", "llvm-tools"] {

@@ -5,27 +5,27 @@ use std::path::{Path, PathBuf};
 use super::{DeviceRustc, NotFound, Place, RUSTC_OVERRIDE, on_path, output_of, rustup_toolchains};
 use crate::program;
 
-/// The oldest Rust whose NVPTX backend and `core::arch::nvptx` are as `cuda_std` uses them.
+/// The oldest Rust version whose NVPTX backend and `core::arch::nvptx` match `cuda_std`.
 const OLDEST: (u32, u32) = (1, 95);
 
-/// Finds the first `rustc` that can compile for the device, whether or not LLVM's tools are there.
+/// Finds the first `rustc` that can compile for the device, whether or not LLVM's tools are installed.
 ///
 /// # Errors
-/// [`NotFound`], with every `rustc` that was tried and the part that it lacks, when none can be used.
+/// Returns [`NotFound`] with every `rustc` that was tried and its missing part when no `rustc` is usable.
 pub fn find_rustc() -> Result<DeviceRustc, NotFound> {
-    let mut looked = Vec::new();
+    let mut searched = Vec::new();
     for found in candidates() {
         match found {
             Ok(rustc) => return Ok(rustc),
-            Err(place) => looked.push(place),
+            Err(place) => searched.push(place),
         }
     }
-    Err(NotFound { wanted: "rustc with library sources".to_owned(), looked })
+    Err(NotFound { requested: "rustc with library sources".to_owned(), searched })
 }
 
-/// Every `rustc` of this machine in the order of preference, judged as it is reached.
+/// Returns every `rustc` of this machine in the order of preference. Each one is checked when the iterator reaches it.
 pub(super) fn candidates() -> impl Iterator<Item = Result<DeviceRustc, Place>> {
-    // An override is the only candidate: a user who names a compiler wants that one or an error.
+    // An override is the only candidate: a user who names a compiler wants that compiler or an error.
     let places = match std::env::var_os(RUSTC_OVERRIDE) {
         Some(path) => vec![(RUSTC_OVERRIDE.to_owned(), PathBuf::from(path))],
         None => places(),
@@ -33,7 +33,7 @@ pub(super) fn candidates() -> impl Iterator<Item = Result<DeviceRustc, Place>> {
     let mut sysroots = Vec::new();
     places.into_iter().filter_map(move |(origin, path)| {
         let judged = judge(&path, &origin);
-        // The same toolchain is reached by several names (a rustup proxy and its own folder).
+        // Several names can lead to the same toolchain, such as a rustup proxy and the toolchain's folder.
         let sysroot = match &judged {
             Ok((_, sysroot)) | Err((_, Some(sysroot))) => sysroot.clone(),
             Err((_, None)) => path,
@@ -51,7 +51,7 @@ pub(super) fn candidates() -> impl Iterator<Item = Result<DeviceRustc, Place>> {
 
 fn places() -> Vec<(String, PathBuf)> {
     let mut places = Vec::new();
-    // Cargo tells a build script which rustc it uses; elsewhere the first on PATH is the active one.
+    // Cargo tells a build script which rustc it uses. Elsewhere, the first rustc on PATH is the active one.
     if let Some(active) = std::env::var_os("RUSTC") {
         places.push(("the active toolchain".to_owned(), PathBuf::from(active)));
     } else if let Some(active) = on_path("rustc").into_iter().next() {
@@ -76,7 +76,7 @@ fn judge(path: &Path, origin: &str) -> Inspection {
             .lines()
             .find_map(|line| line.strip_prefix(name))
             .map(|value| value.trim().to_owned())
-            .ok_or_else(|| unusable(format!("`-vV` does not say `{name}`")))
+            .ok_or_else(|| unusable(format!("`-vV` does not print `{name}`")))
     };
     let (version, llvm) = (field("release:")?, field("LLVM version:")?);
     let sysroot = output_of(path, &["--print", "sysroot"]).map_err(unusable)?;
@@ -90,14 +90,14 @@ fn judge(path: &Path, origin: &str) -> Inspection {
     }
     let llvm_major = parse_version(&llvm)
         .map(|(major, _)| major)
-        .ok_or_else(|| lacking(format!("its LLVM version is not one: {llvm}")))?;
+        .ok_or_else(|| lacking(format!("cannot parse its LLVM version: {llvm}")))?;
     if !sysroot.join("lib/rustlib/src/rust/library/core/Cargo.toml").is_file() {
         return Err(lacking(format!("{version} has no library sources")));
     }
     Ok((DeviceRustc { path: path.to_owned(), version, llvm_major, origin: origin.to_owned() }, sysroot))
 }
 
-/// `1.96.0-nightly` → (1, 96).
+/// Parses a version: `1.96.0-nightly` → (1, 96).
 pub(super) fn parse_version(text: &str) -> Option<(u32, u32)> {
     let mut numbers = text.split(['.', '-', ' ']);
     let major = numbers.next()?.parse().ok()?;
@@ -118,9 +118,9 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_is_no_compiler_is_told_so() {
+    fn a_path_without_a_compiler_is_reported() {
         let Err((missing, _)) = judge(Path::new("/nonexistent/rustc"), "nowhere") else {
-            panic!("nothing is there");
+            panic!("the path does not exist");
         };
         assert!(missing.starts_with("cannot be run"), "{missing}");
     }

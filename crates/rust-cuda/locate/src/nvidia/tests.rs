@@ -30,7 +30,7 @@ fn program(folder: &Path, name: &str, text: &str) -> (PathBuf, String) {
 
 #[cfg(unix)]
 #[test]
-fn the_first_that_will_do_is_taken_and_the_others_are_told_of() {
+fn the_first_usable_tool_is_found_and_unusable_ones_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let missing = (folder.path().join("missing"), String::new());
     let old = program(folder.path(), "old", "echo 'release 11.8, V11.8.89'");
@@ -45,9 +45,9 @@ fn the_first_that_will_do_is_taken_and_the_others_are_told_of() {
 
     let error = first_of(Tool::Ptxas, bad).unwrap_err().to_string();
     for part in [
-        "old is 11.8.89; 12.8 is needed",
+        "old is 11.8.89, but 12.8 is required",
         "broken failed (exit status: 3)",
-        "mute --version names no release",
+        "mute --version prints no release",
         "`cargo xtask setup --nvidia` installs NVIDIA's tools",
     ] {
         assert!(error.contains(part), "{part}: {error}");
@@ -73,7 +73,7 @@ fn the_newest_of_several_installations_comes_first() {
 }
 
 #[test]
-fn a_test_lies_in_the_target_folder() {
+fn tests_run_in_the_target_folder() {
     let folder = folder().unwrap();
     assert!(folder.ends_with(Path::new("nvidia").join(RELEASE)));
     let first = &places(Tool::Ptxas)[0];

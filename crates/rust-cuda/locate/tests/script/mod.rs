@@ -1,4 +1,4 @@
-//! Programs for tests that are shell scripts.
+//! Creates shell scripts that tests run as programs.
 
 use std::io::Write as _;
 use std::path::Path;
@@ -6,8 +6,8 @@ use std::process::{Command, Stdio};
 
 /// Writes an executable file.
 ///
-/// Another process writes it. A file that this process writes may be open in a child that another test's thread starts
-/// in that moment, and the system refuses to execute files that someone has open for writing ("Text file busy").
+/// Another process writes the file. If this process wrote it, a child that another test starts at the same time could
+/// inherit the open file. The system does not execute a file that is open for writing ("Text file busy").
 pub(crate) fn write(path: &Path, script: &str) {
     let mut shell = Command::new("sh")
         .args(["-c", r#"cat > "$0" && chmod 755 "$0""#])

@@ -1,9 +1,9 @@
 use super::*;
 
-/// The text after the pass, whether or not it has changed.
+/// Returns the text after the pass, whether or not it has changed.
 #[track_caller]
 fn lowered(ir: &str) -> String {
-    lower(ir).expect("it is lowered").unwrap_or_else(|| format!("{ir}\n"))
+    lower(ir).expect("the IR can be lowered").unwrap_or_else(|| format!("{ir}\n"))
 }
 
 #[track_caller]
@@ -25,7 +25,7 @@ fn remainders_and_wide_conversions_become_calls() {
 }
 
 #[test]
-fn half_floats_go_by_way_of_floats() {
+fn half_floats_are_converted_through_floats() {
     becomes(
         "%1 = frem half %0, %s",
         "%wide.0.1 = fpext half %0 to float\n  %wide.1.1 = fpext half %s to float\n  \
@@ -56,7 +56,7 @@ fn everything_else_stays() {
 }
 
 #[test]
-fn a_remainder_of_vectors_is_refused() {
+fn a_remainder_of_vectors_is_rejected() {
     let error = lower("define void @f() {\n  %0 = frem <4 x float> %a, %b\n}\n").expect_err("no function takes it");
     assert!(error.to_string().contains("`f` takes a remainder"), "{error}");
 }

@@ -4,10 +4,10 @@ const TILE: &str = "@TILE = internal global [512 x i8] undef, section \".shared\
 const CAST: &str = "addrspacecast (ptr addrspace(3) @TILE to ptr)";
 
 fn lowered(ir: &str) -> String {
-    lower(ir).expect("it can be lowered")
+    lower(ir).expect("the IR can be lowered")
 }
 
-/// Lowers a module and checks that the result has all of these parts.
+/// Lowers a module and checks that the result contains all of these parts.
 fn has(ir: &str, parts: &[&str]) -> String {
     let out = lowered(ir);
     for part in parts {
@@ -79,7 +79,7 @@ fn quoted_names() {
 }
 
 #[test]
-fn structs_of_nothing_are_uninitialized_too() {
+fn structs_of_undefined_fields_are_uninitialized() {
     let nothing = "@S = internal global <{ [4 x i8], [8 x i8] }> <{ [4 x i8] undef, [8 x i8] undef }>";
     assert_eq!(
         lowered(&format!("{nothing}, section \".shared\", align 8\n")),
@@ -96,7 +96,7 @@ fn zeros_are_not_written() {
 }
 
 #[test]
-fn what_is_refused_is_named() {
+fn errors_name_the_rejected_static() {
     for value in ["i32 7", "<{ [4 x i8], i32 }> <{ [4 x i8] undef, i32 1 }>", "[2 x i8] c\"ab\""] {
         let ir = format!("@COUNT = internal global {value}, section \".shared\", align 4\n");
         let error = lower(&ir).expect_err(value);
@@ -116,7 +116,7 @@ fn what_is_refused_is_named() {
 }
 
 #[test]
-fn used_lists_forget_marked_statics() {
+fn used_lists_lose_marked_statics() {
     let out = has(
         &format!(
             "{TILE}@llvm.compiler.used = appending global [2 x ptr] [ptr @TILE, ptr @x], section \"llvm.metadata\"\n\
@@ -151,7 +151,7 @@ fn constants_keep_their_value() {
 }
 
 #[test]
-fn other_statics_move_to_global_memory_with_what_they_hold() {
+fn other_statics_move_to_global_memory() {
     let cast = |name: &str| format!("addrspacecast (ptr addrspace(1) @{name} to ptr)");
     let used = "@llvm.used = appending global [1 x ptr] [ptr @x], section \"llvm.metadata\"";
     let ir = "@x = internal global i32 0\n@y = external constant <{ ptr, ptr }>\n\
@@ -171,7 +171,7 @@ fn other_statics_move_to_global_memory_with_what_they_hold() {
 }
 
 #[test]
-fn a_marked_static_holds_no_address_of_another() {
+fn a_marked_static_cannot_hold_the_address_of_another() {
     let ir = format!("{TILE}@K = internal constant ptr @TILE, section \".constant\", align 8\n");
     assert!(matches!(lower(&ir), Err(LowerError::AddressInStatic { holder, .. }) if holder == "static `K`"));
 }

@@ -2,7 +2,7 @@ use super::*;
 
 const CAST: &str = "addrspacecast (ptr addrspace(3) @TILE to ptr)";
 
-/// A kernel of these lines.
+/// Returns a kernel with these lines.
 fn kernel(lines: &[&str]) -> String {
     let body: String = lines.iter().map(|line| format!("  {line}\n")).collect();
     format!(
@@ -11,7 +11,7 @@ fn kernel(lines: &[&str]) -> String {
 }
 
 #[test]
-fn accesses_in_their_own_space_and_uses_of_addresses_as_numbers_pass() {
+fn shared_accesses_and_address_arithmetic_pass() {
     let gep = "%p = getelementptr inbounds float, ptr addrspace(3) @TILE, i64 %i";
     let cast = "%g = addrspacecast ptr addrspace(3) %p to ptr";
     let end = format!("getelementptr inbounds nuw (i8, ptr {CAST}, i64 16)");
@@ -36,7 +36,7 @@ fn accesses_in_their_own_space_and_uses_of_addresses_as_numbers_pass() {
 }
 
 #[test]
-fn an_access_is_named_with_its_static() {
+fn a_generic_access_is_reported_with_its_static() {
     let gep = "%p = getelementptr inbounds float, ptr addrspace(3) @TILE, i64 %i";
     let cast = "%g = addrspacecast ptr addrspace(3) %p to ptr";
     let next = "%q = getelementptr inbounds i8, ptr %g, i64 4";
@@ -75,9 +75,9 @@ fn an_access_is_named_with_its_static() {
 }
 
 #[test]
-fn tables_of_shared_addresses_are_refused() {
+fn tables_of_shared_addresses_are_rejected() {
     let table = format!("@table = private constant [1 x ptr] [ptr {CAST}], align 8\n");
-    let error = refuse_tables(&(kernel(&[]) + &table)).expect_err("no driver loads it").to_string();
+    let error = refuse_tables(&(kernel(&[]) + &table)).expect_err("no driver loads such a table").to_string();
     assert!(error.contains("static `table` holds the address of shared static `TILE`"), "{error}");
     assert_eq!(refuse_tables(&kernel(&[&format!("store ptr {CAST}, ptr %out")])), Ok(()));
 }
@@ -86,7 +86,7 @@ fn tables_of_shared_addresses_are_refused() {
 fn writes_to_constants_are_found() {
     let lowered = "@K = internal addrspace(4) global [4 x i32] zeroinitializer, align 4\n\
         define void @k(i64 %i) {\n  %p = getelementptr i32, ptr addrspace(4) @K, i64 %i\n";
-    let writable = with_writable_constants(lowered).expect("it has a variable");
+    let writable = with_writable_constants(lowered).expect("the IR has a variable");
     assert!(writable.starts_with("@K = addrspace(1) global [4 x i32]"), "{writable}");
     for write in [
         "store i32 1, ptr addrspace(1) %p, align 4",

@@ -1,6 +1,7 @@
 use super::{Program, undefined};
 
-/// Two units, which have a function each, a constant each under one name, and use a static and a function of the first.
+/// Two units. Each has a function, and a constant with a common name; both use a static and a function of the first
+/// unit.
 const UNITS: [&str; 2] = [
     r#"source_filename = "one"
 @vtable.0 = private constant [1 x ptr] [ptr @_RNv1a], align 8
@@ -77,7 +78,7 @@ attributes #1 = { nounwind }
 "#,
 ];
 
-/// A library: what `builtins` makes of a weak function, and a local function with a name that units have too.
+/// A library: a weak function as `builtins` rewrites it, and a local function whose name the units use too.
 const LIBRARY: &str = r#"
 define hidden float @fmodf(float %a, float %b) {
   %x = call i32 @_RNv4copy(float %a)
@@ -102,7 +103,7 @@ fn texts(edit: impl Fn(String) -> String) -> Vec<String> {
 }
 
 fn pieces(texts: &[String]) -> Vec<(String, String)> {
-    let program = Program::read(texts, 2).expect("modules that fit together");
+    let program = Program::read(texts, 2).expect("the modules fit together");
     program.pieces().iter().map(|piece| (piece.roots.clone(), piece.ir())).collect()
 }
 
@@ -114,13 +115,13 @@ fn has(ir: &str, parts: &[&str], expected: bool) {
 }
 
 #[test]
-fn a_piece_has_what_its_kernels_reach_in_all_modules() {
+fn a_piece_contains_everything_its_kernels_reach() {
     let pieces = pieces(&texts(|text| text));
     let [(first, one), (second, two), (third, library)] = &pieces[..] else {
-        panic!("a piece for each Rust module");
+        panic!("expected one piece per Rust module");
     };
     assert_eq!([first, second, third], ["first", "second", "exported"]);
-    // What others have too is visible, and all else is local, as it is to a program that is linked.
+    // Functions that other pieces contain too are visible. All other symbols are local, as in a linked program.
     let both = ["define i32 @_RNv4copy(i32 %x)", "@_RNv5TABLE = internal constant [1 x i32] [i32 7]"];
     for ir in [one, two] {
         has(ir, &both, true);
@@ -134,7 +135,7 @@ fn a_piece_has_what_its_kernels_reach_in_all_modules() {
 }
 
 #[test]
-fn what_only_has_the_name_of_another_thing_gets_a_new_one() {
+fn different_definitions_of_one_name_are_renamed() {
     let pieces = pieces(&texts(|text| text));
     let (one, two) = (&pieces[0].1, &pieces[1].1);
     has(one, &["@vtable.0 = private constant [1 x ptr] [ptr @_RNv1a]", "load ptr, ptr @vtable.0\n"], true);
@@ -146,7 +147,7 @@ fn what_only_has_the_name_of_another_thing_gets_a_new_one() {
         ],
         true,
     );
-    // A library's function of one name may have other parameters.
+    // A library's function of the same name may have other parameters.
     has(
         two,
         &["define internal i32 @\"_RNv4copy.another.2\"(float %x)", "call i32 @\"_RNv4copy.another.2\"(float %a)"],
@@ -157,7 +158,7 @@ fn what_only_has_the_name_of_another_thing_gets_a_new_one() {
 }
 
 #[test]
-fn what_mentions_a_renamed_variable_is_another_thing_too() {
+fn variables_that_mention_a_renamed_variable_are_renamed() {
     let holder = |text: String| match text.contains("source_filename") {
         true => text
             .replace("@vtable.0 =", "@HOLDER = private constant ptr @vtable.0\n@vtable.0 =")
@@ -186,17 +187,17 @@ fn kernels_of_two_units_that_share_a_variable_are_one_piece() {
 }
 
 #[test]
-fn a_key_changes_with_what_a_piece_is_made_from() {
+fn a_key_changes_with_the_inputs_of_its_piece() {
     let keys = |texts: &[String]| -> Vec<String> {
-        let program = Program::read(texts, 2).expect("modules that fit together");
+        let program = Program::read(texts, 2).expect("the modules fit together");
         let key = |module: usize| texts[module].len() as u128;
         program.pieces().iter().map(|piece| piece.key(key)).collect()
     };
     let before = keys(&texts(|text| text));
-    // The first unit alone.
+    // The edit changes only the first unit.
     let after = keys(&texts(|text| text.replace("line: 2, scope: !7", "line: 29, scope: !7")));
     assert_ne!(before[0], after[0]);
-    // The second piece has a table of the first unit.
+    // The second piece contains a table of the first unit.
     assert_ne!(before[1], after[1]);
     assert_eq!(before[2], after[2]);
     let after = keys(&texts(|text| text.replace("line: 2, scope: !17", "line: 29, scope: !17")));
@@ -205,7 +206,7 @@ fn a_key_changes_with_what_a_piece_is_made_from() {
 }
 
 #[test]
-fn types_of_one_name_that_differ_do_not_fit_together() {
+fn different_types_of_one_name_do_not_link() {
     let with_type = |text: String| match text.contains("second") {
         true => format!("%T = type {{ i32 }}\n{text}"),
         false => format!("%T = type {{ i64 }}\n{text}"),
@@ -215,6 +216,6 @@ fn types_of_one_name_that_differ_do_not_fit_together() {
 }
 
 #[test]
-fn a_module_lacks_what_it_declares() {
+fn declarations_are_undefined_symbols() {
     assert_eq!(undefined(UNITS[1]).collect::<Vec<_>>(), ["_RNv5TABLE", "_RNv5COUNT", "_RNv1a"]);
 }

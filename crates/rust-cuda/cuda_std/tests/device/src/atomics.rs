@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 use cuda_std::shared_array;
 use pastey::paste;
 
-/// A kernel for each operation and type, which takes it through scopes and orderings.
+/// Defines a kernel for each operation and type, which uses all scopes and orderings.
 macro_rules! operations {
     ($($op:ident: $($type:ident)*;)*) => {$($(paste! {
         #[kernel]

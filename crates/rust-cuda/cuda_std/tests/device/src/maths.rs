@@ -1,4 +1,4 @@
-//! `GpuFloat`, and the methods of `core` that go with it.
+//! `GpuFloat`, and the related methods of `core`.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -53,7 +53,7 @@ macro_rules! others {
             unsafe { (*p, *p.add(1)) = (*p).sin_cos() };
         }
 
-        /// As kernels write them: methods of `core` that no trait provides.
+        /// Uses methods of `core` that no trait provides, with the usual method syntax.
         #[kernel]
         pub unsafe fn [<math_core_ $type>](p: *mut $type, q: $type) {
             unsafe { *p = (*p).max(q).abs() + (*p).min(q).sqrt() };

@@ -21,10 +21,10 @@ pub unsafe fn address_spaces(p: *mut u32, out: *mut u32) {
     unsafe {
         for (bit, space) in [Global, Shared, Constant, Local].into_iter().enumerate() {
             *out |= u32::from(is_in_address_space(p, space)) << bit;
-            let there = convert_generic_to_specific_address_space(p, space);
-            *out ^= convert_specific_address_space_to_generic(there, space) as u32;
+            let address = convert_generic_to_specific_address_space(p, space);
+            *out ^= convert_specific_address_space_to_generic(address, space) as u32;
         }
-        // Known to the compiler.
+        // The compiler knows this result.
         *out += u32::from(is_in_address_space(tile, Shared));
     }
 }

@@ -24,7 +24,7 @@ pub unsafe fn shuffle_modes(data: *mut f32) {
     }
 }
 
-/// The width is known at run time only, so that the check stays.
+/// The width is known only at run time, so that the check remains.
 #[kernel]
 pub unsafe fn shuffle_runtime(data: *mut u32, delta: u32, width: u32) {
     let p = unsafe { data.add(thread::thread_idx_x() as usize) };
