@@ -131,8 +131,8 @@ mod tests {
                     assert_eq!(format.round(value.into()).to_bits(), value.to_bits(), "{format:?}");
                 }
             }
-            let (own, right) = (Format::Bf16.decode(bits), bf16::from_bits(bits).to_f32());
-            assert!(own == right || own.is_nan() && right.is_nan(), "{bits:#x}");
+            let (decoded, right) = (Format::Bf16.decode(bits), bf16::from_bits(bits).to_f32());
+            assert!(decoded == right || decoded.is_nan() && right.is_nan(), "{bits:#x}");
         }
     }
 
@@ -150,8 +150,8 @@ mod tests {
                 assert_eq!(rounded, right, "{tie:e}");
             }
         }
-        let above_a_tie = 1.0 + power(-8) + power(-40);
-        assert_eq!(Format::Bf16.round(above_a_tie), 1.007_812_5);
+        let past_tie = 1.0 + power(-8) + power(-40);
+        assert_eq!(Format::Bf16.round(past_tie), 1.007_812_5);
         assert_eq!(Format::Bf16.round(1.0 + power(-8)), 1.0);
         assert_eq!(Format::F32.round(1e300), f32::INFINITY);
         assert_eq!(Format::F16.round(-65_520.0), f32::NEG_INFINITY);

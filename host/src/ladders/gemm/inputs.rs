@@ -44,7 +44,7 @@ pub(super) struct Factor {
 /// all parts lie together, and places of that.
 struct FactorOffset {
     first: [usize; 2],
-    of: [usize; 2],
+    whole: [usize; 2],
 }
 
 enum Elements {
@@ -70,8 +70,8 @@ impl Factor {
         let steps = if lines_lie_together { [lines, 1] } else { [1, k] };
         // The number of an element in the whole factor, of which this one has neighbouring parts of rows in memory.
         let (row, whole, first) = match lines_lie_together {
-            true => (lines, place.of[0], [place.first[1], place.first[0]]),
-            false => (k, place.of[1], place.first),
+            true => (lines, place.whole[0], [place.first[1], place.first[0]]),
+            false => (k, place.whole[1], place.first),
         };
         let number_of = |at: u32| match at as usize {
             at if row == whole => (at + first[0] * row) as u32,
@@ -94,12 +94,12 @@ impl Factor {
     /// Puts a special number into every other line. With one of them in a line, a sum has at most two products with a
     /// factor of such a size that f32 cannot hold every sum of two, so what it is does not depend on the order.
     fn make_special(&mut self, line: usize, k: usize, place: &FactorOffset, salt: u32) {
-        let which = element((place.first[0] + line) as u32 ^ salt.rotate_left(16)).cast_unsigned();
-        let along = (element(which).cast_unsigned() as usize % place.of[1]).wrapping_sub(place.first[1]);
-        if which & 1 == 1 && along < k {
+        let random = element((place.first[0] + line) as u32 ^ salt.rotate_left(16)).cast_unsigned();
+        let position = (element(random).cast_unsigned() as usize % place.whole[1]).wrapping_sub(place.first[1]);
+        if random & 1 == 1 && position < k {
             let all = specials(self.format);
-            let value = all[(which >> 1) as usize % all.len()] as f32;
-            let at = line * self.steps[1] + along * self.steps[0];
+            let value = all[(random >> 1) as usize % all.len()] as f32;
+            let at = line * self.steps[1] + position * self.steps[0];
             match &mut self.elements {
                 Elements::Half(elements) => elements[at] = self.format.encode(value),
                 Elements::Word(elements) => elements[at] = value,
@@ -115,12 +115,12 @@ impl Factor {
     }
 
     /// The elements of a line from `first` on.
-    pub(super) fn along(&self, line: usize, first: usize, into: &mut [f64]) {
+    pub(super) fn read_line(&self, line: usize, first: usize, into: &mut [f64]) {
         self.read(line * self.steps[1] + first * self.steps[0], self.steps[0], into);
     }
 
     /// The elements at a place of lines from `first` on.
-    pub(super) fn across(&self, at: usize, first: usize, into: &mut [f64]) {
+    pub(super) fn read_across_lines(&self, at: usize, first: usize, into: &mut [f64]) {
         self.read(first * self.steps[1] + at * self.steps[0], self.steps[1], into);
     }
 
@@ -157,8 +157,8 @@ impl Inputs {
     pub(super) fn of(n: usize, extent: &Extent, format: Format, b_in_columns: bool, data: Data) -> Self {
         // As many bits as the format has, and in B what is left of 15.
         let digits = format.digits().unsigned_abs();
-        let Bits { a, b } = Bits::of(extent.of_depth, Bits { a: digits, b: 15 - digits });
-        let place = |first, of| FactorOffset { first, of: [of, extent.of_depth] };
+        let Bits { a, b } = Bits::of(extent.whole_depth, Bits { a: digits, b: 15 - digits });
+        let place = |first, lines| FactorOffset { first, whole: [lines, extent.whole_depth] };
         let (depth, [m, _, k]) = (extent.depth.start, extent.sides(n));
         let rows = place([extent.rows.start, depth], m);
         let (a, b) = rayon::join(
@@ -180,7 +180,7 @@ impl Inputs {
                 let mut values = [0.0; COLUMNS];
                 let values = &mut values[..COLUMNS.min(n - left)];
                 for (at, [sum, size]) in sums.iter_mut().enumerate() {
-                    self.b.across(chunk * PLACES + at, left, values);
+                    self.b.read_across_lines(chunk * PLACES + at, left, values);
                     for (column, value) in values.iter().enumerate() {
                         *sum += weight(left + column) * value;
                         *size += value.abs();

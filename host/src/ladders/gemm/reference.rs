@@ -119,19 +119,19 @@ impl Reference {
         found: &(dyn Fn(usize) -> f32 + Sync),
     ) -> Option<WrongElement> {
         let [_, n, k] = inputs.sides;
-        let mut own = Sum::default();
-        (0..n).for_each(|column| own.add(f64::from(found(row * n + column)) * sign(column)));
+        let mut found_sum = Sum::default();
+        (0..n).for_each(|column| found_sum.add(f64::from(found(row * n + column)) * sign(column)));
         // An element that is no number is for the samples to judge.
         let may_be_infinite = inputs.data == Data::Special;
-        if !right.value.is_finite() || (may_be_infinite && !own.value.is_finite()) {
+        if !right.value.is_finite() || (may_be_infinite && !found_sum.value.is_finite()) {
             return None;
         }
         let rounding = if self.out == Format::F32 { 0.0 } else { 0.5f64.powi(self.out.digits()) };
         let error = error(right.size, k, inputs.data)
-            + rounding * own.size
+            + rounding * found_sum.size
             + n as f64 * self.out.least()
-            + (n + k) as f64 * f64::EPSILON * (own.size + right.size);
-        if (own.value - right.value).abs() <= error {
+            + (n + k) as f64 * f64::EPSILON * (found_sum.size + right.size);
+        if (found_sum.value - right.value).abs() <= error {
             return None;
         }
         let elements = (0..n).step_by(COLUMNS).flat_map(|left| {
@@ -187,10 +187,10 @@ fn tile(inputs: &Inputs, (top, height): (usize, usize), (left, width): (usize, u
     for first in (0..k).step_by(DEPTH) {
         let depth = DEPTH.min(k - first);
         for (at, b) in b[..depth].iter_mut().enumerate() {
-            inputs.b.across(first + at, left, &mut b[..width]);
+            inputs.b.read_across_lines(first + at, left, &mut b[..width]);
         }
         for row in 0..height {
-            inputs.a.along(top + row, first, &mut a[..depth]);
+            inputs.a.read_line(top + row, first, &mut a[..depth]);
             let (values, sizes) = (&mut values[row][..width], &mut sizes[row][..width]);
             for (a, b) in a[..depth].iter().zip(&b) {
                 for ((value, size), b) in values.iter_mut().zip(&mut *sizes).zip(b) {
@@ -241,10 +241,10 @@ fn sampled(inputs: &Inputs, out: Format) -> Results {
         for first in (0..k).step_by(DEPTH) {
             let depth = DEPTH.min(k - first);
             for (at, b) in b[..depth].iter_mut().enumerate() {
-                inputs.b.across(first + at, left, &mut b[..width]);
+                inputs.b.read_across_lines(first + at, left, &mut b[..width]);
             }
             for ((row, column), sum) in &mut samples {
-                inputs.a.along(*row, first, &mut a[..depth]);
+                inputs.a.read_line(*row, first, &mut a[..depth]);
                 a[..depth].iter().zip(&b).for_each(|(a, b)| sum.add(a * b[*column]));
             }
         }
@@ -257,7 +257,7 @@ fn sampled(inputs: &Inputs, out: Format) -> Results {
         let (mut a, mut sum) = ([0f64; DEPTH], Sum::default());
         for (chunk, weighted) in weighted.chunks(DEPTH).enumerate() {
             let a = &mut a[..weighted.len()];
-            inputs.a.along(row, chunk * DEPTH, a);
+            inputs.a.read_line(row, chunk * DEPTH, a);
             for (a, [value, size]) in a.iter().zip(weighted) {
                 sum.value += a * value;
                 sum.size += a.abs() * size;

@@ -53,7 +53,7 @@ const TYPES_AND_OUTS: [(&str, &str); 5] =
     [("bf16", "same"), ("bf16", "f32"), ("f16", "same"), ("f16", "f32"), ("tf32", "same")];
 
 #[test]
-fn what_single_precision_gives_is_right_and_what_lacks_a_product_is_not() {
+fn single_precision_passes_and_a_missing_product_fails() {
     for (kind, out) in TYPES_AND_OUTS {
         for (data, b) in [("uniform", "rows"), ("uniform", "columns"), ("exact", "rows"), ("exact", "columns")] {
             let gemm = gemm([17, 35, 20], &[("type", kind), ("out", out), ("data", data), ("b", b)]);
@@ -75,7 +75,7 @@ fn what_single_precision_gives_is_right_and_what_lacks_a_product_is_not() {
 }
 
 #[test]
-fn an_exact_sum_is_that_sum_rounded_once() {
+fn exact_data_require_the_sum_rounded_once() {
     for (kind, out) in TYPES_AND_OUTS {
         let gemm = gemm([3, 40, 500], &[("type", kind), ("out", out), ("data", "exact")]);
         let c = gemm.right();
@@ -95,7 +95,7 @@ fn an_exact_sum_is_that_sum_rounded_once() {
 }
 
 #[test]
-fn a_nan_of_16_bits_is_the_one_that_conversions_give() {
+fn a_16_bit_nan_must_be_the_canonical_nan() {
     for kind in ["bf16", "f16"] {
         let gemm = gemm([64, 64, 30], &[("type", kind), ("data", "special")]);
         let mut c: Vec<u16> = gemm.right().into_iter().map(|value| gemm.out.encode(value)).collect();
@@ -108,7 +108,7 @@ fn a_nan_of_16_bits_is_the_one_that_conversions_give() {
 }
 
 #[test]
-fn special_numbers_travel_as_ieee_754_says() {
+fn special_numbers_propagate_as_ieee_754_requires() {
     for (kind, out) in TYPES_AND_OUTS {
         let gemm = gemm([64, 64, 30], &[("type", kind), ("out", out), ("data", "special")]);
         let c = gemm.right();
@@ -218,7 +218,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_said_to_fit_does_and_every_rung_takes_it() {
+fn the_smaller_problem_fits_and_every_rung_accepts_it() {
     let all = gemm([1024; 3], &[]);
     let fits = all.smaller(0.5).unwrap();
     assert_eq!(fits.command_line(), "--m 696 --n 696 --k 696");

@@ -24,7 +24,7 @@ impl Data {
     /// [`Error::BadValue`] when the file cannot be read.
     pub(super) fn named(name: &str, most: u64) -> Result<Self, Error> {
         let generated: [fn(u32) -> u8; 3] = [uniform, skewed, |_| 0x41];
-        if let Some(place) = NAMES.iter().position(|own| *own == name) {
+        if let Some(place) = NAMES.iter().position(|known| *known == name) {
             return Ok(Self::Generated(generated[place]));
         }
         let mut bytes = Vec::new();

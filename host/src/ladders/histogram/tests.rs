@@ -11,7 +11,7 @@ fn of(options: &Options) -> Result<Box<dyn Problem>, Error> {
 }
 
 #[test]
-fn the_data_are_what_they_are_called() {
+fn data_match_their_names() {
     let share = |data: &str| {
         let problem = of(&Options::default().with("n", 65_536).with("data", data)).unwrap();
         let counts = counts(problem.input(0));
@@ -26,7 +26,7 @@ fn the_data_are_what_they_are_called() {
 }
 
 #[test]
-fn the_check_names_what_is_wrong() {
+fn the_check_names_the_wrong_count() {
     let fixture = rung_fixture("histogram_global", &Options::default().with("n", 1000).with("data", "constant"));
     let mut counts = [0; BINS];
     counts[0x41] = 1000;
@@ -37,7 +37,7 @@ fn the_check_names_what_is_wrong() {
 }
 
 #[test]
-fn a_file_is_counted_whole_or_to_a_size() {
+fn a_file_is_counted_fully_or_up_to_n_bytes() {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(b"hello world").unwrap();
     let path = file.path().to_str().unwrap();
@@ -52,7 +52,7 @@ fn a_file_is_counted_whole_or_to_a_size() {
 }
 
 #[test]
-fn uniform_bytes_are_counted_beyond_what_one_counter_holds() {
+fn uniform_data_may_exceed_the_range_of_one_counter() {
     let of = |data: &'static str, n: u64| of(&Options::default().with("n", n).with("data", data));
     assert_eq!(of("uniform", 1 << 35).unwrap().facts().shape, [1 << 35]);
     for (data, most) in [("uniform", 1u64 << 36), ("skewed", u64::from(u32::MAX)), ("constant", u64::from(u32::MAX))] {

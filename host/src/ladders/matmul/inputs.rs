@@ -25,9 +25,9 @@ impl Inputs {
 
     /// The factors of what is computed of a product of `n` columns: the numbers are those of the whole.
     pub(super) fn of(n: usize, extent: &Extent) -> Self {
-        let bits = Bits::of(extent.of_depth, MOST);
+        let bits = Bits::of(extent.whole_depth, MOST);
         let [m, n, k] = extent.sides(n);
-        let (top, left, whole) = (extent.rows.start, extent.depth.start, extent.of_depth);
+        let (top, left, whole) = (extent.rows.start, extent.depth.start, extent.whole_depth);
         let a = |row: usize, column: usize| number(((top + row) * whole + left + column) as u32, bits.a);
         let b = |row: usize, column: usize| number(!(((left + row) * n + column) as u32), bits.b);
         let (first, second) = ((m * k) as u64, (k * n) as u64);

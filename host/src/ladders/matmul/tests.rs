@@ -23,7 +23,7 @@ fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
 }
 
 #[test]
-fn single_precision_is_right_and_a_missing_product_is_not() {
+fn single_precision_passes_and_a_missing_product_fails() {
     for shape in [[1, 1, 1], [3, 5, 7], [17, 33, 100], [4, 4, 1000]] {
         let [m, n, k] = shape.map(|side| side as u64);
         let fixture = rung_fixture("matmul_naive", &sides(m, n, k));
@@ -46,7 +46,7 @@ fn single_precision_is_right_and_a_missing_product_is_not() {
 }
 
 #[test]
-fn what_is_not_written_is_wrong() {
+fn an_unwritten_output_is_wrong() {
     let fixture = rung_fixture("matmul_naive", &sides(2, 3, 4));
     let why = fixture.why(&[POISON; 6 * 4]).unwrap();
     assert!(why.contains(", which is what was there before; "), "{why}");
@@ -54,7 +54,7 @@ fn what_is_not_written_is_wrong() {
 }
 
 #[test]
-fn both_forms_of_the_second_matrix_are_the_same_one() {
+fn both_layouts_of_the_second_matrix_hold_the_same_elements() {
     let problem = ladder("matmul").unwrap().problem(&sides(1, 3, 5)).unwrap();
     let rows: &[f32] = bytemuck::cast_slice(problem.input(1));
     let columns: &[f32] = bytemuck::cast_slice(problem.input(2));
@@ -67,7 +67,7 @@ fn both_forms_of_the_second_matrix_are_the_same_one() {
 }
 
 #[test]
-fn what_is_said_to_fit_does() {
+fn the_smaller_problem_fits() {
     let matmul = ladder("matmul").unwrap();
     // All of it is the product: the second matrix's two forms and the copies count for nothing.
     let problem = matmul.problem(&sides(10_000, 10_000, 1)).unwrap();

@@ -68,7 +68,7 @@ impl<T: Number> Reduction<T> {
     }
 
     /// The reduction of these partial results.
-    fn together(&self, before: T::Wide, grains: &[T::Wide]) -> T::Wide {
+    fn combine_results(&self, before: T::Wide, grains: &[T::Wide]) -> T::Wide {
         let combine = |all, &grain| T::Wide::combine(self.op, all, grain);
         grains.iter().fold(before, combine)
     }
@@ -79,13 +79,13 @@ impl<T: Number> Reduction<T> {
         let part = launch.threads() * u64::from(rung.items_per_thread) / GRAIN;
         for (index, part) in self.data().grains.chunks(part as usize).enumerate() {
             let block = index % blocks.len();
-            blocks[block] = self.together(blocks[block], part);
+            blocks[block] = self.combine_results(blocks[block], part);
         }
         blocks
     }
 
     pub(super) fn expected_whole(&self) -> T::Wide {
-        self.together(T::Wide::identity(self.op), &self.data().grains)
+        self.combine_results(T::Wide::identity(self.op), &self.data().grains)
     }
 
     /// The largest error that the result of so many elements, reduced in any order, may have. The ladder's
@@ -189,7 +189,7 @@ impl<T: Number> Divide for Reduction<T> {
 
     fn combination(&self, rung: &Rung) -> Combination {
         match rung.single_pass {
-            true => Combination::Reduce { element: T::ELEMENT, operation: self.op.of_devices() },
+            true => Combination::Reduce { element: T::ELEMENT, operation: self.op.device_operation() },
             false => Combination::Gather,
         }
     }
@@ -213,7 +213,7 @@ impl<T: Number> Divide for Reduction<T> {
 
     fn check_combined(&self, references: &[Vec<u8>], output: &[u8]) -> Verdict {
         let parts: Vec<T::Wide> = references.iter().flat_map(|part| elements(part).into_owned()).collect();
-        let right = self.together(T::Wide::identity(self.op), &parts);
+        let right = self.combine_results(T::Wide::identity(self.op), &parts);
         Verdict::of_output(&[output.to_vec()], 1, |found: &[T]| {
             let is_right = T::Wide::from(found[0]).distance(right) <= self.error(self.of, right);
             let which = format!("the {} of all parts", self.op.name());

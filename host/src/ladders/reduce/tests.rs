@@ -26,7 +26,7 @@ fn right_output(fixture: &RungFixture) -> Vec<i32> {
 }
 
 #[test]
-fn the_check_accepts_what_is_right_at_every_edge() {
+fn the_check_accepts_right_outputs_at_every_edge() {
     for n in [0, 1, 31, 63, 64, 65, 127, 1000, 4096, 4097, 100_003] {
         for block in [64, 128, 1024] {
             for rung in ["reduce_neighbored", "reduce_unrolling8", "reduce_smem_unroll4"] {
@@ -38,7 +38,7 @@ fn the_check_accepts_what_is_right_at_every_edge() {
 }
 
 #[test]
-fn the_check_names_the_block_that_is_wrong() {
+fn the_check_names_the_wrong_block() {
     let fixture = with_block("reduce_unrolling2", 1000, 64);
     let right = right_output(&fixture);
 
@@ -61,7 +61,7 @@ fn a_missing_output_is_wrong_and_does_not_panic() {
 }
 
 #[test]
-fn the_output_has_room_for_every_rung_and_block() {
+fn the_output_is_large_enough_for_every_rung_and_block() {
     let ladder = ladder("reduce").unwrap();
     for n in [0, 1, 64, 65, 1000, MAX_ELEMENTS] {
         let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
@@ -113,7 +113,7 @@ fn divided_problem(op: &str, word: &str, n: u64) -> Box<dyn Divide> {
 }
 
 #[test]
-fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
+fn a_rounded_sum_passes_and_a_missing_element_fails() {
     let fixture = of_operation("sum", "f32", 30_000);
     assert_eq!(fixture.launch.entry, "reduce_any_sum_f32_512");
     let mut sums = partial(&fixture, |part: &[f32]| part.iter().sum());
@@ -161,9 +161,9 @@ fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8]
         let parts = level.len().div_ceil(each);
         level = (0..parts)
             .map(|part| {
-                let mut own = level.iter().copied().skip(part).step_by(parts);
-                let first = own.next().unwrap();
-                own.fold(first, |sum, one| {
+                let mut elements = level.iter().copied().skip(part).step_by(parts);
+                let first = elements.next().unwrap();
+                elements.fold(first, |sum, one| {
                     largest = largest.max((sum + one).into().abs());
                     sum + one
                 })
@@ -218,7 +218,7 @@ fn a_whole_result_is_checked() {
 }
 
 #[test]
-fn whole_products_stay_in_range_and_notice_what_is_missing() {
+fn whole_products_stay_in_range_and_reveal_missing_factors() {
     let problem = divided_problem("product", "f32", 1 << 18);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     for each in [2, 4, 32, 1000, 20_000] {

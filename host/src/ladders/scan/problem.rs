@@ -35,7 +35,7 @@ pub(super) enum Data {
 impl Data {
     pub(super) fn named(name: &str) -> Self {
         let all = [Self::Random, Self::Uniform, Self::Constant, Self::Sorted, Self::Reversed, Self::Few, Self::Special];
-        let place = DATA.iter().position(|own| *own == name);
+        let place = DATA.iter().position(|known| *known == name);
         all[place.expect("the option takes no other word")]
     }
 

@@ -34,7 +34,7 @@ pub(super) enum Data {
 impl Data {
     pub(super) fn named(name: &str) -> Self {
         let all = [Self::Random, Self::Constant, Self::Special, Self::Masked];
-        let place = DATA.iter().position(|own| *own == name);
+        let place = DATA.iter().position(|known| *known == name);
         all[place.expect("the option takes no other word")]
     }
 

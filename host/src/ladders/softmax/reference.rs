@@ -82,17 +82,17 @@ impl Reference {
             Self::Softmax { .. } if x == f64::NEG_INFINITY => exact(0.0),
             Self::Softmax { max, sum, error } => {
                 let right = (x - max).exp() / sum;
-                let off = right * SLACK * (error + 11.0 + 3.0 * (max - x)) * U + FLUSHED;
+                let error_bound = right * SLACK * (error + 11.0 + 3.0 * (max - x)) * U + FLUSHED;
                 // An exponential of 0 has no error, however far the element is from the maximum.
-                let off = if right == 0.0 { FLUSHED } else { off };
-                Expected { right, least: (right - off).max(0.0), greatest: right + off }
+                let error_bound = if right == 0.0 { FLUSHED } else { error_bound };
+                Expected { right, least: (right - error_bound).max(0.0), greatest: right + error_bound }
             }
             Self::RmsNorm { factors, error } => {
                 // An infinity times 0 is NaN.
-                let [one, other] = factors.map(|factor| x * factor * weight);
-                let off = one.abs().max(other.abs()) * error + SUBNORMAL;
-                let off = if one == 0.0 && other == 0.0 { 0.0 } else { off };
-                Expected { right: other, least: one.min(other) - off, greatest: one.max(other) + off }
+                let [first, second] = factors.map(|factor| x * factor * weight);
+                let error_bound = first.abs().max(second.abs()) * error + SUBNORMAL;
+                let error_bound = if first == 0.0 && second == 0.0 { 0.0 } else { error_bound };
+                Expected { right: second, least: first.min(second) - error_bound, greatest: first.max(second) + error_bound }
             }
         }
     }

@@ -56,7 +56,7 @@ fn the_check_covers_at_least_60_shapes_all_data_and_all_variants() {
 }
 
 #[test]
-fn a_variant_is_named_after_what_is_not_usual_and_a_block_after_the_row() {
+fn a_variant_is_named_after_its_non_default_options_and_a_block_after_the_row() {
     let entry = |n: u64, chosen: &[_]| rows("softmax_vector", 3, n, chosen).launch.entry;
     assert_eq!(entry(1024, &[]), "softmax_vector_128");
     assert_eq!(entry(4097, &[]), "softmax_vector_256");
@@ -131,7 +131,7 @@ fn rows_with_infinities_and_nans() {
 }
 
 #[test]
-fn the_data_are_what_they_are_called() {
+fn data_match_their_names() {
     let input = |data| rows("softmax_vector", 64, 512, &[("type", "f32"), ("data", data)]).input::<f32>().to_vec();
     let (random, masked) = (input("random"), input("masked"));
     let mean = random.iter().map(|x| f64::from(*x)).sum::<f64>() / random.len() as f64;
@@ -148,7 +148,7 @@ fn the_data_are_what_they_are_called() {
 }
 
 #[test]
-fn what_is_not_possible_is_refused_with_what_is() {
+fn impossible_options_are_refused_with_the_allowed_values() {
     let too_many = refusal(&[("m", "65536"), ("n", "32768")]);
     assert!(too_many.contains("65536 × 32768 is too large") && too_many.contains("2147483647"), "{too_many}");
     let f64 = refusal(&[("type", "f64")]);

@@ -28,7 +28,7 @@ fn is_mapped_in_order<K: SortKey>(first: K, second: K) -> bool {
 
 proptest! {
     #[test]
-    fn the_bits_of_keys_have_the_keys_order(first in any::<u64>(), second in any::<u64>()) {
+    fn the_bits_of_keys_sort_like_the_keys(first in any::<u64>(), second in any::<u64>()) {
         let floats = [first, second].map(|bits| f32::from_bits(bits as u32));
         prop_assert!(is_mapped_in_order(first, second));
         prop_assert!(is_mapped_in_order(first as u32, second as u32));
@@ -38,7 +38,7 @@ proptest! {
 }
 
 #[test]
-fn the_bits_of_special_keys_have_the_keys_order() {
+fn the_bits_of_special_keys_sort_like_the_keys() {
     fn all<K: SortKey>() -> bool {
         K::FEW.iter().all(|first| K::FEW.iter().all(|second| is_mapped_in_order(*first, *second)))
     }
@@ -60,7 +60,7 @@ fn the_reference_is_stable_and_puts_floats_in_total_order() {
 }
 
 #[test]
-fn the_data_are_what_they_are_called() {
+fn data_match_their_names() {
     const N: u64 = 1000;
     fn distinct(keys: &[f32]) -> usize {
         keys.iter().map(|key| key.to_bits()).collect::<std::collections::BTreeSet<_>>().len()

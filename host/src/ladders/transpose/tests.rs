@@ -14,7 +14,7 @@ fn right(input: &[u32], rows: usize, cols: usize) -> Vec<u32> {
 }
 
 #[test]
-fn the_check_accepts_what_is_right_and_names_what_is_not() {
+fn the_check_accepts_a_right_output_and_names_a_wrong_element() {
     for (rows, cols) in [(1, 1), (1, 100), (100, 1), (65, 130)] {
         let fixture = of("transpose_smem", rows, cols);
         let mut output = right(fixture.input(), rows as usize, cols as usize);
@@ -43,7 +43,7 @@ fn a_copy_is_right_for_the_bound_alone() {
 }
 
 #[test]
-fn elements_are_finite_and_tell_their_places_apart() {
+fn elements_are_finite_and_identify_their_indices() {
     let mut all: Vec<u32> = (0..1 << 20).map(element).collect();
     assert!(all.iter().all(|&bits| f32::from_bits(bits).is_finite()));
     all.sort_unstable();
@@ -60,7 +60,7 @@ fn the_padding_is_in_the_launch() {
 }
 
 #[test]
-fn what_is_said_to_fit_does() {
+fn the_smaller_problem_fits() {
     for (rows, cols, share, fits) in
         [(4096, 4096, 0.25, "--rows 2000 --cols 2000"), ((1 << 31) - 1, 1, 0.01, "--rows 4000 --cols 4000")]
     {

@@ -26,17 +26,17 @@ fn a_sample_of_each_patch_and_all_rows_are_compared() {
 
         let mut c = right(&inputs, out);
         assert_eq!(reference.first_wrong(&inputs, &|at| c[at]), None, "{data:?}");
-        let (sample, own) = elements[4];
-        let other = (0..c.len()).find(|at| elements.iter().all(|(own, _)| own != at)).unwrap_or(0);
+        let (sample, range) = elements[4];
+        let other = (0..c.len()).find(|at| elements.iter().all(|(index, _)| index != at)).unwrap_or(0);
         for (at, error) in [(sample, 0.5), (other, 4.0), (other, f32::NAN)] {
             let was = c[at];
             c[at] += error;
             let wrong = reference.first_wrong(&inputs, &|at| c[at]);
             assert!(
-                wrong.as_ref().is_some_and(|own| own.at == at && own.right.is_some()),
+                wrong.as_ref().is_some_and(|element| element.at == at && element.right.is_some()),
                 "{data:?} {error}: {wrong:?}"
             );
-            assert!(at == other || wrong.and_then(|wrong| wrong.right) == Some(own));
+            assert!(at == other || wrong.and_then(|wrong| wrong.right) == Some(range));
             c[at] = was;
         }
         // Where nothing is rounded, the least error of one element shows in its row.
@@ -56,7 +56,7 @@ fn sums_of_rows_hold_with_special_numbers() {
 }
 
 #[test]
-fn what_depends_on_the_order_may_be_either() {
+fn overflow_that_depends_on_the_order_is_allowed() {
     let inputs = Inputs::new([1, 1, 3], Format::Bf16, false, Data::Special);
     let of = |positive: f64, negative: f64| {
         let sum = Sum { value: positive - negative, size: positive + negative };

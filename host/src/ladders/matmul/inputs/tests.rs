@@ -8,7 +8,7 @@ fn of(k: usize) -> Bits {
 }
 
 #[test]
-fn bits_are_as_many_as_leave_the_margin() {
+fn the_number_of_bits_leaves_the_margin() {
     assert_eq!(of(1), MOST);
     assert_eq!(of(8192), MOST);
     assert_eq!(of(1 << 14), Bits { a: 12, b: 2 });
@@ -60,7 +60,7 @@ fn largest(inputs: &Inputs, step: usize) -> f64 {
 }
 
 #[test]
-fn no_sum_comes_near_what_is_rounded() {
+fn no_sum_comes_near_the_limit_of_exact_numbers() {
     for sides in
         [[20, 30, 1000], [10, 10, 4096], [9, 8, 8192], [4, 5, 9217], [2, 3, 1 << 17], [2, 2, 1 << 20], [1, 1, 1 << 22]]
     {

@@ -23,7 +23,7 @@ fn wrong(inputs: &Inputs, found: &[f32]) -> Option<WrongElement> {
 }
 
 #[test]
-fn a_right_product_is_right_by_both_methods() {
+fn both_methods_accept_a_right_product() {
     for sides in SHAPES {
         let inputs = Inputs::new(sides);
         let mut found = right(&inputs);
@@ -36,7 +36,7 @@ fn a_right_product_is_right_by_both_methods() {
 }
 
 #[test]
-fn an_element_that_is_anything_else_is_found_wherever_it_is() {
+fn a_wrong_element_is_found_at_any_place() {
     for sides in SHAPES {
         let inputs = Inputs::new(sides);
         let right = right(&inputs);
@@ -71,7 +71,7 @@ fn an_element_that_is_anything_else_is_found_wherever_it_is() {
 }
 
 #[test]
-fn elements_in_each_others_places_are_found() {
+fn swapped_elements_are_found() {
     for sides in [[9, 300, 70], [16, 257, 3], [33, 40, 1]] {
         let inputs = Inputs::new(sides);
         let right = right(&inputs);
