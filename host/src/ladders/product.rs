@@ -198,13 +198,14 @@ impl Bits {
         bits
     }
 
-    /// The number of bits of a product: it is an odd multiple of 2^-`product()`, and sums are multiples of that.
+    /// Returns the number of bits of a product. A product is an odd multiple of 2^-`product()`, and sums are multiples
+    /// of it.
     pub(super) fn product(self) -> u32 {
         self.a + self.b
     }
 }
 
-/// A number in -1 to 1, an odd multiple of 2^-`bits`, the same on every machine.
+/// Returns a number from -1 to 1 that is an odd multiple of 2^-`bits` and the same on every machine.
 pub(super) fn number(index: u32, bits: u32) -> f32 {
     let multiple = (element(index) >> (32 - bits)) * 2 + 1;
     multiple as f32 / (1 << bits) as f32

@@ -9,7 +9,7 @@ use super::data::Format;
 use super::problem::{Attention, Lengths};
 use crate::data::element;
 
-/// The number of multiplications up to which every row is compared, and the basis for the size of a sample.
+/// The number of multiplications up to which every row is compared, and the number that a sample takes.
 const WHOLE: u64 = 1 << 30;
 const SAMPLED: u64 = 1 << 31;
 

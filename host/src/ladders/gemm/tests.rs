@@ -13,7 +13,8 @@ fn gemm(sides: [u32; 3], others: &[(&'static str, &str)]) -> Gemm {
 }
 
 impl Gemm {
-    /// What a right kernel may leave: single precision, from the first product to the last, rounded once.
+    /// Returns an output that a right kernel may write: summed in single precision from the first product to the last,
+    /// and rounded once.
     fn right(&self) -> Vec<f32> {
         let [m, n, k] = self.sides();
         let line = |at: &dyn Fn(&mut [f64])| {
@@ -30,7 +31,7 @@ impl Gemm {
         (0..m * n).map(element).collect()
     }
 
-    /// Why an output is wrong. `None` if it is right.
+    /// Returns the reason why an output is wrong, or `None` if it is right.
     fn why(&self, found: &[f32]) -> Option<String> {
         let outputs = match self.out {
             Format::F32 | Format::Tf32 => output_of(found),
@@ -59,7 +60,7 @@ fn single_precision_passes_and_a_missing_product_fails() {
             let gemm = gemm([17, 35, 20], &[("type", kind), ("out", out), ("data", data), ("b", b)]);
             let mut c = gemm.right();
             assert_eq!(gemm.why(&c), None, "{}", gemm.labels().title);
-            // A product of typical size is more than the bound, and more than what bfloat16 rounds.
+            // A product of typical size exceeds the bound and the rounding error of bfloat16.
             let at = 5 * 35 + 33;
             c[at] += 0.25;
             let why = gemm.why(&c).unwrap();
@@ -81,7 +82,7 @@ fn exact_data_require_the_sum_rounded_once() {
         let c = gemm.right();
         for next in [f32::next_up, f32::next_down] {
             let mut wrong = c.clone();
-            // The neighbour in the output's format.
+            // The adjacent number in the output's format.
             wrong[7] = loop {
                 wrong[7] = next(wrong[7]);
                 if gemm.out.round(wrong[7].into()) == wrong[7] {
@@ -155,7 +156,7 @@ fn rungs_refuse_rows_that_are_not_multiples_of_their_bytes() {
     assert_eq!(ragged.refuses(LADDER.rung("gemm_naive").unwrap()), None);
     let error = LADDER.launch(&maps, &ragged, None, DeviceProperties::default()).unwrap_err();
     assert!(error.to_string().starts_with("of_tensor_maps cannot compute this: a row of A has 2002 bytes"), "{error}");
-    // A is copied, whose rows have zeros up to 1008 elements then. There is nothing for rungs that cannot be launched.
+    // The rows of A's copy are padded with zeros to 1008 elements. Rungs that cannot be launched need no buffers.
     let bytes: Vec<u64> = ragged.buffers(DeviceProperties::default())[4..].iter().map(|buffer| buffer.bytes).collect();
     assert_eq!(bytes, [0, 3 * 1008 * 2, 0]);
     let maps = ["a_copy_map", "b_copy_map"].map(|name| match ragged.argument(name) {
@@ -177,7 +178,7 @@ fn tensor_maps_are_of_whole_matrices_in_tiles_of_128_bytes() {
     assert_eq!(maps(&rows), [(0, 16, 3, [64, 64]), (1, 8, 16, [64, 64]), (2, 8, 3, [64, 64])]);
     let columns = gemm([3, 8, 16], &[("b", "columns"), ("out", "f32")]);
     assert_eq!(maps(&columns), [(0, 16, 3, [64, 64]), (1, 16, 8, [64, 64]), (2, 8, 3, [32, 64])]);
-    // Rows of C that no map describes.
+    // No map can describe these rows of C.
     let ragged = gemm([3, 5, 16], &[("b", "columns")]);
     assert_eq!(maps(&ragged)[2], (0, 16, 3, [64, 64]));
 }

@@ -10,7 +10,7 @@ fn sides(m: u64, n: u64, k: u64) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
 }
 
-/// What a right kernel leaves: single precision, from the first product to the last.
+/// Returns the output of a right kernel: summed in single precision, from the first product to the last.
 fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
     let a: &[f32] = bytemuck::cast_slice(problem.input(0));
     let b: &[f32] = bytemuck::cast_slice(problem.input(1));
@@ -69,7 +69,8 @@ fn both_layouts_of_the_second_matrix_hold_the_same_elements() {
 #[test]
 fn the_smaller_problem_fits() {
     let matmul = ladder("matmul").unwrap();
-    // All of it is the product: the second matrix's two forms and the copies count for nothing.
+    // For k = 1, the product needs nearly all of the memory: both forms of the second matrix and the copies are
+    // negligible.
     let problem = matmul.problem(&sides(10_000, 10_000, 1)).unwrap();
     let need: u64 = problem.buffers(DeviceProperties::default()).iter().map(|buffer| buffer.bytes).sum();
     let fits = problem.smaller(0.5).unwrap();

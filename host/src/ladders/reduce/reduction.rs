@@ -15,14 +15,14 @@ use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, elements, r
 use engine::registry::{DeviceProperties, Rung};
 use ranks::{Combination, Divide, Piece, RankProblem, Share, Side};
 
-/// The places of buffers.
+/// The indices of the buffers.
 const INPUT: usize = 0;
 const WORKSPACE: usize = 3;
 
-/// The reduction of `n` elements of a type by an operation.
+/// The problem of reducing `n` elements of a type with an operation.
 pub(super) struct Reduction<T: Number> {
     n: u64,
-    /// The index of its first element, and the number of all elements, where it is a part of a reduction.
+    /// For a part of a reduction, the index of its first element, and the number of elements of the whole.
     first: u64,
     of: u64,
     op: Op,
@@ -33,8 +33,7 @@ pub(super) struct Reduction<T: Number> {
 
 struct Data<T: Number> {
     input: Vec<T>,
-    /// The results of every `GRAIN` elements, so that the check of a launch's blocks does not have to read all
-    /// elements again.
+    /// The results of every `GRAIN` elements, so that checking a launch's blocks does not read all elements again.
     grains: Vec<T::Wide>,
 }
 
@@ -58,7 +57,7 @@ impl<T: Number> Reduction<T> {
         Self { n, first: 0, of: n, op, variant, data }
     }
 
-    /// The reduction of so many elements from one on, out of more.
+    /// Returns the reduction of `n` elements from `first` on, out of `of` elements.
     fn range(&self, first: u64, n: u64, of: u64) -> Self {
         Self { n, first, of, op: self.op, variant: self.variant.clone(), data: OnceLock::new() }
     }
@@ -67,13 +66,13 @@ impl<T: Number> Reduction<T> {
         self.data.get_or_init(|| Data::new(self.n, self.first, self.op))
     }
 
-    /// The reduction of these partial results.
+    /// Combines partial results with the result `before`.
     fn combine_results(&self, before: T::Wide, grains: &[T::Wide]) -> T::Wide {
         let combine = |all, &grain| T::Wide::combine(self.op, all, grain);
         grains.iter().fold(before, combine)
     }
 
-    /// The right result of each block: the parts of the input are assigned to the blocks in turn.
+    /// Returns the right result of each block. The parts of the input are assigned to the blocks round-robin.
     fn expected(&self, rung: &Rung, launch: &Launch) -> Vec<T::Wide> {
         let mut blocks = vec![T::Wide::identity(self.op); launch.blocks() as usize];
         let part = launch.threads() * u64::from(rung.items_per_thread) / GRAIN;
@@ -88,8 +87,8 @@ impl<T: Number> Reduction<T> {
         self.combine_results(T::Wide::identity(self.op), &self.data().grains)
     }
 
-    /// The largest error that the result of so many elements, reduced in any order, may have. The ladder's
-    /// documentation derives it.
+    /// Returns the largest allowed error of the result of `elements` elements that are reduced in any order. The
+    /// ladder's documentation derives it.
     pub(super) fn error(&self, elements: u64, right: T::Wide) -> f64 {
         if self.op != Op::Product || T::ROUNDOFF == 0.0 {
             return 0.0;
@@ -98,7 +97,7 @@ impl<T: Number> Reduction<T> {
         (gamma(elements, T::ROUNDOFF) + gamma(elements, f64::EPSILON / 2.0)) * magnitude
     }
 
-    /// What follows the size: `, max of f32`, and nothing for the ladder's default sum.
+    /// Returns the text after the size: `, max of f32`, or nothing for the ladder's default sum.
     fn variant_in_words(&self) -> String {
         match &*self.variant {
             "" => String::new(),
@@ -107,7 +106,7 @@ impl<T: Number> Reduction<T> {
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl<T: Number> Problem for Reduction<T> {
     fn facts(&self) -> Facts {
         Facts { variant: self.variant.clone(), ..Facts::new(vec![self.n], self.n * Self::SIZE) }
@@ -155,7 +154,7 @@ unsafe impl<T: Number> Problem for Reduction<T> {
 
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         let (expected, items) = match rung.single_pass {
-            // The elements may have been taken in any order.
+            // The launch may combine all elements in any order.
             true => (vec![self.expected_whole()], self.n),
             false => {
                 let items_per_block = launch.threads() * u64::from(rung.items_per_thread);
@@ -200,7 +199,7 @@ impl<T: Number> Divide for Reduction<T> {
 
     fn piece(&self, rung: &Rung, piece: Share) -> Result<Piece, String> {
         if !rung.parameters.contains(&"sum") {
-            return Err("it does not add to what is there, as a piece has to; reduce_atomic does".to_owned());
+            return Err("it does not add to the existing output, as a piece must; use reduce_atomic".to_owned());
         }
         let Range { start, end } = data::piece(piece, self.n);
         let problem = self.range(self.first + start, end - start, self.of);

@@ -15,7 +15,7 @@ fn with_block(rung: &str, n: u64, block: u32) -> RungFixture {
     fixture
 }
 
-/// What a right kernel leaves in the output.
+/// Returns the output of a right kernel.
 fn right_output(fixture: &RungFixture) -> Vec<i32> {
     let elements = (fixture.launch.threads() * u64::from(fixture.rung.items_per_thread)) as usize;
     let mut output = vec![0i32; fixture.launch.blocks() as usize];
@@ -44,7 +44,7 @@ fn the_check_names_the_wrong_block() {
 
     let mut swapped = right.clone();
     swapped.swap(2, 5);
-    // Two exchanged sums have the same total, but they are wrong.
+    // Two exchanged sums have the same total, but the output is wrong.
     let why = fixture.why(&swapped).unwrap();
     assert!(why.starts_with("block 2 of 8: its sum is "), "{why}");
 
@@ -89,11 +89,11 @@ fn the_input_is_spread_over_all_words() {
     assert!(!values.contains(&0));
     assert_eq!(element(0), element(0));
     let wide: i64 = values.iter().copied().map(i64::from).sum();
-    // A sum that does not wrap tests little.
+    // A sum that does not wrap is a weak test.
     assert_ne!(i64::from(plain_sum(&values)), wide);
 }
 
-/// The results that a correct kernel of a type leaves for each block, in the type's own precision and in the order of the
+/// Returns the result of a correct kernel for each block, in the precision of the type and in the order of the
 /// elements.
 fn partial<T: bytemuck::Pod>(fixture: &RungFixture, fold: impl Fn(&[T]) -> T) -> Vec<T> {
     let slice = fixture.launch.threads() as usize * fixture.rung.items_per_thread as usize;
@@ -137,7 +137,7 @@ fn products_are_of_many_factors_and_stay_in_range() {
 
     let fixture = of_operation("product", "i64", 40_000);
     let products = partial(&fixture, |part: &[i64]| part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one)));
-    assert!(!products.contains(&0), "as a product of even numbers is");
+    assert!(!products.contains(&0), "a product of even numbers would be 0");
     assert_eq!(fixture.why(&products), None);
 }
 
@@ -149,12 +149,12 @@ fn min_and_max_are_exact_and_ignore_nans() {
     assert_eq!(fixture.why(&greatest), None);
     greatest[2] = greatest[2].next_down();
     assert!(fixture.why(&greatest).is_some());
-    // Of no elements, the identity.
+    // The result of no elements is the identity.
     assert_eq!(of_operation("min", "f64", 0).why(&[f64::INFINITY]), None);
 }
 
-/// The sums of parts, of parts of parts and so on until one is left, each part `each` elements at `each`
-/// places of equal distance, with the largest magnitude on the way.
+/// Sums parts of `each` elements, then parts of the sums, and so on until one sum is left. The elements of a part are
+/// equally far apart. Returns the sum and the largest magnitude of all intermediate sums.
 fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8], each: usize) -> (Vec<Vec<u8>>, f64) {
     let (mut level, mut largest) = (bytemuck::cast_slice::<_, T>(input).to_vec(), 0.0f64);
     while level.len() > 1 {
@@ -173,7 +173,7 @@ fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8]
     (output_of(&level), largest)
 }
 
-/// The check of one result of all elements.
+/// Checks a single result of all elements.
 fn check_whole(problem: &dyn Divide, output: &[Vec<u8>]) -> Verdict {
     problem.check_combined(&[problem.reference()], output.first().map_or(&[], Vec::as_slice))
 }
@@ -190,7 +190,7 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
             };
             let verdict = check_whole(&*problem, &output);
             assert_eq!(verdict, Verdict::Right, "{word} by {each}");
-            // A walk of 2^31 steps ends 85 times as far from its start.
+            // A random walk of 2^31 steps ends 85 times as far from its start.
             assert!(largest < f64::from(1 << bound) / 85.0, "{word} by {each}: {largest}");
         }
     }
@@ -222,7 +222,7 @@ fn whole_products_stay_in_range_and_reveal_missing_factors() {
     let problem = divided_problem("product", "f32", 1 << 18);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     for each in [2, 4, 32, 1000, 20_000] {
-        // As a GPU may: so many at a time, then pairs of those.
+        // Like a GPU: products of `each` elements, and then of pairs of products.
         let parts = input.chunks(each).map(|part| part.iter().product());
         let mut parts: Vec<f32> = parts.collect();
         while parts.len() > 1 {

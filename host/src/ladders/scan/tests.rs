@@ -18,7 +18,7 @@ fn refusal(chosen: &[(&'static str, &str)]) -> String {
     LADDER.complete(&options).and_then(|options| problem(&options)).err().unwrap().to_string()
 }
 
-/// The inclusive scan in the type of the elements, one after another.
+/// Returns the inclusive scan in the type of the elements, computed sequentially.
 fn scanned<T: bytemuck::Pod>(input: &[T], combine: impl Fn(T, T) -> T) -> Vec<T> {
     let mut all = input.to_vec();
     for index in 1..all.len() {
@@ -88,7 +88,7 @@ fn sums_of_other_floats_are_within_the_bound_in_any_order() {
     for data in ["uniform", "constant", "sorted", "reversed", "few"] {
         let fixture = variant("scan_pipelined", 100_003, &[("type", "f32"), ("data", data)]);
         let input = fixture.input::<f32>();
-        // As a GPU may: sums of tiles, and then of what is before each tile.
+        // Like a GPU: scans tiles, and adds the sum of everything before each tile.
         let mut sums = Vec::new();
         let mut before = 0.0;
         for tile in input.chunks(1024) {

@@ -22,7 +22,7 @@ fn refusal(chosen: &[(&'static str, &str)]) -> String {
     made(chosen).err().unwrap().to_string()
 }
 
-/// The softmax of each row, with f32 arithmetic in the order of the elements and the exponential of the host.
+/// Returns the softmax of each row in f32, summed in the order of the elements, with the host's exponential.
 fn softmax(input: &[f32], n: usize) -> Vec<f32> {
     let of_row = |row: &[f32]| {
         let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -126,7 +126,7 @@ fn rows_with_infinities_and_nans() {
     let weight = bytemuck::cast_slice(fixture.problem.input(1));
     let right = rms_norm(fixture.input(), weight);
     assert_eq!(fixture.why(&right), None);
-    // Squares whose sum is infinite give zeros.
+    // An infinite sum of squares gives zeros.
     assert!(right[4 * 40..][..40].iter().all(|x| *x == 0.0));
 }
 
@@ -164,7 +164,7 @@ fn impossible_options_are_refused_with_the_allowed_values() {
     };
     let long = launch("softmax_vector", &[("m", "1"), ("n", "32769")]).unwrap_err().to_string();
     assert!(long.contains("a row has 32769 elements") && long.contains("use --n 32768, or softmax_bulk"), "{long}");
-    // Beyond the longest row of all other rungs.
+    // The row is longer than the longest row of all other rungs.
     let longer = launch("softmax_cluster", &[("m", "1"), ("n", "524289")]).unwrap_err().to_string();
     assert!(longer.contains("use --n 262144, or softmax_online"), "{longer}");
     let many = launch("softmax_cluster", &[("m", "268435456"), ("n", "1")]).unwrap_err().to_string();

@@ -12,7 +12,7 @@ fn fixture(rung: &str, n: u64, key: &str, data: &str) -> RungFixture {
     rung_fixture(rung, &options)
 }
 
-/// What the check reports of these keys and values. `None` if they are right.
+/// Returns the reason why keys or values are wrong, or `None` if they are right.
 fn why<K: SortKey>(fixture: &RungFixture, keys: &[K], values: &[u32]) -> Option<String> {
     let outputs = [cast_slice(keys).to_vec(), cast_slice(values).to_vec()];
     match fixture.problem.check(fixture.rung, &fixture.launch, &outputs) {
@@ -98,7 +98,7 @@ fn the_check_of_an_unstable_rung_accepts_equal_keys_in_any_order() {
     values[1] = values[0];
     assert!(why(&fixture, &keys, &values).unwrap().starts_with("value 1 is"), "a value occurs twice");
     (values[0], values[1]) = (values[999], 1000);
-    assert!(why(&fixture, &keys, &values).unwrap().starts_with("value 0 is"), "it is the value of another key");
+    assert!(why(&fixture, &keys, &values).unwrap().starts_with("value 0 is"), "the value belongs to another key");
 }
 
 #[test]

@@ -6,9 +6,9 @@ fn inputs(data: Data) -> Inputs {
     Inputs::new(SIDES, Format::Bf16, false, data)
 }
 
-/// The middle of what each element may be.
+/// Returns the middle of each element's allowed range.
 fn right(inputs: &Inputs, out: Format) -> Vec<f32> {
-    let Results::Whole(all) = whole(inputs, out) else { panic!("it computes every element") };
+    let Results::Whole(all) = whole(inputs, out) else { panic!("all elements are computed") };
     all.iter().map(|right| right.least / 2.0 + right.most / 2.0).collect()
 }
 
@@ -39,7 +39,7 @@ fn a_sample_of_each_patch_and_all_rows_are_compared() {
             assert!(at == other || wrong.and_then(|wrong| wrong.right) == Some(range));
             c[at] = was;
         }
-        // Where nothing is rounded, the least error of one element shows in its row.
+        // If nothing is rounded, even the smallest error of one element changes the sum of its row.
         if (data, out) == (Data::Exact, Format::F32) {
             c[other] = c[other].next_up();
             assert!(reference.first_wrong(&inputs, &|at| c[at]).is_some_and(|wrong| wrong.at == other));

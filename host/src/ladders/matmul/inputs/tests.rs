@@ -38,7 +38,7 @@ fn elements_are_odd_multiples_of_either_sign() {
     }
 }
 
-/// The largest intermediate sum, as a share of the exact range, when every `step`th product is summed up, starting
+/// Returns the largest intermediate sum as a share of the exact range. Each sum adds every `step`th product, starting
 /// at each of the first `step`, as threads or slices of the depth divide the products.
 fn largest(inputs: &Inputs, step: usize) -> f64 {
     let [m, n, k] = inputs.sides;
@@ -67,7 +67,7 @@ fn no_sum_comes_near_the_limit_of_exact_numbers() {
         let inputs = Inputs::new(sides);
         for step in [1, 2, 4, 32] {
             let share = largest(&inputs, step);
-            // A slice of the depth is a difference of two sums: half of the range is room for all.
+            // A slice of the depth is a difference of two sums, so half of the range is enough for every slice.
             assert!(share < 0.5, "{sides:?} by {step}: {share}");
         }
     }
