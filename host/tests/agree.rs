@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::program::{assert_has, not_tested, on_none};
+use crate::common::program::{assert_has, not_tested, without_device};
 use crate::common::replay::{Difference, Replay, agree, agree_recorded};
 use analysis::agree::class::Class;
 use analysis::agree::metrics::METRICS;
@@ -71,12 +71,12 @@ fn every_class_is_found_and_an_unexplained_difference_fails() {
 fn differences_of<'a>(out: &'a str, rung: &str) -> Vec<&'a str> {
     let rung = format!("| `{rung}`");
     let lines = out.lines().filter(|line| line.starts_with(&rung));
-    let own = lines.filter(|line| line.contains('%'));
-    own.map(|line| line.trim_matches(['|', ' '])).collect()
+    let with_percentages = lines.filter(|line| line.contains('%'));
+    with_percentages.map(|line| line.trim_matches(['|', ' '])).collect()
 }
 
 #[test]
-fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
+fn kernels_that_wait_are_counted_again_and_must_differ_between_runs() {
     static RUN: AtomicU32 = AtomicU32::new(0);
     let replay = differing(vec![
         // More with each run, of a kernel that waits for others.
@@ -112,7 +112,7 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
 }
 
 #[test]
-fn atomics_that_became_reductions_have_to_be_as_many() {
+fn atomics_that_became_reductions_must_have_the_same_count() {
     const ATOM: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
     const RED: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
     let changes = [Change { kind: Kind::Atom, effect: Effect::Resultless, ptx: 1, sass: 1 }];
@@ -130,7 +130,7 @@ fn atomics_that_became_reductions_have_to_be_as_many() {
 }
 
 #[test]
-fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
+fn sectors_of_copies_that_bypass_l1_may_be_counted_repeatedly() {
     const SECTORS: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum";
     const THROUGH: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum";
     const PAST: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum";
@@ -162,7 +162,7 @@ fn records(root: &Path) -> Comparisons {
 }
 
 #[test]
-fn what_was_compared_is_kept_and_shown() {
+fn comparisons_are_recorded_and_shown() {
     let folder = repository();
     let root = folder.path();
     let replay = differing(vec![
@@ -190,14 +190,14 @@ fn what_was_compared_is_kept_and_shown() {
     // It has no kernel for blocks of 128.
     let reduce: Vec<_> = missing.iter().filter(|(ladder, _)| *ladder == "reduce").collect();
     assert!(reduce.iter().all(|(_, rungs)| *rungs == ["reduce_any"]), "{reduce:?}");
-    let (_, shuffles) = missing.iter().find(|own| own.0 == "shuffle").unwrap();
+    let (_, shuffles) = missing.iter().find(|entry| entry.0 == "shuffle").unwrap();
     assert!(shuffles.contains(&"shuffle_up"));
 
     // A document shows the records, and changes with them.
     let doc = root.join("docs/agreement.md");
     let text = "a\n<!-- results: test-gpu/agree.jsonl -->\nold\n<!-- end of results -->\nb\n";
     fs::write(&doc, text).unwrap();
-    let update = |option: &str| on_none(&format!("lab record --root {} {option}", root.display()));
+    let update = |option: &str| without_device(&format!("lab record --root {} {option}", root.display()));
     assert_eq!(update("--check").code, 1);
     assert_eq!(fs::read_to_string(&doc).unwrap(), text);
     update("").printed();
@@ -210,7 +210,7 @@ fn what_was_compared_is_kept_and_shown() {
 }
 
 #[test]
-fn nothing_is_kept_of_a_command_that_fails() {
+fn a_failed_command_records_nothing() {
     let folder = repository();
     let replay = Replay { fails_at: "histogram", ..Replay::default() };
     let ended = agree_recorded(&replay, &[], folder.path(), "shuffle histogram --n=4k");
@@ -223,7 +223,7 @@ fn nothing_is_kept_of_a_command_that_fails() {
 }
 
 #[test]
-fn what_a_chip_or_a_gpu_lacks_is_said() {
+fn missing_metrics_are_reported() {
     let without = |metric| {
         let unknown = vec![metric];
         let replay = Replay { unknown, ..Replay::default() };
@@ -235,7 +235,7 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
 }
 
 #[test]
-fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
+fn metric_names_are_unique_and_the_simulator_has_their_counters() {
     let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
     let counters = simt::counters::METRICS.iter();
@@ -265,7 +265,7 @@ fn every_ladder_is_compared() {
 }
 
 #[test]
-fn what_ptxas_made_of_kernels_is_found() {
+fn changes_by_ptxas_are_found() {
     let tools = match Tools::find(&KERNELS, Some((9, 0))) {
         Ok(tools) => tools,
         Err(missing) => return not_tested(&missing.join("; ")),

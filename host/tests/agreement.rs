@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::common::program::on_none;
+use crate::common::program::without_device;
 
 use analysis::agree::class::{Class, explanations};
 use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
@@ -54,13 +54,13 @@ fn counted(run: &ComparedRun) -> Vec<(Launch, Numbers)> {
 }
 
 /// Whether the simulator's number is still what it was. One that is not written was 0 or nothing.
-fn is_as_it_was(was: Option<&Comparison>, now: Option<f64>) -> bool {
+fn is_unchanged(was: Option<&Comparison>, now: Option<f64>) -> bool {
     let was = was.and_then(|both| both.sim);
     was.unwrap_or(0.0) == now.map_or(0.0, rounded)
 }
 
 #[test]
-fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
+fn the_simulator_repeats_its_recorded_counts() {
     assert!(!RECORD.runs.is_empty());
     let mut wrong = Vec::new();
     for (run, counted) in RECORD.runs.iter().zip(&*COUNTED) {
@@ -79,7 +79,7 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
             });
             for (metric, was) in repeats {
                 let now = metric.sim.of(&metric.name, numbers);
-                if !is_as_it_was(was, now) {
+                if !is_unchanged(was, now) {
                     let of = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
                     wrong.push(format!(
                         "{place}: {}: the simulator counted {:?}, now {now:?}; the GPU {:?}",
@@ -95,7 +95,7 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
 }
 
 #[test]
-fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
+fn every_measured_rung_exists_and_the_others_are_listed() {
     for run in &RECORD.runs {
         for row in &run.rungs {
             let known = CATALOG.ladder(&run.ladder).unwrap().rung(&row.rung);
@@ -138,8 +138,8 @@ fn classes_follow_from_the_numbers() {
 }
 
 #[test]
-fn the_documents_show_the_kept_results() {
-    on_none(&format!("lab record --check --root {}", root().display())).printed();
+fn the_documents_show_the_recorded_results() {
+    without_device(&format!("lab record --check --root {}", root().display())).printed();
 }
 
 /// The rungs whose branches are not accounted for: some have loops, which ptxas unrolls.
@@ -147,7 +147,7 @@ const NOT_ACCOUNTED_FOR: [&str; 5] =
     ["reduce_grid_stride", "reduce_vector", "reduce_one_launch", "reduce_atomic", "reduce_any"];
 
 #[test]
-fn branches_differ_by_what_ptxas_made_predicates_of() {
+fn branches_differ_by_those_that_ptxas_turned_into_predicates() {
     assert!(RECORD.runs.iter().any(|run| run.ladder == "reduce"));
     for (run, counted) in RECORD.runs.iter().zip(&*COUNTED).filter(|(run, _)| run.ladder == "reduce") {
         for (row, (launch, numbers)) in run.rungs.iter().zip(counted) {

@@ -34,11 +34,11 @@ fn chosen() -> [BTreeSet<&'static str>; 4] {
 }
 
 /// A PTX text with these of its entries alone.
-fn with_entries(ptx: &str, wanted: &BTreeSet<&str>) -> String {
+fn with_entries(ptx: &str, names: &BTreeSet<&str>) -> String {
     let mut is_left_out = false;
     let kept = ptx.split_inclusive('\n').filter(|line| {
         if let Some(rest) = line.strip_prefix(".visible .entry ") {
-            is_left_out = !rest.split_once('(').is_some_and(|(name, _)| wanted.contains(name));
+            is_left_out = !rest.split_once('(').is_some_and(|(name, _)| names.contains(name));
         }
         let is_kept = !is_left_out;
         // A kernel's last line.
@@ -54,9 +54,9 @@ static USAGES: LazyLock<[BTreeMap<&str, Usage>; 4]> = LazyLock::new(|| {
     let chosen = chosen();
     std::array::from_fn(|gpu| {
         let (capability, arch) = ARCHITECTURES[gpu];
-        let own = KERNELS.newest_for(Some(capability)).unwrap().unwrap();
-        let text = with_entries(own.text(), &chosen[gpu]);
-        let all = ptxas::usages(&assembler, &text, &own.assembled_for(arch)).unwrap_or_else(|error| panic!("{error}"));
+        let module = KERNELS.newest_for(Some(capability)).unwrap().unwrap();
+        let text = with_entries(module.text(), &chosen[gpu]);
+        let all = ptxas::usages(&assembler, &text, &module.assembled_for(arch)).unwrap_or_else(|error| panic!("{error}"));
         // Functions that are no entries have usages too.
         let usage = |name: &str| *all.get(name).unwrap_or_else(|| panic!("ptxas says nothing of {name}"));
         chosen[gpu].iter().map(|name| (*name, usage(name))).collect()
@@ -110,7 +110,7 @@ fn dynamic_alignment(module: &'static Ptx) -> u32 {
 /// What an entry takes alone is what it takes among others, and the shared memory is what its rung says. Among others,
 /// `ptxas` counts the static shared memory up to the alignment of the dynamic shared memory that the module declares.
 #[test]
-fn each_entry_takes_alone_what_it_takes_among_others() {
+fn each_entry_uses_the_same_resources_alone_and_among_others() {
     let among_others = ARCHITECTURES.iter().zip(&*USAGES).find(|((_, arch), _)| *arch == "sm_90").unwrap().1;
     let alignment = dynamic_alignment(KERNELS.newest_for(Some((9, 0))).unwrap().unwrap());
     let mut compared = 0;
@@ -124,11 +124,11 @@ fn each_entry_takes_alone_what_it_takes_among_others() {
                 assert_eq!(counted, *usage, "{}", rung.name);
                 compared += 1;
             }
-            let own = EntryOccupancy::new(&KERNELS, &launch, "sm_90").unwrap();
+            let occupancy = EntryOccupancy::new(&KERNELS, &launch, "sm_90").unwrap();
             let bytes = KERNELS.static_shared_bytes(&launch.entry) + launch.shared_bytes;
-            assert_eq!(own.shared_bytes(), bytes, "{}", rung.name);
-            assert!(own.registers > 0, "{}", rung.name);
-            assert!(own.occupancy.blocks > 0, "{}", rung.name);
+            assert_eq!(occupancy.shared_bytes(), bytes, "{}", rung.name);
+            assert!(occupancy.registers > 0, "{}", rung.name);
+            assert!(occupancy.occupancy.blocks > 0, "{}", rung.name);
         }
     }
     assert!(compared > 10, "{compared} entries");

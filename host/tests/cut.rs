@@ -18,12 +18,12 @@ fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
     let target = text.lines().find_map(|line| line.strip_prefix(".target "));
     let arch = target.unwrap().split(',').next().unwrap();
     let output = Command::new("ptxas").args(["-arch", arch.trim(), "-o", "/dev/null"]).arg(&file).output().ok()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Some(output.status.success().then_some(()).ok_or(said))
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some(output.status.success().then_some(()).ok_or(message))
 }
 
 #[test]
-fn every_entry_can_be_had_alone() {
+fn every_entry_can_be_extracted() {
     let folder = tempfile::tempdir().unwrap();
     for whole in KERNELS.modules {
         let outline = whole.outline();
@@ -41,8 +41,8 @@ fn every_entry_can_be_had_alone() {
                 let module = simt::Module::from_ptx(kept.clone()).unwrap();
                 assert!(module.function(entry.name).is_ok(), "{}", entry.name);
                 for part in [kept, dropped] {
-                    if let Some(Err(said)) = assembled(&part, folder.path()) {
-                        panic!("{}: {said}", entry.name);
+                    if let Some(Err(message)) = assembled(&part, folder.path()) {
+                        panic!("{}: {message}", entry.name);
                     }
                 }
             }
@@ -51,12 +51,12 @@ fn every_entry_can_be_had_alone() {
 }
 
 #[test]
-fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
+fn an_extracted_nvcc_entry_includes_its_functions_and_variables() {
     let folder = tempfile::tempdir().unwrap();
     // One that is too old for this PTX shows nothing.
     let has_ptxas = assembled(SEVERAL, folder.path()) == Some(Ok(()));
     let outline = Outline::new(SEVERAL);
-    for (entry, with, without) in [
+    for (entry, included, excluded) in [
         ("plain", &[][..], &["weights", "dynamic", "vprintf", "arrivals"][..]),
         ("through_functions", &["weights[16]", "_Z8weightedfi("], &["limit", "dynamic"]),
         ("staged", &[".extern .shared .align 16 .b8 dynamic[]"], &["weights", "vprintf"]),
@@ -67,10 +67,10 @@ fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
             let part = extract(&outline, entry, lines).unwrap();
             let alone = Outline::new(part.as_str());
             assert_eq!(alone.entries().count(), 1, "{part}");
-            for text in with {
+            for text in included {
                 assert!(part.contains(text), "{entry} without {text}: {part}");
             }
-            for text in without {
+            for text in excluded {
                 assert!(!part.contains(text), "{entry} with {text}: {part}");
             }
             if has_ptxas {

@@ -28,7 +28,7 @@ fn sizes(m: u64, n: u64, k: u64) -> Options {
 }
 
 #[test]
-fn the_device_says_how_many_multiprocessors_it_has() {
+fn the_device_reports_its_number_of_multiprocessors() {
     for size in SIZES {
         let sim = Sim::open_device(&KERNELS, 0, &device(size)).unwrap();
         assert_eq!(sim.info().properties(), DeviceProperties { multiprocessors: size });
@@ -114,7 +114,7 @@ fn wait_for_all(sim: &mut Sim, blocks: u32) -> Result<(), String> {
 }
 
 #[test]
-fn blocks_that_wait_for_blocks_without_a_multiprocessor_are_a_deadlock() {
+fn waiting_for_blocks_that_are_not_resident_is_a_deadlock() {
     let mut large = Sim::open_device(&KERNELS, 1, &device(132)).unwrap();
     assert_eq!(wait_for_all(&mut large, 132), Ok(()));
     let mut sim = Sim::open_device(&KERNELS, 1, &device(114)).unwrap();

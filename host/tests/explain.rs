@@ -18,7 +18,7 @@ use profile::figures::{DRAWINGS, Figure, FigureRow, Recording, Round, Shade, Tre
 fn sectors(figure: &Figure) -> u64 {
     let rows = figure.grids[0].rows.iter();
     let drawn =
-        rows.flat_map(|row| row.cells.chunks(8)).filter(|own| own.iter().any(|cell| cell.shade != Shade::Empty));
+        rows.flat_map(|row| row.cells.chunks(8)).filter(|sector| sector.iter().any(|cell| cell.shade != Shade::Empty));
     drawn.count() as u64
 }
 
@@ -34,7 +34,7 @@ fn source(recording: &Recording, figure: &Figure) {
     let get = |name: &str| all.get(name).unwrap().number().unwrap() as u64;
     let sum = |part: &str| -> u64 {
         let metrics = all.metrics();
-        let names = metrics.iter().map(|own| own.name).filter(|name| name.contains(part) && name.ends_with(".sum"));
+        let names = metrics.iter().map(|metric| metric.name).filter(|name| name.contains(part) && name.ends_with(".sum"));
         names.map(get).sum()
     };
     let totals = [
@@ -98,10 +98,10 @@ fn loads(recording: &Recording, name: &str) {
     if recording.left_out().is_some() {
         return;
     }
-    let followed: u64 = recording.flow.loaded.iter().map(|own| u64::from(own.loads) * u64::from(own.bytes)).sum();
+    let followed: u64 = recording.flow.loaded.iter().map(|value| u64::from(value.loads) * u64::from(value.bytes)).sum();
     let is_load = |title: &str| title.contains("loads") || title.contains("copies");
-    let bursts = DRAWINGS.iter().find(|own| own.name == "bursts").unwrap();
-    let asked: u64 = (bursts.draw)(recording)
+    let bursts = DRAWINGS.iter().find(|drawing| drawing.name == "bursts").unwrap();
+    let requested: u64 = (bursts.draw)(recording)
         .iter()
         .filter(|figure| is_load(&figure.title))
         .flat_map(|figure| &figure.counts)
@@ -110,10 +110,10 @@ fn loads(recording: &Recording, name: &str) {
         .sum();
     // What the block has written before, it loads too; and of many phases not all are drawn.
     let some_left_out =
-        (bursts.draw)(recording).iter().any(|own| own.notes.iter().any(|note| note.contains("left out")));
+        (bursts.draw)(recording).iter().any(|figure| figure.notes.iter().any(|note| note.contains("left out")));
     let written = recording.flow.results.len();
     if !some_left_out {
-        assert!(followed <= asked && (written > 0 || followed == asked), "{name}: {followed}, {asked}");
+        assert!(followed <= requested && (written > 0 || followed == requested), "{name}: {followed}, {requested}");
     }
 }
 
@@ -122,7 +122,7 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
     let drawings = DRAWINGS.iter().map(|drawing| {
         let figures = (drawing.draw)(recording);
         for figure in &figures {
-            let count = |what: &str| figure.counts.iter().find(|(own, _)| *own == what).map(|(_, count)| *count);
+            let count = |what: &str| figure.counts.iter().find(|(name, _)| *name == what).map(|(_, count)| *count);
             let is_atomic = figure.title.starts_with("atomics");
             let place = format!("{name}, {}, PTX line {}", figure.title, figure.ptx_line);
             match figure.what {
@@ -157,9 +157,9 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                 "scan" => {
                     // A sum that is added to another one ends before it.
                     let grid = &figure.grids[0];
-                    assert!(!grid.arrows.is_empty() && grid.arrows.iter().all(|own| own.from <= own.to), "{place}");
-                    let done = grid.rows.last().unwrap().cells.iter().all(|cell| cell.text == "0");
-                    assert!(done, "{place}");
+                    assert!(!grid.arrows.is_empty() && grid.arrows.iter().all(|arrow| arrow.from <= arrow.to), "{place}");
+                    let is_done = grid.rows.last().unwrap().cells.iter().all(|cell| cell.text == "0");
+                    assert!(is_done, "{place}");
                 }
                 "exchange" => exchange(figure, &place),
                 "loop" => {
@@ -173,10 +173,10 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                     assert!(grid.rows.iter().all(|row| is_kept(row) || is_plain(row)), "{place}");
                 }
                 "fragments" => {
-                    let held = figure.grids[0].rows.iter().flat_map(|row| &row.cells);
-                    let held = held.filter(|cell| cell.shade != Shade::Empty).count();
+                    let occupied = figure.grids[0].rows.iter().flat_map(|row| &row.cells);
+                    let occupied = occupied.filter(|cell| cell.shade != Shade::Empty).count();
                     // 16 × 16 elements of a, 16 × 8 of b and of c, in 4, 2 and 4 registers of 32 lanes.
-                    assert_eq!(held, 16 * 16 + 2 * 16 * 8, "{place}");
+                    assert_eq!(occupied, 16 * 16 + 2 * 16 * 8, "{place}");
                 }
                 "tiles" => {}
                 "bursts" => assert!(count("bursts") <= count("bursts of all requests"), "{place}"),
@@ -191,7 +191,7 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
 }
 
 #[test]
-fn what_is_drawn_is_what_the_machine_counts() {
+fn the_figures_agree_with_the_counters() {
     let ptx = KERNELS.newest_for(None).unwrap().unwrap();
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     for ladder in CATALOG.ladders {
@@ -244,12 +244,12 @@ fn pairs(tree: &Tree, round: &Round) -> BTreeSet<(u64, u64)> {
         [a, b] => (head(a.head), head(b.head)),
         other => panic!("{other:?}"),
     };
-    round.additions.iter().map(|own| pair(&own.terms)).collect()
+    round.additions.iter().map(|addition| pair(&addition.terms)).collect()
 }
 
 /// The seeds' figures of neighbored and interleaved pairs: which partial sums are added, and by which threads.
 #[test]
-fn the_pairs_are_those_of_the_texts() {
+fn the_pairs_are_those_of_the_source_texts() {
     // 0+1, 2+3 …; then 0+2, 4+6 …; each thread whose number is a multiple of 2, 4, …
     for (name, threads_apart) in [("reduce_neighbored", true), ("reduce_neighbored_less", false)] {
         let tree = reduction(name, 64);
@@ -258,7 +258,7 @@ fn the_pairs_are_those_of_the_texts() {
             let stride = 1 << number;
             let expected = (0..64).step_by(2 * stride).map(|first| (first as u64, (first + stride) as u64));
             assert_eq!(pairs(&tree, round), expected.collect(), "{name}, round {number}");
-            let threads = round.additions.iter().map(|own| own.thread as usize).collect::<Vec<_>>();
+            let threads = round.additions.iter().map(|addition| addition.thread as usize).collect::<Vec<_>>();
             let distance = if threads_apart { 2 * stride } else { 1 };
             assert!(threads.iter().enumerate().all(|(at, thread)| *thread == at * distance), "{name}: {threads:?}");
             // Every warp works to the end, or the first ones only.
@@ -277,7 +277,7 @@ fn the_pairs_are_those_of_the_texts() {
     assert_eq!((tree.elements, tree.rounds.len()), (64, 6));
     halves(&tree, &tree.rounds, 32);
     assert!(
-        tree.rounds.iter().all(|round| round.additions.iter().enumerate().all(|(at, own)| own.thread == at as u32))
+        tree.rounds.iter().all(|round| round.additions.iter().enumerate().all(|(at, addition)| addition.thread == at as u32))
     );
     // Unrolled: a thread's elements first, which lie a block apart; then as before.
     for (name, blocks) in [
@@ -296,24 +296,24 @@ fn the_pairs_are_those_of_the_texts() {
     ] {
         let tree = reduction(name, 128);
         assert_eq!(tree.elements, 128 * blocks, "{name}");
-        let own = tree.rounds.len() - 7;
-        for round in &tree.rounds[..own] {
-            let within = |own: &profile::figures::Addition| {
-                own.terms.iter().all(|term| term.head.1 % 128 == own.terms[0].head.1 % 128)
+        let serial_rounds = tree.rounds.len() - 7;
+        for round in &tree.rounds[..serial_rounds] {
+            let within = |addition: &profile::figures::Addition| {
+                addition.terms.iter().all(|term| term.head.1 % 128 == addition.terms[0].head.1 % 128)
             };
             assert!(round.additions.iter().all(within), "{name}");
         }
-        assert_eq!(own > 0, blocks > 1, "{name}");
-        halves(&tree, &tree.rounds[own..], 64);
+        assert_eq!(serial_rounds > 0, blocks > 1, "{name}");
+        halves(&tree, &tree.rounds[serial_rounds..], 64);
     }
     // Shuffles: i with i xor 16, 8, 4, 2, 1 in each warp; then the warps' sums the same way.
     let tree = reduction("reduce_shfl", 128);
     assert_eq!((tree.elements, tree.rounds.len()), (128, 7));
     for (number, round) in tree.rounds[..5].iter().enumerate() {
         let mask = 16u32 >> number;
-        for own in &round.additions {
-            let lanes: BTreeSet<u32> = own.terms.iter().map(|term| term.thread).collect();
-            assert_eq!(lanes, BTreeSet::from([own.thread, own.thread ^ mask]), "round {number}");
+        for addition in &round.additions {
+            let lanes: BTreeSet<u32> = addition.terms.iter().map(|term| term.thread).collect();
+            assert_eq!(lanes, BTreeSet::from([addition.thread, addition.thread ^ mask]), "round {number}");
         }
         assert_eq!(round.lanes, [u32::MAX; 4]);
     }
@@ -329,13 +329,13 @@ fn figure_of(name: &str, kind: &str, n: &str, block: [u32; 3]) -> Figure {
     let plan = selection.plan(Some(block), None, DeviceProperties::default()).unwrap();
     let (recording, verdict) = recorded(&mut sim, &plan, 0, 0);
     assert!(verdict.is_right(), "{name}");
-    let drawing = DRAWINGS.iter().find(|own| own.name == kind).unwrap();
+    let drawing = DRAWINGS.iter().find(|drawing| drawing.name == kind).unwrap();
     (drawing.draw)(&recording).remove(0)
 }
 
 /// Hillis and Steele's rounds, and the two sweeps over a tree: rounds and additions for 16 elements.
 #[test]
-fn scans_have_the_rounds_of_the_texts() {
+fn scans_have_the_rounds_of_the_source_texts() {
     let n = 16_u64;
     let hillis_steele = (0..4).map(|round| n - (1 << round)).sum();
     // Up: 8 + 4 + 2 + 1. Down: 1 + 3 + 7.
@@ -396,14 +396,14 @@ fn bursts_are_those_of_the_trace() {
         assert_eq!(launch.blocks(), 1);
         let (recording, _) = recorded(&mut sim, &plan, 0, 0);
         let traced = trace(&mut sim, ladder, rung, plan.problem(), launch, Dram::FIGURE, 1).unwrap();
-        let bursts = DRAWINGS.iter().find(|own| own.name == "bursts").unwrap();
+        let bursts = DRAWINGS.iter().find(|drawing| drawing.name == "bursts").unwrap();
         let figures = (bursts.draw)(&recording);
         assert!(figures.len() < 16, "all are drawn");
         let sum = |what: &str| -> u64 {
             let counts = figures.iter().flat_map(|figure| &figure.counts);
-            counts.filter(|(own, _)| *own == what).map(|(_, count)| count).sum()
+            counts.filter(|(name, _)| *name == what).map(|(_, count)| count).sum()
         };
-        assert_eq!(sum("bursts of all requests"), traced.accesses.iter().map(|own| own.bursts).sum::<u64>(), "{name}");
-        assert_eq!(sum("requests"), traced.accesses.iter().map(|own| own.requests).sum::<u64>(), "{name}");
+        assert_eq!(sum("bursts of all requests"), traced.accesses.iter().map(|access| access.bursts).sum::<u64>(), "{name}");
+        assert_eq!(sum("requests"), traced.accesses.iter().map(|access| access.requests).sum::<u64>(), "{name}");
     }
 }

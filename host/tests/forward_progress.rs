@@ -20,14 +20,14 @@ const SEEDS: [u64; 3] = [1, 2, 3];
 const HALF: u32 = 120_000;
 
 #[test]
-fn rungs_whose_blocks_wait_end_in_any_order_with_few_resident_blocks() {
+fn rungs_whose_blocks_wait_finish_in_any_order_with_few_resident_blocks() {
     let ptx = KERNELS.newest_for(None).unwrap().unwrap();
     let mut ended = BTreeSet::new();
     for multiprocessors in SIZES {
         let mut sim = Sim::open_device(&KERNELS, 1, &device(multiprocessors)).unwrap();
         let properties = sim.info().properties();
         for (ladder, options) in
-            ladders().iter().flat_map(|own| (own.sweep)(Effort::Least).into_iter().map(move |of| (own, of)))
+            ladders().iter().flat_map(|ladder| (ladder.sweep)(Effort::Least).into_iter().map(move |options| (ladder, options)))
         {
             let problem = ladder.problem(&options).unwrap();
             let mut session = Session::new(&mut sim, &*problem, true).unwrap();
@@ -53,7 +53,7 @@ fn rungs_whose_blocks_wait_end_in_any_order_with_few_resident_blocks() {
         }
     }
     for (multiprocessors, rung) in
-        SIZES.iter().flat_map(|own| ["scan_three_phases", "scan_look_back"].map(|of| (*own, of)))
+        SIZES.iter().flat_map(|size| ["scan_three_phases", "scan_look_back"].map(|rung| (*size, rung)))
     {
         assert!(ended.contains(&(multiprocessors, rung)), "{ended:?}");
     }
@@ -81,7 +81,7 @@ fn wait_for_the_block_before(sim: &mut Sim, number: &str) -> Result<(), String> 
 }
 
 #[test]
-fn blocks_that_wait_by_their_number_hang_and_blocks_with_tickets_end() {
+fn blocks_that_wait_in_grid_order_hang_and_blocks_with_tickets_finish() {
     for multiprocessors in [1, 2] {
         for seed in SEEDS {
             let mut sim = Sim::open_device(&KERNELS, 1, &device(multiprocessors)).unwrap();

@@ -18,7 +18,7 @@ fn histogram() -> &'static Ladder {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn any_files_bytes_are_counted(
+    fn the_bytes_of_any_file_are_counted(
         bytes in prop_oneof![
             prop::collection::vec(any::<u8>(), 0..20_000),
             prop::collection::vec(3u8..6, 0..20_000),
@@ -73,7 +73,7 @@ fn interleaving_coalesces_and_coarsening_writes_fewer_copies() {
 }
 
 #[test]
-fn aggregation_ends_the_queue_for_one_counter_where_additions_of_one_queue() {
+fn aggregation_removes_serialization_of_additions_to_one_counter() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
     let of = |outcomes: &[RungResult], rung: &str| of(outcomes, rung, waves);
     let old = counted_as("constant", Some((7, 5)));
@@ -87,7 +87,7 @@ fn aggregation_ends_the_queue_for_one_counter_where_additions_of_one_queue() {
 }
 
 #[test]
-fn lanes_with_copies_of_their_own_never_queue() {
+fn lanes_with_private_copies_are_never_serialized() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
     for data in ["uniform", "skewed", "constant"] {
         let found = of(&counted(data), "histogram_lanes", waves);

@@ -166,8 +166,8 @@ fn errors_appear_at_a_later_call() {
     }
     let mut again = Command::new(env::current_exe().unwrap());
     let output = again.args(["errors_appear_at_a_later_call", "--exact"]).env(FAILS, "1").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}");
 }
 
 fn dot(module: &Module, a: &[f32], b: &[f32], threads: u32) -> CudaResult<f32> {

@@ -43,9 +43,9 @@ fn an_answer_is_checked_whenever_it_is_saved() {
     let broken = next();
     assert!(broken.contains("error: expected `;`") && broken.contains("first_kernel.rs:"), "{broken}");
     // Some editors write another file and rename it.
-    let other = folder.path().join("other");
-    fs::write(&other, unsolved.replace("let i = 0;", "let i = thread::thread_idx_x();")).unwrap();
-    fs::rename(other, &file).unwrap();
+    let replacement = folder.path().join("other");
+    fs::write(&replacement, unsolved.replace("let i = 0;", "let i = thread::thread_idx_x();")).unwrap();
+    fs::rename(replacement, &file).unwrap();
     let solved = next();
     assert!(solved.contains("correct for n = ") && solved.contains("\nsolved"), "{solved}");
 }
@@ -78,7 +78,7 @@ fn keys_work_on_a_terminal() {
 }
 
 #[test]
-fn the_session_of_the_docs_is_what_is_printed() {
+fn the_session_in_the_docs_matches_the_output() {
     let docs = fs::read_to_string("../docs/exercises.md").unwrap();
     let printed = fs::read_to_string("tests/cli/learn.txt").unwrap();
     let session = docs.split_once("A session:").unwrap().1;
@@ -88,7 +88,7 @@ fn the_session_of_the_docs_is_what_is_printed() {
         let line = line
             .replace("exercises/mine", "[dir]/mine")
             .replace("$ ladder learn", "$ ladder learn --folder [dir]/mine");
-        assert!(printed.lines().any(|own| own.starts_with(&line)), "nothing prints {line}");
+        assert!(printed.lines().any(|printed_line| printed_line.starts_with(&line)), "nothing prints {line}");
         count += 1;
     }
     assert!(count > 10);

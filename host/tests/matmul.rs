@@ -37,7 +37,7 @@ fn counted() -> Vec<RungResult> {
 }
 
 #[test]
-fn tiles_read_a_32nd_and_coarsening_less_of_the_first_matrix() {
+fn tiles_read_a_32nd_and_coarsening_reads_less_of_the_first_matrix() {
     let outcomes = counted();
     let counter = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
     let requests = |rung: &str| counter_of(&outcomes, rung, counter);

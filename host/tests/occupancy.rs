@@ -25,7 +25,7 @@ fn an_architecture_that_ptxas_does_not_know() {
 
 /// The program somewhere else, on a machine without NVIDIA's tools.
 #[test]
-fn without_ptxas_it_is_said_how_to_get_it() {
+fn without_ptxas_the_error_explains_how_to_install_it() {
     if std::path::Path::new("/usr/local/cuda/bin/ptxas").exists() {
         // Nothing is wrong with that: this machine cannot be without.
         return;

@@ -43,9 +43,9 @@ fn predicted(
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let given: Vec<_> = options.iter().map(|(name, value)| (*name, value.to_string())).collect();
     let selected = select_with(&CATALOG, &names, &given).unwrap();
-    let [own] = &selected[..] else { panic!("{names:?} are of several ladders") };
-    let plan = own.plan(None, None, DeviceProperties::default())?;
-    predict::ladder(&KERNELS, device, &Constants::CALIBRATED, own.ladder, plan)
+    let [selection] = &selected[..] else { panic!("{names:?} are of several ladders") };
+    let plan = selection.plan(None, None, DeviceProperties::default())?;
+    predict::ladder(&KERNELS, device, &Constants::CALIBRATED, selection.ladder, plan)
 }
 
 /// Every ladder that has measured times, at its default size, predicted once for all tests.
@@ -67,13 +67,13 @@ fn timed(ladder: &Ladder) -> Vec<&'static str> {
 }
 
 #[test]
-fn the_h100s_times_are_met() {
+fn the_model_predicts_the_times_of_an_h100() {
     if !has(Tool::Ptxas) {
         return;
     }
     let score = predict::score(&PREDICTED, &TIMES).unwrap();
     let all: usize = ladders().iter().map(|ladder| timed(ladder).len()).sum();
-    let refused = PREDICTED.iter().flat_map(|own| &own.left_out);
+    let refused = PREDICTED.iter().flat_map(|prediction| &prediction.left_out);
     let refused: Vec<_> = refused.filter(|why| why.contains(" is not predicted: its blocks wait ")).collect();
     assert_eq!(score.rungs + refused.len(), all, "each rung that has a time: {refused:?}");
     for name in ["scan_chained", "scan_look_back"] {
@@ -95,7 +95,7 @@ fn the_h100s_times_are_met() {
 
 /// Nothing is fitted to this ladder: its constants are in the device's file.
 #[test]
-fn tensor_cores_and_tensor_copies_are_met_on_an_h200() {
+fn the_model_predicts_tensor_cores_and_tensor_copies_on_an_h200() {
     if !has(Tool::Ptxas) {
         return;
     }
@@ -111,31 +111,31 @@ fn tensor_cores_and_tensor_copies_are_met_on_an_h200() {
 }
 
 #[test]
-fn the_constants_are_those_that_fit_the_reduction_ladder() {
+fn the_constants_fit_the_reduction_ladder() {
     if !has(Tool::Ptxas) {
         return;
     }
-    let seen = predict::observations(&PREDICTED[..1], &TIMES);
+    let observations = predict::observations(&PREDICTED[..1], &TIMES);
     assert_eq!(PREDICTED[0].ladder.name, "reduce");
-    assert_eq!(seen.len(), timed(PREDICTED[0].ladder).len());
-    let own = calibrate::error(&H100, &Constants::CALIBRATED, &seen);
-    let fitted = calibrate::fit(&H100, Constants::CALIBRATED, &seen);
-    let least = calibrate::error(&H100, &fitted, &seen);
-    assert!(own <= least * 1.1, "{own} against {least} of {fitted:?}");
+    assert_eq!(observations.len(), timed(PREDICTED[0].ladder).len());
+    let error = calibrate::error(&H100, &Constants::CALIBRATED, &observations);
+    let fitted = calibrate::fit(&H100, Constants::CALIBRATED, &observations);
+    let least = calibrate::error(&H100, &fitted, &observations);
+    assert!(error <= least * 1.1, "{error} against {least} of {fitted:?}");
     // And a wrong constant is found out.
     let mut wrong = Constants::CALIBRATED;
     wrong.start_cycles *= 0.5;
-    assert!(calibrate::error(&H100, &wrong, &seen) > least * 2.0);
+    assert!(calibrate::error(&H100, &wrong, &observations) > least * 2.0);
 }
 
 #[test]
-fn what_bounds_a_rung_is_what_its_lesson_says() {
+fn the_bound_of_a_rung_is_the_one_in_its_lesson() {
     if !has(Tool::Ptxas) {
         return;
     }
     let bound = |name: &str| {
-        let mut all = PREDICTED.iter().flat_map(|own| &own.predictions);
-        let rung = all.find(|own| own.rung.name == name).unwrap();
+        let mut all = PREDICTED.iter().flat_map(|prediction| &prediction.predictions);
+        let rung = all.find(|prediction| prediction.rung.name == name).unwrap();
         rung.estimate.bound().0
     };
     for (rung, resource) in [
@@ -152,7 +152,7 @@ fn what_bounds_a_rung_is_what_its_lesson_says() {
 }
 
 #[test]
-fn all_described_devices_can_be_predicted_for() {
+fn all_described_devices_can_be_predicted() {
     for name in Description::known() {
         let device = Description::open(name).unwrap();
         assert!(!device.name.is_empty(), "{name}");

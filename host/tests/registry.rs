@@ -17,7 +17,7 @@ fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
 }
 
 #[test]
-fn a_device_gets_the_newest_ptx_that_it_runs() {
+fn a_device_gets_the_newest_ptx_that_it_can_run() {
     let capability = |device| KERNELS.newest_for(device).unwrap().map(|ptx| ptx.capability);
     assert_eq!(capability(Some((7, 0))), None);
     assert_eq!(capability(Some((7, 5))), Some((7, 5)));
@@ -32,7 +32,7 @@ fn a_device_gets_the_newest_ptx_that_it_runs() {
 }
 
 #[test]
-fn newer_ptx_has_what_older_has_with_the_same_parameters() {
+fn newer_ptx_has_all_entries_of_older_ptx_with_the_same_parameters() {
     for pair in KERNELS.modules.windows(2) {
         let [older, newer] = [0, 1].map(|index| entries_in(&pair[index]));
         for (name, parameters) in older {
@@ -60,7 +60,7 @@ fn names_are_unique_and_found() {
 }
 
 #[test]
-fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
+fn the_registry_and_the_ptx_have_the_same_entries() {
     let rungs = ladders().iter().flat_map(|ladder| ladder.rungs).flat_map(|rung| rung.entry_names());
     let pitfalls = CATALOG.pitfalls.iter().flat_map(|pitfall| [pitfall.name, pitfall.cure]).map(str::to_owned);
     let others = [include_str!("../../kernels-gpu/src/arguments.rs"), include_str!("../../kernels-gpu/src/basics.rs")];
@@ -75,7 +75,7 @@ fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
 }
 
 #[test]
-fn arguments_are_of_the_sizes_of_the_kernels_parameters() {
+fn arguments_have_the_sizes_of_the_kernels_parameters() {
     let compiled = entries_in_ptx();
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
@@ -143,7 +143,7 @@ fn every_rung_has_a_lesson_and_device_code_that_names_it() {
 }
 
 #[test]
-fn options_have_defaults_that_are_possible_and_names_of_their_own() {
+fn options_have_valid_defaults_and_unique_names() {
     for ladder in ladders() {
         let complete = ladder.complete(&Options::default()).unwrap();
         for option in ladder.options {
@@ -235,7 +235,7 @@ fn every_rung_takes_or_refuses_every_block_of_its_ladder_and_others() {
 }
 
 #[test]
-fn an_empty_name_is_the_name_of_nothing() {
+fn an_empty_name_is_refused() {
     // What else is no name is in cli/refused.txt; an empty one cannot stand there.
     let error = select(&CATALOG, &[String::new()]).unwrap_err();
     assert!(error.to_string().contains("`ladder list` names them") && !error.is_failure());

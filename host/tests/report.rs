@@ -50,20 +50,20 @@ const CONTRAST: &str = "(() => { ALL
     return least;
 })()";
 
-fn seen(browser: &mut Browser, script: &str) -> Value {
+fn evaluate(browser: &mut Browser, script: &str) -> Value {
     browser.evaluate(&script.replace("ALL", ALL))
 }
 
 /// What holds of every page.
 #[track_caller]
 fn check(browser: &mut Browser, pictures: u64) {
-    let found = seen(browser, PICTURES);
+    let found = evaluate(browser, PICTURES);
     assert_eq!(found["without"], Value::Array(Vec::new()));
     assert!(found["count"].as_u64() >= Some(pictures), "{found}");
     for (dark, width) in [(false, 1200), (true, 360)] {
         browser.look(Appearance { dark, print: false });
         browser.window(width, 800);
-        let least = seen(browser, CONTRAST);
+        let least = evaluate(browser, CONTRAST);
         assert!(least["ratio"].as_f64() >= Some(4.5), "dark: {dark}, {least}");
         let wide = browser.evaluate("document.documentElement.scrollWidth");
         assert!(wide.as_u64() <= Some(width.into()), "a window of {width} pixels has a page of {wide}");
@@ -77,7 +77,7 @@ fn check(browser: &mut Browser, pictures: u64) {
 const OF_TWO_LADDERS: [&[&str]; 2] = [&["transpose_naive", "transpose_smem"], &["shuffle_up"]];
 
 #[test]
-fn a_report_is_read_with_eyes_keys_and_on_paper() {
+fn a_report_works_on_screen_by_keyboard_and_on_paper() {
     let Some(mut browser) = Browser::start() else { return };
     let folder = tempfile::tempdir().unwrap();
     let args = format!("{} --rows 64 --cols 64", OF_TWO_LADDERS.concat().join(" "));

@@ -54,7 +54,7 @@ fn rounded(rung: &str, schedule: Schedule) -> Vec<u8> {
 }
 
 #[test]
-fn the_order_of_additions_depends_on_timing_with_look_back_alone() {
+fn the_order_of_additions_depends_on_timing_only_with_look_back() {
     let all = |rung| (0..6).map(|seed| rounded(rung, Schedule::Random(seed))).collect::<Vec<_>>();
     let (pipelined, look_back) = (all("scan_pipelined"), all("scan_look_back_warp"));
     assert!(pipelined.iter().all(|output| *output == pipelined[0]));
@@ -62,7 +62,7 @@ fn the_order_of_additions_depends_on_timing_with_look_back_alone() {
 }
 
 #[test]
-fn a_sum_of_64_bits_is_never_put_together_from_two_states() {
+fn a_64_bit_sum_never_mixes_two_states() {
     let options = Options::default().with("n", 120_000).with("type", "i64");
     let (problem, rung) = (scan().problem(&options).unwrap(), scan().rung("scan_look_back_warp").unwrap());
     let launch = scan().launch(rung, &*problem, Some([512, 1, 1]), DeviceProperties::default()).unwrap();

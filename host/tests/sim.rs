@@ -11,11 +11,11 @@ use proptest::prelude::*;
 
 use crate::common::{all_right, counted_on, once};
 
-/// Checks rungs of the reduction on one size, with each block that is wanted.
-fn check(n: u64, wanted: impl Fn(&Rung, [u32; 3]) -> bool) {
+/// Checks rungs of the reduction on one size, with each block that is selects.
+fn check(n: u64, selects: impl Fn(&Rung, [u32; 3]) -> bool) {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let options = Options::default().with("n", n);
-    all_right(&mut sim, ladder("reduce").unwrap(), &options, wanted);
+    all_right(&mut sim, ladder("reduce").unwrap(), &options, selects);
 }
 
 fn launched(sim: &mut Sim, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
@@ -24,7 +24,7 @@ fn launched(sim: &mut Sim, launch: &Launch, bound: &[BufferId]) -> Result<Launch
 }
 
 #[test]
-fn every_rung_of_every_ladder_is_right_on_its_edges_with_every_block() {
+fn every_rung_of_every_ladder_is_right_on_its_edge_cases_with_every_block() {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     for ladder in ladders() {
         let mut checked = BTreeSet::new();
@@ -44,7 +44,7 @@ fn every_rung_is_right_on_a_prime_size_with_every_block() {
 }
 
 #[test]
-fn every_rung_is_right_where_there_are_more_blocks_than_16_bits_count() {
+fn every_rung_is_right_with_more_blocks_than_16_bits_can_count() {
     check((1 << 22) + 1, |_, block| block == [64, 1, 1]);
 }
 
@@ -57,7 +57,7 @@ proptest! {
         block in prop::sample::select(ladder("reduce").unwrap().blocks),
     ) {
         prop_assume!(!matches!(rung.entries, Entries::PerVariant(_)) || block[0] >= 512);
-        check(n, |own, with| (own.name, with) == (rung.name, block));
+        check(n, |candidate, candidate_block| (candidate.name, candidate_block) == (rung.name, block));
     }
 }
 
@@ -89,7 +89,7 @@ fn counters_do_not_depend_on_the_hosts_threads() {
         let mut sim = Sim::open(&KERNELS, threads).unwrap();
         let report = counted_on(&mut sim, once("reduce", &options));
         assert!(report.counted() && report.runs.is_none());
-        let counters = report.outcomes.into_iter().map(|own| own.counters);
+        let counters = report.outcomes.into_iter().map(|outcome| outcome.counters);
         counters.collect::<Vec<_>>()
     };
     let alone = counted(1);
@@ -164,7 +164,7 @@ fn mistakes_are_errors() {
 
 /// The PTX of nvcc that `tests/cut.rs` looks at, and what is run of it here.
 #[test]
-fn loaded_code_has_entries_of_its_own() {
+fn loaded_code_has_separate_entries() {
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let several = sim.load(include_str!("data/several.ptx").into()).unwrap();
     let broken = sim.load(".version 7.0\n.entry plain() {".into()).unwrap();

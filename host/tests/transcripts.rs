@@ -10,8 +10,8 @@ use std::fs;
 use std::process::Command;
 
 use crate::common::Fake;
-use crate::common::program::{Ended, alone, env, has, on_driver, within};
-use crate::common::replay::{Made, Replay};
+use crate::common::program::{Ended, env, has, on_driver, run_without_driver, within};
+use crate::common::replay::{KnownChanges, Replay};
 use crate::common::toy::TOYS;
 use crate::stand_in::clocked::Clocked;
 use host::device::{Choice, DeviceInfo, Sim};
@@ -32,7 +32,7 @@ macro_rules! transcripts {
             let listed = [$(concat!(stringify!($name), ".txt")),*];
             for file in fs::read_dir("tests/cli").unwrap() {
                 let name = file.unwrap().file_name();
-                assert!(listed.iter().any(|own| name == *own), "{name:?} is not in transcripts.rs");
+                assert!(listed.iter().any(|file| name == *file), "{name:?} is not in transcripts.rs");
             }
         }
     };
@@ -57,12 +57,12 @@ fn replay_file(name: &str) {
     let (mut written, mut differences) = (head.to_owned() + "\n", String::new());
     let mut variables = Variables::from([("GPU", "none")]);
     for block in blocks.split("\n$ ") {
-        let (command, below) = block.split_once('\n').map_or((block, None), |(command, below)| (command, Some(below)));
+        let (command, rest) = block.split_once('\n').map_or((block, None), |(command, rest)| (command, Some(rest)));
         // Comments above the next command are none of the output.
-        let lines: Vec<&str> = below.into_iter().flat_map(|below| below.split('\n')).collect();
+        let lines: Vec<&str> = rest.into_iter().flat_map(|rest| rest.split('\n')).collect();
         let is_between = |line: &&str| line.is_empty() || line.starts_with("# ");
         let output = lines.len() - lines.iter().rev().take_while(|line| is_between(line)).count();
-        let (expected, between) = lines.split_at(output);
+        let (expected, separators) = lines.split_at(output);
 
         let ended = run(command, dir, &mut variables);
         let code = if ended.code == 0 { String::new() } else { format!("? {}\n", ended.code) };
@@ -74,7 +74,7 @@ fn replay_file(name: &str) {
             differences += &format!("$ {command}\n{}\n", found.join("\n"));
         }
         let kept = if is_same { expected } else { &found };
-        written += &[&[&*format!("$ {command}")], kept, between].concat().join("\n");
+        written += &[&[&*format!("$ {command}")], kept, separators].concat().join("\n");
         written += "\n";
     }
     if std::env::var_os("UPDATE_TRANSCRIPTS").is_some() {
@@ -86,7 +86,9 @@ fn replay_file(name: &str) {
 fn are_alike(expected: &[&str], found: &[&str]) -> bool {
     match (expected, found) {
         (["…", rest @ ..], _) => (0..=found.len()).any(|skipped| are_alike(rest, &found[skipped..])),
-        ([line, rest @ ..], [own, others @ ..]) => is_alike(line, own) && are_alike(rest, others),
+        ([line, rest @ ..], [found_line, found_rest @ ..]) => {
+            is_alike(line, found_line) && are_alike(rest, found_rest)
+        },
         _ => expected.is_empty() && found.is_empty(),
     }
 }
@@ -107,20 +109,20 @@ fn run<'t>(line: &'t str, dir: &str, variables: &mut Variables<'t>) -> Ended {
         Ended::of(Command::new("sh").args(["-c", &in_place(command)]).stdin(input).output().unwrap())
     };
     let (command, filter) = line.split_once(" | ").map_or((line, None), |(command, filter)| (command, Some(filter)));
-    let mut own = variables.clone();
+    let mut line_variables = variables.clone();
     let mut words = command.split_whitespace().peekable();
     while let Some((name, value)) = words.peek().and_then(|word| word.split_once('=')) {
-        own.insert(name, value);
+        line_variables.insert(name, value);
         words.next();
     }
     match words.next() {
         None => {
-            *variables = own;
+            *variables = line_variables;
             Ended { code: 0, out: String::new(), err: String::new() }
         }
         Some(program @ ("ladder" | "lab")) => {
             let prefix = if program == "lab" { "lab " } else { "" };
-            let ended = ladder(&own, &format!("{prefix}{}", in_place(&words.collect::<Vec<_>>().join(" "))));
+            let ended = ladder(&line_variables, &format!("{prefix}{}", in_place(&words.collect::<Vec<_>>().join(" "))));
             let out = filter.map(|filter| shell(filter, &ended.out).out);
             Ended { out: out.unwrap_or(ended.out), ..ended }
         }
@@ -135,7 +137,7 @@ fn run<'t>(line: &'t str, dir: &str, variables: &mut Variables<'t>) -> Ended {
 fn ladder(variables: &Variables<'_>, args: &str) -> Ended {
     let variable = |name| variables.get(name).copied().unwrap_or_default();
     if variables.contains_key("DRIVER") {
-        return if variable("DRIVER") == "none" { alone(args) } else { on_driver(variable("DRIVER"), args) };
+        return if variable("DRIVER") == "none" { run_without_driver(args) } else { on_driver(variable("DRIVER"), args) };
     }
     let open = |choice| -> Result<Box<dyn Device>, Error> {
         Ok(match (variable("GPU"), choice) {
@@ -155,7 +157,7 @@ fn ladder(variables: &Variables<'_>, args: &str) -> Ended {
         env.catalog = &TOYS;
     }
     if variables.contains_key("NCU") {
-        env.explain = &|_| Ok(Box::new(Made(Vec::new())));
+        env.explain = &|_| Ok(Box::new(KnownChanges(Vec::new())));
     }
     if variable("NCU") == "replay" {
         env.runner = &replay;

@@ -22,11 +22,11 @@ fn shape(rows: u32, cols: u32) -> Options {
 fn check(rows: u32, cols: u32, block: [u32; 3]) {
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let options = shape(rows, cols);
-    all_right(&mut sim, transpose(), &options, |_, own| own == block);
+    all_right(&mut sim, transpose(), &options, |_, candidate| candidate == block);
 }
 
 #[test]
-fn of_several_wrong_elements_the_first_by_the_inputs_rows_and_squares_is_named() {
+fn the_first_wrong_element_by_rows_and_squares_of_the_input_is_named() {
     let (rows, cols) = (200usize, 150usize);
     let problem = transpose().problem(&shape(200, 150)).unwrap();
     let mut rungs = transpose().rungs.iter();
@@ -102,7 +102,7 @@ fn wavefronts(outcome: &RungResult, op: &str) -> f64 {
 }
 
 #[test]
-fn padding_frees_the_tile_of_conflicts() {
+fn padding_removes_conflicts_from_the_tile() {
     for (block, conflicting, writes) in [
         ([32, 16, 1], 16.0, 1.0),
         ([32, 32, 1], 32.0, 1.0),
@@ -143,7 +143,7 @@ fn a_tile_coalesces_both_ways() {
 }
 
 #[test]
-fn windows_reach_the_last_row_wherever_they_begin() {
+fn windows_reach_the_last_row_wherever_they_start() {
     // Around a tile's 128 rows, where a window that begins 7 elements early ends before the last row.
     for rows in (118..=129).chain(249..=257) {
         check(rows, 9, [512, 1, 1]);
@@ -156,7 +156,7 @@ fn counted_large(rows: u32, cols: u32) -> [RungResult; 2] {
 }
 
 #[test]
-fn wide_accesses_are_free_of_conflicts_with_a_swizzle() {
+fn a_swizzle_removes_conflicts_from_wide_accesses() {
     let [_, vector] = counted_large(256, 512);
     // A warp's wide access is four wavefronts, for 512 bytes.
     let ideal = 4.0;

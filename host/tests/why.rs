@@ -3,14 +3,14 @@
 use std::collections::BTreeSet;
 
 use crate::common::Fake;
-use crate::common::program::{assert_has, env, on, on_none, within};
+use crate::common::program::{assert_has, env, on, without_device, within};
 use host::device::Sim;
 use host::{Device, Error, KERNELS};
 use profile::checklist::{Pair, entries};
 use serde_json::{Value, json};
 
 #[test]
-fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
+fn the_command_for_ncu_launches_each_kernel_once_and_no_other() {
     let device = std::cell::RefCell::new(None);
     let open = || {
         let fake = Fake::new(None);
@@ -22,7 +22,7 @@ fn what_ncu_is_run_on_launches_each_kernel_once_and_no_other() {
     on(open, &args).printed();
     let log = device.borrow().as_ref().unwrap().borrow().clone();
     let is_work = |what: &&String| what.contains("<<<") || what.starts_with("hold") || *what == "read";
-    let launched: Vec<_> = log.iter().filter(is_work).map(|own| own.as_str()).collect();
+    let launched: Vec<_> = log.iter().filter(is_work).map(|entry| entry.as_str()).collect();
     let three = "reduce_neighbored<<<8, 512, 0>>> reduce_shfl_128<<<32, 128, 0>>> reduce_atomic_512<<<1, 512, 0>>>";
     assert_eq!(launched.join(" "), three);
 }
@@ -52,16 +52,16 @@ const PROBLEMS: [(&str, &str); 4] = [
 
 /// Rungs whose verdict names something else than their pairs of the checklist: what it names, and why it stays so. The
 /// times are those of an H100 (docs/times.md).
-const OTHERWISE: [(&str, &str, &str); 3] = [
+const EXCEPTIONS: [(&str, &str, &str); 3] = [
     ("reduce_neighbored", "coalescing", "less divergence takes 127 to 119 µs only: L2 is what both rungs wait for"),
     ("matmul_coarsened1", "tiling", "4 tiles a block take 251 to 238 µs, tiles in registers to 176 µs"),
     ("histogram_private_coarsened_contiguous", "coarsening", "coalesced reads take 46 to 52 µs: atomics bound both"),
 ];
 
 #[test]
-fn a_verdict_names_what_the_next_rung_cures() {
+fn a_verdict_names_the_problem_that_the_next_rung_fixes() {
     let sim = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Sim::open(&KERNELS, 0)?)) };
-    let mut otherwise = Vec::new();
+    let mut exceptions = Vec::new();
     for (ladder, options) in PROBLEMS {
         let all =
             entries().iter().flat_map(|entry| entry.pairs.iter().map(|pair| (entry.optimization.to_string(), pair)));
@@ -70,28 +70,28 @@ fn a_verdict_names_what_the_next_rung_cures() {
         let names = Vec::from_iter(rungs.iter().copied()).join(" ");
         let rows = within(&env(&sim), &format!("why {names} {options} --device=sim --json")).json();
         for row in rows.as_array().unwrap() {
-            let [rung, helps, next] = ["rung", "fix", "next_rung"].map(|name| row[name].as_str().unwrap_or("–"));
-            let is_pair = |(cures, pair): &(String, &Pair)| pair.before == rung && pair.after == next && cures == helps;
+            let [rung, fix, next] = ["rung", "fix", "next_rung"].map(|name| row[name].as_str().unwrap_or("–"));
+            let is_pair = |(optimization, pair): &(String, &Pair)| pair.before == rung && pair.after == next && optimization == fix;
             if !pairs.iter().any(is_pair) {
-                otherwise.push((rung.to_owned(), helps.to_owned()));
+                exceptions.push((rung.to_owned(), fix.to_owned()));
             }
         }
     }
-    otherwise.sort();
-    let mut expected = OTHERWISE.map(|(rung, helps, _)| (rung.to_owned(), helps.to_owned()));
+    exceptions.sort();
+    let mut expected = EXCEPTIONS.map(|(rung, fix, _)| (rung.to_owned(), fix.to_owned()));
     expected.sort();
-    assert_eq!(otherwise, expected);
+    assert_eq!(exceptions, expected);
 }
 
 #[test]
-fn a_launch_of_a_file_is_written_for_the_playground() {
+fn a_launch_from_a_file_is_written_for_the_playground() {
     let folder = tempfile::tempdir().unwrap();
     let at = |name: &str| folder.path().join(name).display().to_string();
     std::fs::copy("../crates/simt/simt/examples/saxpy.ptx", at("saxpy.ptx")).unwrap();
     std::fs::write(at("saxpy.cu"), "first\nsecond").unwrap();
     let specs = ["f32:2", "f32[1024]=iota", "f32[1024]=rand:1", "u32:1024"];
     let args = format!("why {} --grid 4 --block 16x16 --shared 8 --arg {}", at("saxpy.ptx"), specs.join(" "));
-    on_none(&format!("{args} --playground {}", at("saxpy.json"))).printed();
+    without_device(&format!("{args} --playground {}", at("saxpy.json"))).printed();
     let written: Value = serde_json::from_slice(&std::fs::read(at("saxpy.json")).unwrap()).unwrap();
     let expected = json!({
         "ptx": std::fs::read_to_string(at("saxpy.ptx")).unwrap(),
@@ -99,7 +99,7 @@ fn a_launch_of_a_file_is_written_for_the_playground() {
         "kernel": "saxpy", "grid": [4, 1, 1], "block": [16, 16, 1], "shared": 8, "arguments": specs,
     });
     assert_eq!(written, expected);
-    on_none(&format!("{args} --cluster 2 --playground {}", at("saxpy.json"))).refused("--cluster");
+    without_device(&format!("{args} --cluster 2 --playground {}", at("saxpy.json"))).refused("--cluster");
 }
 
 #[test]

@@ -20,20 +20,20 @@ pub fn once(name: &str, options: &Options) -> Plan {
     Plan::new(ladder(name).unwrap(), &[], options, None, Some(1), DeviceProperties::default()).unwrap()
 }
 
-/// Checks that the rungs that compute a problem and do not refuse it are right, with each of their blocks that is wanted.
+/// Checks that the rungs that compute a problem and do not refuse it are right, with each of their blocks that is selects.
 /// Returns the entries that were launched.
 pub fn all_right(
     sim: &mut Sim,
     ladder: &'static Ladder,
     options: &Options,
-    wanted: impl Fn(&Rung, [u32; 3]) -> bool,
+    selects: impl Fn(&Rung, [u32; 3]) -> bool,
 ) -> BTreeSet<String> {
     let (problem, device) = (ladder.problem(options).unwrap(), sim.info().properties());
     let mut session = Session::new(sim, &*problem, true).unwrap();
     let mut entries = BTreeSet::new();
     for rung in ladder.select(&[], &*problem).unwrap() {
         let mut blocks = ladder.blocks_of(rung, &*problem);
-        blocks.retain(|block| wanted(rung, *block));
+        blocks.retain(|block| selects(rung, *block));
         for block in blocks {
             let launch = match ladder.launch(rung, &*problem, Some(block), device) {
                 Err(Error::Refused { .. }) => continue,
@@ -177,7 +177,7 @@ fn put(bytes: &mut [u8], word: usize, value: i32) {
     bytes[word * 4..word * 4 + 4].copy_from_slice(&value.to_ne_bytes());
 }
 
-const OWN_KERNELS_ONLY: &str = "a gpu runs the kernels of this program only";
+const KERNELS_ONLY: &str = "a gpu runs the kernels of this program only";
 
 impl Device for Fake {
     fn info(&self) -> &DeviceInfo {
@@ -234,11 +234,11 @@ impl Device for Fake {
     }
 
     fn load(&mut self, _: String) -> Result<Code, Error> {
-        Err(Error::Device { doing: "loading code", reason: OWN_KERNELS_ONLY.to_owned() })
+        Err(Error::Device { doing: "loading code", reason: KERNELS_ONLY.to_owned() })
     }
 
     fn call(&mut self, what: &str, _: &[BufferId], _: Enqueue<'_>) -> Result<LaunchResult, Error> {
-        Err(Error::Call { what: what.to_owned(), reason: OWN_KERNELS_ONLY.to_owned() })
+        Err(Error::Call { what: what.to_owned(), reason: KERNELS_ONLY.to_owned() })
     }
 
     fn check_supported(&self, launch: &Launch) -> Option<Error> {

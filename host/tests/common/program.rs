@@ -60,8 +60,8 @@ impl Ended {
     pub fn refused(self, part: &str) {
         let Self { code, out, err } = self;
         assert_eq!((code, &*out), (2, ""), "{err}");
-        let mut below = err.lines().skip(1);
-        assert!(below.all(|line| ["note: ", "help: "].iter().any(|label| line.starts_with(label))), "{err}");
+        let mut notes = err.lines().skip(1);
+        assert!(notes.all(|line| ["note: ", "help: "].iter().any(|label| line.starts_with(label))), "{err}");
         assert!(err.starts_with("error: ") && err.contains(part), "{part}: {err}");
     }
 }
@@ -107,7 +107,7 @@ pub fn on(device: impl Fn() -> Fake, args: &str) -> Ended {
 }
 
 /// Runs the program where no device may be opened.
-pub fn on_none(args: &str) -> Ended {
+pub fn without_device(args: &str) -> Ended {
     within(&env(&|_| panic!("no device is to be opened")), args)
 }
 
@@ -123,7 +123,7 @@ pub fn command(driver: impl AsRef<OsStr>) -> Command {
 }
 
 /// Runs the program itself, on a machine without a driver.
-pub fn alone(args: &str) -> Ended {
+pub fn run_without_driver(args: &str) -> Ended {
     let mut command = command("no/such/libcuda.so");
     Ended::of(command.args(args.split_whitespace()).output().unwrap())
 }

@@ -43,19 +43,19 @@ impl Runner for Replay {
     fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput> {
         let args: Vec<String> = args.iter().map(|arg| arg.to_str().unwrap().to_owned()).collect();
         self.log.borrow_mut().push(args.clone());
-        let said = |code, out: String| Ok(ProgramOutput { code: Some(code), out, err: String::new() });
+        let output = |code, out: String| Ok(ProgramOutput { code: Some(code), out, err: String::new() });
         if args == ["--version"] {
-            return said(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
+            return output(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
         }
-        let after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
-        if ladder_of(after("run")).name == self.fails_at {
-            return said(1, "==ERROR== Out of patience\n".to_owned());
+        let value_after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
+        if ladder_of(value_after("run")).name == self.fails_at {
+            return output(1, "==ERROR== Out of patience\n".to_owned());
         }
-        let metrics: Vec<&str> = after("--metrics").split(',').collect();
+        let metrics: Vec<&str> = value_after("--metrics").split(',').collect();
         if let Some(name) = self.unknown.iter().find(|name| metrics.contains(name)) {
-            return said(1, format!("==ERROR== Failed to find metric {name}\n"));
+            return output(1, format!("==ERROR== Failed to find metric {name}\n"));
         }
-        said(0, self.table(&args, &metrics))
+        output(0, self.table(&args, &metrics))
     }
 }
 
@@ -67,16 +67,16 @@ fn ladder_of(rung: &str) -> &'static Ladder {
 impl Replay {
     /// The table for the rungs and options that this program is run with.
     fn table(&self, args: &[String], metrics: &[&str]) -> String {
-        let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
-        let ladder = ladder_of(&own[1]);
-        let rungs = own[1..].iter().take_while(|arg| !arg.starts_with("--"));
+        let run_args = &args[args.iter().position(|arg| arg == "run").unwrap()..];
+        let ladder = ladder_of(&run_args[1]);
+        let rungs = run_args[1..].iter().take_while(|arg| !arg.starts_with("--"));
         let mut selection = Selection { ladder, whole: false, named: rungs.cloned().collect(), given: Vec::new() };
         let mut block = None;
-        for (name, value) in own.iter().filter_map(|arg| arg.strip_prefix("--")?.split_once('=')) {
+        for (name, value) in run_args.iter().filter_map(|arg| arg.strip_prefix("--")?.split_once('=')) {
             if name == "block" {
                 block = Some(host::parse_block(value).unwrap());
             } else {
-                let option = ladder.options.iter().find(|own| own.name == name).unwrap();
+                let option = ladder.options.iter().find(|known| known.name == name).unwrap();
                 selection.given.push((option.name, value.to_owned()));
             }
         }
@@ -110,9 +110,9 @@ impl Replay {
 }
 
 /// What ptxas made of every kernel here.
-pub struct Made(pub Vec<Change>);
+pub struct KnownChanges(pub Vec<Change>);
 
-impl Explain for Made {
+impl Explain for KnownChanges {
     fn changes(&self, _: &str) -> Result<Vec<Change>, toolkit::Error> {
         Ok(self.0.clone())
     }
@@ -142,6 +142,6 @@ pub fn agree_recorded(replay: &Replay, changes: &[Change], root: &Path, args: &s
 
 fn lab(replay: &Replay, changes: &[Change], command: &str) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None).with_capability(CAPABILITY))) };
-    let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
+    let explain = |_| Ok(Box::new(KnownChanges(changes.to_vec())) as Box<dyn Explain>);
     within(&Env { runner: replay, explain: &explain, form: Form::Markdown, ..env(&open) }, command)
 }

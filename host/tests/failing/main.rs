@@ -20,17 +20,17 @@ fn main() -> ExitCode {
     let tests: &[(&str, fn())] = &[
         ("a_rung_that_fails_is_wrong_and_the_others_run", a_rung_that_fails_is_wrong_and_the_others_run),
         ("a_check_continues_after_launches_that_fail", a_check_continues_after_launches_that_fail),
-        ("one_process_ends_with_the_first_that_fails", one_process_ends_with_the_first_that_fails),
-        ("a_process_that_dies_is_the_fault_of_its_launch", a_process_that_dies_is_the_fault_of_its_launch),
-        ("ctrl_c_ends_a_run_with_what_it_has", ctrl_c_ends_a_run_with_what_it_has),
+        ("one_process_ends_with_the_first_failed_launch", one_process_ends_with_the_first_failed_launch),
+        ("a_process_that_dies_makes_its_launch_fail", a_process_that_dies_makes_its_launch_fail),
+        ("ctrl_c_ends_a_run_with_its_results_so_far", ctrl_c_ends_a_run_with_its_results_so_far),
     ];
-    let asked: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let filters: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     if env::args().any(|arg| arg == "--list") {
         tests.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
     for (name, test) in tests {
-        if asked.is_empty() || asked.iter().any(|part| name.contains(part)) {
+        if filters.is_empty() || filters.iter().any(|filter| name.contains(filter)) {
             println!("test failing::{name}");
             test();
         }
@@ -55,7 +55,7 @@ fn records(args: &str, code: i32) -> Vec<Value> {
 
 /// Checks the records of the six rungs.
 fn assert_failed_and_explained(records: &[Value]) {
-    let correct: Vec<bool> = records.iter().map(|own| own["correct"].as_bool().unwrap()).collect();
+    let correct: Vec<bool> = records.iter().map(|record| record["correct"].as_bool().unwrap()).collect();
     assert_eq!(correct, [true, false, true, false, false, true], "{records:#?}");
     for (record, says, source, check) in [
         (&records[1], "MisalignedAddress", "misaligned_vector.rs", "memory"),
@@ -85,7 +85,7 @@ fn a_check_continues_after_launches_that_fail() {
     assert_failed_and_explained(&records("check words --device gpu --n 64 --json", 1));
 }
 
-fn one_process_ends_with_the_first_that_fails() {
+fn one_process_ends_with_the_first_failed_launch() {
     let records = records("run words --device gpu --no-time --one-process --json", 1);
     let (last, before) = records.split_last().unwrap();
     assert_eq!(before.len(), 2);
@@ -93,7 +93,7 @@ fn one_process_ends_with_the_first_that_fails() {
 }
 
 /// The process of a rung is killed while it waits for a kernel.
-fn a_process_that_dies_is_the_fault_of_its_launch() {
+fn a_process_that_dies_makes_its_launch_fail() {
     let mut program = ladder("run words --device gpu --no-time --json").stdout(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
     let mut killed = 0;
@@ -112,12 +112,12 @@ fn a_process_that_dies_is_the_fault_of_its_launch() {
     let records: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!((killed, records.len()), (1, 6), "{text}");
     let died =
-        records.iter().filter(|own| own["wrong"].as_str().is_some_and(|why| why.contains("exited without a result")));
+        records.iter().filter(|record| record["wrong"].as_str().is_some_and(|why| why.contains("exited without a result")));
     assert_eq!(died.count(), 1, "{text}");
 }
 
 /// A kernel that would run for hours.
-fn ctrl_c_ends_a_run_with_what_it_has() {
+fn ctrl_c_ends_a_run_with_its_results_so_far() {
     let mut program = ladder("check barrier_count_too_high_cured --device sim --schedules 100000000 --json");
     let mut program = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     thread::sleep(Duration::from_secs(3));

@@ -62,7 +62,7 @@ fn driver<R>(with: impl FnOnce(&mut Driver) -> R) -> R {
     with(&mut DRIVER.lock().unwrap())
 }
 
-fn is(fault: &str) -> bool {
+fn has_fault(fault: &str) -> bool {
     std::env::var("LADDER_STAND_IN").is_ok_and(|value| value == fault)
 }
 
@@ -74,7 +74,7 @@ impl Driver {
     }
 }
 
-fn done(with: impl FnOnce(&mut Driver) -> Option<()>) -> c_uint {
+fn result_of(with: impl FnOnce(&mut Driver) -> Option<()>) -> c_uint {
     if driver(with).is_some() { SUCCESS } else { INVALID_VALUE }
 }
 
@@ -84,7 +84,7 @@ unsafe fn put<T>(to: *mut T, value: T) -> c_uint {
 }
 
 exports! {
-    fn cuInit(_flags: c_uint) { if is("no_device") { NO_DEVICE } else { SUCCESS } }
+    fn cuInit(_flags: c_uint) { if has_fault("no_device") { NO_DEVICE } else { SUCCESS } }
     fn cuDriverGetVersion(version: *mut c_int) { put(version, 13000) }
     fn cuDeviceGetCount(count: *mut c_int) { put(count, 1) }
     fn cuDeviceGet(device: *mut c_int, ordinal: c_int) { put(device, DEVICE + ordinal) }
@@ -114,7 +114,7 @@ exports! {
     }
 
     fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _device: c_int) {
-        if is("new_code") {
+        if has_fault("new_code") {
             return INVALID_CLUSTER_SIZE;
         }
         *value = match attribute {
@@ -177,7 +177,7 @@ exports! {
     fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) { put(milliseconds, 0.25) }
 
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
-        *free = if is("small") { 65 << 20 } else { 1 << 30 };
+        *free = if has_fault("small") { 65 << 20 } else { 1 << 30 };
         *total = 2 << 30;
         SUCCESS
     }
@@ -193,35 +193,35 @@ exports! {
     }
 
     fn cuMemFree_v2(address: u64) {
-        done(|driver| driver.memory.remove(&address).map(drop))
+        result_of(|driver| driver.memory.remove(&address).map(drop))
     }
 
     fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) {
         let from = std::slice::from_raw_parts(from.cast::<u8>(), bytes);
-        done(|driver| driver.bytes(to, bytes).map(|to| to.copy_from_slice(from)))
+        result_of(|driver| driver.bytes(to, bytes).map(|to| to.copy_from_slice(from)))
     }
 
     fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) {
         let to = std::slice::from_raw_parts_mut(to.cast::<u8>(), bytes);
-        done(|driver| driver.bytes(from, bytes).map(|from| to.copy_from_slice(from)))
+        result_of(|driver| driver.bytes(from, bytes).map(|from| to.copy_from_slice(from)))
     }
 
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
-        done(|driver| {
+        result_of(|driver| {
             let from = driver.bytes(from, bytes)?.to_vec();
             driver.bytes(to, bytes).map(|to| to.copy_from_slice(&from))
         })
     }
 
     fn cuMemsetD8Async(address: u64, value: u8, bytes: usize, _stream: *mut c_void) {
-        done(|driver| driver.bytes(address, bytes).map(|bytes| bytes.fill(value)))
+        result_of(|driver| driver.bytes(address, bytes).map(|bytes| bytes.fill(value)))
     }
 
     fn cuModuleLoadDataEx(
         module: *mut usize, image: *const c_char, count: c_uint, options: *const c_uint,
         values: *const *mut c_void,
     ) {
-        if is("bad_ptx") {
+        if has_fault("bad_ptx") {
             const ERROR_LOG_BUFFER: c_uint = 5;
             const ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
             let option = |which| (0..count as usize).find(|&i| *options.add(i) == which);

@@ -3,7 +3,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{Driver, ILLEGAL_ADDRESS, INVALID_VALUE, SUCCESS, driver, is};
+use super::{Driver, ILLEGAL_ADDRESS, INVALID_VALUE, SUCCESS, driver, has_fault};
 
 /// What each thread of every kernel has.
 const REGISTERS: usize = 40;
@@ -52,15 +52,15 @@ exports! {
             let warps = (threads as usize).div_ceil(32);
             let declared = static_shared(driver, function);
             let shared = (declared + dynamic + 1024).div_ceil(128) * 128;
-            let mut held = 32.min(64 / warps).min(48 / warps).min((228 << 10) / shared);
+            let mut resident = 32.min(64 / warps).min(48 / warps).min((228 << 10) / shared);
             // A block's registers are judged by whole rounds over the four parts.
             if dynamic > allowed || warps.div_ceil(4) * 4 * 1280 > 65536 {
-                held = 0;
+                resident = 0;
             }
-            if is("crowded") && declared + dynamic > 0 {
-                held -= 1;
+            if has_fault("crowded") && declared + dynamic > 0 {
+                resident -= 1;
             }
-            *blocks = held as c_int;
+            *blocks = resident as c_int;
         });
         SUCCESS
     }
@@ -111,7 +111,7 @@ exports! {
             if (gy, gz, by, bz, shared) != (1, 1, 1, 1, kernel.shared) {
                 return INVALID_VALUE;
             }
-            if is("faults") {
+            if has_fault("faults") {
                 driver.sticky = ILLEGAL_ADDRESS;
                 return SUCCESS;
             }
@@ -129,7 +129,7 @@ exports! {
             };
             for block in 0..results {
                 let turns = data.chunks(kernel.elements).skip(block).step_by(results);
-                let sum = turns.flatten().fold(i32::from(is("wrong")), |sum, &value| {
+                let sum = turns.flatten().fold(i32::from(has_fault("wrong")), |sum, &value| {
                     sum.wrapping_add(value)
                 });
                 out[block * 4..][..4].copy_from_slice(&sum.to_ne_bytes());

@@ -22,8 +22,8 @@ pub fn built(source: &str) -> PathBuf {
     let library = folder.join(source.file_name().unwrap()).with_extension("so");
     // In a folder of its own, because rustc names its object files alike for both of the programs that compile it. Other
     // tests may have the old library open: it is replaced, and not written over.
-    let own = tempfile::tempdir_in(folder).unwrap();
-    let new = own.path().join("new.so");
+    let folder_for_build = tempfile::tempdir_in(folder).unwrap();
+    let new = folder_for_build.path().join("new.so");
     let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", "-Copt-level=1", "-o"])
         .args([&new, &source])

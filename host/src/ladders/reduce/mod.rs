@@ -1,5 +1,5 @@
 //! The wrapping sum of n 32-bit integers, from neighboring pairs in global memory to warp shuffles. Some rungs also
-//! compute the product, min and max, and sums of five types.
+//! compute the product, min and max of five types.
 //!
 //! Each kernel takes `(input: *mut T, output: *mut T, n: u32)` and writes one element per block, the sum of the block's
 //! elements. The host adds these partial sums. As in the ladder's source text, this last step is part of the check and
