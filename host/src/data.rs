@@ -28,7 +28,9 @@ pub(crate) fn piece(piece: Share, n: u64) -> Range<u64> {
 /// Returns the reason to refuse an array that is too long to be computed in one piece.
 pub(crate) fn too_many(n: u64) -> Option<String> {
     let why = || {
-        format!("kernels count up to {MAX_ELEMENTS} elements; use --devices, even for one device, to cut an array into pieces")
+        format!(
+            "kernels count up to {MAX_ELEMENTS} elements; use --devices, even for one device, to cut an array into pieces"
+        )
     };
     (n > MAX_ELEMENTS).then(why)
 }

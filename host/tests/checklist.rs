@@ -1,4 +1,4 @@
-//! The optimization checklist: its data, and that every pair of rungs shows what it is there for.
+//! The optimization checklist: its data, and the gains of every pair of rungs.
 
 use crate::common::program::{assert_has, without_device};
 use crate::common::{Fake, Fault};
@@ -20,7 +20,7 @@ fn each_optimization_has_an_entry_in_checklist_order() {
         assert_eq!(entry.optimization.entry().optimization, entry.optimization);
         assert_eq!(serde_json::to_value(entry.optimization).unwrap(), *name);
         assert!(!entry.compute.is_empty(), "{name}");
-        // Divergence is a matter of the cores alone.
+        // Divergence concerns only the cores, not the memory.
         assert_eq!(entry.memory.is_empty(), name == "divergence", "{name}");
         assert!(!entry.strategies.is_empty() && !entry.pairs.is_empty());
     }
@@ -95,8 +95,9 @@ fn a_wrong_result_is_not_a_gain() {
 
 #[test]
 fn the_table_and_json_have_each_pair() {
-    // No other device is opened than the one that counts.
-    let (text, printed) = (without_device("why --checklist --all").printed(), without_device("why --checklist --json").json());
+    // The command opens no device, because it counts on the simulator.
+    let (text, printed) =
+        (without_device("why --checklist --all").printed(), without_device("why --checklist --json").json());
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let entries = printed.as_array().unwrap();
     assert_eq!(entries.len(), profile::checklist::entries().len());
@@ -109,7 +110,7 @@ fn the_table_and_json_have_each_pair() {
             assert!(pair.gains.iter().all(|gain| text.contains(gain)), "{:?}: {text}", pair.gains);
         }
     }
-    // The book's own counts: 32 sectors a store, and 4.
+    // The counts in the book: 32 sectors per store, and 4.
     let pair = &entries[1]["pairs"][0];
     assert_eq!([&pair["before"], &pair["after"]], ["transpose_naive", "transpose_smem"]);
     assert_eq!(pair["options"]["rows"], "256");

@@ -1,5 +1,5 @@
-//! Entries cut out of PTX, of this program's own and of nvcc's: NVIDIA's assembler, where there is one, and
-//! the simulator take the part as they take the whole.
+//! Entries extracted from PTX: from this program's PTX and from nvcc's. NVIDIA's assembler, if installed, and the
+//! simulator accept the extracted part like the whole.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,10 +8,10 @@ use host::KERNELS;
 use ptx::Outline;
 use ptx::extract::{SourceLines, extract};
 
-/// Made by the command in `several.cu`, beside it.
+/// PTX that the command in `several.cu` generated.
 const SEVERAL: &str = include_str!("data/several.ptx");
 
-/// What `ptxas` says of a text; `None` on a machine without it.
+/// Assembles a text with `ptxas` and returns its error messages. `None` if `ptxas` is not installed.
 fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
     let file = folder.join("part.ptx");
     std::fs::write(&file, text).unwrap();
@@ -36,7 +36,7 @@ fn every_entry_can_be_extracted() {
                 assert_eq!(alone.as_slice(), std::slice::from_ref(&entry));
             }
             assert!(kept.contains("\t.loc\t") && !dropped.contains("\t.loc\t"));
-            // The others are no different, and each takes a while.
+            // Only a sample is assembled and loaded, because each entry takes a while and the others are similar.
             if place % 64 == 0 {
                 let module = simt::Module::from_ptx(kept.clone()).unwrap();
                 assert!(module.function(entry.name).is_ok(), "{}", entry.name);
@@ -53,7 +53,7 @@ fn every_entry_can_be_extracted() {
 #[test]
 fn an_extracted_nvcc_entry_includes_its_functions_and_variables() {
     let folder = tempfile::tempdir().unwrap();
-    // One that is too old for this PTX shows nothing.
+    // A `ptxas` that is too old for this PTX cannot test it.
     let has_ptxas = assembled(SEVERAL, folder.path()) == Some(Ok(()));
     let outline = Outline::new(SEVERAL);
     for (entry, included, excluded) in [
@@ -80,6 +80,6 @@ fn an_extracted_nvcc_entry_includes_its_functions_and_variables() {
     }
     for entry in ["arrives", "forgets"] {
         let part = extract(&outline, entry, SourceLines::Drop);
-        assert_eq!(part, None, "they share a variable");
+        assert_eq!(part, None, "the two entries share a variable");
     }
 }

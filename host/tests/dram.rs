@@ -1,4 +1,4 @@
-//! The trace of a rung against the machine's counters. What `ladder why --dram` shows is in cli/dram.txt.
+//! Compares the trace of a rung with the simulator's counters. The output of `ladder why --dram` is in cli/dram.txt.
 
 use crate::common::program::run_without_driver;
 use analysis::dram_trace as trace;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 #[test]
 fn a_trace_has_the_same_counts_as_the_counters() {
-    // With bursts as long as a sector, a request's bursts are its sectors.
+    // A burst is as long as a sector here, so a request has as many bursts as sectors.
     for (rung, options) in [
         ("reduce_neighbored", "--n 10000"),
         ("reduce_any", "--n 10000 --op max --type f64"),

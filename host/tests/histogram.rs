@@ -1,4 +1,4 @@
-//! The histogram ladder on the simulator: exact for any bytes, and the counters tell the ladder's story.
+//! The histogram ladder on the simulator: exact counts for any bytes, and counters that show the effect of each rung.
 
 use std::io::Write as _;
 
@@ -33,7 +33,7 @@ proptest! {
         let mut session = Session::new(&mut sim, &*problem, false).unwrap();
         for rung in histogram().rungs {
             let launch = histogram().launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
-            // Twice: the second launch begins at zero as well.
+            // The second launch must also start from zero.
             for _ in 0..2 {
                 let verdict = session.check(rung, &launch).unwrap();
                 prop_assert_eq!(verdict, Verdict::Right, "{}", launch);
@@ -48,7 +48,7 @@ fn counted(data: &str) -> Vec<RungResult> {
     counted_as(data, None)
 }
 
-/// As a GPU of this compute capability; the newest that there are kernels for where none is given.
+/// Counts on a GPU of this compute capability, or on the newest one that there are kernels for.
 fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<RungResult> {
     let options = Options::default().with("n", N).with("data", data);
     let mut sim = match capability {
@@ -68,7 +68,7 @@ fn interleaving_coalesces_and_coarsening_writes_fewer_copies() {
     let atomics = "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum";
     let fine = of("histogram_private", atomics);
     assert_eq!(of("histogram_global", atomics), (N / 32) as f64);
-    assert_eq!(fine, (N / 256 * 8) as f64, "256 counters of each block");
+    assert_eq!(fine, (N / 256 * 8) as f64, "256 counters per block");
     assert_eq!(of("histogram_private_coarsened", atomics) * 16.0, fine);
 }
 
@@ -79,8 +79,8 @@ fn aggregation_removes_serialization_of_additions_to_one_counter() {
     let old = counted_as("constant", Some((7, 5)));
     assert_eq!(of(&old, "histogram_private_coarsened"), N as f64, "one by one");
     assert_eq!(of(&old, "histogram_aggregated"), (N / 16) as f64);
-    // From compute capability 8.0 on, lanes that add 1 to a word are counted and add together; what was collected is
-    // no 1 any more.
+    // From compute capability 8.0 on, the additions of 1 by several lanes to a word are combined. Aggregated additions
+    // are not additions of 1.
     let new = counted("constant");
     assert_eq!(of(&new, "histogram_private_coarsened"), (N / 32) as f64);
     assert_eq!(of(&new, "histogram_aggregated"), (N / 16) as f64);
@@ -91,7 +91,7 @@ fn lanes_with_private_copies_are_never_serialized() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
     for data in ["uniform", "skewed", "constant"] {
         let found = of(&counted(data), "histogram_lanes", waves);
-        assert_eq!(found, (N / 32) as f64, "{data}: one for 32 bytes");
+        assert_eq!(found, (N / 32) as f64, "{data}: one wavefront per 32 bytes");
     }
     let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
     assert_eq!(of(&counted("uniform"), "histogram_lanes", sectors), 16.0);

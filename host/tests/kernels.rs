@@ -1,4 +1,4 @@
-//! What the real kernels' PTX promises.
+//! Properties of the kernels' PTX.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,28 +10,28 @@ use toolkit::access::{self, Kind};
 
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
 
-/// The kernels for each architecture that they are compiled for, the oldest first.
+/// The kernels for each architecture that they are compiled for, oldest first.
 static MODULES: LazyLock<Vec<(&'static Ptx, Module<'static>)>> = LazyLock::new(|| {
     let read = |ptx: &'static Ptx| (ptx, ptx::parse(ptx.text()).unwrap());
     KERNELS.modules.iter().map(read).collect()
 });
 
-/// The kernels of a module.
+/// Returns the kernels of a module.
 fn entries<'m>(module: &'m Module<'static>) -> impl Iterator<Item = &'m Function<'static>> {
     module.functions.iter().filter(|function| function.entry)
 }
 
-/// Every kernel of every architecture.
+/// Returns every kernel of every architecture.
 fn all() -> impl Iterator<Item = &'static Function<'static>> {
     MODULES.iter().flat_map(|(_, module)| entries(module))
 }
 
-/// A kernel, of the oldest architecture.
+/// Returns a kernel of the oldest architecture.
 fn kernel(name: &str) -> &'static Function<'static> {
     entries(&MODULES[0].1).find(|entry| entry.name == name).unwrap_or_else(|| panic!("there is no kernel `{name}`"))
 }
 
-/// The kernels of the rungs that work in shared memory.
+/// Returns the kernels of the rungs that use shared memory.
 fn in_shared_memory() -> Vec<&'static Function<'static>> {
     let found: Vec<_> = all().filter(|entry| entry.name.contains("smem") || entry.name.contains("shfl")).collect();
     assert!(!found.is_empty(), "no kernel is named after shared memory or shuffles");
@@ -46,7 +46,7 @@ fn is_barrier(instruction: &Instruction<'_>) -> bool {
     matches!(instruction.operation(), "bar" | "barrier") && !instruction.has("warp")
 }
 
-/// What the comparison with SASS counts is what instructions say of themselves.
+/// The counts for the comparison with SASS equal those of the parsed instructions.
 #[test]
 fn memory_accesses_are_counted_as_they_are_parsed() {
     for (ptx, module) in &*MODULES {
@@ -59,7 +59,7 @@ fn memory_accesses_are_counted_as_they_are_parsed() {
                 let (elements, bits) = instruction.access().unwrap();
                 elements * bits
             };
-            // Without parameters, which no counter of memory counts.
+            // Parameters are excluded, because no memory counter counts them.
             let memory = entry.instructions().filter(|instruction| {
                 let space = instruction.space();
                 instruction.is_memory() && !matches!(space, Some(Space::Param | Space::Const))
@@ -126,10 +126,10 @@ fn a_complete_unroll_has_no_loop() {
         for block in BLOCKS {
             let kernel = kernel(&format!("{rung}_{block}"));
             let back: Vec<_> = kernel.backward_branches().collect();
-            assert!(back.is_empty(), "{} goes back: {back:?}", kernel.name);
+            assert!(back.is_empty(), "{} has backward branches: {back:?}", kernel.name);
         }
     }
-    // The test can tell: these do have one.
+    // This kernel has a loop, so the test can detect one.
     assert!(kernel("reduce_neighbored").backward_branches().count() > 0);
 }
 
@@ -153,7 +153,7 @@ fn instructions_know_their_rust_line() {
         for kernel in entries(module) {
             let located = kernel.located().filter_map(|(_, loc)| {
                 let loc = loc?;
-                // The outermost call is the kernel's own line.
+                // The outermost call is in a line of the kernel itself.
                 let place = loc.inlined_through(ptx.text()).pop();
                 module.path_of(&place.unwrap_or(loc.place()))
             });

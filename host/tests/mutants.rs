@@ -1,4 +1,4 @@
-//! A sample of the kernels' mutants: the ladders' checks notice each, or it is written down why not.
+//! A sample of the kernels' mutants. The ladders' checks catch each mutant, or mutants.toml explains why they cannot.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use host::{CATALOG, selection};
 use mutate::reasons::{self, Reason};
 use mutate::{MutantVerdict, Plan};
 
-/// How many mutants are run. All of them are by `cargo lab mutate`.
+/// The number of mutants in the sample. `cargo lab mutate` runs all of them.
 const COUNT: usize = 12;
 
 fn known() -> Vec<Reason> {
@@ -23,7 +23,8 @@ fn the_checks_catch_a_sample_of_mutants() {
     let outcomes = plan.run(&CATALOG, 2, None, &reasons, |_| {}).unwrap();
     assert_eq!(outcomes.len(), COUNT);
     for outcome in &outcomes {
-        let (rung, mutation, instruction) = (outcome.kernel.rung.name, outcome.mutant.mutation.name, &outcome.mutant.instruction);
+        let (rung, mutation, instruction) =
+            (outcome.kernel.rung.name, outcome.mutant.mutation.name, &outcome.mutant.instruction);
         assert!(!outcome.is_unexplained(), "{rung}, {mutation} at {instruction}: {:?}", outcome.verdict);
         assert!(
             !matches!(outcome.verdict, MutantVerdict::Refused { .. }),

@@ -1,5 +1,5 @@
-//! The common bugs on the simulator: the right check finds each fault in the line that is marked in its file, and no check
-//! finds anything in the fixed version.
+//! The common bugs on the simulator. The right sanitizer finds each fault in its marked line, and no sanitizer finds
+//! anything in the fixed version.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -41,7 +41,11 @@ fn descriptions_are_complete() {
         assert_eq!(count(FAULT), 1, "{name} has one fault");
         assert!(count(OTHER) <= 1, "{name}");
         assert!(pitfall.lesson.len() > 20 && pitfall.on_gpu.len() > 20, "{name}");
-        assert_eq!(pitfall.arguments.iter().filter(|argument| argument.is_result()).count(), 1, "{name} has one result");
+        assert_eq!(
+            pitfall.arguments.iter().filter(|argument| argument.is_result()).count(),
+            1,
+            "{name} has one result"
+        );
     }
     for check in Check::ALL {
         assert!(CATALOG.pitfalls.iter().any(|pitfall| pitfall.check == check), "{}", check.name());

@@ -1,5 +1,5 @@
-//! `lab predict`: how near the model comes to measured times, that its constants are those that fit the reduction
-//! ladder. What it shows and refuses is in cli/*.txt.
+//! `lab predict`: how close the model is to measured times, and whether its constants fit the reduction ladder. Its
+//! output and its errors are in cli/*.txt.
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
@@ -20,13 +20,13 @@ use host::{CATALOG, DeviceProperties, KERNELS, Ladder, Options, ladders};
 use profile::model::{Constants, Resource};
 use toolkit::Tool;
 
-/// The kept times of a device.
+/// Returns the recorded times of a device.
 fn measured(device: &str) -> MeasuredTimes {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results").join(device).join("run.jsonl");
     MeasuredTimes::read(&path).unwrap()
 }
 
-/// The times of a ladder at its default size.
+/// Returns the times of a ladder at its default size.
 fn times(measured: &MeasuredTimes, ladder: &Ladder) -> Times {
     let problem = ladder.problem(&Options::default()).unwrap();
     measured.of(ladder, &problem.labels().title).unwrap_or_default()
@@ -34,7 +34,7 @@ fn times(measured: &MeasuredTimes, ladder: &Ladder) -> Times {
 
 static H100: LazyLock<Description> = LazyLock::new(|| Description::open("h100").unwrap());
 
-/// Predicts a ladder, or some rungs of one.
+/// Predicts a ladder, or some of its rungs.
 fn predicted(
     device: &Description,
     names: &[&str],
@@ -48,7 +48,7 @@ fn predicted(
     predict::ladder(&KERNELS, device, &Constants::CALIBRATED, selection.ladder, plan)
 }
 
-/// Every ladder that has measured times, at its default size, predicted once for all tests.
+/// The predictions for every ladder with measured times, at its default size, computed once for all tests.
 static PREDICTED: LazyLock<Vec<LadderPrediction>> = LazyLock::new(|| {
     let measured = ladders().iter().map(timed).filter(|names| !names.is_empty());
     measured.map(|names| predicted(&H100, &names, &[]).unwrap()).collect()
@@ -59,8 +59,8 @@ static TIMES: LazyLock<Times> = LazyLock::new(|| {
     ladders().iter().flat_map(|ladder| times(&measured, ladder)).collect()
 });
 
-/// The rungs of a ladder with a measured time. Those of `sort` whose blocks wait are left out: their samples take minutes, and
-/// the model refuses all of them.
+/// Returns the rungs of a ladder that have a measured time. Rungs of `sort` whose blocks wait are left out, because
+/// their samples take minutes and the model refuses all of them.
 fn timed(ladder: &Ladder) -> Vec<&'static str> {
     let rungs = ladder.rungs.iter().filter(|rung| !rung.blocks_wait || ladder.name != "sort");
     rungs.map(|rung| rung.name).filter(|name| TIMES.contains_key(*name)).collect()
@@ -75,25 +75,25 @@ fn the_model_predicts_the_times_of_an_h100() {
     let all: usize = ladders().iter().map(|ladder| timed(ladder).len()).sum();
     let refused = PREDICTED.iter().flat_map(|prediction| &prediction.left_out);
     let refused: Vec<_> = refused.filter(|why| why.contains(" is not predicted: its blocks wait ")).collect();
-    assert_eq!(score.rungs + refused.len(), all, "each rung that has a time: {refused:?}");
+    assert_eq!(score.rungs + refused.len(), all, "every rung that has a time: {refused:?}");
     for name in ["scan_chained", "scan_look_back"] {
         assert!(refused.iter().any(|why| why.starts_with(&format!("{name} "))), "{refused:?}");
     }
     assert!(score.median <= 0.15, "{score:?}");
     assert!(score.worst.0 <= 0.40, "{score:?}");
     for (ladder, rank) in &score.ranks {
-        // docs/prediction.md says which rungs of these ladders change places.
+        // docs/prediction.md lists the rungs of these ladders that the model ranks differently.
         let least = match *ladder {
             "matmul" | "histogram" => 0.93,
             "scan" => 0.89,
             _ => 0.95,
         };
-        // One rung, such as that of `sort`, has no order.
+        // A single rung, as in `sort`, has no rank.
         assert!(rank.is_none_or(|rank| rank >= least), "{ladder}: {rank:?}");
     }
 }
 
-/// Nothing is fitted to this ladder: its constants are in the device's file.
+/// No constant is fitted to this ladder: its constants are in the device's file.
 #[test]
 fn the_model_predicts_tensor_cores_and_tensor_copies_on_an_h200() {
     if !has(Tool::Ptxas) {
@@ -122,7 +122,7 @@ fn the_constants_fit_the_reduction_ladder() {
     let fitted = calibrate::fit(&H100, Constants::CALIBRATED, &observations);
     let least = calibrate::error(&H100, &fitted, &observations);
     assert!(error <= least * 1.1, "{error} against {least} of {fitted:?}");
-    // And a wrong constant is found out.
+    // A wrong constant increases the error.
     let mut wrong = Constants::CALIBRATED;
     wrong.start_cycles *= 0.5;
     assert!(calibrate::error(&H100, &wrong, &observations) > least * 2.0);
@@ -165,7 +165,7 @@ fn all_described_devices_can_be_predicted() {
         let device = Description::open(name).unwrap();
         let reduce = predicted(&device, &rungs, &[("n", "4M")]).unwrap();
         let [first, last] = &reduce.predictions[..] else { panic!("{name}: {reduce:?}") };
-        // Nothing is faster than the memory.
+        // No rung is faster than the memory.
         let floor = reduce.bytes as f64 / (device.memory.gb_per_s * 1e3);
         assert!(last.estimate.us > floor, "{name}");
         assert!(first.estimate.us > last.estimate.us, "{name}");

@@ -1,4 +1,4 @@
-//! How the process `ladder` ends when its output or its user ends it, and when it shows colors.
+//! How the process `ladder` ends when its output is closed or its user interrupts it, and when it shows colors.
 
 #![cfg(target_os = "linux")]
 

@@ -1,4 +1,4 @@
-//! `ladder ptx` of a ladder and of a rung. What it shows is in cli/ptx.txt.
+//! `ladder ptx` for a ladder and for a rung. Its output is in cli/ptx.txt.
 
 use crate::common::program::run_without_driver;
 

@@ -1,4 +1,4 @@
-//! What must hold of every ladder and rung, and of the PTX that they name.
+//! Requirements on every ladder and rung, and on the PTX entries that they name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,7 +11,7 @@ fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
     ptx.outline().entries().map(|entry| (entry.name, entry.parameter_bytes)).collect()
 }
 
-/// Of the newest PTX.
+/// Returns the entries of the newest PTX.
 fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
     entries_in(KERNELS.newest_for(None).unwrap().unwrap())
 }
@@ -23,7 +23,7 @@ fn a_device_gets_the_newest_ptx_that_it_can_run() {
     assert_eq!(capability(Some((7, 5))), Some((7, 5)));
     assert_eq!(capability(Some((8, 9))), Some((8, 0)));
     assert_eq!(capability(Some((9, 0))), Some((9, 0)));
-    // Hopper's own is no other's.
+    // Only Hopper runs the PTX that is specific to it.
     assert_eq!(capability(Some((12, 1))), Some((8, 0)));
     assert_eq!(capability(None), Some((9, 0)));
     for (ptx, header) in KERNELS.modules.iter().zip(["PTX 6.3 for sm_75", "PTX 7.1 for sm_80", "PTX 8.0 for sm_90a"]) {
@@ -119,7 +119,7 @@ fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
     }
 }
 
-/// Kernels whose file does not begin with a condition are compiled for every architecture.
+/// Kernels whose file does not start with a `cfg` attribute are compiled for every architecture.
 #[test]
 fn every_rung_has_a_lesson_and_device_code_that_names_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -149,7 +149,7 @@ fn options_have_valid_defaults_and_unique_names() {
         for option in ladder.options {
             assert!(complete.get(option.name).is_some());
             assert!(option.help.len() > 5, "{} --{}", ladder.name, option.name);
-            // The names of all ladders' arguments and of JSON's other fields.
+            // The names of arguments that all ladders have, and of other fields in JSON.
             for taken in [
                 "rung", "block", "device", "runs", "no-time", "json", "markdown", "ladder", "grid", "bytes", "correct",
                 "counters", "picture", "help",
@@ -201,7 +201,7 @@ fn more_shared_memory_than_a_block_has_is_refused() {
     let matmul = ladder("matmul").unwrap();
     let problem = matmul.problem(&Options::default()).unwrap();
     let greedy = Rung {
-        // Sixty-four tiles.
+        // Shared memory for 64 tiles.
         dynamic_shared: |[side, _, _], _| 64 * side * side * 4,
         ..*matmul.rung("matmul_coarsened8").unwrap()
     };
@@ -236,7 +236,7 @@ fn every_rung_takes_or_refuses_every_block_of_its_ladder_and_others() {
 
 #[test]
 fn an_empty_name_is_refused() {
-    // What else is no name is in cli/refused.txt; an empty one cannot stand there.
+    // cli/refused.txt has other wrong names, but a transcript cannot have an empty one.
     let error = select(&CATALOG, &[String::new()]).unwrap_err();
     assert!(error.to_string().contains("`ladder list` names them") && !error.is_failure());
 }

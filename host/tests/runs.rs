@@ -51,7 +51,7 @@ fn a_check_launches_once_and_restores_only_overwritten_inputs() {
     let launches = log.iter().filter(|line| line.contains("<<<")).count();
     assert_eq!(launches, rungs.len());
     assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
-    // The copy that is kept, and one behind each in-place rung that another rung follows.
+    // The session keeps one copy of the input, and copies it back after each in-place rung, except after the last rung.
     let destroyed = rungs[..rungs.len() - 1].iter().filter(|rung| rung.in_place);
     let copies = log.iter().filter(|line| *line == "copy").count();
     assert_eq!(copies, 1 + destroyed.count());
@@ -62,8 +62,8 @@ fn each_timed_launch_has_restored_inputs_outside_the_cache() {
     let mut device = Fake::new(None);
     let log = device.log();
     let report = run(&mut device, 1000, Some(5)).unwrap();
-    assert_eq!(device.allocated(), 0, "a session gives its buffers back");
-    // 4000 bytes: 17 sets are four times the cache of 16 KiB.
+    assert_eq!(device.allocated(), 0, "a session frees its buffers");
+    // 4000 bytes: 17 sets are four times the size of the cache, 16 KiB.
     assert_eq!(report.sets, 17);
     let log = log.borrow();
     assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
@@ -103,7 +103,7 @@ fn problems_larger_than_the_cache_have_one_set_and_little_memory_means_fewer_set
     assert_eq!(sets(1 << 14, 1 << 30), 1);
     assert_eq!(sets(1 << 12, 1 << 30), 4);
     assert_eq!(sets(1, 1 << 30), 64);
-    // A set has 17476 bytes with its guards, and half of what is free is less.
+    // A set has 17476 bytes with its guards, which is more than half of the free memory.
     assert_eq!(sets(1 << 12, (64 << 20) + 33_900), 1);
 }
 
@@ -145,7 +145,7 @@ fn a_problem_that_does_not_fit_reports_the_free_memory_and_a_size_that_fits() {
         "{text}"
     );
     assert!(!error.is_failure());
-    assert!(log.borrow().is_empty(), "nothing is uploaded before it is known to fit");
+    assert!(log.borrow().is_empty(), "nothing is uploaded before the size is checked");
     assert!(run(&mut device, 100_000, None).is_ok());
 
     let text = run(&mut Fake::new(None).with_free(1 << 20), 1 << 28, None).unwrap_err().to_string();
@@ -192,5 +192,5 @@ fn a_rung_that_was_not_compiled_for_a_block_is_left_out() {
     };
     let report = run::run(&mut sim, plan(&[]).unwrap(), |_| {}).unwrap();
     assert_eq!(report.left_out, ["reduce_any was not compiled for a block of 128: it was for 512, 1024"]);
-    assert!(plan(&["reduce_any".into()]).is_err(), "what is named is not left out");
+    assert!(plan(&["reduce_any".into()]).is_err(), "a named rung is not left out");
 }

@@ -1,5 +1,5 @@
-//! The ladder scan on the simulator: every variant is right in any order of blocks, and sums of floats have the same bits
-//! in every run where the ladder says so.
+//! The ladder scan on the simulator. Every variant is right in any order of blocks. Sums of floats have the same bits
+//! in every run where the ladder guarantees it.
 
 use host::KERNELS;
 use host::device::{Schedule, Sim};
@@ -30,7 +30,7 @@ proptest! {
         for rung in scan().select(&[], &*problem).unwrap() {
             for block in scan().blocks_of(rung, &*problem) {
                 let launch = scan().launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
-                // The second launch finds the words that the first has left.
+                // The second launch starts with the words that the first launch wrote.
                 for schedule in [Schedule::Fixed, Schedule::Random(seed)] {
                     let verdict = session.check_under(schedule, rung, &launch).unwrap();
                     prop_assert_eq!(verdict, Verdict::Right, "{} at {}", launch, problem.labels().size);
@@ -40,7 +40,7 @@ proptest! {
     }
 }
 
-/// The output of a rung for floats whose sums are rounded, under this schedule.
+/// Returns the output of a rung under this schedule, for floats whose sums are rounded.
 fn rounded(rung: &str, schedule: Schedule) -> Vec<u8> {
     let options = Options::default().with("n", 150_001).with("type", "f32").with("data", "uniform").with("resident", 3);
     let (problem, rung) = (scan().problem(&options).unwrap(), scan().rung(rung).unwrap());

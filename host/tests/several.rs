@@ -1,4 +1,4 @@
-//! Several devices, which are simulated ones: what happens when one of them, or its process, fails.
+//! Several simulated devices, and the results when a device or its process fails.
 
 use std::process::Command;
 use std::sync::Mutex;
@@ -19,12 +19,12 @@ const SETTINGS: Settings = Settings {
     through_host: true,
 };
 
-/// The problem of a ladder that several devices compute together.
+/// Returns the problem of a ladder that several devices compute together.
 fn shared(ladder: &Ladder, options: &Options) -> SharedProblem {
     SharedLadder::problem_of(SHARED_LADDERS, ladder, options).unwrap()
 }
 
-/// Lets so many ranks reduce, after one of them has done something else. What each gets.
+/// Runs a reduction on `ranks` ranks after each has called `before`, and returns the outcome of each rank as text.
 fn reduce(ranks: usize, before: impl Fn(Share, &mut Member) -> Result<(), Error> + Sync) -> Vec<String> {
     let ladder = ladder("reduce").unwrap();
     let whole = shared(ladder, &Options::default().with("n", 1003));
@@ -44,12 +44,12 @@ fn reduce(ranks: usize, before: impl Fn(Share, &mut Member) -> Result<(), Error>
     });
     let results: Result<Vec<GroupReport>, _> = results;
     let outcomes = outcomes.into_inner().unwrap();
-    // A run that has failed has no results.
+    // A failed run has no results.
     assert_eq!(results.is_ok(), outcomes.iter().all(|message| message == "right: true"), "{outcomes:?}");
     outcomes
 }
 
-/// Whether rungs are right on one to eight devices.
+/// Checks that rungs are right on one to eight devices.
 fn all_right(name: &str, rungs: &[&str], sizes: &[(&'static str, u32)], side: Side, pieces: usize) {
     let ladder = ladder(name).unwrap();
     let options = sizes.iter().fold(Options::default(), |options, (name, size)| options.with(name, size));
@@ -61,7 +61,8 @@ fn all_right(name: &str, rungs: &[&str], sizes: &[(&'static str, u32)], side: Si
         let request = || GroupRequest { ladder, rungs: &rungs, whole: &whole, block: None, runs: None, side, pieces };
         let results = run_threads(Choice::Sim, &Devices::First(ranks), SETTINGS, |member| measure(member, &request()));
         for report in results.unwrap() {
-            let wrong = report.measurements.iter().filter(|measurement| !measurement.verdict.is_right()).collect::<Vec<_>>();
+            let wrong =
+                report.measurements.iter().filter(|measurement| !measurement.verdict.is_right()).collect::<Vec<_>>();
             assert!(wrong.is_empty(), "{name} on {ranks} devices, {side:?}, {pieces} pieces: {wrong:?}");
             assert!(report.measurements.len() >= rungs.len().max(1));
         }
@@ -83,7 +84,7 @@ fn products_on_one_to_eight_devices_by_rows_in_pieces_and_by_k() {
         all_right("matmul", &["matmul_tiled"], &sizes, side, pieces);
         all_right("gemm", &["gemm_mma"], &sizes, side, pieces);
     }
-    // Tensor maps of pieces, which begin within the matrices.
+    // Tensor maps of pieces start within the matrices.
     all_right("gemm", &["gemm_tma"], &sizes, Side::Rows, 2);
 }
 
@@ -91,7 +92,7 @@ fn products_on_one_to_eight_devices_by_rows_in_pieces_and_by_k() {
 fn arrays_longer_than_kernels_can_count_are_cut_into_pieces() {
     let pieces_of = |n: u64, ranks: usize| {
         let SharedProblem::Divided(whole) = shared(ladder("reduce").unwrap(), &Options::default().with("n", n)) else {
-            panic!("each rank computes a share")
+            panic!("the problem is not divided among the ranks")
         };
         let atomic = ladder("reduce").unwrap().rungs.iter().find(|rung| rung.name == "reduce_atomic").unwrap();
         let mut all = Vec::new();
@@ -124,7 +125,7 @@ fn a_kernel_that_faults_on_one_device_fails_on_all_ranks() {
         let code = member.device.load(WRITES_NOWHERE.to_owned())?;
         let entry = "k".to_owned();
         let launch = Launch { code, entry, grid: [1; 3], block: [1; 3], shared_bytes: 0, args: Vec::new() };
-        // SAFETY: the machine checks outcomes address.
+        // SAFETY: the simulator checks each address.
         unsafe { member.device.launch(&launch, &[]) }?;
         Ok(())
     });
@@ -153,7 +154,7 @@ fn a_thread_that_ends_is_reported_by_all_other_ranks() {
     assert!(begin.elapsed() < SETTINGS.wait);
 }
 
-/// A rank of the program, as `lab launch` starts it.
+/// Returns a command for one rank of the program, like those that `lab launch` starts.
 fn rank(number: &str, port: &str, wait: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ladder"));
     command.args(["run", "reduce_atomic", "--n", "100", "--device", "sim", "--no-time", "--wait", wait]);
@@ -163,7 +164,7 @@ fn rank(number: &str, port: &str, wait: &str) -> Command {
 
 #[test]
 fn a_process_that_never_connects_or_is_killed_is_named() {
-    // The port is free, and nobody else takes it that soon.
+    // The port is free, and it is unlikely that another process takes it so soon.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let stderr_of = |output: std::process::Output| String::from_utf8(output.stderr).unwrap();
     let alone = rank("0", &port, "1").output().unwrap();
@@ -171,7 +172,7 @@ fn a_process_that_never_connects_or_is_killed_is_named() {
     let (wrong, right) = (stderr_of(alone), format!("error: rank 1: did not come to 127.0.0.1:{port} within 1s\n"));
     assert_eq!(wrong, right);
 
-    // It waits for rank 0, and is ended before that comes; then rank 0 waits for it.
+    // Rank 1 waits for rank 0 and is killed before rank 0 connects. Then rank 0 waits for rank 1.
     let mut killed = rank("1", &port, "60").spawn().unwrap();
     killed.kill().unwrap();
     killed.wait().unwrap();

@@ -1,9 +1,10 @@
-//! `ladder why` of every rung, and what Nsight Compute is run on. What it shows is in cli/why.txt and cli/counters.txt.
+//! `ladder why` for every rung, and the command that Nsight Compute runs. The output is in cli/why.txt and
+//! cli/counters.txt.
 
 use std::collections::BTreeSet;
 
 use crate::common::Fake;
-use crate::common::program::{assert_has, env, on, without_device, within};
+use crate::common::program::{assert_has, env, on, within, without_device};
 use host::device::Sim;
 use host::{Device, Error, KERNELS};
 use profile::checklist::{Pair, entries};
@@ -42,7 +43,7 @@ fn every_rung_has_a_verdict() {
     assert!(out.lines().all(|line| line.split_whitespace().nth(1) != Some("–")), "{out}");
 }
 
-/// A problem of each ladder that fills an H100 and is counted in seconds.
+/// A problem of each ladder that fills an H100 and takes only seconds to count.
 const PROBLEMS: [(&str, &str); 4] = [
     ("reduce", "--n=1M"),
     ("transpose", "--rows=2048 --cols=2048"),
@@ -50,11 +51,11 @@ const PROBLEMS: [(&str, &str); 4] = [
     ("histogram", "--n=4M"),
 ];
 
-/// Rungs whose verdict names something else than their pairs of the checklist: what it names, and why it stays so. The
-/// times are those of an H100 (docs/times.md).
+/// Rungs whose verdict differs from their pairs in the checklist: the rung, the optimization that the verdict names,
+/// and the reason. The times are those of an H100 (docs/times.md).
 const EXCEPTIONS: [(&str, &str, &str); 3] = [
-    ("reduce_neighbored", "coalescing", "less divergence takes 127 to 119 µs only: L2 is what both rungs wait for"),
-    ("matmul_coarsened1", "tiling", "4 tiles a block take 251 to 238 µs, tiles in registers to 176 µs"),
+    ("reduce_neighbored", "coalescing", "less divergence saves only 8 µs (127 to 119 µs): both rungs wait for L2"),
+    ("matmul_coarsened1", "tiling", "4 tiles per block take 251 to 238 µs, tiles in registers 251 to 176 µs"),
     ("histogram_private_coarsened_contiguous", "coarsening", "coalesced reads take 46 to 52 µs: atomics bound both"),
 ];
 
@@ -71,7 +72,9 @@ fn a_verdict_names_the_problem_that_the_next_rung_fixes() {
         let rows = within(&env(&sim), &format!("why {names} {options} --device=sim --json")).json();
         for row in rows.as_array().unwrap() {
             let [rung, fix, next] = ["rung", "fix", "next_rung"].map(|name| row[name].as_str().unwrap_or("–"));
-            let is_pair = |(optimization, pair): &(String, &Pair)| pair.before == rung && pair.after == next && optimization == fix;
+            let is_pair = |(optimization, pair): &(String, &Pair)| {
+                pair.before == rung && pair.after == next && optimization == fix
+            };
             if !pairs.iter().any(is_pair) {
                 exceptions.push((rung.to_owned(), fix.to_owned()));
             }
@@ -108,7 +111,7 @@ fn launches_before_one_that_faults_are_shown() {
     let words = ["why", "../crates/simt/profile/tests/strided.ptx", "--counters=smsp__warps_launched.sum", "--launch"];
     let words = words.into_iter().chain(launches).chain(["--arg", "f32[32768]", "f32[1024]"]);
     let args: Vec<String> = words.map(str::to_owned).collect();
-    let (code, out, err) = cli::captured(&args, &env(&|_| panic!("no device is to be opened")));
+    let (code, out, err) = cli::captured(&args, &env(&|_| panic!("the program must not open a device")));
     assert_eq!(code, 1, "{err}");
     assert!(out.contains("strided<<<4, 256, 0>>>") && !out.contains("<<<8"), "{out}");
     assert_has(&err, &["out of bounds read", "thread 0 of block 4"]);

@@ -1,5 +1,4 @@
-//! `lab agree` in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
-//! counts of it.
+//! `lab agree` in tests, with a fake Nsight Compute that runs nothing. It reports the simulator's counts of a launch.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -19,22 +18,22 @@ use toolkit::access::Change;
 use crate::common::Fake;
 use crate::common::program::{Ended, env, within};
 
-/// The GPU's compute capability: it runs every kernel.
+/// The GPU's compute capability, with which it runs every kernel.
 const CAPABILITY: (u32, u32) = (9, 0);
 
-/// A file that is there; the runner has its place.
+/// An existing file in place of Nsight Compute. The runner replaces its execution.
 pub const NCU: &str = "tests/data/ncu.sh";
 
-/// A metric of the kernels whose names begin so, and what is counted where the simulator counts so much.
+/// The start of the names of kernels, a metric, and a function from the simulator's count to the reported count.
 pub type Difference = (&'static str, &'static str, fn(f64) -> f64);
 
-/// An Nsight Compute that counts as the simulator does, but for what differs.
+/// A fake Nsight Compute that reports the simulator's counts, except for the metrics that differ.
 #[derive(Default)]
 pub struct Replay {
     pub differs: Vec<Difference>,
-    /// Metrics that it does not know.
+    /// Metrics that the fake does not support.
     pub unknown: Vec<&'static str>,
-    /// The ladder from which on it fails.
+    /// The first ladder on which the fake fails.
     pub fails_at: &'static str,
     pub log: RefCell<Vec<Vec<String>>>,
 }
@@ -59,13 +58,13 @@ impl Runner for Replay {
     }
 }
 
-/// The ladder of a rung.
+/// Returns the ladder of a rung.
 fn ladder_of(rung: &str) -> &'static Ladder {
     ladders().iter().find(|ladder| ladder.has(rung)).unwrap()
 }
 
 impl Replay {
-    /// The table for the rungs and options that this program is run with.
+    /// Returns the table of counts for the rungs and options in the arguments.
     fn table(&self, args: &[String], metrics: &[&str]) -> String {
         let run_args = &args[args.iter().position(|arg| arg == "run").unwrap()..];
         let ladder = ladder_of(&run_args[1]);
@@ -109,7 +108,7 @@ impl Replay {
     }
 }
 
-/// What ptxas made of every kernel here.
+/// The same changes by ptxas for every kernel.
 pub struct KnownChanges(pub Vec<Change>);
 
 impl Explain for KnownChanges {
@@ -130,12 +129,12 @@ impl Explain for KnownChanges {
     }
 }
 
-/// `lab agree`, with its output as Markdown.
+/// Runs `lab agree` with Markdown output.
 pub fn agree(replay: &Replay, changes: &[Change], args: &str) -> Ended {
     lab(replay, changes, &format!("lab agree {args} --ncu {NCU}"))
 }
 
-/// `lab record` of `lab agree`, below the folder `root`.
+/// Runs `lab record` with `lab agree`, in the folder `root`.
 pub fn agree_recorded(replay: &Replay, changes: &[Change], root: &Path, args: &str) -> Ended {
     lab(replay, changes, &format!("lab record --root {} -- agree {args} --ncu {NCU}", root.display()))
 }

@@ -1,5 +1,5 @@
-//! A ladder of two rungs, so that what is shown of a ladder can be tested without any of the real ones: it computes
-//! what the reduction does, and [`Fake`](super::Fake) runs it.
+//! A ladder of two rungs, for tests of the output for a ladder that do not depend on a real ladder. It computes what
+//! the reduction computes, and [`Fake`](super::Fake) runs it.
 
 use host::options::{Kind, Opt};
 use host::registry::PublishedSpeedup;

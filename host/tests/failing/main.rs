@@ -1,6 +1,6 @@
-//! Launches that fail on a GPU, and what becomes of the rest. A failed launch ends all that a process has on a GPU, so the program
-//! under test is this one: with a command of `ladder` it is `ladder` with ladders of its own, and without it runs the
-//! tests. The GPU is the simulated driver's, which ends as a real one does.
+//! Launches that fail on a GPU, and the results of the other launches. A failed launch ends all work of a process on a
+//! GPU, so the program under test is this program. With a command of `ladder`, it is `ladder` with the ladder of this
+//! test; otherwise it runs the tests. Ladder's `libcuda.so.1` provides the GPU and fails like a real driver.
 
 #![allow(clippy::unwrap_used, reason = "these are tests without the usual harness")]
 
@@ -38,14 +38,14 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The program, with the simulated driver in the place of a GPU's.
+/// Returns a command for the program with Ladder's `libcuda.so.1` in place of NVIDIA's.
 fn ladder(args: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(args.split_whitespace()).env("LADDER_DRIVER", "sim");
     command
 }
 
-/// The records that a program prints, which ends with this code.
+/// Returns the records that the program prints, after checking its exit code.
 fn records(args: &str, code: i32) -> Vec<Value> {
     let Output { status, stdout, stderr } = ladder(args).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -92,7 +92,7 @@ fn one_process_ends_with_the_first_failed_launch() {
     assert_eq!(last["not_run"].as_array().unwrap().len(), 4, "{last}");
 }
 
-/// The process of a rung is killed while it waits for a kernel.
+/// Kills the process of a rung while it waits for a kernel.
 fn a_process_that_dies_makes_its_launch_fail() {
     let mut program = ladder("run words --device gpu --no-time --json").stdout(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
@@ -111,12 +111,13 @@ fn a_process_that_dies_makes_its_launch_fail() {
     program.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     let records: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!((killed, records.len()), (1, 6), "{text}");
-    let died =
-        records.iter().filter(|record| record["wrong"].as_str().is_some_and(|why| why.contains("exited without a result")));
+    let died = records
+        .iter()
+        .filter(|record| record["wrong"].as_str().is_some_and(|why| why.contains("exited without a result")));
     assert_eq!(died.count(), 1, "{text}");
 }
 
-/// A kernel that would run for hours.
+/// Interrupts a check that would run for hours.
 fn ctrl_c_ends_a_run_with_its_results_so_far() {
     let mut program = ladder("check barrier_count_too_high_cured --device sim --schedules 100000000 --json");
     let mut program = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();

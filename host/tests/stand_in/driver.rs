@@ -1,12 +1,11 @@
-//! A CUDA driver whose device memory is the process's own and whose kernels are sums on the CPU, for
-//! the tests of `ladder`, which compile it. It does what `device::Gpu` asks of a driver and nothing else, and
-//! complains on stderr of what is not given back before its context. The tests of `libcuda` compile it too.
+//! A CUDA driver for the tests of `ladder`, which compile it. Its device memory is memory of the process, and its
+//! kernels are sums on the CPU. It supports only the calls of `device::Gpu`, and reports on stderr what is not released
+//! before its context. The tests of `libcuda` compile it too.
 //!
-//! `LADDER_STAND_IN` names what goes wrong: `no_device`, `bad_ptx`, `small` (a megabyte of memory above what
-//! `ladder` leaves free), `faults` (the kernel reads what it must not), `wrong` (each sum is one too large),
-//! `crowded` (a multiprocessor holds a block less than it should of the kernels in shared memory), or
-//! `new_code` (an attribute is a result that cust's bindings have no name for). `--cfg lacks_name` leaves two functions
-//! out, as an old driver would.
+//! `LADDER_STAND_IN` names a fault: `no_device`, `bad_ptx`, `small` (a megabyte of memory more than `ladder` leaves
+//! free), `faults` (the kernel makes an illegal access), `wrong` (each sum is one too large), `crowded` (one block less
+//! than expected fits a multiprocessor, for kernels with shared memory), or `new_code` (an attribute returns a result
+//! that cust's bindings do not name). `--cfg lacks_name` leaves out two functions, like an old driver.
 
 #![allow(unexpected_cfgs, unsafe_op_in_unsafe_fn)]
 
@@ -22,15 +21,15 @@ const NOT_FOUND: c_uint = 500;
 const ILLEGAL_ADDRESS: c_uint = 700;
 const INVALID_CLUSTER_SIZE: c_uint = 912;
 
-/// The one device's handle.
+/// The handle of the only device.
 const DEVICE: c_int = 40;
 
-/// Allocations by address, and the names of the functions that were asked for. A handle is one more than
-/// an index.
+/// The state of the driver: allocations by address, and the names of the requested functions. A handle is an index plus
+/// one.
 struct Driver {
     memory: BTreeMap<u64, Vec<u8>>,
     functions: Vec<String>,
-    /// The dynamic shared memory that launches of a function were allowed, by its handle.
+    /// The dynamic shared memory that launches of a function may use, by the function's handle.
     allowed: BTreeMap<usize, usize>,
     modules: Vec<String>,
     objects: i64,
@@ -55,7 +54,7 @@ macro_rules! exports {
     )*};
 }
 
-/// What is asked of functions, and their launches.
+/// The attributes of functions, and their launches.
 mod launches;
 
 fn driver<R>(with: impl FnOnce(&mut Driver) -> R) -> R {
@@ -67,7 +66,7 @@ fn has_fault(fault: &str) -> bool {
 }
 
 impl Driver {
-    /// The allocation in which these bytes lie whole, from there on.
+    /// Returns `len` bytes from `address` on, if one allocation contains all of them.
     fn bytes(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
         let (start, memory) = self.memory.range_mut(..=address).next_back()?;
         memory.get_mut((address - start) as usize..)?.get_mut(..len)
@@ -108,7 +107,7 @@ exports! {
             *text = c"the stand-in has no device".as_ptr();
             return SUCCESS;
         }
-        // What the real one does for a code that it does not know.
+        // A real driver does this for a code that it does not know.
         *text = std::ptr::null();
         INVALID_VALUE
     }
@@ -150,7 +149,7 @@ exports! {
         driver(|driver| {
             if !driver.memory.is_empty() || driver.objects != 0 {
                 eprintln!(
-                    "left behind: {} allocations, {} objects",
+                    "not released: {} allocations, {} objects",
                     driver.memory.len(),
                     driver.objects
                 );
@@ -171,7 +170,7 @@ exports! {
     fn cuEventDestroy_v2(_event: *mut c_void) { destroy() }
     fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) { SUCCESS }
 
-    /// Where a real driver reports what a kernel did wrong.
+    /// A real driver reports the faults of a kernel here.
     fn cuEventQuery(_event: *mut c_void) { driver(|driver| driver.sticky) }
 
     fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) { put(milliseconds, 0.25) }
@@ -238,10 +237,10 @@ exports! {
             return INVALID_PTX;
         }
         let text = CStr::from_ptr(image).to_string_lossy().into_owned();
-        // Each entry that is compiled takes a real driver its time.
+        // A real driver takes time to compile each entry, so a module must have only one.
         let entries = text.matches(".entry ").count();
         if entries != 1 || text.contains(".loc") {
-            eprintln!("a module of {entries} entries, or with line tables");
+            eprintln!("a module has {entries} entries or line tables");
         }
         driver(|driver| {
             driver.objects += 1;

@@ -19,24 +19,26 @@
 //! log2(e) / √d, and u for 2^-23, because tensor cores truncate. For one query, with weights p = 2^(c (s - max)) and
 //! their sum l, an element is o = Σ p v / l. The result of a right kernel differs from o for these reasons:
 //!
-//! - A score is an f32 sum of d exact products. In whatever order they are added, its error is at most e = (d + 1) u Σ|q k|
-//!   (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1). The exponent has an error of c e. The
-//!   error of the maximum cancels, because the maximum is the same number in all weights.
+//! - A score is an f32 sum of d exact products. In whatever order they are added, its error is at most e = (d + 1) u
+//!   Σ|q k| (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1). The exponent has an error of
+//!   c e. The error of the maximum cancels, because the maximum is the same number in all weights.
 //! - The exponent is computed with a rounded scale and with rounded products and differences, each of numbers up to
-//!   c max|s|. Its error is at most 8 u c max|s|. `ex2.approx` has an error of 2 units in the last place (PTX ISA). A kernel
-//!   that computes tile by tile multiplies earlier weights by such a power again for each tile in which the maximum grows.
-//!   With tiles of 16 keys or more, a weight is the product of at most t = keys / 16 + 1 such powers.
-//! - So a weight is at most 2^δ times too large or too small, with δ = c e + t u (8 c max|s| + 4). Only ratios of weights
-//!   matter. So there are two ways to bound the error of the quotient, and the smaller bound is used. In the first, each
-//!   weight has the error δ. In the second, the greatest weight is exact, and the error of each other weight is the sum of
-//!   the greatest weight's δ and its own δ. The second bound is smaller where one score is far greater than all others.
-//! - Weights are rounded to the type of V before they are multiplied. This error is 2^-8 (bf16) or 2^-11 (f16) of the weight.
-//!   Half precision has no numbers below 2^-24, so a weight may lose 2^-25 of the greatest weight.
-//! - Sums of `keys` terms have errors of (keys + t + 1) u times the sum of the terms' magnitudes. The division adds 4 u.
+//!   c max|s|. Its error is at most 8 u c max|s|. `ex2.approx` has an error of 2 units in the last place (PTX ISA). A
+//!   kernel that computes tile by tile multiplies earlier weights by such a power again for each tile in which the
+//!   maximum grows. With tiles of 16 keys or more, a weight is the product of at most t = keys / 16 + 1 such powers.
+//! - So a weight is at most 2^δ times too large or too small, with δ = c e + t u (8 c max|s| + 4). Only ratios of
+//!   weights matter. So there are two ways to bound the error of the quotient, and the smaller bound is used. In the
+//!   first, each weight has the error δ. In the second, the greatest weight is exact, and the error of each other
+//!   weight is the sum of the greatest weight's δ and that weight's δ. The second bound is smaller where one score is far
+//!   greater than all others.
+//! - Weights are rounded to the type of V before they are multiplied. This error is 2^-8 (bf16) or 2^-11 (f16) of the
+//!   weight. Half precision has no numbers below 2^-24, so a weight may lose 2^-25 of the greatest weight.
+//! - Sums of `keys` terms have errors of (keys + t + 1) u times the sum of the terms' magnitudes. The division
+//!   adds 4 u.
 //!
-//! Let w = p / l, r = 2^δ - 1 and g = (keys + t + 5) u. The bound on the error of o is (Σ w |v| (r + 2^-8 (1 + r) + g)
-//! + |o| (Σ w r + g)) / (1 - Σ w r - g). The allowed range of an element is the interval around o with both ends
-//! rounded like the output.
+//! Let w = p / l, r = 2^δ - 1 and g = (keys + t + 5) u. The bound on the error of o is
+//! (Σ w |v| (r + 2^-8 (1 + r) + g) + |o| (Σ w r + g)) / (1 - Σ w r - g). The allowed range of an element is the interval
+//! around o, with both ends rounded like the output.
 //!
 //! Up to 2^30 multiplications, every row is compared. Beyond that, a sample of each head's rows is compared, which
 //! takes 2^31 multiplications: the first and last rows, rows at the causal edge, and one row of each stretch of rows.
@@ -45,8 +47,8 @@
 //! Four kinds of data expose different faults:
 //! - `normal`: sums of uniform numbers, with a variance of 1.
 //! - `uniform`: numbers from -1 to 1.
-//! - `special`: Q and K have multiples of 2, zeros and -0. The scores are so large that one key, or a few equal keys, have all
-//!   of the weight. V has -0, subnormal and large numbers.
+//! - `special`: Q and K have multiples of 2, zeros and -0. The scores are so large that one key, or a few equal keys,
+//!   have all of the weight. V has -0, subnormal and large numbers.
 //! - `constant`: equal elements, so that every output is the element of V.
 //!
 //! The scores of the last two kinds are exact.

@@ -175,7 +175,9 @@ impl<'a> Values<'a> {
         let sum: f64 = weights.iter().sum();
         // The error of each weight: with separate errors, and relative to the greatest weight.
         let separate = |key: usize| exponent_error(key).exp2() - 1.0;
-        let relative = |key: usize| if key == greatest { 0.0 } else { (exponent_error(key) + exponent_error(greatest)).exp2() - 1.0 };
+        let relative = |key: usize| {
+            if key == greatest { 0.0 } else { (exponent_error(key) + exponent_error(greatest)).exp2() - 1.0 }
+        };
         let bound = Bound { format: *format, v: &self.v[first_key * d..], d, weights: &weights, sum, rescalings };
         let (value, separate, relative) = (bound.values(), bound.errors(&separate), bound.errors(&relative));
         let range = |column: usize| {
@@ -228,6 +230,7 @@ impl Bound<'_> {
         let numerator = |key: usize| weight(key) * (share(key) + roundoff * (1.0 + share(key)) + sum_error) + lost;
         let numerators = self.sums(numerator, f64::abs);
         let each = numerators.iter().zip(self.values());
-        each.map(|(numerator, value)| (numerator + value.abs() * denominator_error) / (1.0 - denominator_error)).collect()
+        each.map(|(numerator, value)| (numerator + value.abs() * denominator_error) / (1.0 - denominator_error))
+            .collect()
     }
 }

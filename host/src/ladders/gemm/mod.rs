@@ -21,15 +21,15 @@
 //!
 //! Up to 2^30 multiplications, every element is compared. Beyond that, one element of each patch of 32 × 32 elements is
 //! compared. In addition, the sum of each row's elements with random signs x is compared with A (B x) (Freivalds,
-//! *Probabilistic Machines Can Use Less Running Time*, 1977), within the sum of the elements' bounds. When a row differs, all
-//! of its elements are computed, and the first wrong element is reported.
+//! *Probabilistic Machines Can Use Less Running Time*, 1977), within the sum of the elements' bounds. When a row
+//! differs, all of its elements are computed, and the first wrong element is reported.
 //!
 //! Three kinds of data expose different faults:
 //! - `uniform`: numbers from -1 to 1.
-//! - `special`: in half of A's rows and half of B's columns, one element is NaN, an infinity, -0, a subnormal or the largest
-//!   finite number.
-//! - `exact`: elements of so few bits that no sum is rounded, as in the ladder `matmul`. An output is right only if it is
-//!   that sum, rounded once (-0 is 0).
+//! - `special`: in half of A's rows and half of B's columns, one element is NaN, an infinity, -0, a subnormal or the
+//!   largest finite number.
+//! - `exact`: elements of so few bits that no sum is rounded, as in the ladder `matmul`. An output is right only if it
+//!   is that sum, rounded once (-0 is 0).
 
 pub(super) mod formats;
 mod inputs;
@@ -60,12 +60,7 @@ pub(super) const LADDER: Ladder = Ladder {
         product::K,
         Opt::word("type", "TYPE", TYPES, "The type of the elements"),
         Opt::word("out", "OUT", &["same", "f32"], "The type of the product: that of the factors, or f32"),
-        Opt::word(
-            "b",
-            "B",
-            &["rows", "columns"],
-            "Whether the second matrix is row-major or column-major",
-        ),
+        Opt::word("b", "B", &["rows", "columns"], "Whether the second matrix is row-major or column-major"),
         Opt::word("data", "DATA", DATA, "The elements: uniform from -1 to 1, partly special, or with exact sums"),
     ],
     blocks: &[[128, 1, 1], [256, 1, 1], [384, 1, 1]],

@@ -9,19 +9,20 @@
 //! # The bound on the error
 //! With the unit roundoff u = 2^-24 of f32, to first order:
 //!
-//! - An exponential of x - max has a relative error of at most (4 + 3 t) u, with t = max - x. `ex2.approx` has an error of
-//!   2 ulp (PTX ISA, "ex2"), which is 4 u. The difference, the product with log2(e), and that constant each have an error of
-//!   u. Together they change the exponent by 3 t u.
+//! - An exponential of x - max has a relative error of at most (4 + 3 t) u, with t = max - x. `ex2.approx` has an error
+//!   of 2 ulp (PTX ISA, "ex2"), which is 4 u. The difference, the product with log2(e), and that constant each have an
+//!   error of u. Together they change the exponent by 3 t u.
 //! - An exponential goes through at most k additions until it is part of the sum. With each addition, an online softmax
-//!   rescales the sum: by an exponential (4 u), a product (u) and the sum (u). The distances of the maxima add up to t. So the
-//!   error of the sum is at most (4 + 6 k + 3 T) u, with T the mean of t weighted by the exponentials.
-//! - An element is its weight, an exponential, times a factor. The factor is another exponential times the reciprocal of the
-//!   sum. The distances of both exponentials add up to t. Their constant errors are 8 u, the error of the reciprocal is u, and
-//!   the error of both products is 2 u.
+//!   rescales the sum: by an exponential (4 u), a product (u) and the sum (u). The distances of the maxima add up to t.
+//!   So the error of the sum is at most (4 + 6 k + 3 T) u, with T the mean of t weighted by the exponentials.
+//! - An element is its weight, an exponential, times a factor. The factor is another exponential times the reciprocal
+//!   of the sum. The distances of both exponentials add up to t. Their constant errors are 8 u, the error of the
+//!   reciprocal is u, and the error of both products is 2 u.
 //! - So the error of an element is at most (15 + 6 k + 3 t + 3 T) u. An exponential below 2^-126 is flushed to 0, so an
 //!   element may have an additional error of 2^-125.
-//! - The error of the sum of squares of an RMSNorm is at most (k + 1) u. The quotient by n, n in f32, and the sum with 1e-6
-//!   add 3 u. The root halves this error. The root, its reciprocal, and two products add 4 u. The total is (k / 2 + 6) u.
+//! - The error of the sum of squares of an RMSNorm is at most (k + 1) u. The quotient by n, n in f32, and the sum with
+//!   1e-6 add 3 u. The root halves this error. The root, its reciprocal, and two products add 4 u. The total is (k / 2
+//!   + 6) u.
 //!
 //! k is n in the first rung. In each other rung, a thread has at most n / 32 + 8 elements, and at most 16 additions
 //! combine the threads and blocks. The allowed range of an element is this interval with both ends rounded to the type

@@ -92,7 +92,11 @@ impl Reference {
                 let [first, second] = factors.map(|factor| x * factor * weight);
                 let error_bound = first.abs().max(second.abs()) * error + SUBNORMAL;
                 let error_bound = if first == 0.0 && second == 0.0 { 0.0 } else { error_bound };
-                Expected { right: second, least: first.min(second) - error_bound, greatest: first.max(second) + error_bound }
+                Expected {
+                    right: second,
+                    least: first.min(second) - error_bound,
+                    greatest: first.max(second) + error_bound,
+                }
             }
         }
     }
