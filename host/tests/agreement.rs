@@ -25,8 +25,8 @@ use profile::counters::Numbers;
 const RESULTS: &str = "results/h100/agree.jsonl";
 
 /// The advice if the simulator is right and the results are old.
-const REMEDY: &str = "if the new numbers are right, compare them with a GPU's: run `cargo lab record -- agree` on a machine \
-                      with a GPU";
+const REMEDY: &str = "if the new numbers are right, compare them with a GPU's: run `cargo lab record -- agree` on a \
+                      machine with a GPU";
 
 /// The largest size of a problem's data in bytes. Larger problems take minutes to simulate.
 const MOST_BYTES: u64 = 1 << 24;
@@ -143,7 +143,7 @@ const NOT_ACCOUNTED_FOR: [&str; 5] =
     ["reduce_grid_stride", "reduce_vector", "reduce_one_launch", "reduce_atomic", "reduce_any"];
 
 #[test]
-fn branches_differ_by_those_that_ptxas_turned_into_predicates() {
+fn branches_differ_only_where_ptxas_uses_predicates() {
     assert!(RECORD.runs.iter().any(|run| run.ladder == "reduce"));
     for (run, counted) in RECORD.runs.iter().zip(&*COUNTED).filter(|(run, _)| run.ladder == "reduce") {
         for (row, (launch, numbers)) in run.rungs.iter().zip(counted) {

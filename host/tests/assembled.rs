@@ -18,7 +18,7 @@ fn entry_names(module: &'static Ptx) -> BTreeSet<&'static str> {
 }
 
 /// Returns the entries to assemble for each of the [`ARCHITECTURES`]. Each entry is assembled once, and the
-/// architectures alternate among those that have the entry. If `EVERY_ARCHITECTURE` is set in the environment, every
+/// entries are distributed round-robin over the architectures. If `EVERY_ARCHITECTURE` is set in the environment, every
 /// entry is assembled for every architecture.
 fn chosen() -> [BTreeSet<&'static str>; 4] {
     let is_every = std::env::var_os("EVERY_ARCHITECTURE").is_some();
@@ -111,9 +111,8 @@ fn dynamic_alignment(module: &'static Ptx) -> u32 {
     declared.find_map(|rest| rest.split_once(' ')?.0.parse().ok()).unwrap_or(1)
 }
 
-/// An extracted entry uses the same resources as the entry in the whole module, and as much shared memory as its rung
-/// says. In the whole module, `ptxas` rounds static shared memory up to the module's alignment of dynamic shared
-/// memory.
+/// An extracted entry uses the same resources as the entry in the whole module, and the shared memory of its rung. In
+/// the whole module, `ptxas` rounds static shared memory up to the module's alignment of dynamic shared memory.
 #[test]
 fn each_entry_uses_the_same_resources_alone_and_among_others() {
     let among_others = ARCHITECTURES.iter().zip(&*USAGES).find(|((_, arch), _)| *arch == "sm_90").unwrap().1;
@@ -123,9 +122,9 @@ fn each_entry_uses_the_same_resources_alone_and_among_others() {
         let problem = ladder.problem(&Options::default()).unwrap();
         for rung in ladder.rungs {
             let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
-            let alone = occupancy::usage(&KERNELS, &launch, "sm_90").unwrap();
+            let extracted = occupancy::usage(&KERNELS, &launch, "sm_90").unwrap();
             if let Some(usage) = among_others.get(&*launch.entry) {
-                let counted = Usage { shared_bytes: alone.shared_bytes.next_multiple_of(alignment), ..alone };
+                let counted = Usage { shared_bytes: extracted.shared_bytes.next_multiple_of(alignment), ..extracted };
                 assert_eq!(counted, *usage, "{}", rung.name);
                 compared += 1;
             }

@@ -32,8 +32,8 @@ fn every_entry_can_be_extracted() {
             let [kept, dropped] = [SourceLines::Keep, SourceLines::Drop].map(cut);
             for part in [&kept, &dropped] {
                 let part = Outline::new(part.as_str());
-                let alone: Vec<_> = part.entries().collect();
-                assert_eq!(alone.as_slice(), std::slice::from_ref(&entry));
+                let entries: Vec<_> = part.entries().collect();
+                assert_eq!(entries.as_slice(), std::slice::from_ref(&entry));
             }
             assert!(kept.contains("\t.loc\t") && !dropped.contains("\t.loc\t"));
             // Only a sample is assembled and loaded, because each entry takes a while and the others are similar.
@@ -65,8 +65,8 @@ fn an_extracted_nvcc_entry_includes_its_functions_and_variables() {
     ] {
         for lines in [SourceLines::Keep, SourceLines::Drop] {
             let part = extract(&outline, entry, lines).unwrap();
-            let alone = Outline::new(part.as_str());
-            assert_eq!(alone.entries().count(), 1, "{part}");
+            let part_outline = Outline::new(part.as_str());
+            assert_eq!(part_outline.entries().count(), 1, "{part}");
             for text in included {
                 assert!(part.contains(text), "{entry} without {text}: {part}");
             }

@@ -10,7 +10,7 @@ use serde_json::Value;
 
 #[test]
 fn a_trace_has_the_same_counts_as_the_counters() {
-    // A burst is as long as a sector here, so a request has as many bursts as sectors.
+    // A burst is as long as a sector here, so the bursts of a request equal its sectors.
     for (rung, options) in [
         ("reduce_neighbored", "--n 10000"),
         ("reduce_any", "--n 10000 --op max --type f64"),

@@ -158,7 +158,7 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                     }
                 }
                 "scan" => {
-                    // The end of an added sum precedes the sum to which it is added.
+                    // A sum ends before the sum to which it is added.
                     let grid = &figure.grids[0];
                     assert!(
                         !grid.arrows.is_empty() && grid.arrows.iter().all(|arrow| arrow.from <= arrow.to),

@@ -1,4 +1,4 @@
-//! The common bugs on the simulator. The right sanitizer finds each fault in its marked line, and no sanitizer finds
+//! The common bugs on the simulator. The expected sanitizer finds each fault in its marked line, and no sanitizer finds
 //! anything in the fixed version.
 
 use std::collections::BTreeSet;

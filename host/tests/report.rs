@@ -29,7 +29,8 @@ const PICTURES: &str = "(() => { ALL
     const pictures = all('svg, img, canvas, [role=img]');
     const has = node => named(node) || node.getAttribute('aria-label') || node.getAttribute('alt')
         || node.querySelector(':scope > title')?.textContent.trim();
-    return { count: pictures.length, without: pictures.filter(node => !has(node)).map(node => node.outerHTML.slice(0, 200)) };
+    const without = pictures.filter(node => !has(node)).map(node => node.outerHTML.slice(0, 200));
+    return { count: pictures.length, without };
 })()";
 
 /// JavaScript that returns the least contrast between text and its background (WCAG 2.2, success criterion 1.4.3).

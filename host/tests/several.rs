@@ -167,9 +167,9 @@ fn a_process_that_never_connects_or_is_killed_is_named() {
     // The port is free, and it is unlikely that another process takes it so soon.
     let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port().to_string();
     let stderr_of = |output: std::process::Output| String::from_utf8(output.stderr).unwrap();
-    let alone = rank("0", &port, "1").output().unwrap();
-    assert_eq!(alone.status.code(), Some(1));
-    let (wrong, right) = (stderr_of(alone), format!("error: rank 1: did not come to 127.0.0.1:{port} within 1s\n"));
+    let output = rank("0", &port, "1").output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let (wrong, right) = (stderr_of(output), format!("error: rank 1: did not come to 127.0.0.1:{port} within 1s\n"));
     assert_eq!(wrong, right);
 
     // Rank 1 waits for rank 0 and is killed before rank 0 connects. Then rank 0 waits for rank 1.

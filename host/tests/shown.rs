@@ -25,8 +25,8 @@ fn colors_only_on_a_terminal() {
     // Changed and unchanged values of a shuffle have different styles.
     let text = of("shuffle", "shuffle_up").text(OutputStyle { terminal: true, ..OutputStyle::default() });
     let after = text.lines().nth(2).unwrap();
-    for (colour, values) in [("\u{1b}[1m\u{1b}[32m", 14), ("\u{1b}[2m", 2)] {
-        assert_eq!(after.matches(colour).count(), values, "{after:?}");
+    for (color, values) in [("\u{1b}[1m\u{1b}[32m", 14), ("\u{1b}[2m", 2)] {
+        assert_eq!(after.matches(color).count(), values, "{after:?}");
     }
 }
 

@@ -92,9 +92,9 @@ fn counters_do_not_depend_on_the_hosts_threads() {
         let counters = report.outcomes.into_iter().map(|outcome| outcome.counters);
         counters.collect::<Vec<_>>()
     };
-    let alone = counted(1);
-    assert_eq!(alone, counted(3));
-    assert_eq!(alone.len(), ladder("reduce").unwrap().rungs.len());
+    let single_threaded = counted(1);
+    assert_eq!(single_threaded, counted(3));
+    assert_eq!(single_threaded.len(), ladder("reduce").unwrap().rungs.len());
 }
 
 /// Returns a launch of the interleaved reduction of `n` elements.

@@ -22,7 +22,7 @@ impl Op {
     pub(super) fn named(name: &str) -> Self {
         let all = [Self::Sum, Self::Product, Self::Min, Self::Max];
         let place = OPS.iter().position(|word| *word == name);
-        all[place.expect("the option takes no other word")]
+        all[place.expect("the option accepts only these words")]
     }
 
     /// Returns the same operation for devices that combine their results.

@@ -64,7 +64,9 @@ impl Extent {
         };
         let (length, count) = (whole.len(), share.count);
         if length < count {
-            return Err(format!("{length} {what} cannot be divided into {count} parts; --{option} {count} can"));
+            return Err(format!(
+                "{length} {what} cannot be divided into {count} parts; use --{option} {count} or more"
+            ));
         }
         let Range { start, end } = share.of(length as u64);
         let range = whole.start + start as usize..whole.start + end as usize;
@@ -113,8 +115,8 @@ pub(super) fn size([m, n, k]: [usize; 3]) -> String {
     format!("m = {m}, n = {n}, k = {k}")
 }
 
-/// Sizes that expose a wrong comparison or offset: odd fractions of every tile size, and of the elements that a thread
-/// or a warp processes at once.
+/// Sizes that expose a wrong comparison or offset: partial tiles of every size, and partial groups of the elements
+/// that a thread or a warp processes at once.
 pub(super) const EDGES: &[[u32; 3]] = &[
     [2, 2, 2],
     [3, 3, 3],
@@ -178,7 +180,7 @@ pub(super) const SIGNIFICAND: u32 = f32::MANTISSA_DIGITS;
 const MARGIN: u128 = 16;
 
 impl Bits {
-    /// Returns the bits for sums of `k` products, `most` at most.
+    /// Returns the bits for sums of `k` products, up to `most`.
     ///
     /// The mean square of either factor is below 1/3, so the standard deviation of a sum is below √k / 3. `MARGIN`
     /// times that is at most 2^(24 - a - b).

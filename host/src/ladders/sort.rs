@@ -5,7 +5,7 @@
 //!
 //! # How it is checked
 //! The reference is Rust's stable sort, by `Ord` for integers and by `f32::total_cmp` for floats. Keys are compared
-//! exactly. The value of key `i` is `i`. A stable sort has one right order of the values, so they are compared exactly.
+//! exactly. The value of key `i` is `i`. A stable sort has one correct order of the values, so they are compared exactly.
 //! The rungs without a second buffer exchange keys in place and are not stable. There, each value must be the index of
 //! a key that equals the key at that place and is in the same section, and no value may occur twice.
 //!
@@ -78,7 +78,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     let n = options.size("n");
     if n > MAX_KEYS.into() {
-        let takes = format!("0 to {MAX_KEYS}, because its kernels count up to twice that in 32 bits");
+        let takes = format!("0 to {MAX_KEYS}, because its kernels count to twice this number in 32 bits");
         return Err(Error::out_of_bounds(LADDER.name, "n", n, &takes));
     }
     let (has_values, data) = (options.text("values") == "yes", options.text("data").to_owned());
@@ -135,7 +135,7 @@ impl<K: SortKey> Sort<K> {
         format!("{}{}", K::NAME, if self.has_values { " with values" } else { "" })
     }
 
-    /// Finds the first wrong value when equal keys may be in any order. `sorted` are the right keys.
+    /// Finds the first wrong value when equal keys may be in any order. `sorted` are the correct keys.
     fn wrong_value(&self, sorted: &[K], found: &[u32], section: usize) -> Option<Verdict> {
         let (keys, mut is_found) = (&self.data().keys, vec![false; found.len()]);
         found.iter().enumerate().find_map(|(place, &value)| {
@@ -146,7 +146,7 @@ impl<K: SortKey> Sort<K> {
                 is_found[index] = true;
                 return None;
             }
-            let right = format!("the index of another key {}, each index once,", sorted[place].shown());
+            let right = format!("an unused index of a key that equals {}", sorted[place].shown());
             Some(Verdict::wrong_element(format!("value {place}"), &value, value, right))
         })
     }

@@ -32,7 +32,7 @@ pub const TOY: Ladder = Ladder {
             ..Rung::USUAL
         },
     ],
-    options: &[Opt { name: "n", metavar: "N", kind: Kind::Size, default: "16384", help: "How many elements" }],
+    options: &[Opt { name: "n", metavar: "N", kind: Kind::Size, default: "16384", help: "Number of elements" }],
     blocks: &[[64, 1, 1], [128, 1, 1], [512, 1, 1]],
     block_rule: "64, 128 or 512",
     sweep: |_| vec![Options::default()],

@@ -43,7 +43,7 @@ exports! {
     }
 
     /// The limits of an H100: 64 warps, 32 blocks, 4 × 12 warps of 40 registers per thread, and 228 KiB of shared
-    /// memory, of which each block takes an additional KiB.
+    /// memory. Each block takes an additional KiB of shared memory.
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: *mut c_int, function: usize, threads: c_int, dynamic: usize,
     ) {

@@ -1,7 +1,7 @@
 //! The forward pass of attention, O = softmax(Q Kᵀ / √d) V, for bfloat16 or half precision with f32 sums.
 //!
-//! Q and O are [batch, heads, queries, d], and K and V are [batch, kv-heads, keys, d]. All are row-major. Every heads /
-//! kv-heads heads share one head of K and V. The causal mask is aligned at the bottom right, as in FlashAttention
+//! Q and O are [batch, heads, queries, d], and K and V are [batch, kv-heads, keys, d]. All are row-major. A group of
+//! heads / kv-heads heads shares one head of K and V. The causal mask is aligned at the bottom right, as in FlashAttention
 //! 2.1 and later: query i sees the keys up to i + keys - queries. The output of a query that sees no key is 0.
 //!
 //! Kernels have parameters `q`, `k`, `v`, `output` and `batch`, `heads`, `kv_heads`, `queries`, `keys`. A grid covers
@@ -17,7 +17,7 @@
 //! # How it is checked
 //! The reference is computed in double precision from the exact inputs. Write s for a score (before scaling), c for
 //! log2(e) / √d, and u for 2^-23, because tensor cores truncate. For one query, with weights p = 2^(c (s - max)) and
-//! their sum l, an element is o = Σ p v / l. The result of a right kernel differs from o for these reasons:
+//! their sum l, an element is o = Σ p v / l. The result of a correct kernel differs from o for these reasons:
 //!
 //! - A score is an f32 sum of d exact products. In whatever order they are added, its error is at most e = (d + 1) u
 //!   Σ|q k| (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1). The exponent has an error of
@@ -29,8 +29,8 @@
 //! - So a weight is at most 2^δ times too large or too small, with δ = c e + t u (8 c max|s| + 4). Only ratios of
 //!   weights matter. So there are two ways to bound the error of the quotient, and the smaller bound is used. In the
 //!   first, each weight has the error δ. In the second, the greatest weight is exact, and the error of each other
-//!   weight is the sum of the greatest weight's δ and that weight's δ. The second bound is smaller where one score is far
-//!   greater than all others.
+//!   weight is the sum of two δ: that weight's and the greatest weight's. The second bound is smaller where one score
+//!   is far greater than all others.
 //! - Weights are rounded to the type of V before they are multiplied. This error is 2^-8 (bf16) or 2^-11 (f16) of the
 //!   weight. Half precision has no numbers below 2^-24, so a weight may lose 2^-25 of the greatest weight.
 //! - Sums of `keys` terms have errors of (keys + t + 1) u times the sum of the terms' magnitudes. The division

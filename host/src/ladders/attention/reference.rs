@@ -96,7 +96,7 @@ impl Reference {
 fn sample(lengths: &Lengths, count: usize) -> Vec<usize> {
     let Lengths { queries, keys, .. } = *lengths;
     let heads = lengths.all_heads();
-    // The last query that sees no key, the first that sees one, and those that first see more than one and two tiles.
+    // The first queries that see a key, and the first queries that see more than one and two tiles.
     let edge = queries.saturating_sub(keys);
     let fixed = [0, 1, edge.saturating_sub(1), edge, edge + 64, edge + 128, queries - 2, queries - 1];
     let in_head = (count / heads).saturating_sub(fixed.len()).max(1);

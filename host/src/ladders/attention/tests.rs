@@ -32,7 +32,7 @@ impl Attention {
         self.inputs()[tensor].iter().map(|&bits| self.format.decode(bits) as f32).collect()
     }
 
-    /// Returns an output that a right kernel may write: the online softmax in single precision, with tiles of `tile`
+    /// Returns an output that a correct kernel may write: the online softmax in single precision, with tiles of `tile`
     /// keys.
     fn online(&self, tile: usize, is_backward: bool) -> Vec<u16> {
         let Lengths { heads, kv_heads, queries, keys, d, .. } = self.lengths;
@@ -261,7 +261,8 @@ fn impossible_options_are_refused_with_the_allowed_values() {
     let scores = attention(&[("queries", "16384"), ("keys", "16384"), ("heads", "8")]);
     let naive = LADDER.rung("attention_naive").unwrap();
     let error = LADDER.launch(naive, &scores, None, DeviceProperties::default()).unwrap_err().to_string();
-    let words = "its matrix of scores would have 2147483648 floats, 8 GB, and the limit is 1073741824 floats; use attention_tiled, which";
+    let words = "its matrix of scores would have 2147483648 floats, 8 GB, and the limit is 1073741824 floats; \
+        use attention_tiled, which";
     assert!(error.contains(words), "{error}");
     let bytes =
         scores.buffers(DeviceProperties::default()).iter().find(|buffer| buffer.name == "scores").unwrap().bytes;

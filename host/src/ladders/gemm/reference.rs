@@ -164,8 +164,8 @@ fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> AllowedRange {
         false => 0.0,
     };
     let mut right = AllowedRange { least: out.round(sum.value - error), most: out.round(sum.value + error) };
-    // If all positive products, or all negative ones, add up to more than an f32 holds, then overflow depends on the
-    // order of addition.
+    // If the sum of the positive products, or of the negative products, exceeds the range of an f32, then overflow
+    // depends on the order of addition.
     let most = f64::from(f32::MAX) * (1.0 - (k + 1) as f64 * TRUNCATION);
     if sum.size.is_finite() && sum.size > most {
         if sum.size + sum.value > 2.0 * most {

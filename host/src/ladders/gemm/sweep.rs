@@ -7,7 +7,7 @@ use super::formats::TYPES;
 use super::inputs::DATA;
 use crate::ladders::product::{self, with};
 
-/// Primes, odd fractions of every tile size, and rows that a tensor map can and cannot describe.
+/// Primes, partial tiles of every size, and rows that a tensor map can and cannot describe.
 const EDGES: &[[u32; 3]] = &[
     [1, 1, 1],
     [2, 3, 5],

@@ -13,7 +13,7 @@ fn gemm(sides: [u32; 3], others: &[(&'static str, &str)]) -> Gemm {
 }
 
 impl Gemm {
-    /// Returns an output that a right kernel may write: summed in single precision from the first product to the last,
+    /// Returns an output that a correct kernel may write: summed in single precision from the first product to the last,
     /// and rounded once.
     fn right(&self) -> Vec<f32> {
         let [m, n, k] = self.sides();
@@ -23,8 +23,8 @@ impl Gemm {
             line
         };
         let element = |at: usize| {
-            let a = line(&|into| self.inputs().a.along(at / n, 0, into));
-            let b = line(&|into| self.inputs().b.along(at % n, 0, into));
+            let a = line(&|into| self.inputs().a.read_line(at / n, 0, into));
+            let b = line(&|into| self.inputs().b.read_line(at % n, 0, into));
             let sum = a.iter().zip(&b).fold(0f32, |sum, (a, b)| (*a as f32).mul_add(*b as f32, sum));
             self.out.round(sum.into())
         };
@@ -209,8 +209,8 @@ proptest! {
         let [mut a, mut b] = [vec![0.0; k as usize], vec![0.0; k as usize]];
         let mut backwards = Vec::new();
         for at in 0..(m * n) as usize {
-            gemm.inputs().a.along(at / n as usize, 0, &mut a);
-            gemm.inputs().b.along(at % n as usize, 0, &mut b);
+            gemm.inputs().a.read_line(at / n as usize, 0, &mut a);
+            gemm.inputs().b.read_line(at % n as usize, 0, &mut b);
             let products = a.iter().zip(&b).map(|(a, b)| *a as f32 * *b as f32);
             backwards.push(gemm.out.round(products.rev().fold(0f32, |sum, product| sum + product).into()));
         }

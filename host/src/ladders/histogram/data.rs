@@ -43,7 +43,7 @@ fn uniform(index: u32) -> u8 {
     (mixed(index) >> 24) as u8
 }
 
-/// Returns bytes of which half are 0, a quarter 1, an eighth 2, and so on.
+/// Returns skewed bytes: half are 0, a quarter are 1, an eighth are 2, and so on.
 fn skewed(index: u32) -> u8 {
     mixed(index).leading_zeros() as u8
 }

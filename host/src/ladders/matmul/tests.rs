@@ -10,7 +10,7 @@ fn sides(m: u64, n: u64, k: u64) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
 }
 
-/// Returns the output of a right kernel: summed in single precision, from the first product to the last.
+/// Returns the output of a correct kernel: summed in single precision, from the first product to the last.
 fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
     let a: &[f32] = bytemuck::cast_slice(problem.input(0));
     let b: &[f32] = bytemuck::cast_slice(problem.input(1));

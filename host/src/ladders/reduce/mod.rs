@@ -24,12 +24,12 @@
 //!
 //! A product of floats may differ by a bound on its rounding errors, in whatever order it is computed, because the
 //! relative error of each multiplication remains in the product. With a unit roundoff u, the bound is the lesser of
-//! γ(n) = n u / (1 - n u) (Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1) and exp((8 √n + n / 32) u) -
-//! 1. The term 8 √n is for roundings that are equally often up and down (Higham and Mary, *A New Approach to
+//! γ(n) = n u / (1 - n u) (Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1) and
+//! exp((8 √n + n / 32) u) - 1. The term 8 √n is for roundings that are equally often up and down (Higham and Mary, *A New Approach to
 //! Probabilistic Rounding Error Analysis*, 2019, with their λ = 8). Roundings of products near 1 are slightly biased,
 //! because the numbers below 1 are half as far apart as the numbers above 1. The largest measured bias was u / 64 per
 //! multiplication. It was measured for products of two to twenty thousand adjacent or distant elements, and then of
-//! pairs of those products. The term n / 32 allows twice that bias. The reference's own error, in double precision, is
+//! pairs of those products. The term n / 32 allows twice that bias. The error of the double-precision reference is
 //! added by the same rule. The factors' signs are as random as their magnitudes. So half of the time, a missing factor
 //! makes the sign wrong, whatever the tolerance for rounding.
 
@@ -91,8 +91,8 @@ pub(super) const LADDER: Ladder = Ladder {
     },
 };
 
-/// Sizes that expose a wrong comparison or offset: powers of two and numbers next to them, and odd fractions of warps,
-/// blocks and the elements of a block.
+/// Sizes that expose a wrong comparison or offset: powers of two and numbers next to them, and sizes that leave partial
+/// warps, partial blocks and partial rounds of a block.
 const EDGES: &[u64] = &[
     0, 1, 2, 3, 4, 7, 16, 31, 33, 63, 65, 96, 191, 256, 383, 512, 513, 1000, 1024, 1025, 2049, 3333, 4095, 4097, 6143,
     8191, 8193,

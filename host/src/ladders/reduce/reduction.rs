@@ -72,7 +72,7 @@ impl<T: Number> Reduction<T> {
         grains.iter().fold(before, combine)
     }
 
-    /// Returns the right result of each block. The parts of the input are assigned to the blocks round-robin.
+    /// Returns the correct result of each block. The parts of the input are assigned to the blocks round-robin.
     fn expected(&self, rung: &Rung, launch: &Launch) -> Vec<T::Wide> {
         let mut blocks = vec![T::Wide::identity(self.op); launch.blocks() as usize];
         let part = launch.threads() * u64::from(rung.items_per_thread) / GRAIN;

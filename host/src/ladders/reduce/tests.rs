@@ -15,7 +15,7 @@ fn with_block(rung: &str, n: u64, block: u32) -> RungFixture {
     fixture
 }
 
-/// Returns the output of a right kernel.
+/// Returns the output of a correct kernel.
 fn right_output(fixture: &RungFixture) -> Vec<i32> {
     let elements = (fixture.launch.threads() * u64::from(fixture.rung.items_per_thread)) as usize;
     let mut output = vec![0i32; fixture.launch.blocks() as usize];

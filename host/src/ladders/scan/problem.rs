@@ -36,7 +36,7 @@ impl Data {
     pub(super) fn named(name: &str) -> Self {
         let all = [Self::Random, Self::Uniform, Self::Constant, Self::Sorted, Self::Reversed, Self::Few, Self::Special];
         let place = DATA.iter().position(|known| *known == name);
-        all[place.expect("the option takes no other word")]
+        all[place.expect("the option accepts only these words")]
     }
 
     /// Returns the largest number of factors whose products all stay in the range of `f32`. A factor's magnitude is
@@ -159,7 +159,7 @@ unsafe impl<T: Number> Problem for Scan<T> {
 
     fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let (bytes, tiles) = (self.n * Self::SIZE, self.words().div_ceil(SMALLEST_TILE).max(1));
-        // Elements of 64 bits have two words for each tile.
+        // 64-bit elements have two words per tile.
         let words = HEAD as u64 + tiles * Self::SIZE.div_ceil(4);
         vec![
             Buffer::new("input", Role::Input, bytes),

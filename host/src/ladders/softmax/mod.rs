@@ -21,8 +21,8 @@
 //! - So the error of an element is at most (15 + 6 k + 3 t + 3 T) u. An exponential below 2^-126 is flushed to 0, so an
 //!   element may have an additional error of 2^-125.
 //! - The error of the sum of squares of an RMSNorm is at most (k + 1) u. The quotient by n, n in f32, and the sum with
-//!   1e-6 add 3 u. The root halves this error. The root, its reciprocal, and two products add 4 u. The total is (k / 2
-//!   + 6) u.
+//!   1e-6 add 3 u. The root halves this error. The root, its reciprocal, and two products add 4 u. The total is
+//!   (k / 2 + 6) u.
 //!
 //! k is n in the first rung. In each other rung, a thread has at most n / 32 + 8 elements, and at most 16 additions
 //! combine the threads and blocks. The allowed range of an element is this interval with both ends rounded to the type
@@ -68,7 +68,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "BLOCKS",
             kind: Kind::SizeOr("device"),
             default: "device",
-            help: "Blocks in rungs whose blocks process several rows: as the device fits, or at most BLOCKS",
+            help: "Blocks in rungs whose blocks process several rows: all that fit the device, or at most BLOCKS",
         },
     ],
     blocks: &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
@@ -173,8 +173,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
         &[(1, 32_776), (2, 57_352), (2, 65_536), (1, 65_537), (1, 131_080), (1, 262_144), (1, 262_151), (700, 8)],
         &[(1, 65_544)],
     );
-    // Only the default variant is checked with all of these shapes. For the other variants, the shapes have a row for
-    // each block of each rung.
+    // Only the default variant is checked with all of these shapes. The shapes for the other
+    // variants include a row of suitable length for each block of each rung.
     let others: &[(u64, u64)] = effort.pick(
         &[(0, 0), (1, 1), (7, 4), (9, 33), (40, 1000), (3, 1024), (2, 4097), (3, 8192), (2, 20_000), (1, 262_144)],
         &[(1, 1), (7, 4), (9, 33), (5, 1000), (2, 1024), (1, 4097), (2, 8192), (1, 20_000)],

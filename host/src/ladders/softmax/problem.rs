@@ -35,7 +35,7 @@ impl Data {
     pub(super) fn named(name: &str) -> Self {
         let all = [Self::Random, Self::Constant, Self::Special, Self::Masked];
         let place = DATA.iter().position(|known| *known == name);
-        all[place.expect("the option takes no other word")]
+        all[place.expect("the option accepts only these words")]
     }
 
     /// Returns the element at a row and column of a matrix with `n` columns.
@@ -113,7 +113,7 @@ pub(super) struct Rows {
     op: Op,
     format: Format,
     data: Data,
-    /// The largest number of blocks that process several rows. `None` for as many blocks as the device fits at once.
+    /// The largest number of blocks that process several rows. `None` for the number of blocks that fit the device.
     resident: Option<u32>,
     matrix: OnceLock<Elements>,
     weight: OnceLock<Elements>,
@@ -155,7 +155,7 @@ impl Rows {
         [op, word].into_iter().flatten().collect()
     }
 
-    /// Returns the index of the first wrong element, and its right value.
+    /// Returns the index of the first wrong element, and its correct value.
     fn first_wrong(&self, rung: &Rung, found: &(dyn Fn(usize) -> f32 + Sync)) -> Option<(usize, f64)> {
         let n = self.n as usize;
         // The first rung adds a whole row in one thread.

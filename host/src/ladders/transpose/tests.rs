@@ -8,7 +8,7 @@ fn of(rung: &str, rows: u32, cols: u32) -> RungFixture {
     rung_fixture(rung, &Options::default().with("rows", rows).with("cols", cols))
 }
 
-/// Returns the output of a right kernel.
+/// Returns the output of a correct kernel.
 fn right(input: &[u32], rows: usize, cols: usize) -> Vec<u32> {
     (0..rows * cols).map(|at| input[at % rows * cols + at / rows]).collect()
 }

@@ -17,7 +17,7 @@ fn a_sample_of_each_patch_and_all_rows_are_compared() {
     for (data, out) in [(Data::Uniform, Format::F32), (Data::Exact, Format::F32), (Data::Exact, Format::Bf16)] {
         let inputs = inputs(data);
         let reference = Reference { out, results: sampled(&inputs, out) };
-        let Results::Sampled { elements, rows } = &reference.results else { panic!("it is sampled") };
+        let Results::Sampled { elements, rows } = &reference.results else { panic!("the elements are sampled") };
         assert_eq!((elements.len(), rows.len()), (9, 70));
         let mut patches: Vec<_> = elements.iter().map(|(at, _)| (at / 65 / 32, at % 65 / 32)).collect();
         patches.sort_unstable();

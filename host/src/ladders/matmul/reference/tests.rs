@@ -6,7 +6,7 @@ const METHODS: [Method; 2] = [Method::Whole, Method::Sums];
 
 const SHAPES: [[usize; 3]; 6] = [[1, 1, 1], [9, 300, 70], [16, 257, 3], [2, 1, 1000], [1, 513, 2], [33, 40, 1]];
 
-/// Returns the output of a right kernel: summed in single precision, from the last product to the first.
+/// Returns the output of a correct kernel: summed in single precision, from the last product to the first.
 fn right(inputs: &Inputs) -> Vec<f32> {
     let [m, n, k] = inputs.sides;
     let element = |row: usize, column: usize| {
