@@ -116,16 +116,16 @@ fn atomics_that_became_reductions_must_have_the_same_count() {
     const ATOM: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
     const RED: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
     let changes = [Change { kind: Kind::Atom, effect: Effect::Resultless, ptx: 1, sass: 1 }];
-    let with = |red: fn(f64) -> f64| {
+    let run_with = |red: fn(f64) -> f64| {
         let differs = vec![("histogram_global", ATOM, (|_| 0.0) as fn(f64) -> f64), ("histogram_global", RED, red)];
         agree(&differing(differs), &changes, "histogram --n=4k")
     };
     // 128 warps, and each accesses about 22 sectors.
-    let out = with(|_| 2889.0).printed();
+    let out = run_with(|_| 2889.0).printed();
     let lines = differences_of(&out, "histogram_global");
     assert!(lines[0].contains("their results are not used; together 2889 for sim's"), "{lines:?}");
     for red in [(|_| 2700.0) as fn(f64) -> f64, |_| 3100.0] {
-        with(red).ended_with(1);
+        run_with(red).ended_with(1);
     }
 }
 
@@ -134,7 +134,7 @@ fn sectors_of_copies_that_bypass_l1_may_be_counted_repeatedly() {
     const SECTORS: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum";
     const THROUGH: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum";
     const PAST: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum";
-    let with = |past: fn(f64) -> f64| {
+    let run_with = |past: fn(f64) -> f64| {
         let replay = differing(vec![
             ("matmul_pipelined", SECTORS, |_| 3000.0),
             ("matmul_pipelined", THROUGH, |_| 500.0),
@@ -142,11 +142,11 @@ fn sectors_of_copies_that_bypass_l1_may_be_counted_repeatedly() {
         ]);
         agree(&replay, &[], "matmul --m=64 --n=64 --k=64")
     };
-    let out = with(|_| 2500.0).printed();
+    let out = run_with(|_| 2500.0).printed();
     let why = "all of it is in copies that pass by L1: by instruction the GPU counts 2500 sectors for their";
     assert_has(differences_of(&out, "matmul_pipelined")[0], &[why]);
     // The parts must add up to the whole.
-    with(|_| 2400.0).ended_with(1);
+    run_with(|_| 2400.0).ended_with(1);
 }
 
 /// Returns a folder with an empty README, for a document that shows what `agree` compared on the test's GPU.

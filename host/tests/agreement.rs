@@ -55,7 +55,7 @@ fn counted(run: &ComparedRun) -> Vec<(Launch, Numbers)> {
 
 /// Returns whether the simulator's number is unchanged. The records omit a number that is 0 or missing.
 fn is_unchanged(was: Option<&Comparison>, now: Option<f64>) -> bool {
-    let was = was.and_then(|both| both.sim);
+    let was = was.and_then(|comparison| comparison.sim);
     was.unwrap_or(0.0) == now.map_or(0.0, rounded)
 }
 
@@ -72,20 +72,22 @@ fn the_simulator_repeats_its_recorded_counts() {
             }
             // How often a kernel polls depends on timing, on the simulator too. So every counter that includes polls
             // may differ: by much, or by little if it mostly counts other accesses.
-            let waits = row.comparisons(run).any(|(_, both)| both.is_some_and(|both| both.class == Class::Waits));
-            let repeats = row.comparisons(run).filter(|(metric, both)| {
-                let is_exact = both.is_none_or(|both| both.class == Class::Exact);
+            let waits = row
+                .comparisons(run)
+                .any(|(_, comparison)| comparison.is_some_and(|comparison| comparison.class == Class::Waits));
+            let repeats = row.comparisons(run).filter(|(metric, comparison)| {
+                let is_exact = comparison.is_none_or(|comparison| comparison.class == Class::Exact);
                 metric.rule != Rule::Information && (is_exact || !waits)
             });
             for (metric, was) in repeats {
                 let now = metric.sim.of(&metric.name, numbers);
                 if !is_unchanged(was, now) {
-                    let of = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
+                    let value = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
                     wrong.push(format!(
                         "{place}: {}: the simulator counted {:?}, now {now:?}; the GPU {:?}",
                         metric.name,
-                        of(|both| both.sim),
-                        of(|both| both.ncu),
+                        value(|comparison| comparison.sim),
+                        value(|comparison| comparison.ncu),
                     ));
                 }
             }

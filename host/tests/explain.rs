@@ -308,10 +308,10 @@ fn the_pairs_are_those_of_the_source_texts() {
         assert_eq!(tree.elements, 128 * blocks, "{name}");
         let serial_rounds = tree.rounds.len() - 7;
         for round in &tree.rounds[..serial_rounds] {
-            let within = |addition: &profile::figures::Addition| {
+            let is_thread_local = |addition: &profile::figures::Addition| {
                 addition.terms.iter().all(|term| term.head.1 % 128 == addition.terms[0].head.1 % 128)
             };
-            assert!(round.additions.iter().all(within), "{name}");
+            assert!(round.additions.iter().all(is_thread_local), "{name}");
         }
         assert_eq!(serial_rounds > 0, blocks > 1, "{name}");
         halves(&tree, &tree.rounds[serial_rounds..], 64);

@@ -7,7 +7,7 @@ use host::device::Sim;
 use host::problem::Verdict;
 use host::run::RungResult;
 
-use crate::common::{counted_on, counter_of as of, once};
+use crate::common::{counted_on, counter_of, once};
 use host::{DeviceProperties, Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -62,37 +62,37 @@ fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<RungResult> {
 fn interleaving_coalesces_and_coarsening_writes_fewer_copies() {
     let outcomes = counted("uniform");
     let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
-    let of = |rung: &str, counter: &str| of(&outcomes, rung, counter);
-    assert_eq!(of("histogram_private_coarsened_contiguous", sectors), 16.0);
-    assert_eq!(of("histogram_private_coarsened", sectors), 1.0);
+    let value = |rung: &str, counter: &str| counter_of(&outcomes, rung, counter);
+    assert_eq!(value("histogram_private_coarsened_contiguous", sectors), 16.0);
+    assert_eq!(value("histogram_private_coarsened", sectors), 1.0);
     let atomics = "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum";
-    let fine = of("histogram_private", atomics);
-    assert_eq!(of("histogram_global", atomics), (N / 32) as f64);
+    let fine = value("histogram_private", atomics);
+    assert_eq!(value("histogram_global", atomics), (N / 32) as f64);
     assert_eq!(fine, (N / 256 * 8) as f64, "256 counters per block");
-    assert_eq!(of("histogram_private_coarsened", atomics) * 16.0, fine);
+    assert_eq!(value("histogram_private_coarsened", atomics) * 16.0, fine);
 }
 
 #[test]
 fn aggregation_removes_serialization_of_additions_to_one_counter() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
-    let of = |outcomes: &[RungResult], rung: &str| of(outcomes, rung, waves);
+    let wavefronts = |outcomes: &[RungResult], rung: &str| counter_of(outcomes, rung, waves);
     let old = counted_as("constant", Some((7, 5)));
-    assert_eq!(of(&old, "histogram_private_coarsened"), N as f64, "one by one");
-    assert_eq!(of(&old, "histogram_aggregated"), (N / 16) as f64);
+    assert_eq!(wavefronts(&old, "histogram_private_coarsened"), N as f64, "one by one");
+    assert_eq!(wavefronts(&old, "histogram_aggregated"), (N / 16) as f64);
     // From compute capability 8.0 on, the additions of 1 by several lanes to a word are combined. Aggregated additions
     // are not additions of 1.
     let new = counted("constant");
-    assert_eq!(of(&new, "histogram_private_coarsened"), (N / 32) as f64);
-    assert_eq!(of(&new, "histogram_aggregated"), (N / 16) as f64);
+    assert_eq!(wavefronts(&new, "histogram_private_coarsened"), (N / 32) as f64);
+    assert_eq!(wavefronts(&new, "histogram_aggregated"), (N / 16) as f64);
 }
 
 #[test]
 fn lanes_with_private_copies_are_never_serialized() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
     for data in ["uniform", "skewed", "constant"] {
-        let found = of(&counted(data), "histogram_lanes", waves);
+        let found = counter_of(&counted(data), "histogram_lanes", waves);
         assert_eq!(found, (N / 32) as f64, "{data}: one wavefront per 32 bytes");
     }
     let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
-    assert_eq!(of(&counted("uniform"), "histogram_lanes", sectors), 16.0);
+    assert_eq!(counter_of(&counted("uniform"), "histogram_lanes", sectors), 16.0);
 }

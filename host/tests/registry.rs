@@ -184,15 +184,15 @@ fn shared_memory_by_block() {
     let reduce = ladder("reduce").unwrap();
     let problem = reduce.problem(&Options::default()).unwrap();
     // Static and dynamic bytes.
-    let of = |name: &str, threads| {
+    let shared_bytes = |name: &str, threads| {
         let (rung, device) = (reduce.rung(name).unwrap(), DeviceProperties::default());
         let launch = reduce.launch(rung, &*problem, Some([threads, 1, 1]), device).unwrap();
         (KERNELS.static_shared_bytes(&launch.entry), launch.shared_bytes)
     };
-    assert_eq!(of("reduce_neighbored", 128), (0, 0));
-    assert_eq!(of("reduce_smem", 128), (512, 0));
-    assert_eq!(of("reduce_smem_dyn", 1024), (0, 4096));
-    assert_eq!(of("reduce_shfl", 128), (16, 0));
+    assert_eq!(shared_bytes("reduce_neighbored", 128), (0, 0));
+    assert_eq!(shared_bytes("reduce_smem", 128), (512, 0));
+    assert_eq!(shared_bytes("reduce_smem_dyn", 1024), (0, 4096));
+    assert_eq!(shared_bytes("reduce_shfl", 128), (16, 0));
     assert_eq!(KERNELS.static_shared_bytes("no_such_entry"), 0);
 }
 

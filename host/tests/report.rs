@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use browser_test::{Appearance, Browser, Value};
 
-use crate::common::program::{env, within};
+use crate::common::program::{env, run_in};
 use host::KERNELS;
 use host::device::Sim;
 
@@ -14,7 +14,7 @@ fn written(folder: &Path, name: &str, args: &str) -> PathBuf {
     let path = folder.join(name);
     let open = |_| Ok(Box::new(Sim::open(&KERNELS, 1)?) as Box<dyn host::Device>);
     let args = format!("report {args} -o {}", path.display());
-    assert!(within(&env(&open), &args).printed().starts_with(&path.display().to_string()));
+    assert!(run_in(&env(&open), &args).printed().starts_with(&path.display().to_string()));
     path
 }
 

@@ -154,7 +154,7 @@ fn a_thread_that_ends_is_reported_by_all_other_ranks() {
     assert!(begin.elapsed() < SETTINGS.wait);
 }
 
-/// Returns a command for one rank of the program, like those that `lab launch` starts.
+/// Returns a command for one rank of the program, like a rank that `lab launch` starts.
 fn rank(number: &str, port: &str, wait: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ladder"));
     command.args(["run", "reduce_atomic", "--n", "100", "--device", "sim", "--no-time", "--wait", wait]);

@@ -8,7 +8,7 @@ use host::{DeviceProperties, Options, ladder};
 
 #[test]
 fn colors_only_on_a_terminal() {
-    let of = |name, rung: &str| {
+    let document_of = |name, rung: &str| {
         let plan = Plan::new(
             ladder(name).unwrap(),
             &[rung.to_owned()],
@@ -19,11 +19,11 @@ fn colors_only_on_a_terminal() {
         );
         cli::report::document(&counted(plan.unwrap()), None, &provenance("some"), OutputStyle::default())
     };
-    let document = of("reduce", "reduce_shfl");
+    let document = document_of("reduce", "reduce_shfl");
     assert!(document.text(OutputStyle { terminal: true, ..OutputStyle::default() }).contains('\u{1b}'));
     assert!(![document.text(OutputStyle::default()), document.markdown()].concat().contains('\u{1b}'));
     // Changed and unchanged values of a shuffle have different styles.
-    let text = of("shuffle", "shuffle_up").text(OutputStyle { terminal: true, ..OutputStyle::default() });
+    let text = document_of("shuffle", "shuffle_up").text(OutputStyle { terminal: true, ..OutputStyle::default() });
     let after = text.lines().nth(2).unwrap();
     for (color, values) in [("\u{1b}[1m\u{1b}[32m", 14), ("\u{1b}[2m", 2)] {
         assert_eq!(after.matches(color).count(), values, "{after:?}");

@@ -11,7 +11,7 @@ use std::fs;
 use std::process::Command;
 
 use crate::common::Fake;
-use crate::common::program::{Ended, env, has, on_driver, run_without_driver, within};
+use crate::common::program::{Ended, env, has, on_driver, run_in, run_without_driver};
 use crate::common::replay::{KnownChanges, Replay};
 use crate::common::toy::TOYS;
 use crate::stand_in::clocked::Clocked;
@@ -167,5 +167,5 @@ fn ladder(variables: &Variables<'_>, args: &str) -> Ended {
     if variable("NCU") == "replay" {
         env.runner = &replay;
     }
-    within(&env, args)
+    run_in(&env, args)
 }

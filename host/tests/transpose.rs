@@ -93,12 +93,12 @@ fn counted(block: [u32; 3]) -> Vec<RungResult> {
 
 /// Returns the average number of shared-memory wavefronts per warp access.
 fn wavefronts(outcome: &RungResult, op: &str) -> f64 {
-    let of = |what: &str| {
+    let counter = |what: &str| {
         let name = format!("l1tex__data_{what}_mem_shared_op_{op}.sum");
         outcome.counter(&name).unwrap()
     };
-    let all = of("pipe_lsu_wavefronts");
-    all / (all - of("bank_conflicts_pipe_lsu"))
+    let all = counter("pipe_lsu_wavefronts");
+    all / (all - counter("bank_conflicts_pipe_lsu"))
 }
 
 #[test]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use crate::common::Fake;
-use crate::common::program::{assert_has, env, on, within, without_device};
+use crate::common::program::{assert_has, env, on, run_in, without_device};
 use host::device::Sim;
 use host::{Device, Error, KERNELS};
 use profile::checklist::{Pair, entries};
@@ -31,7 +31,7 @@ fn the_command_for_ncu_launches_each_kernel_once_and_no_other() {
 #[test]
 fn every_rung_has_a_verdict() {
     let sim = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Sim::open(&KERNELS, 0)?)) };
-    let out = within(&env(&sim), "why all --n=64 --m=32 --k=32 --rows=64 --cols=64 --queries=2 --heads=1 --device=sim")
+    let out = run_in(&env(&sim), "why all --n=64 --m=32 --k=32 --rows=64 --cols=64 --queries=2 --heads=1 --device=sim")
         .printed();
     for ladder in host::ladders() {
         assert!(out.contains(&format!("\n{}: ", ladder.name)) || out.starts_with(ladder.name));
@@ -81,7 +81,7 @@ fn a_verdict_names_the_problem_that_the_next_rung_fixes() {
         let pairs: Vec<_> = all.filter(|(_, pair)| pair.ladder == ladder).collect();
         let rungs: BTreeSet<&str> = pairs.iter().map(|(_, pair)| pair.before.as_str()).collect();
         let names = Vec::from_iter(rungs.iter().copied()).join(" ");
-        let rows = within(&env(&sim), &format!("why {names} {options} --device=sim --json")).json();
+        let rows = run_in(&env(&sim), &format!("why {names} {options} --device=sim --json")).json();
         for row in rows.as_array().unwrap() {
             let [rung, fix, next] = ["rung", "fix", "next_rung"].map(|name| row[name].as_str().unwrap_or("–"));
             let is_pair = |(optimization, pair): &(String, &Pair)| {
@@ -143,7 +143,7 @@ fn a_verdict_fits_a_terminal() {
             "softmax" => "--m=64 --n=512",
             _ => "--n=2^14",
         };
-        let out = within(&env(&sim), &format!("why {} {sizes}", rung.name)).printed();
+        let out = run_in(&env(&sim), &format!("why {} {sizes}", rung.name)).printed();
         let count = out.lines().count();
         let wide = out.lines().filter(|line| line.chars().count() > 100);
         wrong.extend(wide.map(|line| format!("{}: {line}", rung.name)));

@@ -1,6 +1,6 @@
 //! Everyday commands fit the terminal: no line is too wide, no name is broken, and the output is short.
 
-use crate::common::program::{env, has, within};
+use crate::common::program::{env, has, run_in};
 use cli::Env;
 use host::device::{Choice, Sim};
 use host::{CATALOG, Device, Error, KERNELS};
@@ -46,7 +46,7 @@ fn open(_: Choice) -> Result<Box<dyn Device>, Error> {
 
 /// Returns the output of a command at this width. It is empty if the command needs ptxas and ptxas is not installed.
 fn printed(command: &str, width: usize) -> String {
-    let ended = within(&Env { width, ..env(&open) }, command);
+    let ended = run_in(&Env { width, ..env(&open) }, command);
     if ended.err.contains("no ptxas was found") && !has(Tool::Ptxas) {
         return String::new();
     }

@@ -5,9 +5,9 @@
 //!
 //! # How it is checked
 //! The reference is Rust's stable sort, by `Ord` for integers and by `f32::total_cmp` for floats. Keys are compared
-//! exactly. The value of key `i` is `i`. A stable sort has one correct order of the values, so they are compared exactly.
-//! The rungs without a second buffer exchange keys in place and are not stable. There, each value must be the index of
-//! a key that equals the key at that place and is in the same section, and no value may occur twice.
+//! exactly. The value of key `i` is `i`. A stable sort has one correct order of the values, so they are compared
+//! exactly. The rungs without a second buffer exchange keys in place and are not stable. There, each value must be the
+//! index of a key that equals the key at that place and is in the same section, and no value may occur twice.
 //!
 //! Effective bandwidth counts one read and one write of every key and value, regardless of the number of passes.
 

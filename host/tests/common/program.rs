@@ -94,7 +94,7 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
 }
 
 /// Runs a program in this process: `lab` if that is the first word, and otherwise `ladder`.
-pub fn within(env: &Env<'_>, args: &str) -> Ended {
+pub fn run_in(env: &Env<'_>, args: &str) -> Ended {
     let (program, args) = args.strip_prefix("lab ").map_or((env.program, args), |args| (&LAB, args));
     let args: Vec<String> = args.split_whitespace().map(Into::into).collect();
     let (code, out, err) = cli::captured(&args, &Env { program, ..*env });
@@ -103,12 +103,12 @@ pub fn within(env: &Env<'_>, args: &str) -> Ended {
 
 /// Runs the program on a test's device.
 pub fn on(device: impl Fn() -> Fake, args: &str) -> Ended {
-    within(&env(&|_| Ok(Box::new(device()))), args)
+    run_in(&env(&|_| Ok(Box::new(device()))), args)
 }
 
 /// Runs the program, which must not open a device.
 pub fn without_device(args: &str) -> Ended {
-    within(&env(&|_| panic!("the program must not open a device")), args)
+    run_in(&env(&|_| panic!("the program must not open a device")), args)
 }
 
 pub fn right() -> Fake {

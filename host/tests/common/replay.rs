@@ -16,7 +16,7 @@ use profile::counters::Numbers;
 use toolkit::access::Change;
 
 use crate::common::Fake;
-use crate::common::program::{Ended, env, within};
+use crate::common::program::{Ended, env, run_in};
 
 /// The GPU's compute capability, with which it runs every kernel.
 const CAPABILITY: (u32, u32) = (9, 0);
@@ -142,5 +142,5 @@ pub fn agree_recorded(replay: &Replay, changes: &[Change], root: &Path, args: &s
 fn lab(replay: &Replay, changes: &[Change], command: &str) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None).with_capability(CAPABILITY))) };
     let explain = |_| Ok(Box::new(KnownChanges(changes.to_vec())) as Box<dyn Explain>);
-    within(&Env { runner: replay, explain: &explain, form: Form::Markdown, ..env(&open) }, command)
+    run_in(&Env { runner: replay, explain: &explain, form: Form::Markdown, ..env(&open) }, command)
 }

@@ -1,8 +1,9 @@
 //! The forward pass of attention, O = softmax(Q Kᵀ / √d) V, for bfloat16 or half precision with f32 sums.
 //!
 //! Q and O are [batch, heads, queries, d], and K and V are [batch, kv-heads, keys, d]. All are row-major. A group of
-//! heads / kv-heads heads shares one head of K and V. The causal mask is aligned at the bottom right, as in FlashAttention
-//! 2.1 and later: query i sees the keys up to i + keys - queries. The output of a query that sees no key is 0.
+//! heads / kv-heads heads shares one head of K and V. The causal mask is aligned at the bottom right, as in
+//! FlashAttention 2.1 and later: query i sees the keys up to i + keys - queries. The output of a query that sees no key
+//! is 0.
 //!
 //! Kernels have parameters `q`, `k`, `v`, `output` and `batch`, `heads`, `kv_heads`, `queries`, `keys`. A grid covers
 //! the shape queries, batch · heads, keys, d. Kernels that copy with tensor maps have `q_map`, `k_map` and `v_map`.
@@ -37,8 +38,8 @@
 //!   adds 4 u.
 //!
 //! Let w = p / l, r = 2^δ - 1 and g = (keys + t + 5) u. The bound on the error of o is
-//! (Σ w |v| (r + 2^-8 (1 + r) + g) + |o| (Σ w r + g)) / (1 - Σ w r - g). The allowed range of an element is the interval
-//! around o, with both ends rounded like the output.
+//! (Σ w |v| (r + 2^-8 (1 + r) + g) + |o| (Σ w r + g)) / (1 - Σ w r - g). The allowed range of an element is the
+//! interval around o, with both ends rounded like the output.
 //!
 //! Up to 2^30 multiplications, every row is compared. Beyond that, a sample of each head's rows is compared, which
 //! takes 2^31 multiplications: the first and last rows, rows at the causal edge, and one row of each stretch of rows.

@@ -53,12 +53,12 @@ pub(super) struct Reference {
 
 impl Reference {
     pub(super) fn new(problem: &Attention) -> Self {
-        Self::within(problem, WHOLE, SAMPLED)
+        Self::with_limits(problem, WHOLE, SAMPLED)
     }
 
     /// Computes the reference: of all rows if they take up to `whole` multiplications, or of a sample that takes about
     /// `sampled`.
-    pub(super) fn within(problem: &Attention, whole: u64, sampled: u64) -> Self {
+    pub(super) fn with_limits(problem: &Attention, whole: u64, sampled: u64) -> Self {
         let Lengths { queries, keys, d, .. } = problem.lengths;
         let rows = problem.lengths.all_heads() * queries;
         let multiplications_per_row = 2 * keys.max(1) as u64 * d as u64;
@@ -229,8 +229,9 @@ impl Bound<'_> {
         }
         let numerator = |key: usize| weight(key) * (share(key) + roundoff * (1.0 + share(key)) + sum_error) + lost;
         let numerators = self.sums(numerator, f64::abs);
-        let each = numerators.iter().zip(self.values());
-        each.map(|(numerator, value)| (numerator + value.abs() * denominator_error) / (1.0 - denominator_error))
+        let terms = numerators.iter().zip(self.values());
+        terms
+            .map(|(numerator, value)| (numerator + value.abs() * denominator_error) / (1.0 - denominator_error))
             .collect()
     }
 }

@@ -158,7 +158,7 @@ impl Inputs {
 
     /// Makes the factors of a part of a product of `n` columns. The numbers are those of the whole product.
     pub(super) fn of(n: usize, extent: &Extent, format: Format, b_in_columns: bool, data: Data) -> Self {
-        // A has as many bits as the format, and B has the rest of 15 bits.
+        // A has the number of bits of the format. The bits of A and B add up to 15.
         let digits = format.digits().unsigned_abs();
         let Bits { a, b } = Bits::of(extent.whole_depth, Bits { a: digits, b: 15 - digits });
         let place = |first, lines| FactorOffset { first, whole: [lines, extent.whole_depth] };

@@ -131,7 +131,7 @@ impl Gemm {
     }
 
     /// Returns the problem of another part of the same product.
-    fn of(&self, extent: Extent) -> Box<Self> {
+    fn with_extent(&self, extent: Extent) -> Box<Self> {
         let (inputs, reference) = Default::default();
         Box::new(Self { extent, inputs, reference, ..*self })
     }
@@ -326,7 +326,7 @@ impl Divide for Gemm {
         if side == Side::K && self.out != Format::F32 {
             return Err("shares of k are added up, and 16 bits would round each share; use --out f32".to_owned());
         }
-        product::share(&self.extent, share, side, &[B], |extent| self.of(extent))
+        product::share(&self.extent, share, side, &[B], |extent| self.with_extent(extent))
     }
 
     fn combination(&self, _: &Rung) -> Combination {
@@ -337,7 +337,7 @@ impl Divide for Gemm {
         let extent = self.extent.share(piece, Side::Rows)?;
         let before = (extent.rows.start - self.extent.rows.start) as u64;
         let offsets = [A, C].map(|buffer| (buffer, before * self.map(buffer).pitch())).to_vec();
-        Ok(Piece { problem: self.of(extent), offsets })
+        Ok(Piece { problem: self.with_extent(extent), offsets })
     }
 }
 

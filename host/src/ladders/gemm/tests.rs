@@ -13,8 +13,8 @@ fn gemm(sides: [u32; 3], others: &[(&'static str, &str)]) -> Gemm {
 }
 
 impl Gemm {
-    /// Returns an output that a correct kernel may write: summed in single precision from the first product to the last,
-    /// and rounded once.
+    /// Returns an output that a correct kernel may write: summed in single precision from the first product to the
+    /// last, and rounded once.
     fn right(&self) -> Vec<f32> {
         let [m, n, k] = self.sides();
         let line = |at: &dyn Fn(&mut [f64])| {

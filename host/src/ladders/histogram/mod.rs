@@ -232,9 +232,9 @@ pub fn counts(bytes: &[u8]) -> [u32; BINS] {
         }
         counts
     };
-    let both = |a: [u32; BINS], b: [u32; BINS]| std::array::from_fn(|byte| a[byte] + b[byte]);
+    let add = |a: [u32; BINS], b: [u32; BINS]| std::array::from_fn(|byte| a[byte] + b[byte]);
     let parts = bytes.par_chunks(PART).map(of_a_part);
-    parts.reduce(|| [0; BINS], both)
+    parts.reduce(|| [0; BINS], add)
 }
 
 #[cfg(test)]

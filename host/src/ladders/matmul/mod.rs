@@ -100,7 +100,7 @@ impl Matmul {
     }
 
     /// Returns the problem of another part of the same product.
-    fn of(&self, extent: Extent) -> Box<Self> {
+    fn with_extent(&self, extent: Extent) -> Box<Self> {
         let (inputs, reference) = Default::default();
         Box::new(Self { n: self.n, extent, inputs, reference })
     }
@@ -186,7 +186,7 @@ unsafe impl Problem for Matmul {
 
 impl Divide for Matmul {
     fn share(&self, share: Share, side: Side) -> Result<RankProblem, String> {
-        product::share(&self.extent, share, side, &[B, B_COLUMNS], |extent| self.of(extent))
+        product::share(&self.extent, share, side, &[B, B_COLUMNS], |extent| self.with_extent(extent))
     }
 
     fn combination(&self, _: &Rung) -> Combination {
@@ -197,7 +197,7 @@ impl Divide for Matmul {
         let extent = self.extent.share(piece, Side::Rows)?;
         let before = (extent.rows.start - self.extent.rows.start) as u64 * 4;
         let [_, n, k] = self.sides().map(|side| side as u64);
-        Ok(Piece { problem: self.of(extent), offsets: vec![(A, before * k), (C, before * n)] })
+        Ok(Piece { problem: self.with_extent(extent), offsets: vec![(A, before * k), (C, before * n)] })
     }
 }
 

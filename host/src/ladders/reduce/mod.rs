@@ -25,8 +25,8 @@
 //! A product of floats may differ by a bound on its rounding errors, in whatever order it is computed, because the
 //! relative error of each multiplication remains in the product. With a unit roundoff u, the bound is the lesser of
 //! γ(n) = n u / (1 - n u) (Higham, *Accuracy and Stability of Numerical Algorithms*, §3.1) and
-//! exp((8 √n + n / 32) u) - 1. The term 8 √n is for roundings that are equally often up and down (Higham and Mary, *A New Approach to
-//! Probabilistic Rounding Error Analysis*, 2019, with their λ = 8). Roundings of products near 1 are slightly biased,
+//! exp((8 √n + n / 32) u) - 1. The term 8 √n is for roundings that are equally often up and down (Higham and Mary, *A
+//! New Approach to Probabilistic Rounding Error Analysis*, 2019, with their λ = 8). Roundings of products near 1 are slightly biased,
 //! because the numbers below 1 are half as far apart as the numbers above 1. The largest measured bias was u / 64 per
 //! multiplication. It was measured for products of two to twenty thousand adjacent or distant elements, and then of
 //! pairs of those products. The term n / 32 allows twice that bias. The error of the double-precision reference is

@@ -24,7 +24,7 @@ pub(super) struct Reduction<T: Number> {
     n: u64,
     /// For a part of a reduction, the index of its first element, and the number of elements of the whole.
     first: u64,
-    of: u64,
+    whole_n: u64,
     op: Op,
     /// The name of the variant, as in `max_f32`; empty for the ladder's default sum.
     variant: String,
@@ -54,12 +54,12 @@ impl<T: Number> Reduction<T> {
 
     pub(super) fn new(n: u64, op: Op, variant: String) -> Self {
         let data = OnceLock::new();
-        Self { n, first: 0, of: n, op, variant, data }
+        Self { n, first: 0, whole_n: n, op, variant, data }
     }
 
-    /// Returns the reduction of `n` elements from `first` on, out of `of` elements.
-    fn range(&self, first: u64, n: u64, of: u64) -> Self {
-        Self { n, first, of, op: self.op, variant: self.variant.clone(), data: OnceLock::new() }
+    /// Returns the reduction of `n` elements from `first` on, out of `whole_n` elements.
+    fn range(&self, first: u64, n: u64, whole_n: u64) -> Self {
+        Self { n, first, whole_n, op: self.op, variant: self.variant.clone(), data: OnceLock::new() }
     }
 
     fn data(&self) -> &Data<T> {
@@ -202,7 +202,7 @@ impl<T: Number> Divide for Reduction<T> {
             return Err("it does not add to the existing output, as a piece must; use reduce_atomic".to_owned());
         }
         let Range { start, end } = data::piece(piece, self.n);
-        let problem = self.range(self.first + start, end - start, self.of);
+        let problem = self.range(self.first + start, end - start, self.whole_n);
         Ok(Piece { problem: Box::new(problem), offsets: vec![(INPUT, start * Self::SIZE)] })
     }
 
@@ -214,7 +214,7 @@ impl<T: Number> Divide for Reduction<T> {
         let parts: Vec<T::Wide> = references.iter().flat_map(|part| elements(part).into_owned()).collect();
         let right = self.combine_results(T::Wide::identity(self.op), &parts);
         Verdict::of_output(&[output.to_vec()], 1, |found: &[T]| {
-            let is_right = T::Wide::from(found[0]).distance(right) <= self.error(self.of, right);
+            let is_right = T::Wide::from(found[0]).distance(right) <= self.error(self.whole_n, right);
             let which = format!("the {} of all parts", self.op.name());
             (!is_right).then(|| Verdict::wrong_element(which, &found[0], found[0], right))
         })

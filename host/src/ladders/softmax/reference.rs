@@ -1,4 +1,5 @@
-//! The correct elements of a row in double precision, and the bound on the error. The ladder's documentation derives it.
+//! The correct elements of a row in double precision, and the bound on the error. The ladder's documentation derives
+//! it.
 
 /// The operation on each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -65,12 +65,12 @@ fn data_match_their_names() {
     fn distinct(keys: &[f32]) -> usize {
         keys.iter().map(|key| key.to_bits()).collect::<std::collections::BTreeSet<_>>().len()
     }
-    let of = |kind: &str| data::generate_keys::<f32>(N, kind);
-    assert_eq!(distinct(&of("constant")), 1);
-    assert!(of("sorted").is_sorted_by(|a, b| a.order(*b).is_lt()));
-    assert!(of("reversed").is_sorted_by(|a, b| a.order(*b).is_gt()));
-    assert_eq!(distinct(&of("few")), f32::FEW.len());
-    let random = of("random");
+    let keys = |kind: &str| data::generate_keys::<f32>(N, kind);
+    assert_eq!(distinct(&keys("constant")), 1);
+    assert!(keys("sorted").is_sorted_by(|a, b| a.order(*b).is_lt()));
+    assert!(keys("reversed").is_sorted_by(|a, b| a.order(*b).is_gt()));
+    assert_eq!(distinct(&keys("few")), f32::FEW.len());
+    let random = keys("random");
     assert!(distinct(&random) > 900 && random.iter().any(|key| key.is_nan()));
     assert!(random.iter().any(|key| key.is_infinite()) && random.contains(&0.0));
     assert!(data::generate_keys::<u64>(0, "sorted").is_empty());

@@ -58,14 +58,14 @@ fn sums_of_rows_hold_with_special_numbers() {
 #[test]
 fn overflow_that_depends_on_the_order_is_allowed() {
     let inputs = Inputs::new([1, 1, 3], Format::Bf16, false, Data::Special);
-    let of = |positive: f64, negative: f64| {
+    let range_of = |positive: f64, negative: f64| {
         let sum = Sum { value: positive - negative, size: positive + negative };
         right_of(sum, &inputs, Format::F32)
     };
     let large = 3e38;
-    assert!(of(2.0 * large, 0.0).has(f32::INFINITY) && !of(2.0 * large, 0.0).has(f32::MAX));
-    assert!(of(2.0 * large, large).has(f32::INFINITY) && of(2.0 * large, large).has(large as f32));
-    assert!(of(large, 2.0 * large).has(f32::NEG_INFINITY) && !of(large, 2.0 * large).has(f32::INFINITY));
-    assert!(!of(large, large).has(f32::INFINITY) && of(large, large).has(0.0));
-    assert_eq!(of(f64::INFINITY, 0.0), AllowedRange { least: f32::INFINITY, most: f32::INFINITY });
+    assert!(range_of(2.0 * large, 0.0).has(f32::INFINITY) && !range_of(2.0 * large, 0.0).has(f32::MAX));
+    assert!(range_of(2.0 * large, large).has(f32::INFINITY) && range_of(2.0 * large, large).has(large as f32));
+    assert!(range_of(large, 2.0 * large).has(f32::NEG_INFINITY) && !range_of(large, 2.0 * large).has(f32::INFINITY));
+    assert!(!range_of(large, large).has(f32::INFINITY) && range_of(large, large).has(0.0));
+    assert_eq!(range_of(f64::INFINITY, 0.0), AllowedRange { least: f32::INFINITY, most: f32::INFINITY });
 }

@@ -3,18 +3,18 @@
 use super::*;
 use crate::ladders::product::SIGNIFICAND;
 
-fn of(k: usize) -> Bits {
+fn bits_for(k: usize) -> Bits {
     Bits::of(k, MOST)
 }
 
 #[test]
 fn the_number_of_bits_leaves_the_margin() {
-    assert_eq!(of(1), MOST);
-    assert_eq!(of(8192), MOST);
-    assert_eq!(of(1 << 14), Bits { a: 12, b: 2 });
-    assert_eq!(of(1 << 20), Bits { a: 10, b: 1 });
+    assert_eq!(bits_for(1), MOST);
+    assert_eq!(bits_for(8192), MOST);
+    assert_eq!(bits_for(1 << 14), Bits { a: 12, b: 2 });
+    assert_eq!(bits_for(1 << 20), Bits { a: 10, b: 1 });
     for k in (0..31).map(|power| 1usize << power).chain([(1 << 31) - 1]) {
-        let bits = of(k);
+        let bits = bits_for(k);
         let deviation = (k as f64).sqrt() / 3.0;
         let exact = 2f64.powi(24 - bits.product() as i32);
         assert!(exact >= 16.0 * deviation, "{k}: {bits:?}");
