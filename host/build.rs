@@ -1,4 +1,4 @@
-//! Compiles the kernels to PTX, which a release embeds, and records the version of the compiler of the host code.
+//! Compiles the kernels to PTX, which a release embeds, and records the compiler version of the host code.
 
 use std::env;
 use std::error::Error;
@@ -17,19 +17,21 @@ fn main() -> ExitCode {
     match build() {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
-            // Only the message is of interest, not the line in this file at which it was passed on.
+            // Prints only the message, without the line in this file that returned the error.
             eprintln!("error: {error}");
             ExitCode::FAILURE
         }
     }
 }
 
-/// The architectures that the kernels are compiled for, oldest first: one that every supported device can run, one with
-/// asynchronous copies and the tensor cores of 16-bit floats, and Hopper's own, which Hopper alone runs.
+/// The architectures that the kernels are compiled for, oldest first. Every supported device can run the first. The
+/// second has asynchronous copies and tensor cores for 16-bit floats. The third is specific to Hopper and runs only
+/// there.
 const ARCHITECTURES: [NvvmArch; 3] = [NvvmArch::Compute75, NvvmArch::Compute80, NvvmArch::Compute90a];
 
-/// The PTX without the kernels of the ladders `attention`, `gemm`, `scan` and `sort` for other formats, operations and types than the usual
-/// ones, which are most of its text: a page is small.
+/// Removes most variants of kernels from the PTX, to keep a web page small. The variants are the formats, operations
+/// and types other than the default ones of the ladders `attention`, `gemm`, `scan` and `sort`; they are most of the
+/// text.
 fn without_variants(ptx: &str) -> String {
     const VARIANTS: [(&str, &[&str]); 4] = [
         ("attention_", &["_f16_", "_d64_", "_causal_"]),
@@ -48,7 +50,7 @@ fn without_variants(ptx: &str) -> String {
             kept.push_str(line);
             kept.push('\n');
         }
-        // A kernel's last line.
+        // `}` is the last line of a kernel.
         is_left_out &= line != "}";
     }
     kept
@@ -56,10 +58,10 @@ fn without_variants(ptx: &str) -> String {
 
 fn build() -> Result<(), Box<dyn Error>> {
     let out_dir = PathBuf::from(env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?);
-    // A page runs the last, and is to load fast.
+    // A web page runs only the last architecture and must load fast.
     let is_page = env::var("CARGO_CFG_TARGET_FAMILY").is_ok_and(|family| family == "wasm");
     let is_embedded = is_page || env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    // The simulator runs the last. A program compiles the others when it first needs them.
+    // The simulator runs the last architecture. A program compiles the others when it first needs them.
     let (others, last) = ARCHITECTURES.split_at(ARCHITECTURES.len() - 1);
     let has_all = !is_page && env::var_os("CARGO_FEATURE_EVERY_ARCHITECTURE").is_some();
     let wanted = if has_all { &ARCHITECTURES } else { last };
@@ -69,16 +71,16 @@ fn build() -> Result<(), Box<dyn Error>> {
             scope.spawn(|| builder.build())
         });
         let builds: Vec<_> = builds.collect();
-        // Waits for all compilers, so that none is left running.
+        // Joins all compilers, so that none keeps running after an error.
         let results = builds.into_iter().map(|build| build.join().expect("cuda_builder does not panic"));
         results.collect::<Result<Vec<_>, _>>()
     });
     let mut list = String::new();
     let compiled = match built {
         Ok(_) => wanted,
-        // Most errors of a kernel are found too when cargo compiles its crate for the host, and cargo shows them then,
-        // before it gets to the code that this file is included in. So only the others are left to show there.
-        // An error without a line of source, such as a full disk, has another cause: then this script fails, and runs again.
+        // Cargo also compiles the kernels' crate for the host, and reports most errors there, before it compiles the
+        // code that includes this list. So this message is only seen for the remaining errors. An error without a
+        // source line, such as a full disk, has another cause: then this script fails, and cargo runs it again.
         Err(CudaBuilderError::BuildFailed { messages, .. }) if messages.contains("--> ") => {
             let message = format!("the kernels do not compile for the device\n\n{messages}\n");
             writeln!(list, "compile_error!({message:?});")?;
@@ -108,7 +110,7 @@ fn build() -> Result<(), Box<dyn Error>> {
 
     let rustc = env::var_os("RUSTC").ok_or("cargo sets RUSTC")?;
     let version = Command::new(rustc).arg("--version").output()?.stdout;
-    // `rustc 1.95.0 (hash date)`: the hash and the date add nothing to the version.
+    // `rustc 1.95.0 (hash date)`: keeps only the name and the version.
     let version = String::from_utf8_lossy(&version);
     let version: Vec<&str> = version.split_whitespace().take(2).collect();
     println!("cargo::rustc-env=LADDER_HOST_RUSTC={}", version.join(" "));

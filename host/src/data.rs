@@ -5,34 +5,37 @@ use std::ops::Range;
 use ranks::Share;
 use rayon::prelude::*;
 
-/// The most elements of an array: the kernels count them in 31 bits.
+/// The largest number of elements in an array: kernels count elements in 31 bits.
 pub const MAX_ELEMENTS: u64 = (1 << 31) - 1;
 
 /// The largest number of elements of an array that is cut into pieces, each with a separate launch.
 pub(crate) const MOST_IN_PIECES: u64 = 1 << 36;
 
-/// Elements of which the beginning of a piece is a multiple, so that a wide load finds it where it is.
+/// Every piece starts at a multiple of this number of elements, so that wide loads stay aligned.
 const PIECE_UNIT: u64 = 1024;
 
-/// How many pieces an array has at least.
+/// Returns the least number of pieces into which an array must be cut.
 pub(crate) fn least_pieces(n: u64) -> usize {
     if n <= MAX_ELEMENTS { 1 } else { n.div_ceil(MAX_ELEMENTS - PIECE_UNIT) as usize }
 }
 
-/// A piece of an array.
+/// Returns the range of elements in a piece of an array.
 pub(crate) fn piece(piece: Share, n: u64) -> Range<u64> {
     let units = piece.of(n.div_ceil(PIECE_UNIT));
     (units.start * PIECE_UNIT).min(n)..(units.end * PIECE_UNIT).min(n)
 }
 
-/// Why a rung does not take a whole array that is only counted in pieces.
+/// Returns the reason to refuse an array that is too long to be computed in one piece.
 pub(crate) fn too_many(n: u64) -> Option<String> {
-    let why =
-        || format!("kernels count up to {MAX_ELEMENTS} elements; --devices, also with one, cuts more into pieces");
+    let why = || {
+        format!(
+            "kernels count up to {MAX_ELEMENTS} elements; use --devices, even with one device, to cut a longer array"
+        )
+    };
     (n > MAX_ELEMENTS).then(why)
 }
 
-/// Pseudo-random number `index`, over the full range of `i32`, so that sums wrap and no lane adds only zeros.
+/// Returns pseudo-random number `index`, over the full range of `i32`, so that sums wrap and no lane adds only zeros.
 ///
 /// The finalizer of MurmurHash3 (Appleby, public domain), a bijection of 32-bit words.
 pub fn element(index: u32) -> i32 {
@@ -42,7 +45,7 @@ pub fn element(index: u32) -> i32 {
     (h ^ (h >> 16)).cast_signed()
 }
 
-/// A vector of so many elements, each made from its index modulo 2^32, on all cores.
+/// Generates `count` elements on all cores, each from its index modulo 2^32.
 pub(crate) fn generate<T: Send>(count: u64, element: impl Fn(u32) -> T + Sync + Send) -> Vec<T> {
     (0..count as usize).into_par_iter().map(|index| element(index as u32)).collect()
 }

@@ -1,15 +1,17 @@
-//! How the kernels are compiled: by the build script, and by a program for development when it needs another architecture.
+//! Configures the compilation of the kernels, for the build script and for a development build that needs another
+//! architecture.
 
 use std::path::{Path, PathBuf};
 
 use cuda_builder::{CudaBuilder, DebugInfo, LintLevel, NvvmArch};
 
-/// The file of the kernels' PTX for an architecture.
+/// Returns the path of the kernels' PTX for an architecture.
 pub(crate) fn file(folder: &Path, arch: NvvmArch) -> PathBuf {
     folder.join(format!("kernels.{arch}.ptx"))
 }
 
-/// Compiles the kernels of the crate in the folder `package/../kernels-gpu` into [`file`], with their LLVM IR next to it.
+/// Returns a builder that compiles the crate in `package/../kernels-gpu` into [`file`] and puts its LLVM IR next to
+/// that file.
 pub(crate) fn builder(package: &Path, folder: &Path, arch: NvvmArch) -> CudaBuilder {
     CudaBuilder::new(package.join("../kernels-gpu"))
         .arch(arch)

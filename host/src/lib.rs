@@ -1,10 +1,9 @@
-//! The host's side of every ladder: its inputs, its reference on the CPU and its check, with the kernels' PTX.
+//! The host side of every ladder: its inputs, its CPU reference and its check, with the kernels' PTX.
 //!
-//! The kernels are written in Rust (`kernels-gpu`), compiled to PTX when this crate is built, and are in
-//! [`KERNELS`]. Devices, sessions and everything else that all ladders share is in the crate [`engine`], which this
-//! crate re-exports.
+//! The kernels are written in Rust (`kernels-gpu`) and compiled to PTX, [`KERNELS`], when this crate is built. The
+//! crate [`engine`], which this crate re-exports, has devices, sessions and everything else that all ladders share.
 //!
-//! This is the one crate that knows which ladders exist: [`CATALOG`]. It must not know how results are shown.
+//! This is the only crate that knows which ladders exist: [`CATALOG`]. It must not know how results are displayed.
 //!
 //! ```no_run
 //! use host::{KERNELS, Options, Session, device, ladder};
@@ -43,7 +42,7 @@ pub mod ladders;
 
 pub use engine::*;
 
-/// The PTX of all kernels, one module for each architecture that they are compiled for.
+/// The PTX of all kernels, with one module for each architecture that they are compiled for.
 pub static KERNELS: Kernels = Kernels {
     modules: &MODULES,
     host_compiler: env!("LADDER_HOST_RUSTC"),
@@ -60,7 +59,8 @@ fn compile(arch: cuda_builder::NvvmArch) -> Result<String, String> {
     use std::path::Path;
 
     let (package, folder) = (Path::new(KERNELS.package_folder), Path::new(KERNELS.build_folder));
-    // Tests start several programs at once. Each waits here until the file that another one writes is complete.
+    // Tests start several programs at once. Each program waits here until the file that another program writes is
+    // complete.
     let path = folder.join(format!("{arch}.lock"));
     let lock = File::create(&path).and_then(|file| file.lock().map(|()| file));
     let _lock = lock.map_err(|error| format!("cannot lock {}: {error}", path.display()))?;
@@ -72,18 +72,18 @@ fn compile(arch: cuda_builder::NvvmArch) -> Result<String, String> {
 pub static CATALOG: Catalog =
     Catalog { ladders: ladders::ALL, pitfalls: kernels_gpu::pitfalls::PITFALLS, kernels: &KERNELS };
 
-/// The ladders whose problems several devices compute together.
+/// The ladders whose problems can be divided among several devices.
 pub static SHARED_LADDERS: &[ranks::SharedLadder] = ladders::SHARED;
 
-/// All ladders, in the order in which they are taught.
+/// Returns all ladders, in the order in which they are taught.
 pub fn ladders() -> &'static [Ladder] {
     CATALOG.ladders
 }
 
-/// The ladder of this name.
+/// Returns the ladder of this name.
 ///
 /// # Errors
-/// [`Error::UnknownName`] with the nearest name, when no ladder has this name.
+/// Returns [`Error::UnknownName`] with the nearest name when no ladder has this name.
 pub fn ladder(name: &str) -> Result<&'static Ladder, Error> {
     CATALOG.ladder(name)
 }

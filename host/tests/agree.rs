@@ -1,12 +1,12 @@
-//! `lab agree`, with a GPU and an Nsight Compute for tests that counts what the simulator counts, but for
-//! what it is told to count differently.
+//! `lab agree` with a fake GPU and a fake Nsight Compute. The fake counts what the simulator counts, except for the
+//! differences that a test specifies.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use crate::common::program::{assert_has, not_tested, on_none};
+use crate::common::program::{assert_has, not_tested, without_device};
 use crate::common::replay::{Difference, Replay, agree, agree_recorded};
 use analysis::agree::class::Class;
 use analysis::agree::metrics::METRICS;
@@ -33,7 +33,7 @@ fn differing(differs: Vec<Difference>) -> Replay {
     Replay { differs, ..Replay::default() }
 }
 
-/// The line of the summary over all runs.
+/// Returns the cells of the summary line for all runs.
 fn total(out: &str) -> Vec<&str> {
     let line = out.lines().find(|line| line.starts_with("| all ")).unwrap();
     line.split('|').map(str::trim).skip(3).take(8).collect()
@@ -47,7 +47,7 @@ fn every_class_is_found_and_an_unexplained_difference_fails() {
         ("reduce_smem_unroll4_", CONFLICTS, |conflicts| conflicts + 66.0),
         ("reduce_smem_5", WAVES, |waves| waves * 1.5),
         ("reduce_smem_5", BY_INSTRUCTION, |waves| waves * 1.5),
-        // By instruction these are counted as by the simulator.
+        // By instruction, the fake counts these like the simulator.
         ("reduce_shfl", WAVES, |waves| waves * 1.35),
         ("reduce_shfl", CONFLICTS, |conflicts| conflicts + 44.8),
         ("reduce_interleaved", LOADS, |loads| loads / 2.0),
@@ -61,35 +61,35 @@ fn every_class_is_found_and_an_unexplained_difference_fails() {
         .filter(|line| !line.starts_with('#'));
     let differences: Vec<&str> = differences.collect();
     insta::assert_snapshot!(differences.join("\n"));
-    // Without them, one more is unexplained.
+    // Without the changes by ptxas, one more difference is unexplained.
     let unexplained = |out: &str| total(out)[7].parse::<u32>().unwrap();
     let bare = agree(&replay, &[], args).ended_with(1);
     assert!(unexplained(&bare) > unexplained(&out), "{bare}");
 }
 
-/// The lines of a rung in what is not exact.
+/// Returns the differences of a rung in the section on inexact counts.
 fn differences_of<'a>(out: &'a str, rung: &str) -> Vec<&'a str> {
     let rung = format!("| `{rung}`");
     let lines = out.lines().filter(|line| line.starts_with(&rung));
-    let own = lines.filter(|line| line.contains('%'));
-    own.map(|line| line.trim_matches(['|', ' '])).collect()
+    let with_percentages = lines.filter(|line| line.contains('%'));
+    with_percentages.map(|line| line.trim_matches(['|', ' '])).collect()
 }
 
 #[test]
-fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
+fn kernels_that_wait_are_counted_again_and_must_differ_between_runs() {
     static RUN: AtomicU32 = AtomicU32::new(0);
     let replay = differing(vec![
-        // More with each run, of a kernel that waits for others.
+        // The count grows with each run of a kernel that waits for other blocks.
         ("reduce_one_launch", LOADS, |loads| loads * 2.0 + f64::from(RUN.fetch_add(1, Ordering::Relaxed))),
-        // The same in each run, and of the same loads.
+        // The count of the same loads is the same in each run.
         ("reduce_one_launch", SECTORS, |sectors| sectors * 2.0),
-        // The same in each run, of stores.
+        // The count of stores is the same in each run.
         ("reduce_one_launch", STORES, |stores| stores * 2.0),
-        // More with each run, as arbitration has it in any kernel.
+        // The count grows with each run, as arbitration may cause in any kernel.
         ("reduce_one_launch", WAVES, |waves| waves * 2.0 + f64::from(RUN.load(Ordering::Relaxed))),
         ("reduce_one_launch", CONFLICTS, |conflicts| conflicts + f64::from(RUN.load(Ordering::Relaxed))),
         ("reduce_one_launch", BY_INSTRUCTION, |waves| waves * 2.0),
-        // One that waits for nobody.
+        // A kernel that does not wait.
         ("reduce_shfl", LOADS, |loads| loads * 2.0),
     ]);
     let out = agree(&replay, &[], "reduce --n=4k --block=128").ended_with(1);
@@ -98,11 +98,11 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
         panic!("{out}");
     };
     let runs = "waits: the kernel waits for other blocks, and 5 runs on the GPU";
-    // 4096 elements by fours, in 4 blocks of 4 warps, and the words of 3 blocks.
+    // 4096 elements, four per load, in 4 blocks of 4 warps, and the words of 3 blocks.
     assert_has(loads, &[&format!("{runs} count 66 to 70")]);
     let of_loads = format!("{runs} differ in global load requests");
     assert_has(sectors, &[&of_loads]);
-    // Arbitration excuses nothing, nor do loads of global memory those of shared memory.
+    // Arbitration explains no difference, and loads of global memory do not explain differences in shared memory.
     assert_eq!(shared.len(), 3, "{out}");
     for unexplained in [&[*stores], shared].concat() {
         assert_has(unexplained, &["unexplained"]);
@@ -112,29 +112,29 @@ fn what_waits_is_counted_again_and_has_to_differ_from_run_to_run() {
 }
 
 #[test]
-fn atomics_that_became_reductions_have_to_be_as_many() {
+fn atomics_that_became_reductions_must_have_the_same_count() {
     const ATOM: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_atom.sum";
     const RED: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_red.sum";
     let changes = [Change { kind: Kind::Atom, effect: Effect::Resultless, ptx: 1, sass: 1 }];
-    let with = |red: fn(f64) -> f64| {
+    let run_with = |red: fn(f64) -> f64| {
         let differs = vec![("histogram_global", ATOM, (|_| 0.0) as fn(f64) -> f64), ("histogram_global", RED, red)];
         agree(&differing(differs), &changes, "histogram --n=4k")
     };
-    // 128 warps, each in about 22 sectors.
-    let out = with(|_| 2889.0).printed();
+    // 128 warps, and each accesses about 22 sectors.
+    let out = run_with(|_| 2889.0).printed();
     let lines = differences_of(&out, "histogram_global");
     assert!(lines[0].contains("their results are not used; both kinds together are 2889 for sim's"), "{lines:?}");
     for red in [(|_| 2700.0) as fn(f64) -> f64, |_| 3100.0] {
-        with(red).ended_with(1);
+        run_with(red).ended_with(1);
     }
 }
 
 #[test]
-fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
+fn sectors_of_copies_that_bypass_l1_may_be_counted_repeatedly() {
     const SECTORS: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts.sum";
     const THROUGH: &str = "l1tex__t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_access.sum";
     const PAST: &str = "smsp__sass_l1tex_t_sectors_pipe_lsu_mem_global_op_ldgsts_cache_bypass.sum";
-    let with = |past: fn(f64) -> f64| {
+    let run_with = |past: fn(f64) -> f64| {
         let replay = differing(vec![
             ("matmul_pipelined", SECTORS, |_| 3000.0),
             ("matmul_pipelined", THROUGH, |_| 500.0),
@@ -142,14 +142,14 @@ fn sectors_of_copies_that_pass_by_l1_may_be_counted_again_and_again() {
         ]);
         agree(&replay, &[], "matmul --m=64 --n=64 --k=64")
     };
-    let out = with(|_| 2500.0).printed();
+    let out = run_with(|_| 2500.0).printed();
     let why = "all of the difference is in copies that bypass L1: by instruction the GPU counts 2500 sectors for their";
     assert_has(differences_of(&out, "matmul_pipelined")[0], &[why]);
-    // The parts have to be the whole.
-    with(|_| 2400.0).ended_with(1);
+    // The parts must add up to the whole.
+    run_with(|_| 2400.0).ended_with(1);
 }
 
-/// A folder with an empty README and a document that shows what `agree` compared on the test's GPU.
+/// Returns a folder with an empty README, for a document that shows what `agree` compared on the test's GPU.
 fn repository() -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     fs::create_dir(folder.path().join("docs")).unwrap();
@@ -162,7 +162,7 @@ fn records(root: &Path) -> Comparisons {
 }
 
 #[test]
-fn what_was_compared_is_kept_and_shown() {
+fn comparisons_are_recorded_and_shown() {
     let folder = repository();
     let root = folder.path();
     let replay = differing(vec![
@@ -187,17 +187,17 @@ fn what_was_compared_is_kept_and_shown() {
     assert_eq!(waves.ncu, Some(waves.sim.unwrap() * 1.5));
     assert!(!row.metrics.contains_key(LDGSTS) && run.request.metrics.contains(&LDGSTS.to_owned()));
     let missing = record.missing(&CATALOG);
-    // It has no kernel for blocks of 128.
+    // `reduce_any` has no kernel for blocks of 128.
     let reduce: Vec<_> = missing.iter().filter(|(ladder, _)| *ladder == "reduce").collect();
     assert!(reduce.iter().all(|(_, rungs)| *rungs == ["reduce_any"]), "{reduce:?}");
-    let (_, shuffles) = missing.iter().find(|own| own.0 == "shuffle").unwrap();
+    let (_, shuffles) = missing.iter().find(|entry| entry.0 == "shuffle").unwrap();
     assert!(shuffles.contains(&"shuffle_up"));
 
-    // A document shows the records, and changes with them.
+    // A document shows the records and is updated when they change.
     let doc = root.join("docs/agreement.md");
     let text = "a\n<!-- results: test-gpu/agree.jsonl -->\nold\n<!-- end of results -->\nb\n";
     fs::write(&doc, text).unwrap();
-    let update = |option: &str| on_none(&format!("lab record --root {} {option}", root.display()));
+    let update = |option: &str| without_device(&format!("lab record --root {} {option}", root.display()));
     assert_eq!(update("--check").code, 1);
     assert_eq!(fs::read_to_string(&doc).unwrap(), text);
     update("").printed();
@@ -210,7 +210,7 @@ fn what_was_compared_is_kept_and_shown() {
 }
 
 #[test]
-fn nothing_is_kept_of_a_command_that_fails() {
+fn a_failed_command_records_nothing() {
     let folder = repository();
     let replay = Replay { fails_at: "histogram", ..Replay::default() };
     let ended = agree_recorded(&replay, &[], folder.path(), "shuffle histogram --n=4k");
@@ -223,7 +223,7 @@ fn nothing_is_kept_of_a_command_that_fails() {
 }
 
 #[test]
-fn what_a_chip_or_a_gpu_lacks_is_said() {
+fn missing_metrics_are_reported() {
     let without = |metric| {
         let unknown = vec![metric];
         let replay = Replay { unknown, ..Replay::default() };
@@ -235,7 +235,7 @@ fn what_a_chip_or_a_gpu_lacks_is_said() {
 }
 
 #[test]
-fn metrics_are_named_once_and_the_simulator_has_what_they_need() {
+fn metric_names_are_unique_and_the_simulator_has_their_counters() {
     let names: BTreeSet<&str> = METRICS.iter().map(|metric| metric.name.as_str()).collect();
     assert_eq!(names.len(), METRICS.len());
     let counters = simt::counters::METRICS.iter();
@@ -265,7 +265,7 @@ fn every_ladder_is_compared() {
 }
 
 #[test]
-fn what_ptxas_made_of_kernels_is_found() {
+fn changes_by_ptxas_are_found() {
     let tools = match Tools::find(&KERNELS, Some((9, 0))) {
         Ok(tools) => tools,
         Err(missing) => return not_tested(&missing.join("; ")),
@@ -278,7 +278,7 @@ fn what_ptxas_made_of_kernels_is_found() {
     assert!(effects("histogram_global").contains(&(Kind::Atom, Effect::Resultless)));
     assert_eq!(effects("transpose_naive"), []);
     assert!(tools.changes("no_such_kernel").is_err());
-    // Nothing here is compiled for what came before Turing.
+    // No kernels are compiled for GPUs older than Turing.
     let missing = Tools::find(&KERNELS, Some((7, 0))).err().unwrap();
     assert_eq!(missing, ["the GPU is older than all kernels of this program"]);
 }

@@ -1,15 +1,15 @@
-//! The simulator's counters against Nsight Compute's, for every rung that was measured: what a GPU counted,
-//! and what the simulator counted of the same PTX then (results/h100/agree.jsonl, by `cargo lab record -- agree`).
-//! Here the simulator has to count the same again.
+//! Compares the simulator's counters with recorded ones, for every measured rung. `cargo lab record -- agree` recorded
+//! what a GPU counted (with Nsight Compute) and what the simulator counted for the same PTX, in
+//! results/h100/agree.jsonl. The simulator must still return the same counts.
 //!
-//! Branches do not agree, and cannot: ncu counts SASS, in which ptxas has turned the short ones into
-//! predicates. Those that part a warp are accounted for, one by one; of the others the PTX has more.
+//! Branches cannot agree: ncu counts SASS, in which ptxas has replaced short branches by predicates. Every branch that
+//! diverges is accounted for. Of the other branches, the PTX has more.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::sync::LazyLock;
 
-use crate::common::program::on_none;
+use crate::common::program::without_device;
 
 use analysis::agree::class::{Class, explanations};
 use analysis::agree::metrics::{BRANCHES, Rule, UNIFORM};
@@ -24,11 +24,11 @@ use profile::counters::Numbers;
 
 const RESULTS: &str = "results/h100/agree.jsonl";
 
-/// What to do where the simulator is right and the results are old.
-const REMEDY: &str = "where the new numbers are right, have them compared with a GPU's: on a machine that has one, \
-                      `cargo lab record -- agree`";
+/// The advice if the simulator is right and the results are old.
+const REMEDY: &str = "if the new numbers are right, compare them with a GPU's: run `cargo lab record -- agree` on a \
+                      machine with a GPU";
 
-/// The most data of a problem in bytes: larger ones take minutes to simulate.
+/// The largest size of a problem's data in bytes. Larger problems take minutes to simulate.
 const MOST_BYTES: u64 = 1 << 24;
 
 static RECORD: LazyLock<Comparisons> = LazyLock::new(|| {
@@ -42,7 +42,7 @@ fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-/// What the simulator counts now of the rungs of each run.
+/// The simulator's current counts for the rungs of each run.
 static COUNTED: LazyLock<Vec<Vec<(Launch, Numbers)>>> = LazyLock::new(|| RECORD.runs.iter().map(counted).collect());
 
 fn counted(run: &ComparedRun) -> Vec<(Launch, Numbers)> {
@@ -53,14 +53,14 @@ fn counted(run: &ComparedRun) -> Vec<(Launch, Numbers)> {
     launches.zip(numbers).collect()
 }
 
-/// Whether the simulator's number is still what it was. One that is not written was 0 or nothing.
-fn is_as_it_was(was: Option<&Comparison>, now: Option<f64>) -> bool {
-    let was = was.and_then(|both| both.sim);
+/// Returns whether the simulator's number is unchanged. The records omit a number that is 0 or missing.
+fn is_unchanged(was: Option<&Comparison>, now: Option<f64>) -> bool {
+    let was = was.and_then(|comparison| comparison.sim);
     was.unwrap_or(0.0) == now.map_or(0.0, rounded)
 }
 
 #[test]
-fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
+fn the_simulator_repeats_its_recorded_counts() {
     assert!(!RECORD.runs.is_empty());
     let mut wrong = Vec::new();
     for (run, counted) in RECORD.runs.iter().zip(&*COUNTED) {
@@ -70,22 +70,24 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
             if row.launch != launch.to_string() {
                 wrong.push(format!("{place}: was {}, is {launch}", row.launch));
             }
-            // How often a kernel looks whether others are ready is as it happens, on the simulator too, and every counter of
-            // these looks differs: by much or, where most of what it counts is something else, by little.
-            let waits = row.comparisons(run).any(|(_, both)| both.is_some_and(|both| both.class == Class::Waits));
-            let repeats = row.comparisons(run).filter(|(metric, both)| {
-                let is_exact = both.is_none_or(|both| both.class == Class::Exact);
+            // How often a kernel polls depends on timing, on the simulator too. So every counter that includes polls
+            // may differ: by much, or by little if it mostly counts other accesses.
+            let waits = row
+                .comparisons(run)
+                .any(|(_, comparison)| comparison.is_some_and(|comparison| comparison.class == Class::Waits));
+            let repeats = row.comparisons(run).filter(|(metric, comparison)| {
+                let is_exact = comparison.is_none_or(|comparison| comparison.class == Class::Exact);
                 metric.rule != Rule::Information && (is_exact || !waits)
             });
             for (metric, was) in repeats {
                 let now = metric.sim.of(&metric.name, numbers);
-                if !is_as_it_was(was, now) {
-                    let of = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
+                if !is_unchanged(was, now) {
+                    let value = |side: fn(&Comparison) -> Option<f64>| was.map_or(Some(0.0), side);
                     wrong.push(format!(
                         "{place}: {}: the simulator counted {:?}, now {now:?}; the GPU {:?}",
                         metric.name,
-                        of(|both| both.sim),
-                        of(|both| both.ncu),
+                        value(|comparison| comparison.sim),
+                        value(|comparison| comparison.ncu),
                     ));
                 }
             }
@@ -95,15 +97,11 @@ fn the_simulator_counts_what_it_counted_when_a_gpu_was_asked() {
 }
 
 #[test]
-fn every_rung_that_was_measured_is_there_and_the_others_are_not_measured_yet() {
+fn every_measured_rung_exists_and_the_others_are_listed() {
     for run in &RECORD.runs {
         for row in &run.rungs {
             let known = CATALOG.ladder(&run.ladder).unwrap().rung(&row.rung);
-            assert!(
-                known.is_ok(),
-                "{} was measured and is not a rung any more: delete its lines in {RESULTS}",
-                row.rung
-            );
+            assert!(known.is_ok(), "{} was measured but is no longer a rung: delete its lines in {RESULTS}", row.rung);
         }
     }
     let missing = RECORD.missing(&CATALOG);
@@ -138,16 +136,16 @@ fn classes_follow_from_the_numbers() {
 }
 
 #[test]
-fn the_documents_show_the_kept_results() {
-    on_none(&format!("lab record --check --root {}", root().display())).printed();
+fn the_documents_show_the_recorded_results() {
+    without_device(&format!("lab record --check --root {}", root().display())).printed();
 }
 
-/// The rungs whose branches are not accounted for: some have loops, which ptxas unrolls.
+/// The rungs whose branches are not accounted for. Some have loops, which ptxas unrolls.
 const NOT_ACCOUNTED_FOR: [&str; 5] =
     ["reduce_grid_stride", "reduce_vector", "reduce_one_launch", "reduce_atomic", "reduce_any"];
 
 #[test]
-fn branches_differ_by_what_ptxas_made_predicates_of() {
+fn branches_differ_only_where_ptxas_uses_predicates() {
     assert!(RECORD.runs.iter().any(|run| run.ladder == "reduce"));
     for (run, counted) in RECORD.runs.iter().zip(&*COUNTED).filter(|(run, _)| run.ladder == "reduce") {
         for (row, (launch, numbers)) in run.rungs.iter().zip(counted) {
@@ -164,14 +162,14 @@ fn branches_differ_by_what_ptxas_made_predicates_of() {
             let blocks = launch.blocks() as f64;
             let warps = sim("smsp__warps_launched.sum");
             if row.rung == "reduce_shfl" {
-                // None that parts a warp is left of its branches. They part each warp where its lane 0 stores
-                // the warp's sum, and the block's first warp where it loads these sums and where thread 0
-                // stores theirs.
+                // In SASS, no branch of this kernel diverges. In PTX, each warp diverges where its lane 0 stores the
+                // warp's sum. The block's first warp also diverges where it loads these sums, and where thread 0 stores
+                // the block's sum.
                 assert_eq!(ncu_parted, 0.0, "{place}");
                 assert_eq!(parted, warps + 2.0 * blocks, "{place}");
             } else {
-                // One branch of each block parts its first warp here and not there: the last one, where
-                // thread 0 stores the block's sum.
+                // One branch of each block diverges in the PTX but not in SASS: the last branch of the first warp,
+                // where thread 0 stores the block's sum.
                 assert_eq!(parted - ncu_parted, blocks, "{place}");
             }
         }

@@ -1,5 +1,5 @@
-//! Entries cut out of PTX, of this program's own and of nvcc's: NVIDIA's assembler, where there is one, and
-//! the simulator take the part as they take the whole.
+//! Entries extracted from PTX: from this program's PTX and from nvcc's. NVIDIA's assembler, if installed, and the
+//! simulator accept the extracted part like the whole.
 
 use std::path::Path;
 use std::process::Command;
@@ -8,22 +8,22 @@ use host::KERNELS;
 use ptx::Outline;
 use ptx::extract::{SourceLines, extract};
 
-/// Made by the command in `several.cu`, beside it.
+/// PTX that the command in `several.cu` generated.
 const SEVERAL: &str = include_str!("data/several.ptx");
 
-/// What `ptxas` says of a text; `None` on a machine without it.
+/// Assembles a text with `ptxas` and returns its error messages. `None` if `ptxas` is not installed.
 fn assembled(text: &str, folder: &Path) -> Option<Result<(), String>> {
     let file = folder.join("part.ptx");
     std::fs::write(&file, text).unwrap();
     let target = text.lines().find_map(|line| line.strip_prefix(".target "));
     let arch = target.unwrap().split(',').next().unwrap();
     let output = Command::new("ptxas").args(["-arch", arch.trim(), "-o", "/dev/null"]).arg(&file).output().ok()?;
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    Some(output.status.success().then_some(()).ok_or(said))
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    Some(output.status.success().then_some(()).ok_or(message))
 }
 
 #[test]
-fn every_entry_can_be_had_alone() {
+fn every_entry_can_be_extracted() {
     let folder = tempfile::tempdir().unwrap();
     for whole in KERNELS.modules {
         let outline = whole.outline();
@@ -32,17 +32,17 @@ fn every_entry_can_be_had_alone() {
             let [kept, dropped] = [SourceLines::Keep, SourceLines::Drop].map(cut);
             for part in [&kept, &dropped] {
                 let part = Outline::new(part.as_str());
-                let alone: Vec<_> = part.entries().collect();
-                assert_eq!(alone.as_slice(), std::slice::from_ref(&entry));
+                let entries: Vec<_> = part.entries().collect();
+                assert_eq!(entries.as_slice(), std::slice::from_ref(&entry));
             }
             assert!(kept.contains("\t.loc\t") && !dropped.contains("\t.loc\t"));
-            // The others are no different, and each takes a while.
+            // Only a sample is assembled and loaded, because each entry takes a while and the others are similar.
             if place % 64 == 0 {
                 let module = simt::Module::from_ptx(kept.clone()).unwrap();
                 assert!(module.function(entry.name).is_ok(), "{}", entry.name);
                 for part in [kept, dropped] {
-                    if let Some(Err(said)) = assembled(&part, folder.path()) {
-                        panic!("{}: {said}", entry.name);
+                    if let Some(Err(message)) = assembled(&part, folder.path()) {
+                        panic!("{}: {message}", entry.name);
                     }
                 }
             }
@@ -51,12 +51,12 @@ fn every_entry_can_be_had_alone() {
 }
 
 #[test]
-fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
+fn an_extracted_nvcc_entry_includes_its_functions_and_variables() {
     let folder = tempfile::tempdir().unwrap();
-    // One that is too old for this PTX shows nothing.
+    // A `ptxas` that is too old for this PTX cannot test it.
     let has_ptxas = assembled(SEVERAL, folder.path()) == Some(Ok(()));
     let outline = Outline::new(SEVERAL);
-    for (entry, with, without) in [
+    for (entry, included, excluded) in [
         ("plain", &[][..], &["weights", "dynamic", "vprintf", "arrivals"][..]),
         ("through_functions", &["weights[16]", "_Z8weightedfi("], &["limit", "dynamic"]),
         ("staged", &[".extern .shared .align 16 .b8 dynamic[]"], &["weights", "vprintf"]),
@@ -65,12 +65,12 @@ fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
     ] {
         for lines in [SourceLines::Keep, SourceLines::Drop] {
             let part = extract(&outline, entry, lines).unwrap();
-            let alone = Outline::new(part.as_str());
-            assert_eq!(alone.entries().count(), 1, "{part}");
-            for text in with {
+            let part_outline = Outline::new(part.as_str());
+            assert_eq!(part_outline.entries().count(), 1, "{part}");
+            for text in included {
                 assert!(part.contains(text), "{entry} without {text}: {part}");
             }
-            for text in without {
+            for text in excluded {
                 assert!(!part.contains(text), "{entry} with {text}: {part}");
             }
             if has_ptxas {
@@ -80,6 +80,6 @@ fn an_entry_of_nvccs_takes_its_functions_and_variables_along() {
     }
     for entry in ["arrives", "forgets"] {
         let part = extract(&outline, entry, SourceLines::Drop);
-        assert_eq!(part, None, "they share a variable");
+        assert_eq!(part, None, "the two entries share a variable");
     }
 }

@@ -1,5 +1,5 @@
-//! Rungs on simulated devices of other sizes: launches are made for the device, and the number of blocks that run at the
-//! same time is the device's.
+//! Rungs on simulated devices of other sizes. Grids suit the device, and the device determines how many blocks run at
+//! the same time.
 
 use crate::common::all_right;
 use analysis::predict::{Description, properties};
@@ -7,11 +7,11 @@ use host::device::{Device as _, Sim};
 use host::launch::{Arg, Launch};
 use host::{DeviceProperties, KERNELS, Ladder, Options, ladder};
 
-/// Numbers of multiprocessors: of an H20, an H100 on a PCI Express board, an H100 on an SXM5 board, and of all that a
-/// die of this GPU has.
+/// The numbers of multiprocessors of an H20, of an H100 on a PCI Express board, of an H100 on an SXM5 board, and of the
+/// full die of this GPU.
 const SIZES: [u32; 4] = [78, 114, 132, 144];
 
-/// An H100 with another number of multiprocessors, as a file describes one.
+/// Returns an H100 with another number of multiprocessors, parsed from its description file.
 pub fn device(multiprocessors: u32) -> Description {
     let h100 = concat!(env!("CARGO_MANIFEST_DIR"), "/../crates/simt/devices/known/h100.toml");
     let text = std::fs::read_to_string(h100).unwrap();
@@ -28,7 +28,7 @@ fn sizes(m: u64, n: u64, k: u64) -> Options {
 }
 
 #[test]
-fn the_device_says_how_many_multiprocessors_it_has() {
+fn the_device_reports_its_number_of_multiprocessors() {
     for size in SIZES {
         let sim = Sim::open_device(&KERNELS, 0, &device(size)).unwrap();
         assert_eq!(sim.info().properties(), DeviceProperties { multiprocessors: size });
@@ -44,7 +44,8 @@ fn the_device_says_how_many_multiprocessors_it_has() {
 fn every_gemm_rung_is_right_on_every_device() {
     for size in SIZES {
         let mut sim = Sim::open_device(&KERNELS, 0, &device(size)).unwrap();
-        // Primes; rows that tensor maps describe; and more tiles than the smallest device has multiprocessors.
+        // The shapes are primes, rows that tensor maps can describe, and more tiles than the smallest device has
+        // multiprocessors.
         let shapes = [(127, 61, 37), (200, 136, 72), (1100, 1288, 8)];
         for (m, n, k) in shapes.into_iter().take(if size == SIZES[0] { 3 } else { 2 }) {
             let options = sizes(m, n, k);
@@ -72,7 +73,7 @@ fn a_grid_is_made_for_the_device() {
     }
 }
 
-/// A kernel whose blocks wait until all blocks of the grid have come, in line 7 of a file.
+/// A kernel whose blocks wait, in line 7 of a file, until all blocks of the grid have arrived.
 const GRID_BARRIER: &str = r#"
 .version 7.8
 .target sm_80
@@ -96,7 +97,7 @@ WAIT:
 }
 "#;
 
-/// Runs [`GRID_BARRIER`] with this many blocks, of which a multiprocessor runs one at a time.
+/// Runs [`GRID_BARRIER`] with `blocks` blocks. A multiprocessor runs one of them at a time.
 fn wait_for_all(sim: &mut Sim, blocks: u32) -> Result<(), String> {
     let code = sim.load(GRID_BARRIER.to_owned()).unwrap();
     let counter = sim.alloc(4).unwrap();
@@ -109,12 +110,12 @@ fn wait_for_all(sim: &mut Sim, blocks: u32) -> Result<(), String> {
         shared_bytes: 150_000,
         args: vec![Arg::Buffer(0)],
     };
-    // SAFETY: the kernel accesses the first word of the buffer.
+    // SAFETY: the kernel accesses only the first word of the buffer, which has 4 bytes.
     unsafe { sim.launch(&launch, &[counter]) }.map(drop).map_err(|error| error.to_string())
 }
 
 #[test]
-fn blocks_that_wait_for_blocks_without_a_multiprocessor_are_a_deadlock() {
+fn waiting_for_blocks_that_are_not_resident_is_a_deadlock() {
     let mut large = Sim::open_device(&KERNELS, 1, &device(132)).unwrap();
     assert_eq!(wait_for_all(&mut large, 132), Ok(()));
     let mut sim = Sim::open_device(&KERNELS, 1, &device(114)).unwrap();

@@ -1,6 +1,6 @@
-//! The trace of a rung against the machine's counters. What `ladder why --dram` shows is in cli/dram.txt.
+//! Compares the trace of a rung with the simulator's counters. The output of `ladder why --dram` is in cli/dram.txt.
 
-use crate::common::program::alone;
+use crate::common::program::run_without_driver;
 use analysis::dram_trace as trace;
 use host::device::Sim;
 use host::problem::Verdict;
@@ -9,22 +9,22 @@ use profile::dram::Dram;
 use serde_json::Value;
 
 #[test]
-fn a_trace_counts_what_the_machine_counts() {
-    // With bursts as long as a sector, a request's bursts are its sectors.
+fn a_trace_has_the_same_counts_as_the_counters() {
+    // A burst is as long as a sector here, so the bursts of a request equal its sectors.
     for (rung, options) in [
         ("reduce_neighbored", "--n 10000"),
         ("reduce_any", "--n 10000 --op max --type f64"),
         ("matmul_pipelined", "--m 70 --n 50 --k 33"),
         ("histogram_lanes", "--n 5000"),
     ] {
-        let trace = alone(&format!("why {rung} --dram --json --burst 32 {options}")).json();
-        let run = alone(&format!("run {rung} --device sim --json {options}")).json();
+        let trace = run_without_driver(&format!("why {rung} --dram --json --burst 32 {options}")).json();
+        let run = run_without_driver(&format!("run {rung} --device sim --json {options}")).json();
         let counters = &run[0]["counters"];
         for (kind, op) in [("load", "ld"), ("store", "st")] {
             let accesses = trace["accesses"].as_array().unwrap();
-            let own = accesses.iter().find(|of| of["kind"] == kind);
+            let access = accesses.iter().find(|access| access["kind"] == kind);
             let counter = |what: &str| counters[format!("l1tex__t_{what}_pipe_lsu_mem_global_op_{op}.sum")].clone();
-            let counted = |what: &str| own.map_or(Value::from(0), |own| own[what].clone());
+            let counted = |what: &str| access.map_or(Value::from(0), |access| access[what].clone());
             assert_eq!(counted("requests"), counter("requests"), "{rung}, {kind}");
             assert_eq!(counted("bursts"), counter("sectors"), "{rung}, {kind}");
         }
@@ -32,7 +32,7 @@ fn a_trace_counts_what_the_machine_counts() {
 }
 
 #[test]
-fn a_wrong_result_is_in_the_trace() {
+fn a_trace_reports_a_wrong_result() {
     let reduce = ladder("reduce").unwrap();
     let problem = reduce.problem(&Options::default().with("n", 1000)).unwrap();
     let rung = reduce.rung("reduce_smem").unwrap();
@@ -46,7 +46,7 @@ fn a_wrong_result_is_in_the_trace() {
     let right = of_blocks(8);
     assert!(right.correct, "{:?}", right.verdict);
     let windows = right.accesses[0].windows.iter();
-    let blocks: Vec<(u64, u64)> = windows.map(|own| (own.first_block, own.blocks)).collect();
+    let blocks: Vec<(u64, u64)> = windows.map(|window| (window.first_block, window.blocks)).collect();
     assert_eq!(blocks, [(0, 3), (3, 3), (6, 2)]);
     let wrong = of_blocks(1);
     assert!(matches!(&wrong.verdict, Verdict::Wrong(why) if !why.is_empty()));

@@ -1,4 +1,5 @@
-//! The figures of all rungs against the machine's counters. What `ladder why --figures` shows is in cli/figures.txt.
+//! Compares the figures of all rungs with the simulator's counters. The output of `ladder why --figures` is in
+//! cli/figures.txt.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +15,11 @@ use profile::Watch;
 use profile::dram::Dram;
 use profile::figures::{DRAWINGS, Figure, FigureRow, Recording, Round, Shade, Tree, tree};
 
-/// Sectors of the figure's only grid in which something is drawn: eight words each.
+/// Returns the number of sectors, of eight words each, that have a drawn cell in the figure's only grid.
 fn sectors(figure: &Figure) -> u64 {
     let rows = figure.grids[0].rows.iter();
     let drawn =
-        rows.flat_map(|row| row.cells.chunks(8)).filter(|own| own.iter().any(|cell| cell.shade != Shade::Empty));
+        rows.flat_map(|row| row.cells.chunks(8)).filter(|sector| sector.iter().any(|cell| cell.shade != Shade::Empty));
     drawn.count() as u64
 }
 
@@ -27,14 +28,15 @@ fn words(figure: &Figure, grid: usize) -> usize {
     cells.filter(|cell| cell.shade != Shade::Empty).count()
 }
 
-/// All that is counted of a launch, by column of the source figure.
+/// Checks that the columns of the source figure add up to the counters of the launch.
 fn source(recording: &Recording, figure: &Figure) {
     let listing = figure.listing.as_ref().unwrap();
     let all = recording.counters.all();
     let get = |name: &str| all.get(name).unwrap().number().unwrap() as u64;
     let sum = |part: &str| -> u64 {
         let metrics = all.metrics();
-        let names = metrics.iter().map(|own| own.name).filter(|name| name.contains(part) && name.ends_with(".sum"));
+        let names =
+            metrics.iter().map(|metric| metric.name).filter(|name| name.contains(part) && name.ends_with(".sum"));
         names.map(get).sum()
     };
     let totals = [
@@ -50,7 +52,7 @@ fn source(recording: &Recording, figure: &Figure) {
     }
 }
 
-/// The times of each warp follow each other without holes, and what is counted is all of them.
+/// Checks that the spans of each warp follow each other without gaps, and that the counts add up to all spans.
 fn timeline(recording: &Recording, figure: &Figure) {
     let counts = &figure.counts;
     let end = counts[0].1;
@@ -67,7 +69,8 @@ fn timeline(recording: &Recording, figure: &Figure) {
     assert_eq!(counts[1..counts.len() - 3].iter().map(|(_, cycles)| cycles).sum::<u64>(), sum);
 }
 
-/// A block reads a word only after another block has written it, or the figure says that it has not.
+/// Checks that a block reads a word only after another block has written it, unless the figure marks the word as
+/// unwritten.
 fn exchange(figure: &Figure, place: &str) {
     let rows = &figure.grids[0].rows;
     let mut written = BTreeSet::new();
@@ -85,7 +88,7 @@ fn exchange(figure: &Figure, place: &str) {
     assert!(!written.is_empty(), "{place}");
 }
 
-/// What a warp of the first block of a plan's launch does.
+/// Records a warp of the first block of a plan's launch.
 fn recorded(sim: &mut Sim, plan: &Plan, place: usize, warp: u64) -> (Recording, Verdict) {
     let (rung, launch) = &plan.launches()[place];
     let watch = Watch { warp, ..Watch::new(Description::open("h100").unwrap()) };
@@ -93,41 +96,41 @@ fn recorded(sim: &mut Sim, plan: &Plan, place: usize, warp: u64) -> (Recording, 
     (profile.recording, verdict)
 }
 
-/// What threads load from buffers, as values that are followed and as requests.
+/// Compares the tracked values that threads load from buffers with the bytes that the threads request.
 fn loads(recording: &Recording, name: &str) {
     if recording.left_out().is_some() {
         return;
     }
-    let followed: u64 = recording.flow.loaded.iter().map(|own| u64::from(own.loads) * u64::from(own.bytes)).sum();
+    let followed: u64 = recording.flow.loaded.iter().map(|value| u64::from(value.loads) * u64::from(value.bytes)).sum();
     let is_load = |title: &str| title.contains("loads") || title.contains("copies");
-    let bursts = DRAWINGS.iter().find(|own| own.name == "bursts").unwrap();
-    let asked: u64 = (bursts.draw)(recording)
+    let bursts = DRAWINGS.iter().find(|drawing| drawing.name == "bursts").unwrap();
+    let requested: u64 = (bursts.draw)(recording)
         .iter()
         .filter(|figure| is_load(&figure.title))
         .flat_map(|figure| &figure.counts)
         .filter(|(what, _)| *what == "bytes that threads ask for")
         .map(|(_, count)| count)
         .sum();
-    // What the block has written before, it loads too; and of many phases not all are drawn.
+    // The requests include loads of words that the block has written. If there are many phases, not all are drawn.
     let some_left_out =
-        (bursts.draw)(recording).iter().any(|own| own.notes.iter().any(|note| note.contains("left out")));
+        (bursts.draw)(recording).iter().any(|figure| figure.notes.iter().any(|note| note.contains("left out")));
     let written = recording.flow.results.len();
     if !some_left_out {
-        assert!(followed <= asked && (written > 0 || followed == asked), "{name}: {followed}, {asked}");
+        assert!(followed <= requested && (written > 0 || followed == requested), "{name}: {followed}, {requested}");
     }
 }
 
-/// Checks a warp's figures, and returns how many there are of each kind.
+/// Checks a warp's figures and returns the number of figures of each kind.
 fn check(recording: &Recording, name: &str) -> Vec<usize> {
     let drawings = DRAWINGS.iter().map(|drawing| {
         let figures = (drawing.draw)(recording);
         for figure in &figures {
-            let count = |what: &str| figure.counts.iter().find(|(own, _)| *own == what).map(|(_, count)| *count);
+            let count = |what: &str| figure.counts.iter().find(|(name, _)| *name == what).map(|(_, count)| *count);
             let is_atomic = figure.title.starts_with("atomics");
             let place = format!("{name}, {}, PTX line {}", figure.title, figure.ptx_line);
             match figure.what {
                 "access" => {
-                    // An atomic goes through a sector several times.
+                    // An atomic may access a sector several times.
                     let (drawn, counted) = (sectors(figure), count("sectors counted").unwrap());
                     assert!(if is_atomic { drawn <= counted } else { drawn == counted }, "{place}: {drawn}, {counted}");
                 }
@@ -155,11 +158,14 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                     }
                 }
                 "scan" => {
-                    // A sum that is added to another one ends before it.
+                    // A sum ends before the sum to which it is added.
                     let grid = &figure.grids[0];
-                    assert!(!grid.arrows.is_empty() && grid.arrows.iter().all(|own| own.from <= own.to), "{place}");
-                    let done = grid.rows.last().unwrap().cells.iter().all(|cell| cell.text == "0");
-                    assert!(done, "{place}");
+                    assert!(
+                        !grid.arrows.is_empty() && grid.arrows.iter().all(|arrow| arrow.from <= arrow.to),
+                        "{place}"
+                    );
+                    let is_done = grid.rows.last().unwrap().cells.iter().all(|cell| cell.text == "0");
+                    assert!(is_done, "{place}");
                 }
                 "exchange" => exchange(figure, &place),
                 "loop" => {
@@ -167,16 +173,16 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
                     let steps = count("steps").unwrap();
                     assert!(steps >= 3 && grid.columns.len() as u64 == steps.min(16), "{place}");
                     assert!(grid.rows.iter().all(|row| row.cells.len() == grid.columns.len()), "{place}");
-                    // The next step reads a register where the value may change, and nowhere else.
+                    // The next step reads a register only where its value may change.
                     let is_kept = |row: &FigureRow| row.cells[0].shade == Shade::Turn(3);
                     let is_plain = |row: &FigureRow| row.cells.iter().all(|cell| cell.shade == Shade::Idle);
                     assert!(grid.rows.iter().all(|row| is_kept(row) || is_plain(row)), "{place}");
                 }
                 "fragments" => {
-                    let held = figure.grids[0].rows.iter().flat_map(|row| &row.cells);
-                    let held = held.filter(|cell| cell.shade != Shade::Empty).count();
-                    // 16 × 16 elements of a, 16 × 8 of b and of c, in 4, 2 and 4 registers of 32 lanes.
-                    assert_eq!(held, 16 * 16 + 2 * 16 * 8, "{place}");
+                    let occupied = figure.grids[0].rows.iter().flat_map(|row| &row.cells);
+                    let occupied = occupied.filter(|cell| cell.shade != Shade::Empty).count();
+                    // 16 × 16 elements of a, and 16 × 8 each of b and c, in 4, 2 and 4 registers of 32 lanes.
+                    assert_eq!(occupied, 16 * 16 + 2 * 16 * 8, "{place}");
                 }
                 "tiles" => {}
                 "bursts" => assert!(count("bursts") <= count("bursts of all requests"), "{place}"),
@@ -191,7 +197,7 @@ fn check(recording: &Recording, name: &str) -> Vec<usize> {
 }
 
 #[test]
-fn what_is_drawn_is_what_the_machine_counts() {
+fn the_figures_agree_with_the_counters() {
     let ptx = KERNELS.newest_for(None).unwrap().unwrap();
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     for ladder in CATALOG.ladders {
@@ -201,13 +207,13 @@ fn what_is_drawn_is_what_the_machine_counts() {
         assert!(plan.left_out().is_empty(), "{:?}", plan.left_out());
         for (place, (rung, launch)) in plan.launches().iter().enumerate() {
             let warps = launch.block.iter().map(|side| u64::from(*side)).product::<u64>().div_ceil(32);
-            // Of some also the last warp, which may be another one than the first.
+            // Of every fourth launch, the last warp is checked too, if it differs from the first.
             let last = (warps > 1 && place % 4 == 0).then_some(warps - 1);
             for warp in [Some(0), last].into_iter().flatten() {
                 let (recording, verdict) = recorded(&mut sim, &plan, place, warp);
                 assert!(verdict.is_right(), "{}: {verdict:?}", rung.name);
                 let figures = check(&recording, rung.name);
-                // No thread asks for the bytes of a bulk copy.
+                // Threads do not request the bytes of a bulk copy.
                 let copies_in_bulk = ptx.part(&launch.entry).contains("cp.async.bulk");
                 if !copies_in_bulk {
                     loads(&recording, rung.name);
@@ -218,14 +224,14 @@ fn what_is_drawn_is_what_the_machine_counts() {
                     let counters = session.observe(rung, launch, None, simt::Counters::new).unwrap();
                     assert_eq!(recording.counters.all().metrics(), counters.metrics(), "{}", rung.name);
                 }
-                // The last warp of a reduction may have nothing to do.
+                // The last warp of a reduction may be idle.
                 assert!(warp > 0 || copies_in_bulk || figures[0] > 0, "{}: {figures:?}", rung.name);
             }
         }
     }
 }
 
-/// The tree of a block of a reduction with so many threads, which takes as many elements as it can.
+/// Returns the tree of a block of `threads` threads in a reduction, with the most elements that the block can sum.
 fn reduction(name: &str, threads: u32) -> Tree {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let mut selection = select(&CATALOG, &[name.to_owned()]).unwrap().remove(0);
@@ -237,20 +243,20 @@ fn reduction(name: &str, threads: u32) -> Tree {
     tree(&recording).unwrap()
 }
 
-/// The pairs of a round, by the first element that went into each operand.
+/// Returns the pairs of a round, each operand identified by its first element.
 fn pairs(tree: &Tree, round: &Round) -> BTreeSet<(u64, u64)> {
     let head = |(_, index): (usize, u64)| index - tree.begins.values().next().unwrap();
     let pair = |terms: &[profile::figures::Term]| match terms {
         [a, b] => (head(a.head), head(b.head)),
         other => panic!("{other:?}"),
     };
-    round.additions.iter().map(|own| pair(&own.terms)).collect()
+    round.additions.iter().map(|addition| pair(&addition.terms)).collect()
 }
 
-/// The seeds' figures of neighbored and interleaved pairs: which partial sums are added, and by which threads.
+/// The figures of the source texts for neighbored and interleaved pairs: which threads add which partial sums.
 #[test]
-fn the_pairs_are_those_of_the_texts() {
-    // 0+1, 2+3 …; then 0+2, 4+6 …; each thread whose number is a multiple of 2, 4, …
+fn the_pairs_are_those_of_the_source_texts() {
+    // 0+1, 2+3 …; then 0+2, 4+6 …; by the threads whose number is a multiple of 2, 4, …
     for (name, threads_apart) in [("reduce_neighbored", true), ("reduce_neighbored_less", false)] {
         let tree = reduction(name, 64);
         assert_eq!((tree.elements, tree.rounds.len()), (64, 6), "{name}");
@@ -258,10 +264,10 @@ fn the_pairs_are_those_of_the_texts() {
             let stride = 1 << number;
             let expected = (0..64).step_by(2 * stride).map(|first| (first as u64, (first + stride) as u64));
             assert_eq!(pairs(&tree, round), expected.collect(), "{name}, round {number}");
-            let threads = round.additions.iter().map(|own| own.thread as usize).collect::<Vec<_>>();
+            let threads = round.additions.iter().map(|addition| addition.thread as usize).collect::<Vec<_>>();
             let distance = if threads_apart { 2 * stride } else { 1 };
             assert!(threads.iter().enumerate().all(|(at, thread)| *thread == at * distance), "{name}: {threads:?}");
-            // Every warp works to the end, or the first ones only.
+            // Either every warp works until the end, or only the first warps do.
             let first_lanes = round.lanes[0].count_ones() as usize;
             assert_eq!(first_lanes, if threads_apart { 16 >> number } else { (32 >> number).min(32) }.max(1), "{name}");
         }
@@ -277,9 +283,13 @@ fn the_pairs_are_those_of_the_texts() {
     assert_eq!((tree.elements, tree.rounds.len()), (64, 6));
     halves(&tree, &tree.rounds, 32);
     assert!(
-        tree.rounds.iter().all(|round| round.additions.iter().enumerate().all(|(at, own)| own.thread == at as u32))
+        tree.rounds.iter().all(|round| round
+            .additions
+            .iter()
+            .enumerate()
+            .all(|(at, addition)| addition.thread == at as u32))
     );
-    // Unrolled: a thread's elements first, which lie a block apart; then as before.
+    // Unrolled: each thread first adds elements that are a block apart; then the rounds are as before.
     for (name, blocks) in [
         ("reduce_unrolling2", 2),
         ("reduce_unrolling4", 4),
@@ -296,24 +306,24 @@ fn the_pairs_are_those_of_the_texts() {
     ] {
         let tree = reduction(name, 128);
         assert_eq!(tree.elements, 128 * blocks, "{name}");
-        let own = tree.rounds.len() - 7;
-        for round in &tree.rounds[..own] {
-            let within = |own: &profile::figures::Addition| {
-                own.terms.iter().all(|term| term.head.1 % 128 == own.terms[0].head.1 % 128)
+        let serial_rounds = tree.rounds.len() - 7;
+        for round in &tree.rounds[..serial_rounds] {
+            let is_thread_local = |addition: &profile::figures::Addition| {
+                addition.terms.iter().all(|term| term.head.1 % 128 == addition.terms[0].head.1 % 128)
             };
-            assert!(round.additions.iter().all(within), "{name}");
+            assert!(round.additions.iter().all(is_thread_local), "{name}");
         }
-        assert_eq!(own > 0, blocks > 1, "{name}");
-        halves(&tree, &tree.rounds[own..], 64);
+        assert_eq!(serial_rounds > 0, blocks > 1, "{name}");
+        halves(&tree, &tree.rounds[serial_rounds..], 64);
     }
-    // Shuffles: i with i xor 16, 8, 4, 2, 1 in each warp; then the warps' sums the same way.
+    // Shuffles: in each warp, i is added to i xor 16, 8, 4, 2, 1; then the warps' sums are added in the same way.
     let tree = reduction("reduce_shfl", 128);
     assert_eq!((tree.elements, tree.rounds.len()), (128, 7));
     for (number, round) in tree.rounds[..5].iter().enumerate() {
         let mask = 16u32 >> number;
-        for own in &round.additions {
-            let lanes: BTreeSet<u32> = own.terms.iter().map(|term| term.thread).collect();
-            assert_eq!(lanes, BTreeSet::from([own.thread, own.thread ^ mask]), "round {number}");
+        for addition in &round.additions {
+            let lanes: BTreeSet<u32> = addition.terms.iter().map(|term| term.thread).collect();
+            assert_eq!(lanes, BTreeSet::from([addition.thread, addition.thread ^ mask]), "round {number}");
         }
         assert_eq!(round.lanes, [u32::MAX; 4]);
     }
@@ -321,7 +331,7 @@ fn the_pairs_are_those_of_the_texts() {
     assert_eq!(warps, [BTreeSet::from([(0, 64), (32, 96)]), BTreeSet::from([(0, 32)])]);
 }
 
-/// The figure of this kind of the first block of a scan's rung.
+/// Returns a figure of the first block of a scan's rung.
 fn figure_of(name: &str, kind: &str, n: &str, block: [u32; 3]) -> Figure {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let mut selection = select(&CATALOG, &[name.to_owned()]).unwrap().remove(0);
@@ -329,13 +339,13 @@ fn figure_of(name: &str, kind: &str, n: &str, block: [u32; 3]) -> Figure {
     let plan = selection.plan(Some(block), None, DeviceProperties::default()).unwrap();
     let (recording, verdict) = recorded(&mut sim, &plan, 0, 0);
     assert!(verdict.is_right(), "{name}");
-    let drawing = DRAWINGS.iter().find(|own| own.name == kind).unwrap();
+    let drawing = DRAWINGS.iter().find(|drawing| drawing.name == kind).unwrap();
     (drawing.draw)(&recording).remove(0)
 }
 
-/// Hillis and Steele's rounds, and the two sweeps over a tree: rounds and additions for 16 elements.
+/// The rounds and additions for 16 elements: of Hillis and Steele's scan, and of the two sweeps over a tree.
 #[test]
-fn scans_have_the_rounds_of_the_texts() {
+fn scans_have_the_rounds_of_the_source_texts() {
     let n = 16_u64;
     let hillis_steele = (0..4).map(|round| n - (1 << round)).sum();
     // Up: 8 + 4 + 2 + 1. Down: 1 + 3 + 7.
@@ -349,14 +359,14 @@ fn scans_have_the_rounds_of_the_texts() {
         let figure = figure_of(name, "scan", "16", [64, 1, 1]);
         assert_eq!(figure.counts, [("elements", n), ("rounds", rounds), ("additions", additions)], "{name}");
         for arrow in &figure.grids[0].arrows {
-            // In round r of Hillis and Steele's scan, the element 2^r before is added.
+            // Round r of Hillis and Steele's scan adds the element that is 2^r places before.
             let stride = arrow.to - arrow.from;
             assert!(stride == 0 || rounds == 7 || stride == 1 << arrow.row, "{name}: {arrow:?}");
         }
     }
 }
 
-/// In a chain, a block publishes once, after the block before it. With look-back it publishes its sum first.
+/// In a chain, a block publishes once, after the preceding block. With look-back, it publishes its sum first.
 #[test]
 fn blocks_publish_before_they_look_back() {
     let steps = |name: &str| {
@@ -378,7 +388,7 @@ fn blocks_publish_before_they_look_back() {
     assert!(chained > look_back && look_back > warp, "{chained}, {look_back}, {warp}");
 }
 
-/// A block's bursts are those that the trace of the launch counts, where the launch has one block.
+/// If a launch has one block, the block's bursts equal the bursts in the trace.
 #[test]
 fn bursts_are_those_of_the_trace() {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
@@ -396,14 +406,18 @@ fn bursts_are_those_of_the_trace() {
         assert_eq!(launch.blocks(), 1);
         let (recording, _) = recorded(&mut sim, &plan, 0, 0);
         let traced = trace(&mut sim, ladder, rung, plan.problem(), launch, Dram::FIGURE, 1).unwrap();
-        let bursts = DRAWINGS.iter().find(|own| own.name == "bursts").unwrap();
+        let bursts = DRAWINGS.iter().find(|drawing| drawing.name == "bursts").unwrap();
         let figures = (bursts.draw)(&recording);
         assert!(figures.len() < 16, "all are drawn");
         let sum = |what: &str| -> u64 {
             let counts = figures.iter().flat_map(|figure| &figure.counts);
-            counts.filter(|(own, _)| *own == what).map(|(_, count)| count).sum()
+            counts.filter(|(name, _)| *name == what).map(|(_, count)| count).sum()
         };
-        assert_eq!(sum("bursts of all requests"), traced.accesses.iter().map(|own| own.bursts).sum::<u64>(), "{name}");
-        assert_eq!(sum("requests"), traced.accesses.iter().map(|own| own.requests).sum::<u64>(), "{name}");
+        assert_eq!(
+            sum("bursts of all requests"),
+            traced.accesses.iter().map(|access| access.bursts).sum::<u64>(),
+            "{name}"
+        );
+        assert_eq!(sum("requests"), traced.accesses.iter().map(|access| access.requests).sum::<u64>(), "{name}");
     }
 }

@@ -1,4 +1,5 @@
-//! Forward progress: kernels whose blocks wait for other blocks end, in any order of the blocks and with few of them resident.
+//! Forward progress: kernels whose blocks wait for other blocks finish in any order of the blocks, even with few
+//! resident blocks.
 
 use std::collections::BTreeSet;
 
@@ -9,25 +10,26 @@ use host::problem::Verdict;
 use host::{Effort, KERNELS, Session, ladders};
 use toolkit::access;
 
-/// The numbers of multiprocessors of the devices. Two are the fewest for `reduce_one_launch`: its last block waits for all other
-/// blocks, so one of them must run next to it.
+/// The numbers of multiprocessors of the devices. `reduce_one_launch` needs at least two: its last block waits for all
+/// other blocks, so one of them must run at the same time.
 const SIZES: [u32; 2] = [2, 3];
 
 /// The seeds of the random schedules.
 const SEEDS: [u64; 3] = [1, 2, 3];
 
-/// More than half of the shared memory of a multiprocessor, which therefore runs one such block at a time.
+/// More than half of the shared memory of a multiprocessor, so that it runs one such block at a time.
 const HALF: u32 = 120_000;
 
 #[test]
-fn rungs_whose_blocks_wait_end_in_any_order_with_few_resident_blocks() {
+fn rungs_whose_blocks_wait_finish_in_any_order_with_few_resident_blocks() {
     let ptx = KERNELS.newest_for(None).unwrap().unwrap();
     let mut ended = BTreeSet::new();
     for multiprocessors in SIZES {
         let mut sim = Sim::open_device(&KERNELS, 1, &device(multiprocessors)).unwrap();
         let properties = sim.info().properties();
-        for (ladder, options) in
-            ladders().iter().flat_map(|own| (own.sweep)(Effort::Least).into_iter().map(move |of| (own, of)))
+        for (ladder, options) in ladders()
+            .iter()
+            .flat_map(|ladder| (ladder.sweep)(Effort::Least).into_iter().map(move |options| (ladder, options)))
         {
             let problem = ladder.problem(&options).unwrap();
             let mut session = Session::new(&mut sim, &*problem, true).unwrap();
@@ -38,7 +40,7 @@ fn rungs_whose_blocks_wait_end_in_any_order_with_few_resident_blocks() {
                 if !access::waits(&ptx.part(&launch.entry), &launch.entry) {
                     continue;
                 }
-                // All blocks of the other rungs must be resident, and their grid is made for that.
+                // All blocks of the other rungs must be resident, and their grids ensure it.
                 if !rung.blocks_wait {
                     launch.shared_bytes = launch.shared_bytes.max(HALF);
                 }
@@ -53,13 +55,14 @@ fn rungs_whose_blocks_wait_end_in_any_order_with_few_resident_blocks() {
         }
     }
     for (multiprocessors, rung) in
-        SIZES.iter().flat_map(|own| ["scan_three_phases", "scan_look_back"].map(|of| (*own, of)))
+        SIZES.iter().flat_map(|size| ["scan_three_phases", "scan_look_back"].map(|rung| (*size, rung)))
     {
         assert!(ended.contains(&(multiprocessors, rung)), "{ended:?}");
     }
 }
 
-/// A kernel whose blocks wait, in line 7 of a file, for the block with the number before: the number in the grid, or a ticket.
+/// Runs a kernel whose blocks wait, in line 7 of a file, for the block with the preceding number. The number is the
+/// number in the grid or a ticket.
 fn wait_for_the_block_before(sim: &mut Sim, number: &str) -> Result<(), String> {
     let code = format!(
         ".version 7.8\n.target sm_80\n.address_size 64\n.file 1 \"before.rs\"\n\
@@ -76,12 +79,12 @@ fn wait_for_the_block_before(sim: &mut Sim, number: &str) -> Result<(), String> 
     let (grid, block) = ([BLOCKS, 1, 1], [1, 1, 1]);
     let entry = "wait_for_the_block_before".to_owned();
     let launch = Launch { code, entry, grid, block, shared_bytes: HALF, args: vec![Arg::Buffer(0)] };
-    // SAFETY: the buffer has a word for the ticket and one for each block.
+    // SAFETY: the kernel accesses a word for the ticket and one word per block, and the buffer has all of them.
     unsafe { sim.launch(&launch, &[words]) }.map(drop).map_err(|error| error.to_string())
 }
 
 #[test]
-fn blocks_that_wait_by_their_number_hang_and_blocks_with_tickets_end() {
+fn blocks_that_wait_in_grid_order_hang_and_blocks_with_tickets_finish() {
     for multiprocessors in [1, 2] {
         for seed in SEEDS {
             let mut sim = Sim::open_device(&KERNELS, 1, &device(multiprocessors)).unwrap();

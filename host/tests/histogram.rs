@@ -1,4 +1,4 @@
-//! The histogram ladder on the simulator: exact for any bytes, and the counters tell the ladder's story.
+//! The histogram ladder on the simulator: exact counts for any bytes, and counters that show the effect of each rung.
 
 use std::io::Write as _;
 
@@ -7,7 +7,7 @@ use host::device::Sim;
 use host::problem::Verdict;
 use host::run::RungResult;
 
-use crate::common::{counted_on, counter_of as of, once};
+use crate::common::{counted_on, counter_of, once};
 use host::{DeviceProperties, Ladder, Options, Session, ladder};
 use proptest::prelude::*;
 
@@ -18,7 +18,7 @@ fn histogram() -> &'static Ladder {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(24))]
     #[test]
-    fn any_files_bytes_are_counted(
+    fn the_bytes_of_any_file_are_counted(
         bytes in prop_oneof![
             prop::collection::vec(any::<u8>(), 0..20_000),
             prop::collection::vec(3u8..6, 0..20_000),
@@ -33,7 +33,7 @@ proptest! {
         let mut session = Session::new(&mut sim, &*problem, false).unwrap();
         for rung in histogram().rungs {
             let launch = histogram().launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
-            // Twice: the second launch begins at zero as well.
+            // The second launch must also start from zero.
             for _ in 0..2 {
                 let verdict = session.check(rung, &launch).unwrap();
                 prop_assert_eq!(verdict, Verdict::Right, "{}", launch);
@@ -48,7 +48,7 @@ fn counted(data: &str) -> Vec<RungResult> {
     counted_as(data, None)
 }
 
-/// As a GPU of this compute capability; the newest that there are kernels for where none is given.
+/// Counts on a GPU of this compute capability, or on the newest one that there are kernels for.
 fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<RungResult> {
     let options = Options::default().with("n", N).with("data", data);
     let mut sim = match capability {
@@ -62,37 +62,37 @@ fn counted_as(data: &str, capability: Option<(u32, u32)>) -> Vec<RungResult> {
 fn interleaving_coalesces_and_coarsening_writes_fewer_copies() {
     let outcomes = counted("uniform");
     let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
-    let of = |rung: &str, counter: &str| of(&outcomes, rung, counter);
-    assert_eq!(of("histogram_private_coarsened_contiguous", sectors), 16.0);
-    assert_eq!(of("histogram_private_coarsened", sectors), 1.0);
+    let value = |rung: &str, counter: &str| counter_of(&outcomes, rung, counter);
+    assert_eq!(value("histogram_private_coarsened_contiguous", sectors), 16.0);
+    assert_eq!(value("histogram_private_coarsened", sectors), 1.0);
     let atomics = "l1tex__t_requests_pipe_lsu_mem_global_op_atom.sum";
-    let fine = of("histogram_private", atomics);
-    assert_eq!(of("histogram_global", atomics), (N / 32) as f64);
-    assert_eq!(fine, (N / 256 * 8) as f64, "256 counters of each block");
-    assert_eq!(of("histogram_private_coarsened", atomics) * 16.0, fine);
+    let fine = value("histogram_private", atomics);
+    assert_eq!(value("histogram_global", atomics), (N / 32) as f64);
+    assert_eq!(fine, (N / 256 * 8) as f64, "256 counters per block");
+    assert_eq!(value("histogram_private_coarsened", atomics) * 16.0, fine);
 }
 
 #[test]
-fn aggregation_ends_the_queue_for_one_counter_where_additions_of_one_queue() {
+fn aggregation_removes_serialization_of_additions_to_one_counter() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
-    let of = |outcomes: &[RungResult], rung: &str| of(outcomes, rung, waves);
+    let wavefronts = |outcomes: &[RungResult], rung: &str| counter_of(outcomes, rung, waves);
     let old = counted_as("constant", Some((7, 5)));
-    assert_eq!(of(&old, "histogram_private_coarsened"), N as f64, "one by one");
-    assert_eq!(of(&old, "histogram_aggregated"), (N / 16) as f64);
-    // From compute capability 8.0 on, lanes that add 1 to a word are counted and add together; what was collected is
-    // no 1 any more.
+    assert_eq!(wavefronts(&old, "histogram_private_coarsened"), N as f64, "one by one");
+    assert_eq!(wavefronts(&old, "histogram_aggregated"), (N / 16) as f64);
+    // From compute capability 8.0 on, the additions of 1 by several lanes to a word are combined. Aggregated additions
+    // are not additions of 1.
     let new = counted("constant");
-    assert_eq!(of(&new, "histogram_private_coarsened"), (N / 32) as f64);
-    assert_eq!(of(&new, "histogram_aggregated"), (N / 16) as f64);
+    assert_eq!(wavefronts(&new, "histogram_private_coarsened"), (N / 32) as f64);
+    assert_eq!(wavefronts(&new, "histogram_aggregated"), (N / 16) as f64);
 }
 
 #[test]
-fn lanes_with_copies_of_their_own_never_queue() {
+fn lanes_with_private_copies_are_never_serialized() {
     let waves = "l1tex__data_pipe_lsu_wavefronts_mem_shared_op_atom.sum";
     for data in ["uniform", "skewed", "constant"] {
-        let found = of(&counted(data), "histogram_lanes", waves);
-        assert_eq!(found, (N / 32) as f64, "{data}: one for 32 bytes");
+        let found = counter_of(&counted(data), "histogram_lanes", waves);
+        assert_eq!(found, (N / 32) as f64, "{data}: one wavefront per 32 bytes");
     }
     let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
-    assert_eq!(of(&counted("uniform"), "histogram_lanes", sectors), 16.0);
+    assert_eq!(counter_of(&counted("uniform"), "histogram_lanes", sectors), 16.0);
 }

@@ -1,5 +1,5 @@
-//! The programs of the book's chapters on memory, launches and errors. Each uses cust, as any program does, and runs on a
-//! GPU where there is one, and on the simulated one elsewhere.
+//! The programs in the book's chapters on memory, launches and errors. Each program uses cust, as any program can, and
+//! runs on a GPU if there is one, or on the simulator through Ladder's `libcuda.so.1`.
 
 #![allow(clippy::unwrap_used)]
 
@@ -24,12 +24,12 @@ fn module(kernel: &str) -> Module {
 fn axpy(module: &Module, a: f32, x: &[f32], y: &[f32]) -> CudaResult<Vec<f32>> {
     let axpy = module.get_function("axpy_slice")?;
     let stream = Stream::new(StreamFlags::DEFAULT, None)?;
-    // Allocates device memory, and copies to the device.
+    // Allocates device memory and copies the elements to the device.
     let x = DeviceBuffer::from_slice(x)?;
     let y = DeviceBuffer::from_slice(y)?;
     let blocks = (x.len() as u32).div_ceil(256);
-    // SAFETY: the arguments are those of the kernel: a number, a slice as its pointer and
-    // its length, and a pointer to as many elements as the slice has.
+    // SAFETY: the arguments match the kernel's parameters: a number, a slice as its
+    // pointer and its length, and a pointer to the same number of elements.
     unsafe {
         launch!(axpy<<<blocks, 256, 0, stream>>>(
             a, x.as_device_ptr(), x.len(), y.as_device_ptr()
@@ -48,12 +48,12 @@ fn copies_and_a_launch() {
     assert_eq!(axpy(&module("axpy_slice"), 2.0, &x, &[1.0; 1000]).unwrap(), expected);
 }
 
-/// The number of parts. One is copied while another is computed.
+/// The number of parts. One part is copied while another part is computed.
 const PARTS: usize = 4;
 
 fn axpy_in_parts(module: &Module, a: f32, x: &[f32], y: &mut [f32]) -> CudaResult<()> {
     let axpy = module.get_function("axpy_slice")?;
-    // Pinned memory: the device reads and writes it without the CPU.
+    // Pinned memory, which the device reads and writes without the CPU.
     let x = LockedBuffer::from_slice(x)?;
     let mut result = LockedBuffer::from_slice(y)?;
     let mut streams = Vec::new();
@@ -62,7 +62,7 @@ fn axpy_in_parts(module: &Module, a: f32, x: &[f32], y: &mut [f32]) -> CudaResul
         let stream = Stream::new(StreamFlags::DEFAULT, None)?;
         let blocks = (x.len() as u32).div_ceil(256);
         // SAFETY: the parts do not overlap, and no other code uses `x` and `result` until
-        // all streams are synchronized. The arguments are those of the kernel.
+        // all streams are synchronized. The arguments match the kernel's parameters.
         unsafe {
             let device_x = DeviceBuffer::from_slice_async(x, &stream)?;
             let device_y = DeviceBuffer::from_slice_async(y, &stream)?;
@@ -120,14 +120,15 @@ fn events_time_a_kernel() {
     let stream = Stream::new(StreamFlags::DEFAULT, None).unwrap();
     let (x, y) = (DeviceBuffer::from_slice(&[1.0f32; 256]).unwrap(), DeviceBuffer::from_slice(&[0.0f32; 256]).unwrap());
     let time = median_time(&stream, || {
-        // SAFETY: the arguments are those of the kernel, and both buffers have 256 elements.
+        // SAFETY: the arguments match the kernel's parameters, and both buffers have 256 elements.
         unsafe { launch!(axpy<<<1, 256, 0, stream>>>(2.0f32, x.as_device_ptr(), y.as_device_ptr(), 256usize)) }
     });
     assert!(time.unwrap() > 0.0);
     assert_eq!(y.as_host_vec().unwrap(), [46.0; 256]);
 }
 
-/// The environment variable of the process in which a launch fails. After that, no call to the device succeeds there.
+/// The environment variable that marks the process in which a launch fails. After the failure, every call to the device
+/// in that process fails.
 const FAILS: &str = "LADDER_HOST_SIDE_FAILS";
 
 fn launch_with_an_error(module: &Module) -> CudaResult<()> {
@@ -135,7 +136,7 @@ fn launch_with_an_error(module: &Module) -> CudaResult<()> {
     let stream = Stream::new(StreamFlags::DEFAULT, None)?;
     let x = DeviceBuffer::<f32>::zeroed(1000)?;
     let y = DeviceBuffer::<f32>::zeroed(1000)?;
-    // An error of the launch: no device has blocks of 4096 threads.
+    // The launch itself fails, because no device supports blocks of 4096 threads.
     // SAFETY: the driver refuses this launch, so no thread runs.
     let refused = unsafe {
         launch!(axpy<<<1, 4096, 0, stream>>>(
@@ -144,7 +145,7 @@ fn launch_with_an_error(module: &Module) -> CudaResult<()> {
     };
     assert_eq!(refused, Err(CudaError::InvalidValue));
 
-    // An error of the kernel: it reads 2^40 elements. The launch succeeds, because the
+    // The kernel fails, because it reads 2^40 elements. The launch succeeds, because the
     // kernel has not run yet.
     // SAFETY: none. The launch breaks the kernel's contract to show the error.
     unsafe {
@@ -153,7 +154,7 @@ fn launch_with_an_error(module: &Module) -> CudaResult<()> {
         ))?;
     }
     assert_eq!(stream.synchronize(), Err(CudaError::IllegalAddress));
-    // From here on, every call of this process fails with the same error.
+    // From now on, every call of this process fails with the same error.
     assert_eq!(DeviceBuffer::<f32>::zeroed(1).err(), Some(CudaError::IllegalAddress));
     Ok(())
 }
@@ -166,8 +167,8 @@ fn errors_appear_at_a_later_call() {
     }
     let mut again = Command::new(env::current_exe().unwrap());
     let output = again.args(["errors_appear_at_a_later_call", "--exact"]).env(FAILS, "1").output().unwrap();
-    let said = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
-    assert!(output.status.success(), "{said}");
+    let printed = String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{printed}");
 }
 
 fn dot(module: &Module, a: &[f32], b: &[f32], threads: u32) -> CudaResult<f32> {
@@ -177,9 +178,9 @@ fn dot(module: &Module, a: &[f32], b: &[f32], threads: u32) -> CudaResult<f32> {
     let sum = DeviceBuffer::from_slice(&[0.0f32])?;
     let blocks = (a.len() as u32).div_ceil(threads);
     let shared_bytes = threads * size_of::<f32>() as u32;
-    // SAFETY: the arguments are those of the kernel: two slices and a pointer to one
-    // element. The launch gives an f32 of dynamic shared memory per thread, and `threads`
-    // is a power of two.
+    // SAFETY: the arguments match the kernel's parameters: two slices and a pointer to one
+    // element. The launch provides an f32 of dynamic shared memory per thread, and
+    // `threads` is a power of two.
     unsafe {
         launch!(dot<<<blocks, threads, shared_bytes, stream>>>(
             a.as_device_ptr(), a.len(), b.as_device_ptr(), b.len(), sum.as_device_ptr()
@@ -204,7 +205,7 @@ fn filtered(module: &Module, weights: &[f32; 5], input: &[f32]) -> CudaResult<Ve
     let input = DeviceBuffer::from_slice(input)?;
     let output = DeviceBuffer::<f32>::zeroed(input.len())?;
     let blocks = (input.len() as u32).div_ceil(128);
-    // SAFETY: the arguments are those of the kernel: a slice, and a pointer to as many elements.
+    // SAFETY: the arguments match the kernel's parameters: a slice, and a pointer to the same number of elements.
     unsafe {
         launch!(filter<<<blocks, 128, 0, stream>>>(
             input.as_device_ptr(), input.len(), output.as_device_ptr()

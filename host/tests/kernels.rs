@@ -1,4 +1,4 @@
-//! What the real kernels' PTX promises.
+//! Properties of the kernels' PTX.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,28 +10,28 @@ use toolkit::access::{self, Kind};
 
 const BLOCKS: [u32; 5] = [64, 128, 256, 512, 1024];
 
-/// The kernels for each architecture that they are compiled for, the oldest first.
+/// The kernels for each architecture that they are compiled for, oldest first.
 static MODULES: LazyLock<Vec<(&'static Ptx, Module<'static>)>> = LazyLock::new(|| {
-    let read = |own: &'static Ptx| (own, ptx::parse(own.text()).unwrap());
+    let read = |ptx: &'static Ptx| (ptx, ptx::parse(ptx.text()).unwrap());
     KERNELS.modules.iter().map(read).collect()
 });
 
-/// The kernels of a module.
+/// Returns the kernels of a module.
 fn entries<'m>(module: &'m Module<'static>) -> impl Iterator<Item = &'m Function<'static>> {
-    module.functions.iter().filter(|own| own.entry)
+    module.functions.iter().filter(|function| function.entry)
 }
 
-/// Every kernel of every architecture.
+/// Returns every kernel of every architecture.
 fn all() -> impl Iterator<Item = &'static Function<'static>> {
     MODULES.iter().flat_map(|(_, module)| entries(module))
 }
 
-/// A kernel, of the oldest architecture.
+/// Returns a kernel of the oldest architecture.
 fn kernel(name: &str) -> &'static Function<'static> {
-    entries(&MODULES[0].1).find(|own| own.name == name).unwrap_or_else(|| panic!("there is no kernel `{name}`"))
+    entries(&MODULES[0].1).find(|entry| entry.name == name).unwrap_or_else(|| panic!("there is no kernel `{name}`"))
 }
 
-/// The kernels of the rungs that work in shared memory.
+/// Returns the kernels of the rungs that use shared memory.
 fn in_shared_memory() -> Vec<&'static Function<'static>> {
     let found: Vec<_> = all().filter(|entry| entry.name.contains("smem") || entry.name.contains("shfl")).collect();
     assert!(!found.is_empty(), "no kernel is named after shared memory or shuffles");
@@ -46,12 +46,12 @@ fn is_barrier(instruction: &Instruction<'_>) -> bool {
     matches!(instruction.operation(), "bar" | "barrier") && !instruction.has("warp")
 }
 
-/// What the comparison with SASS counts is what instructions say of themselves.
+/// The counts for the comparison with SASS equal those of the parsed instructions.
 #[test]
 fn memory_accesses_are_counted_as_they_are_parsed() {
-    for (own, module) in &*MODULES {
+    for (ptx, module) in &*MODULES {
         for entry in entries(module) {
-            let counts = access::of_ptx(&own.part(entry.name), entry.name).unwrap();
+            let counts = access::of_ptx(&ptx.part(entry.name), entry.name).unwrap();
             let is_copy = |instruction: &&Instruction<'_>| {
                 instruction.operation() == "cp" && instruction.has("global") && !instruction.has("bulk")
             };
@@ -59,7 +59,7 @@ fn memory_accesses_are_counted_as_they_are_parsed() {
                 let (elements, bits) = instruction.access().unwrap();
                 elements * bits
             };
-            // Without parameters, which no counter of memory counts.
+            // Parameters are excluded, because no memory counter counts them.
             let memory = entry.instructions().filter(|instruction| {
                 let space = instruction.space();
                 instruction.is_memory() && !matches!(space, Some(Space::Param | Space::Const))
@@ -69,8 +69,8 @@ fn memory_accesses_are_counted_as_they_are_parsed() {
                 *widths.entry(bits(instruction)).or_default() += 1;
             }
             let mut counted: BTreeMap<u32, u32> = BTreeMap::new();
-            let own = |kind| kind != Kind::Ldgsts;
-            for (access, count) in counts.iter().filter(|(access, _)| own(access.kind)) {
+            let is_in_memory = |kind| kind != Kind::Ldgsts;
+            for (access, count) in counts.iter().filter(|(access, _)| is_in_memory(access.kind)) {
                 *counted.entry(access.bits).or_default() += count;
             }
             assert_eq!(counted, widths, "{}", entry.name);
@@ -82,15 +82,15 @@ fn memory_accesses_are_counted_as_they_are_parsed() {
 
 #[test]
 fn older_drivers_can_load_the_ptx() {
-    for ((own, module), newest) in MODULES.iter().zip([(6, 5), (7, 1), (8, 0)]) {
-        let (arch, version) = (own.arch("sm"), module.version);
+    for ((ptx, module), newest) in MODULES.iter().zip([(6, 5), (7, 1), (8, 0)]) {
+        let (arch, version) = (ptx.arch("sm"), module.version);
         assert!(version <= newest, "version {version:?} is newer than {arch} needs");
         assert_eq!(module.target, [arch]);
     }
 }
 
 #[test]
-fn shared_memory_is_accessed_as_such() {
+fn shared_memory_accesses_are_not_generic() {
     for kernel in in_shared_memory() {
         for operation in ["ld", "st"] {
             let shared = count(kernel, |i| i.operation() == operation && i.space() == Some(Space::Shared));
@@ -108,7 +108,7 @@ fn no_access_is_generic() {
 }
 
 #[test]
-fn a_block_size_known_at_compile_time_leaves_only_its_own_steps() {
+fn a_block_size_known_at_compile_time_removes_steps_for_larger_blocks() {
     let small = kernel("reduce_complete_unroll_64");
     for threads in [512, 256, 128] {
         let threads_operand = Operand::Number(Number::Integer(threads));
@@ -126,10 +126,10 @@ fn a_complete_unroll_has_no_loop() {
         for block in BLOCKS {
             let kernel = kernel(&format!("{rung}_{block}"));
             let back: Vec<_> = kernel.backward_branches().collect();
-            assert!(back.is_empty(), "{} goes back: {back:?}", kernel.name);
+            assert!(back.is_empty(), "{} has backward branches: {back:?}", kernel.name);
         }
     }
-    // The test can tell: these do have one.
+    // This kernel has a loop, so the test can detect one.
     assert!(kernel("reduce_neighbored").backward_branches().count() > 0);
 }
 
@@ -149,12 +149,12 @@ fn shuffles_are_butterflies_over_a_whole_warp() {
 fn instructions_know_their_rust_line() {
     let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let source = repository.join("kernels-gpu/src");
-    for (own, module) in &*MODULES {
+    for (ptx, module) in &*MODULES {
         for kernel in entries(module) {
             let located = kernel.located().filter_map(|(_, loc)| {
                 let loc = loc?;
-                // The outermost call is the kernel's own line.
-                let place = loc.inlined_through(own.text()).pop();
+                // The outermost call is in a line of the kernel itself.
+                let place = loc.inlined_through(ptx.text()).pop();
                 module.path_of(&place.unwrap_or(loc.place()))
             });
             let inside = located.filter(|path| Path::new(path).starts_with(&source));

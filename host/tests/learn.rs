@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use crate::common::program::{command, not_tested};
 
-/// Ends the program, also if a test fails.
+/// A process that is killed at the end of a test, even if the test fails.
 struct Watching(Child);
 
 impl Drop for Watching {
@@ -29,7 +29,7 @@ fn an_answer_is_checked_whenever_it_is_saved() {
     let lines = BufReader::new(watching.0.stdout.take().unwrap()).lines();
     let (sender, receiver) = mpsc::channel();
     thread::spawn(move || lines.map_while(Result::ok).all(|line| sender.send(line).is_ok()));
-    // What is printed for one check.
+    // Returns the output of one check.
     let next = || {
         let next_line = || receiver.recv_timeout(Duration::from_secs(120)).unwrap();
         let lines = std::iter::repeat_with(next_line);
@@ -42,15 +42,15 @@ fn an_answer_is_checked_whenever_it_is_saved() {
     fs::write(&file, unsolved.replace("let i = 0;", "let i = thread::thread_idx_x()")).unwrap();
     let broken = next();
     assert!(broken.contains("error: expected `;`") && broken.contains("first_kernel.rs:"), "{broken}");
-    // Some editors write another file and rename it.
-    let other = folder.path().join("other");
-    fs::write(&other, unsolved.replace("let i = 0;", "let i = thread::thread_idx_x();")).unwrap();
-    fs::rename(other, &file).unwrap();
+    // Some editors write a new file and rename it.
+    let replacement = folder.path().join("other");
+    fs::write(&replacement, unsolved.replace("let i = 0;", "let i = thread::thread_idx_x();")).unwrap();
+    fs::rename(replacement, &file).unwrap();
     let solved = next();
     assert!(solved.contains("correct for n = ") && solved.contains("\nsolved"), "{solved}");
 }
 
-/// On a terminal, keys ask for a hint, the list, and the next exercise. Afterwards the terminal has its former mode.
+/// On a terminal, keys show a hint, the list, or the next exercise. Afterwards the terminal has its former mode.
 #[test]
 fn keys_work_on_a_terminal() {
     for quit in ["q", "\x03"] {
@@ -72,13 +72,14 @@ fn keys_work_on_a_terminal() {
             assert!(lines.any(|line| line.contains(answer)), "{key}");
         }
         keys.write_all(quit.as_bytes()).unwrap();
-        // In canonical mode, a terminal delivers lines. While the program waits for keys, it is `-icanon`.
+        // In canonical mode, a terminal delivers whole lines. While the program waits for keys, the terminal is in
+        // `-icanon` mode.
         assert_eq!(lines.find(|line| line.contains("icanon")).as_deref().map(str::trim), Some("icanon"), "{quit:?}");
     }
 }
 
 #[test]
-fn the_session_of_the_docs_is_what_is_printed() {
+fn the_session_in_the_docs_matches_the_output() {
     let docs = fs::read_to_string("../docs/exercises.md").unwrap();
     let printed = fs::read_to_string("tests/cli/learn.txt").unwrap();
     let session = docs.split_once("A session:").unwrap().1;
@@ -88,7 +89,7 @@ fn the_session_of_the_docs_is_what_is_printed() {
         let line = line
             .replace("exercises/mine", "[dir]/mine")
             .replace("$ ladder learn", "$ ladder learn --folder [dir]/mine");
-        assert!(printed.lines().any(|own| own.starts_with(&line)), "nothing prints {line}");
+        assert!(printed.lines().any(|printed_line| printed_line.starts_with(&line)), "nothing prints {line}");
         count += 1;
     }
     assert!(count > 10);

@@ -1,6 +1,6 @@
-//! The ladders and the program `ladder`, on the simulator and on stand-ins for a GPU.
+//! Tests of the ladders and the program `ladder`, on the simulator and on stand-ins for a GPU.
 //!
-//! All of it is one program, because each program of tests takes seconds to link.
+//! All tests are one program, because every test program takes seconds to link.
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 

@@ -1,4 +1,4 @@
-//! The matrix product on the simulator: any shape is right, and the counters tell the ladder's story.
+//! The matrix product on the simulator: any shape is right, and the counters show the effect of each rung.
 
 use host::KERNELS;
 use host::device::Sim;
@@ -29,7 +29,7 @@ proptest! {
     }
 }
 
-/// The outcomes of a product of 128 × 256 × 64 by tiles of 32.
+/// Returns the results of a product of 128 × 256 × 64, with tiles of 32.
 fn counted() -> Vec<RungResult> {
     let report = common::counted(once("matmul", &sides(128, 256, 64)));
     assert_eq!(report.flops, Some(2 * 128 * 256 * 64));
@@ -37,12 +37,12 @@ fn counted() -> Vec<RungResult> {
 }
 
 #[test]
-fn tiles_read_a_32nd_and_coarsening_less_of_the_first_matrix() {
+fn tiles_read_a_32nd_and_coarsening_reads_less_of_the_first_matrix() {
     let outcomes = counted();
     let counter = "l1tex__t_requests_pipe_lsu_mem_global_op_ld.sum";
     let requests = |rung: &str| counter_of(&outcomes, rung, counter);
     let naive = requests("matmul_naive");
-    // A warp has 32 elements of the product, and each takes 2 × 64 loads.
+    // A warp computes 32 elements of the product, and each element takes 2 × 64 loads.
     assert_eq!(naive, 2.0 * 64.0 * 128.0 * 256.0 / 32.0);
     assert_eq!(requests("matmul_uncoalesced"), naive);
     for rung in ["matmul_tiled", "matmul_corner_turning", "matmul_coarsened1"] {
@@ -61,15 +61,16 @@ fn turning_the_corner_is_coalesced_and_free_of_conflicts() {
     for outcome in &counted() {
         let name = outcome.rung.name;
         let sectors = "l1tex__average_t_sectors_per_request_pipe_lsu_mem_global_op_ld.ratio";
-        // Half of the naive rungs' loads are of one element for all lanes.
+        // In half of the naive rungs' loads, all lanes load the same element.
         let expected = match name {
             "matmul_naive" => 2.5,
             "matmul_uncoalesced" => 16.5,
-            // Rows of 32 bytes of the first matrix, and of 512 of the second.
+            // Rows of 32 bytes of the first matrix, and of 512 bytes of the second.
             "matmul_register_tile" => 4.0,
-            // 2 rows of 64 bytes of the first, and 16 bytes a lane of the second: 8 copies of 4 sectors and 4 of 16.
+            // 2 rows of 64 bytes of the first matrix, and 16 bytes per lane of the second: 8 copies of 4 sectors and 4
+            // of 16.
             "matmul_vector_copies" | "matmul_pipelined" => 8.0,
-            // As many of the first, and 2 of the second.
+            // The same 8 copies of the first matrix, and 2 of the second.
             "matmul_sliced" => 6.4,
             _ => 4.0,
         };

@@ -1,4 +1,4 @@
-//! A sample of the kernels' mutants: the ladders' checks notice each, or it is written down why not.
+//! A sample of the kernels' mutants. The ladders' checks catch each mutant, or mutants.toml explains why they cannot.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -7,7 +7,7 @@ use host::{CATALOG, selection};
 use mutate::reasons::{self, Reason};
 use mutate::{MutantVerdict, Plan};
 
-/// How many mutants are run. All of them are by `cargo lab mutate`.
+/// The number of mutants in the sample. `cargo lab mutate` runs all of them.
 const COUNT: usize = 12;
 
 fn known() -> Vec<Reason> {
@@ -15,26 +15,27 @@ fn known() -> Vec<Reason> {
 }
 
 #[test]
-fn the_checks_notice_a_sample_of_mutants() {
+fn the_checks_catch_a_sample_of_mutants() {
     let selected = selection::select(&CATALOG, &[]).unwrap();
     let plan = Plan::new(&CATALOG, &selected).unwrap().sample(COUNT, 17);
     assert_eq!(plan.count(), COUNT);
     let reasons = known();
     let outcomes = plan.run(&CATALOG, 2, None, &reasons, |_| {}).unwrap();
     assert_eq!(outcomes.len(), COUNT);
-    for own in &outcomes {
-        let (rung, mutation, instruction) = (own.kernel.rung.name, own.mutant.mutation.name, &own.mutant.instruction);
-        assert!(!own.is_unexplained(), "{rung}, {mutation} at {instruction}: {:?}", own.verdict);
+    for outcome in &outcomes {
+        let (rung, mutation, instruction) =
+            (outcome.kernel.rung.name, outcome.mutant.mutation.name, &outcome.mutant.instruction);
+        assert!(!outcome.is_unexplained(), "{rung}, {mutation} at {instruction}: {:?}", outcome.verdict);
         assert!(
-            !matches!(own.verdict, MutantVerdict::Refused { .. }),
+            !matches!(outcome.verdict, MutantVerdict::Refused { .. }),
             "{rung}, {mutation} at {instruction}: {:?}",
-            own.verdict
+            outcome.verdict
         );
     }
-    let rungs: BTreeSet<&str> = outcomes.iter().map(|own| own.kernel.rung.name).collect();
+    let rungs: BTreeSet<&str> = outcomes.iter().map(|outcome| outcome.kernel.rung.name).collect();
     let all: usize = CATALOG.ladders.iter().map(|ladder| ladder.rungs.len()).sum();
     assert_eq!(rungs.len(), all.min(COUNT));
-    let caught = outcomes.iter().filter(|own| own.verdict.caught().is_some()).count();
+    let caught = outcomes.iter().filter(|outcome| outcome.verdict.caught().is_some()).count();
     assert!(caught * 10 > COUNT * 7, "{caught} of {COUNT}");
 }
 

@@ -1,4 +1,4 @@
-//! What ptxas is run on for `ladder why --occupancy`. What it shows and refuses is in cli/*.txt.
+//! The runs of ptxas for `ladder why --occupancy`. Its output and its errors are in cli/*.txt.
 
 use std::collections::BTreeSet;
 use std::process::Command;
@@ -11,28 +11,29 @@ use host::{DeviceProperties, KERNELS, Options, ladders};
 use rung::LaunchRequest;
 use toolkit::Tool;
 
-/// An architecture that is in our tables and not among those of this `ptxas` is told with the latter's.
+/// The error for an architecture that is in our tables but unknown to this `ptxas` lists the architectures that it
+/// knows.
 #[test]
 fn an_architecture_that_ptxas_does_not_know() {
     let Ok(ptxas) = toolkit::find(Tool::Ptxas) else {
         return not_tested("no ptxas");
     };
     let known = toolkit::ptxas::architectures(&ptxas).unwrap();
-    // The suffix is not among our tables' names, and of `sm_75` there is none.
+    // Our tables have no suffixes, and there is no `sm_75a`.
     assert!(!known.contains(&"sm_75a".to_owned()));
     on(right, "why reduce_smem --occupancy --arch sm_75a").refused("knows no sm_75a\nnote: it knows sm_75, sm_80, ");
 }
 
-/// The program somewhere else, on a machine without NVIDIA's tools.
+/// Runs a copy of the program in another folder, on a machine without NVIDIA's tools.
 #[test]
-fn without_ptxas_it_is_said_how_to_get_it() {
+fn without_ptxas_the_error_explains_how_to_install_it() {
     if std::path::Path::new("/usr/local/cuda/bin/ptxas").exists() {
-        // Nothing is wrong with that: this machine cannot be without.
+        // This machine has ptxas in its default place, so the test cannot hide it.
         return;
     }
     let folder = tempfile::tempdir().unwrap();
     let program = folder.path().join("ladder");
-    // By another process: a program that this one writes is busy while any other test of it forks.
+    // Another process copies the program, because a program that this process writes is busy while another test forks.
     let copied =
         Command::new("cp").args([env!("CARGO_BIN_EXE_ladder").as_ref(), program.as_os_str()]).status().unwrap();
     assert!(copied.success());
@@ -63,7 +64,7 @@ fn every_entry_is_checked() {
     }
 }
 
-/// On the device that the simulator imitates, of the first and the last variant, which has the largest elements.
+/// On the device that the simulator models, for the first variant and the last, which has the largest elements.
 #[test]
 fn blocks_that_wait_for_each_other_are_resident() {
     if !has(Tool::Ptxas) {
@@ -95,7 +96,7 @@ fn an_entry_is_assembled_once_in_a_process() {
     let rung = ladder.rung("reduce_vector").unwrap();
     let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
     let usage = occupancy::usage(&KERNELS, &launch, "sm_80").unwrap();
-    // However busy this machine is, the fastest look-up is faster than the fastest start of a process.
+    // Even on a busy machine, the fastest look-up is faster than the fastest start of a process.
     let fastest = |work: &dyn Fn()| {
         let times = (0..25).map(|_| {
             let start = Instant::now();

@@ -1,5 +1,5 @@
-//! The common bugs on the simulator: the right check finds each fault in the line that is marked in its file, and no check
-//! finds anything in the fixed version.
+//! The common bugs on the simulator. The expected sanitizer finds each fault in its marked line, and no sanitizer finds
+//! anything in the fixed version.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -9,10 +9,10 @@ use host::{CATALOG, KERNELS};
 use learn::CheckedBug;
 use rung::pitfall::{Check, FAULT, OTHER};
 
-use crate::common::program::on_none;
+use crate::common::program::without_device;
 
 #[test]
-fn every_fault_is_found_on_its_line_and_every_cure_is_clean() {
+fn every_fault_is_found_on_its_line_and_every_fixed_version_is_clean() {
     let kernels = KERNELS.newest_for(None).unwrap().unwrap();
     let mut wrong = Vec::new();
     for pitfall in CATALOG.pitfalls {
@@ -41,7 +41,11 @@ fn descriptions_are_complete() {
         assert_eq!(count(FAULT), 1, "{name} has one fault");
         assert!(count(OTHER) <= 1, "{name}");
         assert!(pitfall.lesson.len() > 20 && pitfall.on_gpu.len() > 20, "{name}");
-        assert_eq!(pitfall.arguments.iter().filter(|own| own.is_result()).count(), 1, "{name} has one result");
+        assert_eq!(
+            pitfall.arguments.iter().filter(|argument| argument.is_result()).count(),
+            1,
+            "{name} has one result"
+        );
     }
     for check in Check::ALL {
         assert!(CATALOG.pitfalls.iter().any(|pitfall| pitfall.check == check), "{}", check.name());
@@ -51,8 +55,8 @@ fn descriptions_are_complete() {
 
 #[test]
 fn pitfalls_are_refused_with_the_nearest_name() {
-    on_none("learn missing_barier").refused("did you mean `missing_barrier`?");
-    on_none("lab pitfalls missing_barier").refused("did you mean `missing_barrier`?");
-    on_none("learn use_after_free").refused("is in host code");
-    on_none("lab record --root no/such/folder -- pitfalls").refused("no/such/folder");
+    without_device("learn missing_barier").refused("did you mean `missing_barrier`?");
+    without_device("lab pitfalls missing_barier").refused("did you mean `missing_barrier`?");
+    without_device("learn use_after_free").refused("is in host code");
+    without_device("lab record --root no/such/folder -- pitfalls").refused("no/such/folder");
 }

@@ -1,5 +1,5 @@
-//! `lab predict`: how near the model comes to measured times, that its constants are those that fit the reduction
-//! ladder. What it shows and refuses is in cli/*.txt.
+//! `lab predict`: how close the model is to measured times, and whether its constants fit the reduction ladder. Its
+//! output and its errors are in cli/*.txt.
 
 #![allow(clippy::unwrap_used, unreachable_pub)]
 
@@ -20,13 +20,13 @@ use host::{CATALOG, DeviceProperties, KERNELS, Ladder, Options, ladders};
 use profile::model::{Constants, Resource};
 use toolkit::Tool;
 
-/// The kept times of a device.
+/// Returns the recorded times of a device.
 fn measured(device: &str) -> MeasuredTimes {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../results").join(device).join("run.jsonl");
     MeasuredTimes::read(&path).unwrap()
 }
 
-/// The times of a ladder at its default size.
+/// Returns the times of a ladder at its default size.
 fn times(measured: &MeasuredTimes, ladder: &Ladder) -> Times {
     let problem = ladder.problem(&Options::default()).unwrap();
     measured.of(ladder, &problem.labels().title).unwrap_or_default()
@@ -34,7 +34,7 @@ fn times(measured: &MeasuredTimes, ladder: &Ladder) -> Times {
 
 static H100: LazyLock<Description> = LazyLock::new(|| Description::open("h100").unwrap());
 
-/// Predicts a ladder, or some rungs of one.
+/// Predicts a ladder, or some of its rungs.
 fn predicted(
     device: &Description,
     names: &[&str],
@@ -43,12 +43,12 @@ fn predicted(
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
     let given: Vec<_> = options.iter().map(|(name, value)| (*name, value.to_string())).collect();
     let selected = select_with(&CATALOG, &names, &given).unwrap();
-    let [own] = &selected[..] else { panic!("{names:?} are of several ladders") };
-    let plan = own.plan(None, None, DeviceProperties::default())?;
-    predict::ladder(&KERNELS, device, &Constants::CALIBRATED, own.ladder, plan)
+    let [selection] = &selected[..] else { panic!("{names:?} are of several ladders") };
+    let plan = selection.plan(None, None, DeviceProperties::default())?;
+    predict::ladder(&KERNELS, device, &Constants::CALIBRATED, selection.ladder, plan)
 }
 
-/// Every ladder that has measured times, at its default size, predicted once for all tests.
+/// The predictions for every ladder with measured times, at its default size, computed once for all tests.
 static PREDICTED: LazyLock<Vec<LadderPrediction>> = LazyLock::new(|| {
     let measured = ladders().iter().map(timed).filter(|names| !names.is_empty());
     measured.map(|names| predicted(&H100, &names, &[]).unwrap()).collect()
@@ -59,43 +59,43 @@ static TIMES: LazyLock<Times> = LazyLock::new(|| {
     ladders().iter().flat_map(|ladder| times(&measured, ladder)).collect()
 });
 
-/// The rungs of a ladder with a measured time. Those of `sort` whose blocks wait are left out: their samples take minutes, and
-/// the model refuses all of them.
+/// Returns the rungs of a ladder that have a measured time. Rungs of `sort` whose blocks wait are left out, because
+/// their samples take minutes and the model refuses all of them.
 fn timed(ladder: &Ladder) -> Vec<&'static str> {
     let rungs = ladder.rungs.iter().filter(|rung| !rung.blocks_wait || ladder.name != "sort");
     rungs.map(|rung| rung.name).filter(|name| TIMES.contains_key(*name)).collect()
 }
 
 #[test]
-fn the_h100s_times_are_met() {
+fn the_model_predicts_the_times_of_an_h100() {
     if !has(Tool::Ptxas) {
         return;
     }
     let score = predict::score(&PREDICTED, &TIMES).unwrap();
     let all: usize = ladders().iter().map(|ladder| timed(ladder).len()).sum();
-    let refused = PREDICTED.iter().flat_map(|own| &own.left_out);
+    let refused = PREDICTED.iter().flat_map(|prediction| &prediction.left_out);
     let refused: Vec<_> = refused.filter(|why| why.contains(" is not predicted: its blocks wait ")).collect();
-    assert_eq!(score.rungs + refused.len(), all, "each rung that has a time: {refused:?}");
+    assert_eq!(score.rungs + refused.len(), all, "every rung that has a time: {refused:?}");
     for name in ["scan_chained", "scan_look_back"] {
         assert!(refused.iter().any(|why| why.starts_with(&format!("{name} "))), "{refused:?}");
     }
     assert!(score.median <= 0.15, "{score:?}");
     assert!(score.worst.0 <= 0.40, "{score:?}");
     for (ladder, rank) in &score.ranks {
-        // docs/prediction.md says which rungs of these ladders change places.
+        // docs/prediction.md lists the rungs of these ladders that the model ranks differently.
         let least = match *ladder {
             "matmul" | "histogram" => 0.93,
             "scan" => 0.89,
             _ => 0.95,
         };
-        // One rung, such as that of `sort`, has no order.
+        // A single rung, as in `sort`, has no rank.
         assert!(rank.is_none_or(|rank| rank >= least), "{ladder}: {rank:?}");
     }
 }
 
-/// Nothing is fitted to this ladder: its constants are in the device's file.
+/// No constant is fitted to this ladder: its constants are in the device's file.
 #[test]
-fn tensor_cores_and_tensor_copies_are_met_on_an_h200() {
+fn the_model_predicts_tensor_cores_and_tensor_copies_on_an_h200() {
     if !has(Tool::Ptxas) {
         return;
     }
@@ -111,31 +111,31 @@ fn tensor_cores_and_tensor_copies_are_met_on_an_h200() {
 }
 
 #[test]
-fn the_constants_are_those_that_fit_the_reduction_ladder() {
+fn the_constants_fit_the_reduction_ladder() {
     if !has(Tool::Ptxas) {
         return;
     }
-    let seen = predict::observations(&PREDICTED[..1], &TIMES);
+    let observations = predict::observations(&PREDICTED[..1], &TIMES);
     assert_eq!(PREDICTED[0].ladder.name, "reduce");
-    assert_eq!(seen.len(), timed(PREDICTED[0].ladder).len());
-    let own = calibrate::error(&H100, &Constants::CALIBRATED, &seen);
-    let fitted = calibrate::fit(&H100, Constants::CALIBRATED, &seen);
-    let least = calibrate::error(&H100, &fitted, &seen);
-    assert!(own <= least * 1.1, "{own} against {least} of {fitted:?}");
-    // And a wrong constant is found out.
+    assert_eq!(observations.len(), timed(PREDICTED[0].ladder).len());
+    let error = calibrate::error(&H100, &Constants::CALIBRATED, &observations);
+    let fitted = calibrate::fit(&H100, Constants::CALIBRATED, &observations);
+    let least = calibrate::error(&H100, &fitted, &observations);
+    assert!(error <= least * 1.1, "{error} against {least} of {fitted:?}");
+    // A wrong constant increases the error.
     let mut wrong = Constants::CALIBRATED;
     wrong.start_cycles *= 0.5;
-    assert!(calibrate::error(&H100, &wrong, &seen) > least * 2.0);
+    assert!(calibrate::error(&H100, &wrong, &observations) > least * 2.0);
 }
 
 #[test]
-fn what_bounds_a_rung_is_what_its_lesson_says() {
+fn the_bound_of_a_rung_is_the_one_in_its_lesson() {
     if !has(Tool::Ptxas) {
         return;
     }
     let bound = |name: &str| {
-        let mut all = PREDICTED.iter().flat_map(|own| &own.predictions);
-        let rung = all.find(|own| own.rung.name == name).unwrap();
+        let mut all = PREDICTED.iter().flat_map(|prediction| &prediction.predictions);
+        let rung = all.find(|prediction| prediction.rung.name == name).unwrap();
         rung.estimate.bound().0
     };
     for (rung, resource) in [
@@ -152,7 +152,7 @@ fn what_bounds_a_rung_is_what_its_lesson_says() {
 }
 
 #[test]
-fn all_described_devices_can_be_predicted_for() {
+fn all_described_devices_can_be_predicted() {
     for name in Description::known() {
         let device = Description::open(name).unwrap();
         assert!(!device.name.is_empty(), "{name}");
@@ -165,7 +165,7 @@ fn all_described_devices_can_be_predicted_for() {
         let device = Description::open(name).unwrap();
         let reduce = predicted(&device, &rungs, &[("n", "4M")]).unwrap();
         let [first, last] = &reduce.predictions[..] else { panic!("{name}: {reduce:?}") };
-        // Nothing is faster than the memory.
+        // No rung is faster than the memory.
         let floor = reduce.bytes as f64 / (device.memory.gb_per_s * 1e3);
         assert!(last.estimate.us > floor, "{name}");
         assert!(first.estimate.us > last.estimate.us, "{name}");

@@ -1,4 +1,4 @@
-//! How the process `ladder` ends when its output or its user ends it, and when it shows colors.
+//! How the process `ladder` ends when its output is closed or its user interrupts it, and when it shows colors.
 
 #![cfg(target_os = "linux")]
 
@@ -49,7 +49,7 @@ fn ctrl_c_ends_a_run() {
 }
 
 #[test]
-fn colors_are_shown_where_they_are_supported_only() {
+fn colors_are_shown_only_where_they_are_supported() {
     let err = |variables: &[(&str, &str)]| {
         let variables = variables.iter().copied();
         ended(ladder("run redcue").envs(variables).spawn().unwrap()).1

@@ -1,4 +1,4 @@
-//! What must hold of every ladder and rung, and of the PTX that they name.
+//! Requirements on every ladder and rung, and on the PTX entries that they name.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,19 +11,19 @@ fn entries_in(ptx: &'static Ptx) -> BTreeMap<&'static str, Vec<u32>> {
     ptx.outline().entries().map(|entry| (entry.name, entry.parameter_bytes)).collect()
 }
 
-/// Of the newest PTX.
+/// Returns the entries of the newest PTX.
 fn entries_in_ptx() -> BTreeMap<&'static str, Vec<u32>> {
     entries_in(KERNELS.newest_for(None).unwrap().unwrap())
 }
 
 #[test]
-fn a_device_gets_the_newest_ptx_that_it_runs() {
+fn a_device_gets_the_newest_ptx_that_it_can_run() {
     let capability = |device| KERNELS.newest_for(device).unwrap().map(|ptx| ptx.capability);
     assert_eq!(capability(Some((7, 0))), None);
     assert_eq!(capability(Some((7, 5))), Some((7, 5)));
     assert_eq!(capability(Some((8, 9))), Some((8, 0)));
     assert_eq!(capability(Some((9, 0))), Some((9, 0)));
-    // Hopper's own is no other's.
+    // Only Hopper runs the PTX that is specific to it.
     assert_eq!(capability(Some((12, 1))), Some((8, 0)));
     assert_eq!(capability(None), Some((9, 0)));
     for (ptx, header) in KERNELS.modules.iter().zip(["PTX 6.3 for sm_75", "PTX 7.1 for sm_80", "PTX 8.0 for sm_90a"]) {
@@ -32,7 +32,7 @@ fn a_device_gets_the_newest_ptx_that_it_runs() {
 }
 
 #[test]
-fn newer_ptx_has_what_older_has_with_the_same_parameters() {
+fn newer_ptx_has_all_entries_of_older_ptx_with_the_same_parameters() {
     for pair in KERNELS.modules.windows(2) {
         let [older, newer] = [0, 1].map(|index| entries_in(&pair[index]));
         for (name, parameters) in older {
@@ -60,7 +60,7 @@ fn names_are_unique_and_found() {
 }
 
 #[test]
-fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
+fn the_registry_and_the_ptx_have_the_same_entries() {
     let rungs = ladders().iter().flat_map(|ladder| ladder.rungs).flat_map(|rung| rung.entry_names());
     let pitfalls = CATALOG.pitfalls.iter().flat_map(|pitfall| [pitfall.name, pitfall.cure]).map(str::to_owned);
     let others = [include_str!("../../kernels-gpu/src/arguments.rs"), include_str!("../../kernels-gpu/src/basics.rs")];
@@ -75,7 +75,7 @@ fn every_entry_of_the_registry_is_in_the_ptx_and_the_other_way_round() {
 }
 
 #[test]
-fn arguments_are_of_the_sizes_of_the_kernels_parameters() {
+fn arguments_have_the_sizes_of_the_kernels_parameters() {
     let compiled = entries_in_ptx();
     for ladder in ladders() {
         let problem = ladder.problem(&Options::default()).unwrap();
@@ -119,14 +119,14 @@ fn const_generic_rungs_are_compiled_for_every_block_of_their_ladder() {
     }
 }
 
-/// Kernels whose file does not begin with a condition are compiled for every architecture.
+/// Kernels whose file does not start with a `cfg` attribute are compiled for every architecture.
 #[test]
 fn every_rung_has_a_lesson_and_device_code_that_names_it() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
     let modules: Vec<_> = KERNELS.modules.iter().map(entries_in).collect();
     let mut everywhere = 0;
     for rung in ladders().iter().flat_map(|ladder| ladder.rungs) {
-        assert!(rung.lesson.len() > 20, "{} teaches nothing", rung.name);
+        assert!(rung.lesson.len() > 20, "{} has no lesson", rung.name);
         let code = std::fs::read_to_string(root.join(rung.source))
             .unwrap_or_else(|error| panic!("{}: {}: {error}", rung.name, rung.source));
         let (name, source) = (rung.name, rung.source);
@@ -143,13 +143,13 @@ fn every_rung_has_a_lesson_and_device_code_that_names_it() {
 }
 
 #[test]
-fn options_have_defaults_that_are_possible_and_names_of_their_own() {
+fn options_have_valid_defaults_and_unique_names() {
     for ladder in ladders() {
         let complete = ladder.complete(&Options::default()).unwrap();
         for option in ladder.options {
             assert!(complete.get(option.name).is_some());
             assert!(option.help.len() > 5, "{} --{}", ladder.name, option.name);
-            // The names of all ladders' arguments and of JSON's other fields.
+            // The names of arguments that all ladders have, and of other fields in JSON.
             for taken in [
                 "rung", "block", "device", "runs", "no-time", "json", "markdown", "ladder", "grid", "bytes", "correct",
                 "counters", "picture", "help",
@@ -184,15 +184,15 @@ fn shared_memory_by_block() {
     let reduce = ladder("reduce").unwrap();
     let problem = reduce.problem(&Options::default()).unwrap();
     // Static and dynamic bytes.
-    let of = |name: &str, threads| {
+    let shared_bytes = |name: &str, threads| {
         let (rung, device) = (reduce.rung(name).unwrap(), DeviceProperties::default());
         let launch = reduce.launch(rung, &*problem, Some([threads, 1, 1]), device).unwrap();
         (KERNELS.static_shared_bytes(&launch.entry), launch.shared_bytes)
     };
-    assert_eq!(of("reduce_neighbored", 128), (0, 0));
-    assert_eq!(of("reduce_smem", 128), (512, 0));
-    assert_eq!(of("reduce_smem_dyn", 1024), (0, 4096));
-    assert_eq!(of("reduce_shfl", 128), (16, 0));
+    assert_eq!(shared_bytes("reduce_neighbored", 128), (0, 0));
+    assert_eq!(shared_bytes("reduce_smem", 128), (512, 0));
+    assert_eq!(shared_bytes("reduce_smem_dyn", 1024), (0, 4096));
+    assert_eq!(shared_bytes("reduce_shfl", 128), (16, 0));
     assert_eq!(KERNELS.static_shared_bytes("no_such_entry"), 0);
 }
 
@@ -201,7 +201,7 @@ fn more_shared_memory_than_a_block_has_is_refused() {
     let matmul = ladder("matmul").unwrap();
     let problem = matmul.problem(&Options::default()).unwrap();
     let greedy = Rung {
-        // Sixty-four tiles.
+        // Shared memory for 64 tiles.
         dynamic_shared: |[side, _, _], _| 64 * side * side * 4,
         ..*matmul.rung("matmul_coarsened8").unwrap()
     };
@@ -235,8 +235,8 @@ fn every_rung_takes_or_refuses_every_block_of_its_ladder_and_others() {
 }
 
 #[test]
-fn an_empty_name_is_the_name_of_nothing() {
-    // What else is no name is in cli/refused.txt; an empty one cannot stand there.
+fn an_empty_name_is_refused() {
+    // cli/refused.txt has other wrong names, but a transcript cannot have an empty one.
     let error = select(&CATALOG, &[String::new()]).unwrap_err();
     assert!(error.to_string().contains("`ladder list` names them") && !error.is_failure());
 }

@@ -21,7 +21,7 @@ fn run(device: &mut Fake, n: u64, runs: Option<u32>) -> Result<Report, Error> {
 }
 
 #[test]
-fn what_a_launch_changes_behind_its_outputs_is_wrong() {
+fn writes_past_the_outputs_and_a_dirty_workspace_are_wrong() {
     for (fault, name, expected) in [
         (Fault::OneTooMany("reduce_smem"), "reduce_smem", "byte 160 was written, behind the 160 bytes of the output"),
         (
@@ -42,7 +42,7 @@ fn what_a_launch_changes_behind_its_outputs_is_wrong() {
 }
 
 #[test]
-fn a_check_launches_once_and_restores_only_what_was_destroyed() {
+fn a_check_launches_once_and_restores_only_overwritten_inputs() {
     let mut device = Fake::new(None);
     let log = device.log();
     run(&mut device, 1000, None).unwrap();
@@ -51,19 +51,19 @@ fn a_check_launches_once_and_restores_only_what_was_destroyed() {
     let launches = log.iter().filter(|line| line.contains("<<<")).count();
     assert_eq!(launches, rungs.len());
     assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
-    // The copy that is kept, and one behind each in-place rung that another rung follows.
+    // The session keeps one copy of the input, and copies it back after each in-place rung, except after the last rung.
     let destroyed = rungs[..rungs.len() - 1].iter().filter(|rung| rung.in_place);
     let copies = log.iter().filter(|line| *line == "copy").count();
     assert_eq!(copies, 1 + destroyed.count());
 }
 
 #[test]
-fn each_timed_launch_finds_its_inputs_whole_and_outside_the_cache() {
+fn each_timed_launch_has_restored_inputs_outside_the_cache() {
     let mut device = Fake::new(None);
     let log = device.log();
     let report = run(&mut device, 1000, Some(5)).unwrap();
-    assert_eq!(device.allocated(), 0, "a session gives its buffers back");
-    // 4000 bytes: 17 sets are four times the cache of 16 KiB.
+    assert_eq!(device.allocated(), 0, "a session frees its buffers");
+    // 4000 bytes: 17 sets are four times the size of the cache, 16 KiB.
     assert_eq!(report.sets, 17);
     let log = log.borrow();
     assert_eq!(log.iter().filter(|line| *line == "upload").count(), 1);
@@ -71,7 +71,7 @@ fn each_timed_launch_finds_its_inputs_whole_and_outside_the_cache() {
     let rungs = ladder("reduce").unwrap().rungs.len();
     assert_eq!(launches.len(), rungs * (1 + WARM_UP as usize + 5));
     let mut is_soiled = true;
-    let mut held = 0;
+    let mut held_launches = 0;
     for (nth, &at) in launches.iter().enumerate() {
         let checked = nth % (1 + WARM_UP as usize + 5) == 0;
         let before = &log[nth.checked_sub(1).map_or(0, |nth| launches[nth] + 1)..at];
@@ -81,19 +81,19 @@ fn each_timed_launch_finds_its_inputs_whole_and_outside_the_cache() {
             assert_eq!(before.last().unwrap(), "hold 30000");
             assert_eq!(read, is_soiled || copied, "{}", log[at]);
             is_soiled = false;
-            held += 1;
+            held_launches += 1;
         }
         let rung = ladder("reduce").unwrap().rungs[nth / (1 + WARM_UP as usize + 5)];
         is_soiled |= rung.in_place || (checked && copied);
     }
-    assert_eq!(held, rungs * (WARM_UP as usize + 5));
+    assert_eq!(held_launches, rungs * (WARM_UP as usize + 5));
     for outcome in &report.outcomes {
         assert_eq!(outcome.samples.as_ref().unwrap().sorted().len(), 5);
     }
 }
 
 #[test]
-fn what_is_larger_than_the_cache_has_one_set_and_what_does_not_fit_has_fewer() {
+fn problems_larger_than_the_cache_have_one_set_and_little_memory_means_fewer_sets() {
     let reduce = ladder("reduce").unwrap();
     let sets = |n: u64, free: u64| {
         let problem = reduce.problem(&Options::default().with("n", n)).unwrap();
@@ -103,7 +103,7 @@ fn what_is_larger_than_the_cache_has_one_set_and_what_does_not_fit_has_fewer() {
     assert_eq!(sets(1 << 14, 1 << 30), 1);
     assert_eq!(sets(1 << 12, 1 << 30), 4);
     assert_eq!(sets(1, 1 << 30), 64);
-    // A set has 17476 bytes with its guards, and half of what is free is less.
+    // A set has 17476 bytes with its guards, which is more than half of the free memory.
     assert_eq!(sets(1 << 12, (64 << 20) + 33_900), 1);
 }
 
@@ -133,7 +133,7 @@ fn without_a_copy_on_the_device_the_input_is_uploaded_again() {
 }
 
 #[test]
-fn a_problem_that_does_not_fit_says_how_much_there_is_and_what_fits() {
+fn a_problem_that_does_not_fit_reports_the_free_memory_and_a_size_that_fits() {
     let mut device = Fake::new(None).with_free(65 << 20);
     let log = device.log();
     let error = run(&mut device, 1 << 28, Some(1)).unwrap_err();
@@ -145,7 +145,7 @@ fn a_problem_that_does_not_fit_says_how_much_there_is_and_what_fits() {
         "{text}"
     );
     assert!(!error.is_failure());
-    assert!(log.borrow().is_empty(), "nothing is uploaded before it is known to fit");
+    assert!(log.borrow().is_empty(), "nothing is uploaded before the size is checked");
     assert!(run(&mut device, 100_000, None).is_ok());
 
     let text = run(&mut Fake::new(None).with_free(1 << 20), 1 << 28, None).unwrap_err().to_string();
@@ -153,7 +153,7 @@ fn a_problem_that_does_not_fit_says_how_much_there_is_and_what_fits() {
 }
 
 #[test]
-fn speedups_are_over_the_first_rung_of_the_ladder_and_the_one_that_ran_before() {
+fn speedups_are_over_the_first_rung_and_the_preceding_rung() {
     let report = run(&mut Fake::new(None), 1 << 14, Some(3)).unwrap();
     let close = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() < 1e-9;
     assert!(close(report.speedup_vs_first(&report.outcomes[0]), 1.0));
@@ -192,5 +192,5 @@ fn a_rung_that_was_not_compiled_for_a_block_is_left_out() {
     };
     let report = run::run(&mut sim, plan(&[]).unwrap(), |_| {}).unwrap();
     assert_eq!(report.left_out, ["reduce_any was not compiled for a block of 128: it was for 512, 1024"]);
-    assert!(plan(&["reduce_any".into()]).is_err(), "what is named is not left out");
+    assert!(plan(&["reduce_any".into()]).is_err(), "a named rung is not left out");
 }

@@ -1,5 +1,5 @@
-//! The ladder scan on the simulator: every variant is right in any order of blocks, and sums of floats have the same bits
-//! in every run where the ladder says so.
+//! The ladder scan on the simulator. Every variant is right in any order of blocks. Sums of floats have the same bits
+//! in every run where the ladder guarantees it.
 
 use host::KERNELS;
 use host::device::{Schedule, Sim};
@@ -30,7 +30,7 @@ proptest! {
         for rung in scan().select(&[], &*problem).unwrap() {
             for block in scan().blocks_of(rung, &*problem) {
                 let launch = scan().launch(rung, &*problem, Some(block), DeviceProperties::default()).unwrap();
-                // The second launch finds the words that the first has left.
+                // The second launch starts with the words that the first launch wrote.
                 for schedule in [Schedule::Fixed, Schedule::Random(seed)] {
                     let verdict = session.check_under(schedule, rung, &launch).unwrap();
                     prop_assert_eq!(verdict, Verdict::Right, "{} at {}", launch, problem.labels().size);
@@ -40,7 +40,7 @@ proptest! {
     }
 }
 
-/// The output of a rung for floats whose sums are rounded, under this schedule.
+/// Returns the output of a rung under this schedule, for floats whose sums are rounded.
 fn rounded(rung: &str, schedule: Schedule) -> Vec<u8> {
     let options = Options::default().with("n", 150_001).with("type", "f32").with("data", "uniform").with("resident", 3);
     let (problem, rung) = (scan().problem(&options).unwrap(), scan().rung(rung).unwrap());
@@ -54,7 +54,7 @@ fn rounded(rung: &str, schedule: Schedule) -> Vec<u8> {
 }
 
 #[test]
-fn the_order_of_additions_depends_on_timing_with_look_back_alone() {
+fn the_order_of_additions_depends_on_timing_only_with_look_back() {
     let all = |rung| (0..6).map(|seed| rounded(rung, Schedule::Random(seed))).collect::<Vec<_>>();
     let (pipelined, look_back) = (all("scan_pipelined"), all("scan_look_back_warp"));
     assert!(pipelined.iter().all(|output| *output == pipelined[0]));
@@ -62,7 +62,7 @@ fn the_order_of_additions_depends_on_timing_with_look_back_alone() {
 }
 
 #[test]
-fn a_sum_of_64_bits_is_never_put_together_from_two_states() {
+fn a_64_bit_sum_never_mixes_two_states() {
     let options = Options::default().with("n", 120_000).with("type", "i64");
     let (problem, rung) = (scan().problem(&options).unwrap(), scan().rung("scan_look_back_warp").unwrap());
     let launch = scan().launch(rung, &*problem, Some([512, 1, 1]), DeviceProperties::default()).unwrap();

@@ -1,4 +1,4 @@
-//! Every rung on the simulator: the kernels' own PTX, run and checked on any CPU.
+//! Every rung on the simulator: the kernels' PTX, run and checked on any CPU.
 
 use std::collections::BTreeSet;
 
@@ -11,20 +11,20 @@ use proptest::prelude::*;
 
 use crate::common::{all_right, counted_on, once};
 
-/// Checks rungs of the reduction on one size, with each block that is wanted.
-fn check(n: u64, wanted: impl Fn(&Rung, [u32; 3]) -> bool) {
+/// Checks rungs of the reduction on one size, with each block for which `selects` is true.
+fn check(n: u64, selects: impl Fn(&Rung, [u32; 3]) -> bool) {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     let options = Options::default().with("n", n);
-    all_right(&mut sim, ladder("reduce").unwrap(), &options, wanted);
+    all_right(&mut sim, ladder("reduce").unwrap(), &options, selects);
 }
 
 fn launched(sim: &mut Sim, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
-    // SAFETY: it is the simulator.
+    // SAFETY: the simulator checks each access, so a wrong launch is an error.
     unsafe { sim.launch(launch, bound) }
 }
 
 #[test]
-fn every_rung_of_every_ladder_is_right_on_its_edges_with_every_block() {
+fn every_rung_of_every_ladder_is_right_on_its_edge_cases_with_every_block() {
     let mut sim = Sim::open(&KERNELS, 0).unwrap();
     for ladder in ladders() {
         let mut checked = BTreeSet::new();
@@ -34,7 +34,7 @@ fn every_rung_of_every_ladder_is_right_on_its_edges_with_every_block() {
         let rungs = ladder.rungs.iter();
         let all: BTreeSet<String> = rungs.flat_map(|rung| rung.entry_names()).collect();
         let name = ladder.name;
-        assert_eq!(checked, all, "the sweep of {name} leaves out kernels");
+        assert_eq!(checked, all, "the sweep of {name} does not run all kernels");
     }
 }
 
@@ -44,7 +44,7 @@ fn every_rung_is_right_on_a_prime_size_with_every_block() {
 }
 
 #[test]
-fn every_rung_is_right_where_there_are_more_blocks_than_16_bits_count() {
+fn every_rung_is_right_with_more_blocks_than_16_bits_can_count() {
     check((1 << 22) + 1, |_, block| block == [64, 1, 1]);
 }
 
@@ -57,7 +57,7 @@ proptest! {
         block in prop::sample::select(ladder("reduce").unwrap().blocks),
     ) {
         prop_assume!(!matches!(rung.entries, Entries::PerVariant(_)) || block[0] >= 512);
-        check(n, |own, with| (own.name, with) == (rung.name, block));
+        check(n, |candidate, candidate_block| (candidate.name, candidate_block) == (rung.name, block));
     }
 }
 
@@ -89,15 +89,15 @@ fn counters_do_not_depend_on_the_hosts_threads() {
         let mut sim = Sim::open(&KERNELS, threads).unwrap();
         let report = counted_on(&mut sim, once("reduce", &options));
         assert!(report.counted() && report.runs.is_none());
-        let counters = report.outcomes.into_iter().map(|own| own.counters);
+        let counters = report.outcomes.into_iter().map(|outcome| outcome.counters);
         counters.collect::<Vec<_>>()
     };
-    let alone = counted(1);
-    assert_eq!(alone, counted(3));
-    assert_eq!(alone.len(), ladder("reduce").unwrap().rungs.len());
+    let single_threaded = counted(1);
+    assert_eq!(single_threaded, counted(3));
+    assert_eq!(single_threaded.len(), ladder("reduce").unwrap().rungs.len());
 }
 
-/// A launch of the interleaved reduction of `n` elements.
+/// Returns a launch of the interleaved reduction of `n` elements.
 fn interleaved(blocks: u32, n: u32) -> Launch {
     Launch {
         code: Code::Kernels,
@@ -162,9 +162,9 @@ fn mistakes_are_errors() {
     refused(&launch, &[other; 2], "the PTX has no such entry");
 }
 
-/// The PTX of nvcc that `tests/cut.rs` looks at, and what is run of it here.
+/// Loads and runs the PTX from nvcc that `tests/cut.rs` also tests.
 #[test]
-fn loaded_code_has_entries_of_its_own() {
+fn loaded_code_has_separate_entries() {
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let several = sim.load(include_str!("data/several.ptx").into()).unwrap();
     let broken = sim.load(".version 7.0\n.entry plain() {".into()).unwrap();
@@ -184,14 +184,14 @@ fn loaded_code_has_entries_of_its_own() {
         u32::from_ne_bytes(bytes)
     };
 
-    // Through functions and a table: a half and a quarter.
+    // A half and a quarter of 8, through functions and a table.
     let one = vec![Arg::Buffer(0)];
     sim.upload(out, &8f32.to_ne_bytes()).unwrap();
     let functions = launch(several, "through_functions", one.clone());
     launched(&mut sim, &functions, &[out]).unwrap();
     assert_eq!(f32::from_bits(read(&mut sim)), 6.0);
 
-    // Which can be had with the whole of it only.
+    // This entry cannot be extracted, so the whole module is loaded.
     launched(&mut sim, &launch(several, "arrives", one), &[out]).unwrap();
     assert_eq!(read(&mut sim), 0);
 

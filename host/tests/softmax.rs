@@ -1,5 +1,5 @@
-//! The ladder softmax on the simulator: every variant is right in any order of blocks, and a rung gives the same bits in every
-//! run.
+//! The ladder softmax on the simulator. Every variant is right in any order of blocks, and a rung gives the same bits
+//! in every run.
 
 use host::KERNELS;
 use host::device::{Schedule, Sim};

@@ -1,4 +1,4 @@
-//! The transpose ladder on the simulator: any shape is right, and the counters tell the ladder's story.
+//! The transpose ladder on the simulator: any shape is right, and the counters show the effect of each rung.
 
 use host::KERNELS;
 use host::device::Sim;
@@ -18,15 +18,15 @@ fn shape(rows: u32, cols: u32) -> Options {
     Options::default().with("rows", rows).with("cols", cols)
 }
 
-/// Checks every rung with a block.
+/// Checks every rung with this block.
 fn check(rows: u32, cols: u32, block: [u32; 3]) {
     let mut sim = Sim::open(&KERNELS, 1).unwrap();
     let options = shape(rows, cols);
-    all_right(&mut sim, transpose(), &options, |_, own| own == block);
+    all_right(&mut sim, transpose(), &options, |_, candidate| candidate == block);
 }
 
 #[test]
-fn of_several_wrong_elements_the_first_by_the_inputs_rows_and_squares_is_named() {
+fn the_first_wrong_element_by_rows_and_squares_of_the_input_is_named() {
     let (rows, cols) = (200usize, 150usize);
     let problem = transpose().problem(&shape(200, 150)).unwrap();
     let mut rungs = transpose().rungs.iter();
@@ -38,7 +38,7 @@ fn of_several_wrong_elements_the_first_by_the_inputs_rows_and_squares_is_named()
         let to = at % cols * rows + at / cols;
         output[to * 4..][..4].copy_from_slice(&input[at * 4..][..4]);
     }
-    // Rows and columns of the input, from the last found to the first.
+    // Rows and columns of the input, in the reverse order of the check.
     let from_last = [199, 130, 63, 10, 10, 50].into_iter().zip([149, 3, 140, 140, 138, 2]);
     for (row, column) in from_last {
         output[(column * rows + row) * 4] ^= 1;
@@ -58,7 +58,7 @@ proptest! {
             (1u32..200, 1u32..200),
             (1u32..4, 1u32..5000),
             (1u32..5000, 1u32..4),
-            // Sides by which rows of the output begin at sectors, or at wide words.
+            // Sides at which rows of the output start at sectors or at wide words.
             (1u32..60, 1u32..60).prop_map(|(rows, cols)| (4 * rows, 4 * cols)),
             (1u32..30, 1u32..200).prop_map(|(rows, cols)| (8 * rows, cols)),
         ],
@@ -80,7 +80,7 @@ fn more_rows_of_tiles_than_a_grid_has_in_y() {
     assert_eq!(session.check(rung, &launch).unwrap(), Verdict::Right);
 }
 
-/// What is counted of these rungs, or of all.
+/// Returns the counts of these rungs, or of all rungs.
 fn counted_of(rungs: &[&str], [rows, cols]: [u32; 2], block: Option<[u32; 3]>) -> Vec<RungResult> {
     let rungs: Vec<String> = rungs.iter().map(ToString::to_string).collect();
     let plan = Plan::new(transpose(), &rungs, &shape(rows, cols), block, Some(1), DeviceProperties::default());
@@ -91,18 +91,18 @@ fn counted(block: [u32; 3]) -> Vec<RungResult> {
     counted_of(&[], [256, 256], Some(block))
 }
 
-/// Wavefronts of shared memory that a warp's access takes, on average.
+/// Returns the average number of shared-memory wavefronts per warp access.
 fn wavefronts(outcome: &RungResult, op: &str) -> f64 {
-    let of = |what: &str| {
+    let counter = |what: &str| {
         let name = format!("l1tex__data_{what}_mem_shared_op_{op}.sum");
         outcome.counter(&name).unwrap()
     };
-    let all = of("pipe_lsu_wavefronts");
-    all / (all - of("bank_conflicts_pipe_lsu"))
+    let all = counter("pipe_lsu_wavefronts");
+    all / (all - counter("bank_conflicts_pipe_lsu"))
 }
 
 #[test]
-fn padding_frees_the_tile_of_conflicts() {
+fn padding_removes_conflicts_from_the_tile() {
     for (block, conflicting, writes) in [
         ([32, 16, 1], 16.0, 1.0),
         ([32, 32, 1], 32.0, 1.0),
@@ -143,22 +143,22 @@ fn a_tile_coalesces_both_ways() {
 }
 
 #[test]
-fn windows_reach_the_last_row_wherever_they_begin() {
-    // Around a tile's 128 rows, where a window that begins 7 elements early ends before the last row.
+fn windows_reach_the_last_row_wherever_they_start() {
+    // Around a tile's 128 rows, a window that starts 7 elements early ends before the last row.
     for rows in (118..=129).chain(249..=257) {
         check(rows, 9, [512, 1, 1]);
     }
 }
 
-/// Counters of the two rungs with large tiles.
+/// Returns the counts of the two rungs with large tiles.
 fn counted_large(rows: u32, cols: u32) -> [RungResult; 2] {
     counted_of(&["transpose_aligned", "transpose_vector"], [rows, cols], None).try_into().unwrap()
 }
 
 #[test]
-fn wide_accesses_are_free_of_conflicts_with_a_swizzle() {
+fn a_swizzle_removes_conflicts_from_wide_accesses() {
     let [_, vector] = counted_large(256, 512);
-    // A warp's wide access is four wavefronts, for 512 bytes.
+    // A wide access of a warp takes four wavefronts for its 512 bytes.
     let ideal = 4.0;
     assert_eq!((wavefronts(&vector, "ld"), wavefronts(&vector, "st")), (1.0, 1.0));
     let accesses = f64::from(256 * 512 / 128);
@@ -177,7 +177,7 @@ fn windows_write_whole_sectors_of_any_shape() {
     let fewest = f64::from(rows * cols).div_euclid(8.0);
     for outcome in &counted_large(rows, cols) {
         let written = outcome.counter(sectors).unwrap();
-        // Those at both ends of each row of the output may be written in halves.
+        // Sectors at both ends of each row of the output may be written in two halves.
         let most = fewest + f64::from(2 * cols);
         assert!((fewest..most).contains(&written), "{}: {written}", outcome.rung.name);
     }

@@ -1,12 +1,12 @@
-//! Everyday commands fit the terminal: no line is too wide, no name is broken, and the text is short.
+//! Everyday commands fit the terminal: no line is too wide, no name is broken, and the output is short.
 
-use crate::common::program::{env, has, within};
+use crate::common::program::{env, has, run_in};
 use cli::Env;
 use host::device::{Choice, Sim};
 use host::{CATALOG, Device, Error, KERNELS};
 use toolkit::Tool;
 
-/// Commands of everyday use, on small problems.
+/// Everyday commands on small problems.
 const EVERYDAY: [&str; 27] = [
     "list",
     "list reduce",
@@ -37,16 +37,16 @@ const EVERYDAY: [&str; 27] = [
     "check reduce histogram --n 1000",
 ];
 
-/// The most lines of an everyday command.
+/// The largest number of lines for an everyday command.
 const LINES: usize = 60;
 
 fn open(_: Choice) -> Result<Box<dyn Device>, Error> {
     Ok(Box::new(Sim::open(&KERNELS, 1)?))
 }
 
-/// The output of a command in this width; empty if it needs ptxas and there is none.
+/// Returns the output of a command at this width. It is empty if the command needs ptxas and ptxas is not installed.
 fn printed(command: &str, width: usize) -> String {
-    let ended = within(&Env { width, ..env(&open) }, command);
+    let ended = run_in(&Env { width, ..env(&open) }, command);
     if ended.err.contains("no ptxas was found") && !has(Tool::Ptxas) {
         return String::new();
     }
@@ -62,14 +62,14 @@ fn check(command: &str, width: usize) {
     for line in &lines {
         assert!(line.chars().count() <= width, "too wide: {line}\n{context}");
     }
-    // A cell with the letters of a word below each other leaves lines without anything else.
+    // If a word is broken into single letters in a cell, consecutive lines have nothing else.
     let is_letter = |line: &str| (1..=2).contains(&line.trim().len()) && line.trim().chars().all(char::is_alphabetic);
     assert!(!lines.windows(2).any(|two| two.iter().all(|line| is_letter(line))), "stacked letters: {context}");
     let rungs = || CATALOG.ladders.iter().flat_map(|ladder| ladder.rungs).map(|rung| rung.name);
     for word in text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| word.contains('_'))
     {
         let is_start = rungs().any(|name| name.starts_with(word));
-        // Exercises have similar names.
+        // Exercises have names like those of rungs.
         assert!(
             !is_start || command.starts_with("learn") || rungs().any(|name| name == word),
             "broken name: {word}\n{context}"

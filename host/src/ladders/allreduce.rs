@@ -1,14 +1,13 @@
-//! All-reduce: the sum of one array of each rank, in the memory of every rank, as data-parallel training needs it for
-//! gradients.
+//! All-reduce: every rank receives the sum of all ranks' arrays, as data-parallel training needs it for gradients.
 //!
-//! Each kernel takes tables with an address for each rank, then the number of elements, the number of ranks, and the rank
-//! of the first row of blocks. Here one device holds the memory of all ranks and launches a row of blocks for each: the
-//! kernels do the same, but the "links" between the ranks are one memory. The crate [`ranks`] launches the same kernels
-//! with one rank on each of several devices.
+//! Each kernel takes tables with one address per rank, then the number of elements, the number of ranks, and the rank
+//! of the first row of blocks. Here one device holds the memory of all ranks and launches one row of blocks per rank.
+//! The kernels do the same work as on several devices, but one memory replaces the links between the ranks. The crate
+//! [`ranks`] launches the same kernels with one rank on each of several devices.
 //!
 //! Effective bandwidth is the bytes of all inputs and all outputs, each counted once, divided by the time.
 //!
-//! The elements are whole numbers below 2^20. So the sum of 8 is exact in any order, and the check compares exactly.
+//! The elements are whole numbers below 2^20, so the sum of 8 arrays is exact in any order and is compared exactly.
 
 use std::sync::OnceLock;
 
@@ -28,7 +27,7 @@ use crate::data::{MAX_ELEMENTS, element, generate};
 
 const _: () = assert!(TABLE_LENGTH == MAX_RANKS);
 
-/// The roles of the buffers. Each role has one buffer for each rank, and the buffers are in this order.
+/// The roles of the buffers, in the order of the buffers. Each role has one buffer per rank.
 const INPUTS: usize = 0;
 const OUTPUTS: usize = 1;
 const FLAGS: usize = 2;
@@ -36,11 +35,11 @@ const INBOXES: usize = 3;
 
 pub(super) const LADDER: Ladder = Ladder {
     name: "allreduce",
-    summary: "the sum of one array of each rank, in every rank's memory",
+    summary: "the sum of all ranks' arrays, in every rank's memory",
     rungs: kernels_gpu::allreduce::RUNGS,
     options: &[
-        Opt::size("n", "N", "2^16", "How many elements a rank has, of f32"),
-        Opt::size("ranks", "RANKS", "1", "Ranks of the device, 1 to 8; with --devices each is one"),
+        Opt::size("n", "N", "2^16", "Number of f32 elements per rank"),
+        Opt::size("ranks", "RANKS", "1", "Ranks on the device, 1 to 8; with --devices, one per device"),
     ],
     blocks: &[[128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
     block_rule: "128, 256, 512 or 1024",
@@ -49,13 +48,13 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: ShownColumns::MEMORY,
 };
 
-/// Problems with:
+/// Returns problems with:
 /// - every number of ranks;
-/// - fewer elements than an access has, with one rank and with several;
-/// - chunks of ranks that are empty, and chunks that are not a multiple of an access;
-/// - rows of blocks that take several iterations;
-/// - an end at the last access of a block of 512 threads, one element before it, and in the next block;
-/// - an end in the last access of a rank, with an even and an odd number of ranks.
+/// - fewer elements than one access has, with one rank and with several;
+/// - empty chunks, and chunks that are not a multiple of an access;
+/// - rows of blocks that need several iterations;
+/// - a last element in the last access of a block of 512 threads, one element before it, and in the next block;
+/// - a last element in the last access of a rank, with an even and an odd number of ranks.
 fn sweep(effort: Effort) -> Vec<Options> {
     let (sizes, ranks): (&[u64], &[u64]) = effort.pick(
         (&[0, 1, 3, 4, 31, 33, 4099, (1 << 20) + 3], &[2, 3, 8]),
@@ -69,7 +68,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
     all.chain(ends).chain(sizes.iter().flat_map(|&n| ranks.iter().map(move |&ranks| with(n, ranks)))).collect()
 }
 
-/// The sum of an array of `n` elements of each rank.
+/// The all-reduce of one array of `n` elements per rank.
 pub(super) struct AllReduce {
     n: u64,
     ranks: usize,
@@ -86,8 +85,8 @@ impl AllReduce {
     }
 
     fn inputs(&self) -> &[Vec<f32>] {
-        let of = |rank: u32| generate(self.n, |index| (element(index ^ rank << 28) >> 11) as f32);
-        self.inputs.get_or_init(|| (0..self.ranks as u32).map(of).collect())
+        let input_of = |rank: u32| generate(self.n, |index| (element(index ^ rank << 28) >> 11) as f32);
+        self.inputs.get_or_init(|| (0..self.ranks as u32).map(input_of).collect())
     }
 
     fn sums(&self) -> &[f32] {
@@ -97,7 +96,7 @@ impl AllReduce {
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is a table of the buffers or a count, and never an address.
 unsafe impl Problem for AllReduce {
     fn facts(&self) -> Facts {
         let data = self.ranks as u64 * self.n * size_of::<f32>() as u64;
@@ -124,14 +123,14 @@ unsafe impl Problem for AllReduce {
         let data = self.n * size_of::<f32>() as u64;
         let flags = (FLAGS_PER_BLOCK * MAX_BLOCKS as usize * size_of::<u32>()) as u64;
         let inbox = inbox_bytes(self.ranks as u32, self.n);
-        // A kernel takes tables of these, so no parameter has one of their names.
-        let of_a_rank = [
+        // Kernels take tables of these buffers, so no kernel parameter has the name of one.
+        let buffers_per_rank = [
             Buffer::new("input of a rank", Role::Input, data),
             Buffer::new("output of a rank", Role::Output, data),
             Buffer::new("flags of a rank", Role::Workspace, flags),
             Buffer::new("inbox of a rank", Role::Kept, inbox),
         ];
-        of_a_rank.into_iter().flat_map(|buffer| vec![buffer; self.ranks]).collect()
+        buffers_per_rank.into_iter().flat_map(|buffer| vec![buffer; self.ranks]).collect()
     }
 
     fn input(&self, index: usize) -> &[u8] {
@@ -154,7 +153,7 @@ unsafe impl Problem for AllReduce {
 
     fn check(&self, _: &Rung, _: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         if outputs.len() != self.ranks {
-            return Verdict::Wrong(format!("there are outputs of {} ranks instead of {}", outputs.len(), self.ranks));
+            return Verdict::Wrong(format!("{} ranks have an output instead of {}", outputs.len(), self.ranks));
         }
         let expected = self.sums();
         let wrong = outputs.iter().enumerate().find_map(|(rank, output)| {

@@ -22,7 +22,7 @@ pub mod transpose;
 
 use allreduce::AllReduce;
 
-/// All ladders, in the order in which they are taught. A new ladder is a module and a line here.
+/// All ladders, in the order in which they are taught. A new ladder needs a module and a line here.
 #[rustfmt::skip]
 pub(crate) static ALL: &[Ladder] = &[
     reduce::LADDER,
@@ -38,7 +38,7 @@ pub(crate) static ALL: &[Ladder] = &[
     allreduce::LADDER,
 ];
 
-/// The ladders whose problems several devices compute together.
+/// The ladders whose problems can be divided among several devices.
 pub(crate) static SHARED: &[SharedLadder] = &[
     SharedLadder { name: reduce::LADDER.name, problem: |options| reduce::divided(options).map(Divided) },
     SharedLadder { name: matmul::LADDER.name, problem: |options| matmul::divided(options).map(Divided) },

@@ -1,4 +1,4 @@
-//! The elements of a reduction or a scan, by operation and type, and the bounds on errors of their results.
+//! Element types and operations of reductions and scans, with error bounds for their results.
 
 use std::cmp::Ordering;
 use std::fmt::Display;
@@ -21,12 +21,12 @@ pub(super) const OPS: &[&str] = &["sum", "product", "min", "max"];
 impl Op {
     pub(super) fn named(name: &str) -> Self {
         let all = [Self::Sum, Self::Product, Self::Min, Self::Max];
-        let place = OPS.iter().position(|own| *own == name);
-        all[place.expect("the option takes no other word")]
+        let place = OPS.iter().position(|word| *word == name);
+        all[place.expect("the option accepts only these words")]
     }
 
-    /// The same, for devices that combine their results.
-    pub(super) fn of_devices(self) -> Operation {
+    /// Returns the same operation for devices that combine their results.
+    pub(super) fn device_operation(self) -> Operation {
         match self {
             Self::Sum => Operation::Sum,
             Self::Product => Operation::Product,
@@ -41,39 +41,39 @@ impl Op {
 }
 
 pub(super) trait Number: bytemuck::Pod + Display + Send + Sync {
-    /// The type that the reference computes in: exact for integers, and double precision for floats.
+    /// The type in which the reference computes: exact for integers, and double precision for floats.
     type Wide: Wide + From<Self>;
 
-    /// The type by its name, for devices that combine their results.
+    /// This type's identifier for devices that combine their results.
     const ELEMENT: ElementType;
 
-    /// Half the distance between 1 and the next number; 0 for types without rounding.
+    /// The unit roundoff, half the distance between 1 and the next number; 0 for types without rounding.
     const ROUNDOFF: f64;
 
-    /// Values at the edges of the type.
+    /// Values at the limits of the type.
     const SPECIAL: [Self; 5];
 
-    /// Element `index` of the input: made from [`element`], in a range in which the operation depends on every element.
-    /// Sums of floats are exact, as the ladder `reduce` documents.
+    /// Returns element `index` of the input. It is made from [`element`], in a range in which the result depends on
+    /// every element. Sums of floats are exact, as the ladder `reduce` documents.
     fn element(index: u32, op: Op) -> Self;
 
-    /// Element `index` of an input of floats that are uniform from -1 to 1, with 24 random bits. Their sums are rounded.
-    /// Integers have their full range.
+    /// Returns element `index` of an input of floats that are uniform from -1 to 1, with 24 random bits. Their sums are
+    /// rounded. Integers have their full range.
     fn uniform(index: u32) -> Self;
 
-    /// The order of two elements, total also for floats.
+    /// Compares two elements in a total order, for floats too.
     fn order(&self, other: &Self) -> Ordering;
 }
 
-/// A type that the reference computes in.
+/// A type in which the reference computes.
 pub(super) trait Wide: bytemuck::Pod + Display + Send + Sync {
-    /// The result for no elements.
+    /// Returns the result for no elements.
     fn identity(op: Op) -> Self;
 
     fn combine(op: Op, a: Self, b: Self) -> Self;
 
-    /// The distance of two numbers. Integers that are not equal are infinitely far apart. Two NaNs have no distance, and a NaN
-    /// is not within any distance of a number.
+    /// Returns the distance between two numbers. Unequal integers are infinitely far apart. The distance between two
+    /// NaNs is 0, and the distance between a NaN and a number is NaN.
     fn distance(self, other: Self) -> f64;
 }
 
@@ -99,7 +99,7 @@ macro_rules! wide {
             }
 
             fn distance(self, other: Self) -> f64 {
-                // Infinities are compared first, because their difference is not a number.
+                // Equal infinities need this test, because their difference is NaN.
                 if self == other { 0.0 } else { $distance(self, other) }
             }
         }
@@ -147,11 +147,11 @@ integers! {
     i64 I64: |index: u32| i64::from(element(index)) << 32 | i64::from(element(!index).cast_unsigned());
 }
 
-/// Among the elements of a min or max of floats, one in this many is a NaN, which must be ignored.
+/// In a min or max of floats, one of every `NAN_EVERY` elements is a NaN, which the operation must ignore.
 pub(super) const NAN_EVERY: u32 = 997;
 
-/// The factors of a product are 1 or -1 with a relative deviation of up to one over this: small enough that the
-/// product of the most factors stays in the range of `f32`, and large enough that a missing factor is detected.
+/// The factors of a product are 1 or -1 with a relative deviation of at most 1 / `FACTORS`. The deviation is small
+/// enough to keep the longest product in the range of `f32`, and large enough to detect a missing factor.
 const FACTORS: f64 = 1024.0;
 
 macro_rules! floats {
@@ -168,11 +168,11 @@ macro_rules! floats {
                 let element = f64::from(Self::uniform(index));
                 match op {
                     Op::Sum => $summand(bits),
-                    // Compensates the mean of the logarithm's term -x²/2, where x² is a third on average, so that the
-                    // logarithm's mean is 0.
+                    // The logarithm of a factor has a term -x²/2, and x² is 1/3 on average. The last summand cancels
+                    // the mean of that term, so that the mean of the logarithm is 0.
                     Op::Product => {
                         let factor = 1.0 + element / FACTORS + 1.0 / (6.0 * FACTORS * FACTORS);
-                        // The lowest bit is not in `element`.
+                        // `element` does not contain the lowest bit.
                         (if bits & 1 == 1 { -factor } else { factor }) as $type
                     }
                     Op::Min | Op::Max if index % NAN_EVERY == 5 => Self::NAN,
@@ -183,7 +183,7 @@ macro_rules! floats {
             const SPECIAL: [Self; 5] = [-0.0, 0.0, Self::NEG_INFINITY, Self::INFINITY, Self::NAN];
 
             fn uniform(index: u32) -> Self {
-                // Of 24 bits: exact in both types.
+                // Both types represent 24 bits exactly.
                 (f64::from(element(index) >> 8) / f64::from(1 << 23)) as Self
             }
 
@@ -195,14 +195,13 @@ macro_rules! floats {
 }
 
 floats! {
-    // Odd multiples of 2^-6 and of 2^-32 from -1 to 1, for the ladder's documentation to count on.
+    // Odd multiples of 2^-6 and of 2^-32 from -1 to 1, as the ladder's documentation says.
     f32 F32: |bits: i32| (2 * (bits >> 26) + 1) as f32 / 64.0;
     f64 F64: |bits: i32| (2 * i64::from(bits) + 1) as f64 / (1u64 << 32) as f64;
 }
 
-/// The bound on the sum of the relative errors of this number of multiplications: Higham's γ or, if it is smaller, a bound
-/// for errors that are nearly unbiased. The ladder
-/// `reduce` documents it.
+/// Returns a bound on the sum of the relative errors of `operations` multiplications: the lesser of Higham's γ and a
+/// bound for errors that are nearly unbiased. The ladder `reduce` documents it.
 pub(super) fn gamma(operations: u64, roundoff: f64) -> f64 {
     const LAMBDA: f64 = 8.0;
     const BIAS: f64 = 1.0 / 32.0;

@@ -1,5 +1,4 @@
-//! What the ladders of matrix products share: their sizes, what is shown of them, and factors of whose products no sum
-//! is rounded.
+//! Code shared by the ladders of matrix products: sizes, table columns, and factors whose products have exact sums.
 
 use std::ops::Range;
 
@@ -11,7 +10,7 @@ use ranks::{Combination, Divide, ElementType, Operation, RankProblem, Share, Sid
 
 use crate::data::{MAX_ELEMENTS, element};
 
-/// The options with the sizes.
+/// The options for the sizes.
 pub(super) const M: Opt = Opt::size("m", "M", "1024", "Rows of the first matrix, and of the product");
 pub(super) const N: Opt = Opt::size("n", "N", "1024", "Columns of the second matrix, and of the product");
 pub(super) const K: Opt = Opt::size("k", "K", "1024", "Columns of the first matrix, and rows of the second");
@@ -22,10 +21,10 @@ pub(super) const SHOWN: ShownColumns = ShownColumns {
     pictures: false,
 };
 
-/// The sizes m, n and k of complete options.
+/// Returns the sizes m, n and k from complete options.
 ///
 /// # Errors
-/// [`Error::BadValue`] when one of them, or one of the matrices, is too large.
+/// Returns [`Error::BadValue`] when a size or a matrix is too large.
 pub(super) fn sides(ladder: &Ladder, options: &Options) -> Result<[usize; 3], Error> {
     let side = |name| options.size_within(name, 1..=MAX_ELEMENTS);
     let [m, n, k] = [side("m")?, side("n")?, side("k")?];
@@ -38,26 +37,26 @@ pub(super) fn sides(ladder: &Ladder, options: &Options) -> Result<[usize; 3], Er
     Ok([m, n, k].map(|side| side as usize))
 }
 
-/// What is computed of a product of more rows, columns and summands: the rows of the product and the summands, which are columns
-/// of the first matrix and rows of the second.
+/// The part of a product that is computed: a range of the product's rows, and a range of the summands. A summand is a
+/// column of the first matrix and a row of the second.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Extent {
     pub(super) rows: Range<usize>,
     pub(super) depth: Range<usize>,
-    /// The summands of the whole product.
-    pub(super) of_depth: usize,
+    /// The number of summands of the whole product.
+    pub(super) whole_depth: usize,
 }
 
 impl Extent {
-    /// A whole product of m rows and k summands.
+    /// Returns the extent of a whole product.
     pub(super) fn whole([m, _, k]: [usize; 3]) -> Self {
-        Self { rows: 0..m, depth: 0..k, of_depth: k }
+        Self { rows: 0..m, depth: 0..k, whole_depth: k }
     }
 
-    /// The extent of one rank, or of one of several pieces.
+    /// Returns the extent of one rank or one piece.
     ///
     /// # Errors
-    /// The reason when there are more shares than rows or summands.
+    /// Returns the reason when there are more shares than rows or summands.
     pub(super) fn share(&self, share: Share, side: Side) -> Result<Self, String> {
         let (whole, what, option) = match side {
             Side::Rows => (&self.rows, "rows", "m"),
@@ -65,7 +64,9 @@ impl Extent {
         };
         let (length, count) = (whole.len(), share.count);
         if length < count {
-            return Err(format!("{length} {what} cannot be divided into {count} parts; --{option} {count} can"));
+            return Err(format!(
+                "{length} {what} cannot be divided into {count} parts; use --{option} {count} or more"
+            ));
         }
         let Range { start, end } = share.of(length as u64);
         let range = whole.start + start as usize..whole.start + end as usize;
@@ -75,47 +76,47 @@ impl Extent {
         })
     }
 
-    /// The sizes m, n and k, of n columns.
+    /// Returns the sizes m, n and k for `n` columns.
     pub(super) fn sides(&self, n: usize) -> [usize; 3] {
         [self.rows.len(), n, self.depth.len()]
     }
 }
 
-/// The share of a product that one rank computes. `of` makes the problem of an extent. A share of the rows needs the whole
-/// of the buffers `shared`.
+/// Returns the share of a product that one rank computes. `make_problem` makes the problem of an extent. A share of the
+/// rows needs the buffers `shared` as a whole.
 ///
 /// # Errors
-/// The errors of [`Extent::share`].
+/// Returns the errors of [`Extent::share`].
 pub(super) fn share(
     extent: &Extent,
     share: Share,
     side: Side,
     shared: &[usize],
-    of: impl Fn(Extent) -> Box<dyn Divide>,
+    make_problem: impl Fn(Extent) -> Box<dyn Divide>,
 ) -> Result<RankProblem, String> {
-    let problem = of(extent.share(share, side)?);
+    let problem = make_problem(extent.share(share, side)?);
     let (broadcast, scattered) = match side {
         Side::Rows => (shared.to_vec(), None),
-        Side::K => (Vec::new(), Some(of(extent.share(share, Side::Rows)?))),
+        Side::K => (Vec::new(), Some(make_problem(extent.share(share, Side::Rows)?))),
     };
     Ok(RankProblem { problem, broadcast, scattered })
 }
 
-/// How the ranks' results become the product of `n` columns.
+/// Returns the way to combine the ranks' results into the product of `n` columns.
 pub(super) fn combination(n: usize, extent: &Extent) -> Combination {
-    match extent.depth.len() < extent.of_depth {
+    match extent.depth.len() < extent.whole_depth {
         true => Combination::Scatter { element: ElementType::F32, operation: Operation::Sum, unit: n as u64 },
         false => Combination::Gather,
     }
 }
 
-/// The sizes in words.
+/// Returns a text with the sizes.
 pub(super) fn size([m, n, k]: [usize; 3]) -> String {
     format!("m = {m}, n = {n}, k = {k}")
 }
 
-/// Sizes at which a wrong comparison or a wrong offset shows: odd parts of tiles of each size, and of what a thread or
-/// a warp takes at once.
+/// Sizes that expose a wrong comparison or offset: partial tiles of every size, and partial groups of the elements
+/// that a thread or a warp processes at once.
 pub(super) const EDGES: &[[u32; 3]] = &[
     [2, 2, 2],
     [3, 3, 3],
@@ -152,36 +153,37 @@ pub(super) const EDGES: &[[u32; 3]] = &[
     [65, 65, 65],
 ];
 
-/// Options with these sizes.
+/// Returns options with these sizes.
 pub(super) fn with([m, n, k]: [u32; 3]) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
 }
 
-/// Square matrices of about `share` of so many elements each, with sides that are multiples of `unit`.
+/// Returns options for square matrices of about `share` times `elements` elements each. Their sides are multiples of
+/// `unit`.
 pub(super) fn square(elements: u64, share: f64, unit: u64) -> Options {
     let side = (round_down(elements.isqrt(), share.sqrt()) / unit).max(1) * unit;
     Options::default().with("m", side).with("n", side).with("k", side)
 }
 
-/// The number of bits of the elements: those of the first matrix are odd multiples of 2^-`a` in -1 to 1, and those of
-/// the second of 2^-`b`.
+/// The bits of the elements. Elements of the first matrix are odd multiples of 2^-`a` from -1 to 1, and those of the
+/// second matrix are odd multiples of 2^-`b`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Bits {
     pub(super) a: u32,
     pub(super) b: u32,
 }
 
-/// The bits of an f32's significand: a whole multiple of 2^-p is exact up to 2^(24 - p).
+/// The bits of an f32's significand: a multiple of 2^-p is exact up to 2^(24 - p).
 pub(super) const SIGNIFICAND: u32 = f32::MANTISSA_DIGITS;
 
-/// The number of standard deviations of a sum of k products that fit into the range of exact numbers.
+/// The number of standard deviations of a sum of k products that must fit into the range of exact numbers.
 const MARGIN: u128 = 16;
 
 impl Bits {
-    /// For sums of `k` products, with these at most.
+    /// Returns the bits for sums of `k` products, up to `most`.
     ///
-    /// The mean square of either factor is below 1/3, so that the standard deviation of a sum is below
-    /// √k / 3: `MARGIN` times that is at most 2^(24 - a - b).
+    /// The mean square of either factor is below 1/3, so the standard deviation of a sum is below √k / 3. `MARGIN`
+    /// times that is at most 2^(24 - a - b).
     pub(super) fn of(k: usize, most: Self) -> Self {
         let fits = |bits: Self| {
             let exact = 1u128 << (SIGNIFICAND - bits.product());
@@ -198,13 +200,14 @@ impl Bits {
         bits
     }
 
-    /// The number of bits of a product: it is an odd multiple of 2^-`product()`, and sums are multiples of that.
+    /// Returns the number of bits of a product. A product is an odd multiple of 2^-`product()`, and sums are multiples
+    /// of it.
     pub(super) fn product(self) -> u32 {
         self.a + self.b
     }
 }
 
-/// A number in -1 to 1, an odd multiple of 2^-`bits`, the same on every machine.
+/// Returns a number from -1 to 1 that is an odd multiple of 2^-`bits` and the same on every machine.
 pub(super) fn number(index: u32, bits: u32) -> f32 {
     let multiple = (element(index) >> (32 - bits)) * 2 + 1;
     multiple as f32 / (1 << bits) as f32

@@ -1,4 +1,4 @@
-//! A rung on a problem, for the tests of the ladders: what the problem's check says of outputs.
+//! A rung on a problem, for tests that pass outputs to the problem's check.
 
 #![allow(clippy::unwrap_used)]
 
@@ -14,10 +14,10 @@ pub(super) struct RungFixture {
     pub(super) launch: Launch,
 }
 
-/// A rung, with its usual block, on the problem of its ladder with these options.
+/// Returns a rung with its default block, on its ladder's problem with these options.
 pub(super) fn rung_fixture(rung: &str, options: &Options) -> RungFixture {
-    let has_it = |ladder: &&Ladder| ladder.rungs.iter().any(|own| own.name == rung);
-    let ladder = crate::ladders().iter().find(has_it).unwrap();
+    let has_rung = |ladder: &&Ladder| ladder.rungs.iter().any(|candidate| candidate.name == rung);
+    let ladder = crate::ladders().iter().find(has_rung).unwrap();
     let (problem, rung) = (ladder.problem(options).unwrap(), ladder.rung(rung).unwrap());
     let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).unwrap();
     RungFixture { problem, rung, launch }
@@ -28,7 +28,7 @@ impl RungFixture {
         bytemuck::cast_slice(self.problem.input(0))
     }
 
-    /// Why an output is wrong. `None` if it is right.
+    /// Returns the reason why an output is wrong, or `None` if it is right.
     pub(super) fn why<T: Pod>(&self, output: &[T]) -> Option<String> {
         match self.problem.check(self.rung, &self.launch, &output_of(output)) {
             Verdict::Right => None,
@@ -36,13 +36,13 @@ impl RungFixture {
         }
     }
 
-    /// Whether it is wrong that there is no output at all.
+    /// Returns whether the check reports a missing output as wrong.
     pub(super) fn needs_an_output(&self) -> bool {
         !self.problem.check(self.rung, &self.launch, &[]).is_right()
     }
 }
 
-/// The bytes of the only output.
+/// Returns the bytes of the only output.
 pub(super) fn output_of<T: Pod>(elements: &[T]) -> Vec<Vec<u8>> {
     vec![bytemuck::cast_slice(elements).to_vec()]
 }

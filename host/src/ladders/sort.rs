@@ -1,15 +1,15 @@
 //! Sorting n keys, or keys with values, in ascending order.
 //!
-//! Each kernel takes `(keys: *const K, values: *const V, sorted_keys: *mut K, sorted_values: *mut V, …, n: u32)`. The first
-//! rung sorts the section of each block; the check compares it section by section.
+//! Each kernel takes `(keys: *const K, values: *const V, sorted_keys: *mut K, sorted_values: *mut V, …, n: u32)`. In
+//! the first rung, each block sorts one section; the check compares each section separately.
 //!
 //! # How it is checked
-//! The reference is Rust's stable sort, by `Ord` for integers and by `f32::total_cmp` for floats. Keys are compared exactly.
-//! The value of key `i` is `i`. A stable sort has one right order of the values, and they are compared exactly. The rungs
-//! without a second buffer exchange keys in place and are not stable: each of their values must name a key equal to the key
-//! at its place, from the same section, and no value may occur twice.
+//! The reference is Rust's stable sort, by `Ord` for integers and by `f32::total_cmp` for floats. Keys are compared
+//! exactly. The value of key `i` is `i`. A stable sort has one correct order of the values, so they are compared
+//! exactly. The rungs without a second buffer exchange keys in place and are not stable. There, each value must be the
+//! index of a key that equals the key at that place and is in the same section, and no value may occur twice.
 //!
-//! Effective bandwidth counts one read and one write of every key and value, whatever the number of passes.
+//! Effective bandwidth counts one read and one write of every key and value, regardless of the number of passes.
 
 mod data;
 
@@ -27,7 +27,7 @@ use rayon::prelude::*;
 
 pub use data::SortKey;
 
-/// The types of keys, the default first.
+/// The types of keys. The first one is the default.
 const TYPES: &[&str] = &["u32", "i32", "f32", "u64"];
 
 pub(super) const LADDER: Ladder = Ladder {
@@ -35,9 +35,9 @@ pub(super) const LADDER: Ladder = Ladder {
     summary: "n keys in ascending order, with or without values",
     rungs: kernels_gpu::sort::RUNGS,
     options: &[
-        Opt::size("n", "N", "2^24", "How many keys, up to 2^30"),
-        Opt::word("type", "TYPE", TYPES, "The type of the keys; floats are in the order of f32::total_cmp"),
-        Opt::word("values", "VALUES", &["no", "yes"], "Whether each key has a 32-bit value, which moves with the key"),
+        Opt::size("n", "N", "2^24", "Number of keys, up to 2^30"),
+        Opt::word("type", "TYPE", TYPES, "The type of the keys; floats are sorted by f32::total_cmp"),
+        Opt::word("values", "VALUES", &["no", "yes"], "Whether each key has a 32-bit value that moves with it"),
         Opt::word("data", "DATA", data::NAMES, "The keys"),
     ],
     blocks: &[[256, 1, 1], [512, 1, 1]],
@@ -47,7 +47,7 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: ShownColumns::MEMORY,
 };
 
-/// Sizes at which a wrong comparison or a wrong offset shows: around warps, blocks and tiles, and primes.
+/// Sizes that expose a wrong comparison or offset: around warps, blocks and tiles, and primes.
 const EDGES: &[u64] = &[
     0, 1, 2, 3, 4, 5, 7, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257, 511, 512, 513, 1000, 1009, 1023, 1024,
     1025, 1279, 1280, 1281, 1791, 1792, 1793, 2047, 2048, 2049, 2559, 2560, 2561, 3583, 3584, 3585, 4095, 4096, 4097,
@@ -78,7 +78,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
 fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     let n = options.size("n");
     if n > MAX_KEYS.into() {
-        let takes = format!("0 to {MAX_KEYS}, because its kernels count up to twice that in 32 bits");
+        let takes = format!("0 to {MAX_KEYS}, because its kernels count to twice this number in 32 bits");
         return Err(Error::out_of_bounds(LADDER.name, "n", n, &takes));
     }
     let (has_values, data) = (options.text("values") == "yes", options.text("data").to_owned());
@@ -90,7 +90,8 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     })
 }
 
-/// Returns the keys in ascending order, each with its index in `keys`: the reference. Equal keys keep their order.
+/// Returns the keys in ascending order, each with its index in `keys`. Equal keys keep their order. This is the
+/// reference.
 pub fn sorted<K: SortKey>(keys: &[K]) -> (Vec<K>, Vec<u32>) {
     let mut pairs: Vec<(K, u32)> = keys.par_iter().enumerate().map(|(index, key)| (*key, index as u32)).collect();
     pairs.par_sort_by(|(a, _), (b, _)| a.order(*b));
@@ -100,14 +101,14 @@ pub fn sorted<K: SortKey>(keys: &[K]) -> (Vec<K>, Vec<u32>) {
 struct Sort<K: SortKey> {
     n: u64,
     has_values: bool,
-    /// The name of the kind of data.
+    /// The name of the data set, one of [`data::NAMES`].
     kind: String,
     data: OnceLock<Data<K>>,
 }
 
 struct Data<K: SortKey> {
     keys: Vec<K>,
-    /// The index of each key. Empty without values.
+    /// The index of each key. Empty if keys have no values.
     values: Vec<u32>,
     /// The sorted keys and their values.
     sorted: OnceLock<(Vec<K>, Vec<u32>)>,
@@ -129,12 +130,12 @@ impl<K: SortKey> Sort<K> {
         if self.has_values { size_of::<u32>() as u64 } else { 0 }
     }
 
-    /// The type of the keys, and whether they have values, in words.
+    /// Describes the type of the keys and whether they have values.
     fn elements_in_words(&self) -> String {
         format!("{}{}", K::NAME, if self.has_values { " with values" } else { "" })
     }
 
-    /// The first section that is wrong in values that name their keys' indices in any order. `sorted` are the right keys.
+    /// Finds the first wrong value when equal keys may be in any order. `sorted` are the correct keys.
     fn wrong_value(&self, sorted: &[K], found: &[u32], section: usize) -> Option<Verdict> {
         let (keys, mut is_found) = (&self.data().keys, vec![false; found.len()]);
         found.iter().enumerate().find_map(|(place, &value)| {
@@ -145,13 +146,13 @@ impl<K: SortKey> Sort<K> {
                 is_found[index] = true;
                 return None;
             }
-            let right = format!("the index of another key {}, each index once,", sorted[place].shown());
+            let right = format!("an unused index of a key that equals {}", sorted[place].shown());
             Some(Verdict::wrong_element(format!("value {place}"), &value, value, right))
         })
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl<K: SortKey> Problem for Sort<K> {
     fn facts(&self) -> Facts {
         let variant = match (self.has_values, K::NAME) {

@@ -1,5 +1,5 @@
-//! A device for tests: it computes what each rung of the reduction ladder shall, on the CPU and into real
-//! buffers, or goes wrong in a way of one's choice. Its clock shows a made-up time.
+//! A fake device for tests. It computes the results of the reduction ladder on the CPU and writes them to real buffers,
+//! or it fails as a test requests. Its clock shows made-up times.
 
 pub mod program;
 pub mod replay;
@@ -15,25 +15,25 @@ use host::problem::Verdict;
 use host::run::{self, Plan, Report, RungResult};
 use host::{DeviceProperties, Error, KERNELS, Ladder, Needs, Options, Rung, Session, ladder};
 
-/// Each rung of a ladder, timed in one launch where the device has a clock.
+/// Plans every rung of a ladder, timed in one launch if the device has a clock.
 pub fn once(name: &str, options: &Options) -> Plan {
     Plan::new(ladder(name).unwrap(), &[], options, None, Some(1), DeviceProperties::default()).unwrap()
 }
 
-/// Checks that the rungs that compute a problem and do not refuse it are right, with each of their blocks that is wanted.
-/// Returns the entries that were launched.
+/// Checks that every rung that can compute the problem is right with each block for which `selects` is true. Returns
+/// the launched entries.
 pub fn all_right(
     sim: &mut Sim,
     ladder: &'static Ladder,
     options: &Options,
-    wanted: impl Fn(&Rung, [u32; 3]) -> bool,
+    selects: impl Fn(&Rung, [u32; 3]) -> bool,
 ) -> BTreeSet<String> {
     let (problem, device) = (ladder.problem(options).unwrap(), sim.info().properties());
     let mut session = Session::new(sim, &*problem, true).unwrap();
     let mut entries = BTreeSet::new();
     for rung in ladder.select(&[], &*problem).unwrap() {
         let mut blocks = ladder.blocks_of(rung, &*problem);
-        blocks.retain(|block| wanted(rung, *block));
+        blocks.retain(|block| selects(rung, *block));
         for block in blocks {
             let launch = match ladder.launch(rung, &*problem, Some(block), device) {
                 Err(Error::Refused { .. }) => continue,
@@ -48,42 +48,42 @@ pub fn all_right(
     entries
 }
 
-/// A counter of the rung of this name.
+/// Returns a counter of the rung with this name.
 pub fn counter_of(outcomes: &[RungResult], rung: &str, counter: &str) -> f64 {
     let mut named = outcomes.iter().filter(|outcome| outcome.rung.name == rung);
     named.next().unwrap().counter(counter).unwrap()
 }
 
-/// What the simulator counts of rungs, all of which have to be right.
+/// Counts rungs on the simulator and checks that all are right.
 pub fn counted(plan: Plan) -> Report {
     counted_on(&mut Sim::open(&KERNELS, 0).unwrap(), plan)
 }
 
-/// [`counted`], on a device of one's choice.
+/// Counts like [`counted`], on any device.
 pub fn counted_on(device: &mut dyn Device, plan: Plan) -> Report {
     let report = run::run(device, plan, |_| {}).unwrap();
     assert!(report.all_right());
     report
 }
 
-/// How the device goes wrong, and with which rung.
+/// A fault of the device, with the name of the rung that has it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// The last block's sum is one too large.
     WrongSum(&'static str),
-    /// Nothing is written.
+    /// The launch writes nothing.
     NothingWritten(&'static str),
-    /// One word too many is written.
+    /// The launch writes one word too many.
     OneTooMany(&'static str),
-    /// A word of the workspace is left behind that is not zero.
+    /// The launch leaves a word of the workspace that is not zero.
     DirtyWorkspace(&'static str),
     /// The launch fails.
     Fails(&'static str),
-    /// The device is too old for it.
+    /// The device is too old for the rung.
     TooOld(&'static str),
 }
 
-/// The device.
+/// A fake device.
 pub struct Fake {
     info: DeviceInfo,
     buffers: BTreeMap<BufferId, Vec<u8>>,
@@ -117,8 +117,8 @@ impl Fake {
         }
     }
 
-    /// A device that goes wrong with a rung, as a text such as `wrong:reduce_gmem` says; `right`, or `hopper`, which is
-    /// right and newer.
+    /// Returns the device for a text such as `wrong:reduce_gmem`, which names a fault and a rung. `right` has no fault,
+    /// and `hopper` has no fault and is newer.
     pub fn named(text: &str) -> Self {
         let (what, rung) = text.split_once(':').unwrap_or((text, ""));
         let rung = String::from(rung).leak();
@@ -130,7 +130,7 @@ impl Fake {
             "overrun" => Some(Fault::OneTooMany(rung)),
             "failing" => Some(Fault::Fails(rung)),
             "too_old" => Some(Fault::TooOld(rung)),
-            _ => panic!("no device of the tests is named {text}"),
+            _ => panic!("no test device is named {text}"),
         };
         Self::new(fault)
     }
@@ -148,12 +148,12 @@ impl Fake {
         Self { clock: false, ..self }
     }
 
-    /// What the device was asked for, also after it is gone into a box.
+    /// Returns the log of calls to the device. It remains available after the device is boxed.
     pub fn log(&self) -> Rc<RefCell<Vec<String>>> {
         Rc::clone(&self.log)
     }
 
-    /// Bytes that are allocated.
+    /// Returns the number of allocated bytes.
     pub fn allocated(&self) -> usize {
         self.buffers.values().map(Vec::len).sum()
     }
@@ -177,7 +177,7 @@ fn put(bytes: &mut [u8], word: usize, value: i32) {
     bytes[word * 4..word * 4 + 4].copy_from_slice(&value.to_ne_bytes());
 }
 
-const OWN_KERNELS_ONLY: &str = "a gpu runs the kernels of this program only";
+const KERNELS_ONLY: &str = "a gpu runs the kernels of this program only";
 
 impl Device for Fake {
     fn info(&self) -> &DeviceInfo {
@@ -234,11 +234,11 @@ impl Device for Fake {
     }
 
     fn load(&mut self, _: String) -> Result<Code, Error> {
-        Err(Error::Device { doing: "loading code", reason: OWN_KERNELS_ONLY.to_owned() })
+        Err(Error::Device { doing: "loading code", reason: KERNELS_ONLY.to_owned() })
     }
 
     fn call(&mut self, what: &str, _: &[BufferId], _: Enqueue<'_>) -> Result<LaunchResult, Error> {
-        Err(Error::Call { what: what.to_owned(), reason: OWN_KERNELS_ONLY.to_owned() })
+        Err(Error::Call { what: what.to_owned(), reason: KERNELS_ONLY.to_owned() })
     }
 
     fn check_supported(&self, launch: &Launch) -> Option<Error> {
@@ -254,7 +254,7 @@ impl Device for Fake {
         self.note(launch.to_string());
         let (index, rung) = rung_of(&launch.entry);
         let [Arg::Buffer(input), Arg::Buffer(output), .., Arg::U32(n)] = launch.args[..] else {
-            panic!("{:?} are no arguments of a reduction", launch.args)
+            panic!("{:?} are not the arguments of a reduction", launch.args)
         };
         if self.fault == Some(Fault::Fails(rung.name)) {
             let reason = "IllegalAddress".to_owned();
@@ -290,7 +290,7 @@ impl Device for Fake {
         if rung.in_place {
             self.buffers.get_mut(&bound[input]).unwrap().fill(0x11);
         }
-        // Each rung takes a little less than the one before.
+        // Each rung is slightly faster than the preceding rung.
         let time = 1_000_000.0 / (1.0 + index as f64 / 4.0);
         Ok(if self.clock { LaunchResult::timed(time) } else { LaunchResult::default() })
     }

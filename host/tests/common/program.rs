@@ -1,4 +1,4 @@
-//! The program, run on a device of the test's or by itself.
+//! Runs the program on a test's device or as a separate process.
 
 use std::ffi::OsStr;
 use std::process::{Command, Output};
@@ -14,7 +14,7 @@ use lab::LAB;
 use serde_json::Value;
 use toolkit::Tool;
 
-/// A made-up date, and compilers.
+/// Returns a provenance with a made-up date.
 pub fn provenance(toolchain: &str) -> Provenance {
     Provenance { date: "2026-04-01".into(), toolchain: toolchain.into() }
 }
@@ -36,37 +36,37 @@ impl Ended {
         }
     }
 
-    /// The output of a program that ended with this code and reported no error.
+    /// Returns the output, after checking that the program ended with this code and reported no error.
     #[track_caller]
     pub fn ended_with(self, code: u8) -> String {
         assert_eq!((self.code, &*self.err), (code, ""), "{}", self.out);
         self.out
     }
 
-    /// The output of a program that succeeded.
+    /// Returns the output, after checking that the program succeeded.
     #[track_caller]
     pub fn printed(self) -> String {
         self.ended_with(0)
     }
 
-    /// The JSON that a successful program printed.
+    /// Returns the printed JSON, after checking that the program succeeded.
     #[track_caller]
     pub fn json(self) -> Value {
         serde_json::from_str(&self.printed()).unwrap()
     }
 
-    /// Checks that bad input was refused with an error that has this part, and nothing else was printed.
+    /// Checks that the program refused bad input with an error that contains `part`, and printed nothing else.
     #[track_caller]
     pub fn refused(self, part: &str) {
         let Self { code, out, err } = self;
         assert_eq!((code, &*out), (2, ""), "{err}");
-        let mut below = err.lines().skip(1);
-        assert!(below.all(|line| ["note: ", "help: "].iter().any(|label| line.starts_with(label))), "{err}");
+        let mut notes = err.lines().skip(1);
+        assert!(notes.all(|line| ["note: ", "help: "].iter().any(|label| line.starts_with(label))), "{err}");
         assert!(err.starts_with("error: ") && err.contains(part), "{part}: {err}");
     }
 }
 
-/// Checks that a text has all of these parts.
+/// Checks that a text contains all of these parts.
 #[track_caller]
 pub fn assert_has(text: &str, parts: &[&str]) {
     for part in parts {
@@ -74,7 +74,7 @@ pub fn assert_has(text: &str, parts: &[&str]) {
     }
 }
 
-/// A machine without a terminal and without NVIDIA's tools.
+/// Returns the environment of a machine without a terminal and without NVIDIA's tools.
 pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
     Env {
         program: &LADDER,
@@ -93,42 +93,42 @@ pub fn env(open: &dyn Fn(Choice) -> Result<Box<dyn Device>, Error>) -> Env<'_> {
     }
 }
 
-/// Runs the program in this process: `ladder`, or `lab` where that is the first word.
-pub fn within(env: &Env<'_>, args: &str) -> Ended {
+/// Runs a program in this process: `lab` if that is the first word, and otherwise `ladder`.
+pub fn run_in(env: &Env<'_>, args: &str) -> Ended {
     let (program, args) = args.strip_prefix("lab ").map_or((env.program, args), |args| (&LAB, args));
     let args: Vec<String> = args.split_whitespace().map(Into::into).collect();
     let (code, out, err) = cli::captured(&args, &Env { program, ..*env });
     Ended { code, out, err }
 }
 
-/// Runs the program on a device of the test's.
+/// Runs the program on a test's device.
 pub fn on(device: impl Fn() -> Fake, args: &str) -> Ended {
-    within(&env(&|_| Ok(Box::new(device()))), args)
+    run_in(&env(&|_| Ok(Box::new(device()))), args)
 }
 
-/// Runs the program where no device may be opened.
-pub fn on_none(args: &str) -> Ended {
-    within(&env(&|_| panic!("no device is to be opened")), args)
+/// Runs the program, which must not open a device.
+pub fn without_device(args: &str) -> Ended {
+    run_in(&env(&|_| panic!("the program must not open a device")), args)
 }
 
 pub fn right() -> Fake {
     Fake::new(None)
 }
 
-/// The program itself, with this file in the place of the CUDA driver.
+/// Returns the command for a process of the program, with this file in place of the CUDA driver.
 pub fn command(driver: impl AsRef<OsStr>) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_ladder"));
     command.env(libcuda::OVERRIDE, driver).env_remove(libcuda::CHOICE);
     command
 }
 
-/// Runs the program itself, on a machine without a driver.
-pub fn alone(args: &str) -> Ended {
+/// Runs the program in a process without a CUDA driver.
+pub fn run_without_driver(args: &str) -> Ended {
     let mut command = command("no/such/libcuda.so");
     Ended::of(command.args(args.split_whitespace()).output().unwrap())
 }
 
-/// Runs the program itself on the stand-in for the driver, an H100 of which each kernel takes 40 registers.
+/// Runs the program in a process with the stand-in for the driver, an H100 on which each kernel uses 40 registers.
 /// `stand_in/driver.rs` lists its faults.
 pub fn on_driver(fault: &str, args: &str) -> Ended {
     let mut command = command(&*DRIVER);
@@ -136,8 +136,8 @@ pub fn on_driver(fault: &str, args: &str) -> Ended {
     Ended::of(command.args(args.split_whitespace()).output().unwrap())
 }
 
-/// Whether a tool of NVIDIA's is there. A test that needs it passes without it, but not in CI, where
-/// `cargo xtask setup --nvidia` runs first.
+/// Returns whether a tool of NVIDIA's is installed. Without the tool, a test that needs it passes, except in CI, where
+/// `cargo xtask setup --nvidia` installs the tools first.
 pub fn has(tool: Tool) -> bool {
     let found = toolkit::find(tool);
     if let Err(error) = &found {
@@ -146,7 +146,7 @@ pub fn has(tool: Tool) -> bool {
     found.is_ok()
 }
 
-/// Says why something was not tested; in CI that is a failure.
+/// Prints why a test did not run. In CI, that is a failure.
 pub fn not_tested(why: &str) {
     assert!(std::env::var_os("CI").is_none(), "{why}");
     eprintln!("not tested: {why}");

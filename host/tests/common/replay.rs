@@ -1,5 +1,4 @@
-//! `lab agree` in tests, with an Nsight Compute that runs nothing: it says of a launch what the simulator
-//! counts of it.
+//! `lab agree` in tests, with a fake Nsight Compute that runs nothing. It reports the simulator's counts of a launch.
 
 use std::cell::RefCell;
 use std::ffi::OsString;
@@ -17,24 +16,24 @@ use profile::counters::Numbers;
 use toolkit::access::Change;
 
 use crate::common::Fake;
-use crate::common::program::{Ended, env, within};
+use crate::common::program::{Ended, env, run_in};
 
-/// The GPU's compute capability: it runs every kernel.
+/// The GPU's compute capability, with which it runs every kernel.
 const CAPABILITY: (u32, u32) = (9, 0);
 
-/// A file that is there; the runner has its place.
+/// An existing file in place of Nsight Compute. The runner replaces its execution.
 pub const NCU: &str = "tests/data/ncu.sh";
 
-/// A metric of the kernels whose names begin so, and what is counted where the simulator counts so much.
+/// The start of the names of kernels, a metric, and a function from the simulator's count to the reported count.
 pub type Difference = (&'static str, &'static str, fn(f64) -> f64);
 
-/// An Nsight Compute that counts as the simulator does, but for what differs.
+/// A fake Nsight Compute that reports the simulator's counts, except for the metrics that differ.
 #[derive(Default)]
 pub struct Replay {
     pub differs: Vec<Difference>,
-    /// Metrics that it does not know.
+    /// Metrics that the fake does not support.
     pub unknown: Vec<&'static str>,
-    /// The ladder from which on it fails.
+    /// The first ladder on which the fake fails.
     pub fails_at: &'static str,
     pub log: RefCell<Vec<Vec<String>>>,
 }
@@ -43,40 +42,40 @@ impl Runner for Replay {
     fn run(&self, _: &Path, args: &[OsString]) -> std::io::Result<ProgramOutput> {
         let args: Vec<String> = args.iter().map(|arg| arg.to_str().unwrap().to_owned()).collect();
         self.log.borrow_mut().push(args.clone());
-        let said = |code, out: String| Ok(ProgramOutput { code: Some(code), out, err: String::new() });
+        let output = |code, out: String| Ok(ProgramOutput { code: Some(code), out, err: String::new() });
         if args == ["--version"] {
-            return said(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
+            return output(0, "Version 2025.3.1.0 (build 0)\n".to_owned());
         }
-        let after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
-        if ladder_of(after("run")).name == self.fails_at {
-            return said(1, "==ERROR== Out of patience\n".to_owned());
+        let value_after = |name: &str| &args[args.iter().position(|arg| arg == name).unwrap() + 1];
+        if ladder_of(value_after("run")).name == self.fails_at {
+            return output(1, "==ERROR== Out of patience\n".to_owned());
         }
-        let metrics: Vec<&str> = after("--metrics").split(',').collect();
+        let metrics: Vec<&str> = value_after("--metrics").split(',').collect();
         if let Some(name) = self.unknown.iter().find(|name| metrics.contains(name)) {
-            return said(1, format!("==ERROR== Failed to find metric {name}\n"));
+            return output(1, format!("==ERROR== Failed to find metric {name}\n"));
         }
-        said(0, self.table(&args, &metrics))
+        output(0, self.table(&args, &metrics))
     }
 }
 
-/// The ladder of a rung.
+/// Returns the ladder of a rung.
 fn ladder_of(rung: &str) -> &'static Ladder {
     ladders().iter().find(|ladder| ladder.has(rung)).unwrap()
 }
 
 impl Replay {
-    /// The table for the rungs and options that this program is run with.
+    /// Returns the table of counts for the rungs and options in the arguments.
     fn table(&self, args: &[String], metrics: &[&str]) -> String {
-        let own = &args[args.iter().position(|arg| arg == "run").unwrap()..];
-        let ladder = ladder_of(&own[1]);
-        let rungs = own[1..].iter().take_while(|arg| !arg.starts_with("--"));
+        let run_args = &args[args.iter().position(|arg| arg == "run").unwrap()..];
+        let ladder = ladder_of(&run_args[1]);
+        let rungs = run_args[1..].iter().take_while(|arg| !arg.starts_with("--"));
         let mut selection = Selection { ladder, whole: false, named: rungs.cloned().collect(), given: Vec::new() };
         let mut block = None;
-        for (name, value) in own.iter().filter_map(|arg| arg.strip_prefix("--")?.split_once('=')) {
+        for (name, value) in run_args.iter().filter_map(|arg| arg.strip_prefix("--")?.split_once('=')) {
             if name == "block" {
                 block = Some(host::parse_block(value).unwrap());
             } else {
-                let option = ladder.options.iter().find(|own| own.name == name).unwrap();
+                let option = ladder.options.iter().find(|known| known.name == name).unwrap();
                 selection.given.push((option.name, value.to_owned()));
             }
         }
@@ -109,10 +108,10 @@ impl Replay {
     }
 }
 
-/// What ptxas made of every kernel here.
-pub struct Made(pub Vec<Change>);
+/// The same changes by ptxas for every kernel.
+pub struct KnownChanges(pub Vec<Change>);
 
-impl Explain for Made {
+impl Explain for KnownChanges {
     fn changes(&self, _: &str) -> Result<Vec<Change>, toolkit::Error> {
         Ok(self.0.clone())
     }
@@ -130,18 +129,18 @@ impl Explain for Made {
     }
 }
 
-/// `lab agree`, with its output as Markdown.
+/// Runs `lab agree` with Markdown output.
 pub fn agree(replay: &Replay, changes: &[Change], args: &str) -> Ended {
     lab(replay, changes, &format!("lab agree {args} --ncu {NCU}"))
 }
 
-/// `lab record` of `lab agree`, below the folder `root`.
+/// Runs `lab record` with `lab agree`, in the folder `root`.
 pub fn agree_recorded(replay: &Replay, changes: &[Change], root: &Path, args: &str) -> Ended {
     lab(replay, changes, &format!("lab record --root {} -- agree {args} --ncu {NCU}", root.display()))
 }
 
 fn lab(replay: &Replay, changes: &[Change], command: &str) -> Ended {
     let open = |_| -> Result<Box<dyn Device>, Error> { Ok(Box::new(Fake::new(None).with_capability(CAPABILITY))) };
-    let explain = |_| Ok(Box::new(Made(changes.to_vec())) as Box<dyn Explain>);
-    within(&Env { runner: replay, explain: &explain, form: Form::Markdown, ..env(&open) }, command)
+    let explain = |_| Ok(Box::new(KnownChanges(changes.to_vec())) as Box<dyn Explain>);
+    run_in(&Env { runner: replay, explain: &explain, form: Form::Markdown, ..env(&open) }, command)
 }

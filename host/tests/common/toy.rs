@@ -1,5 +1,5 @@
-//! A ladder of two rungs, so that what is shown of a ladder can be tested without any of the real ones: it computes
-//! what the reduction does, and [`Fake`](super::Fake) runs it.
+//! A ladder of two rungs, for tests of the output for a ladder that do not depend on a real ladder. It computes what
+//! the reduction computes, and [`Fake`](super::Fake) runs it.
 
 use host::options::{Kind, Opt};
 use host::registry::PublishedSpeedup;
@@ -32,7 +32,7 @@ pub const TOY: Ladder = Ladder {
             ..Rung::USUAL
         },
     ],
-    options: &[Opt { name: "n", metavar: "N", kind: Kind::Size, default: "16384", help: "How many elements" }],
+    options: &[Opt { name: "n", metavar: "N", kind: Kind::Size, default: "16384", help: "Number of elements" }],
     blocks: &[[64, 1, 1], [128, 1, 1], [512, 1, 1]],
     block_rule: "64, 128 or 512",
     sweep: |_| vec![Options::default()],

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Nsight Compute for tests: a table in the form of `--csv --page raw`, with a made-up number for each metric that is
-# asked for of each kernel that is asked for. It runs nothing.
+# A fake Nsight Compute for tests. It prints a table in the form of `--csv --page raw`, with a made-up number for each
+# requested metric of each requested kernel. It runs nothing.
 if [ "$1" = --version ]; then
     echo "Version 2025.3.1.0 (build 0) (a stand-in)"
     exit 0

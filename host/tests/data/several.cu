@@ -1,4 +1,4 @@
-// What a module can have besides entries. Compiled by
+// The parts of a module other than entries. Compiled by
 //   nvcc -ptx -arch=compute_75 -lineinfo -o several.ptx several.cu
 #include <cstdio>
 

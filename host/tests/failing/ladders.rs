@@ -1,4 +1,5 @@
-//! A ladder whose rungs read 64 words and write them in another order. Most of them fail: they are the pitfalls' kernels.
+//! A ladder whose rungs read 64 words and write them in another order. Its kernels are those of the pitfalls, and half
+//! of them fail.
 
 use host::launch::Launch;
 use host::options::{Opt, Options};
@@ -20,16 +21,16 @@ const WORDS: Ladder = Ladder {
     summary: "words in another order, for tests",
     rungs: &[
         Rung { name: "barrier_count_too_high_cured", ..LINE },
-        // Threads read 4 words together from places where that is not possible.
+        // Threads read 4 words at once from misaligned addresses.
         Rung { name: "misaligned_vector", ..LINE },
         Rung { name: "shared_bytes_as_elements_cured", dynamic_shared: |[x, _, _], _| 4 * x, ..LINE },
-        // The block waits for ever.
+        // The block waits forever.
         Rung { name: "barrier_count_too_high", ..LINE },
-        // 64 words in 64 bytes.
+        // The kernel stores 64 words in 64 bytes.
         Rung { name: "shared_bytes_as_elements", dynamic_shared: |[x, _, _], _| x, ..LINE },
         Rung { name: "missing_barrier_cured", ..LINE },
     ],
-    options: &[Opt::size("n", "N", "64", "How many words")],
+    options: &[Opt::size("n", "N", "64", "Number of words")],
     blocks: &[[64, 1, 1]],
     block_rule: "64",
     sweep: |_| vec![Options::default()],
@@ -47,7 +48,7 @@ struct Words {
     input: Vec<u32>,
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl Problem for Words {
     fn facts(&self) -> Facts {
         Facts::new(vec![self.n], 8 * self.n + 4)

@@ -1,6 +1,6 @@
-//! Launches that fail on a GPU, and what becomes of the rest. A failed launch ends all that a process has on a GPU, so the program
-//! under test is this one: with a command of `ladder` it is `ladder` with ladders of its own, and without it runs the
-//! tests. The GPU is the simulated driver's, which ends as a real one does.
+//! Launches that fail on a GPU, and the results of the other launches. A failed launch ends all work of a process on a
+//! GPU, so the program under test is this program. With a command of `ladder`, it is `ladder` with the ladder of this
+//! test; otherwise it runs the tests. Ladder's `libcuda.so.1` provides the GPU and fails like a real driver.
 
 #![allow(clippy::unwrap_used, reason = "these are tests without the usual harness")]
 
@@ -20,17 +20,17 @@ fn main() -> ExitCode {
     let tests: &[(&str, fn())] = &[
         ("a_rung_that_fails_is_wrong_and_the_others_run", a_rung_that_fails_is_wrong_and_the_others_run),
         ("a_check_continues_after_launches_that_fail", a_check_continues_after_launches_that_fail),
-        ("one_process_ends_with_the_first_that_fails", one_process_ends_with_the_first_that_fails),
-        ("a_process_that_dies_is_the_fault_of_its_launch", a_process_that_dies_is_the_fault_of_its_launch),
-        ("ctrl_c_ends_a_run_with_what_it_has", ctrl_c_ends_a_run_with_what_it_has),
+        ("one_process_ends_with_the_first_failed_launch", one_process_ends_with_the_first_failed_launch),
+        ("a_process_that_dies_makes_its_launch_fail", a_process_that_dies_makes_its_launch_fail),
+        ("ctrl_c_ends_a_run_with_its_results_so_far", ctrl_c_ends_a_run_with_its_results_so_far),
     ];
-    let asked: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
+    let filters: Vec<String> = env::args().skip(1).filter(|arg| !arg.starts_with('-')).collect();
     if env::args().any(|arg| arg == "--list") {
         tests.iter().for_each(|(name, _)| println!("{name}: test"));
         return ExitCode::SUCCESS;
     }
     for (name, test) in tests {
-        if asked.is_empty() || asked.iter().any(|part| name.contains(part)) {
+        if filters.is_empty() || filters.iter().any(|filter| name.contains(filter)) {
             println!("test failing::{name}");
             test();
         }
@@ -38,14 +38,14 @@ fn main() -> ExitCode {
     ExitCode::SUCCESS
 }
 
-/// The program, with the simulated driver in the place of a GPU's.
+/// Returns a command for the program with Ladder's `libcuda.so.1` in place of NVIDIA's.
 fn ladder(args: &str) -> Command {
     let mut command = Command::new(env::current_exe().unwrap());
     command.args(args.split_whitespace()).env("LADDER_DRIVER", "sim");
     command
 }
 
-/// The records that a program prints, which ends with this code.
+/// Returns the records that the program prints, after checking its exit code.
 fn records(args: &str, code: i32) -> Vec<Value> {
     let Output { status, stdout, stderr } = ladder(args).output().unwrap();
     let (out, err) = (String::from_utf8_lossy(&stdout), String::from_utf8_lossy(&stderr));
@@ -55,7 +55,7 @@ fn records(args: &str, code: i32) -> Vec<Value> {
 
 /// Checks the records of the six rungs.
 fn assert_failed_and_explained(records: &[Value]) {
-    let correct: Vec<bool> = records.iter().map(|own| own["correct"].as_bool().unwrap()).collect();
+    let correct: Vec<bool> = records.iter().map(|record| record["correct"].as_bool().unwrap()).collect();
     assert_eq!(correct, [true, false, true, false, false, true], "{records:#?}");
     for (record, says, source, check) in [
         (&records[1], "MisalignedAddress", "misaligned_vector.rs", "memory"),
@@ -85,15 +85,15 @@ fn a_check_continues_after_launches_that_fail() {
     assert_failed_and_explained(&records("check words --device gpu --n 64 --json", 1));
 }
 
-fn one_process_ends_with_the_first_that_fails() {
+fn one_process_ends_with_the_first_failed_launch() {
     let records = records("run words --device gpu --no-time --one-process --json", 1);
     let (last, before) = records.split_last().unwrap();
     assert_eq!(before.len(), 2);
     assert_eq!(last["not_run"].as_array().unwrap().len(), 4, "{last}");
 }
 
-/// The process of a rung is killed while it waits for a kernel.
-fn a_process_that_dies_is_the_fault_of_its_launch() {
+/// Kills the process of a rung while it waits for a kernel.
+fn a_process_that_dies_makes_its_launch_fail() {
     let mut program = ladder("run words --device gpu --no-time --json").stdout(Stdio::piped()).spawn().unwrap();
     let begin = Instant::now();
     let mut killed = 0;
@@ -111,13 +111,14 @@ fn a_process_that_dies_is_the_fault_of_its_launch() {
     program.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     let records: Vec<Value> = serde_json::from_str(&text).unwrap();
     assert_eq!((killed, records.len()), (1, 6), "{text}");
-    let died =
-        records.iter().filter(|own| own["wrong"].as_str().is_some_and(|why| why.contains("exited without a result")));
+    let died = records
+        .iter()
+        .filter(|record| record["wrong"].as_str().is_some_and(|why| why.contains("exited without a result")));
     assert_eq!(died.count(), 1, "{text}");
 }
 
-/// A kernel that would run for hours.
-fn ctrl_c_ends_a_run_with_what_it_has() {
+/// Interrupts a check that would run for hours.
+fn ctrl_c_ends_a_run_with_its_results_so_far() {
     let mut program = ladder("check barrier_count_too_high_cured --device sim --schedules 100000000 --json");
     let mut program = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     thread::sleep(Duration::from_secs(3));

@@ -7,25 +7,26 @@ use host::device::{BufferId, Device, DeviceInfo, DeviceMemory, Enqueue, GpuStrea
 use host::launch::{Code, Launch};
 use host::{Error, KERNELS};
 
-/// The time of a launch in nanoseconds, by the place of its entry among all that were launched, its code and its entry.
+/// Returns the time of a launch in nanoseconds from the index of its entry among all launched entries, its code and its
+/// entry.
 type Clock = dyn FnMut(usize, Code, &str) -> f64;
 
 pub struct Clocked {
     simulator: Sim,
     info: DeviceInfo,
     clock: Box<Clock>,
-    /// What was launched, in the order of the first launches.
+    /// The launched entries, in the order of their first launches.
     entries: Vec<String>,
     sizes: HashMap<BufferId, usize>,
-    /// Whether the entries of loaded code do nothing.
+    /// Whether entries of loaded code do nothing.
     pub is_idle: bool,
-    /// What the entries begin with whose launch fails, after which the device runs nothing more.
+    /// The start of the names of entries whose launch fails. After such a launch, the device runs nothing more.
     pub faulty: &'static str,
     is_usable: bool,
 }
 
 impl Clocked {
-    /// A device that describes itself as `info` does, with the name of this type and the kind of a GPU.
+    /// Returns a device that describes itself like `info`, but has the name of this type and the kind of a GPU.
     pub fn new(info: DeviceInfo, clock: impl FnMut(usize, Code, &str) -> f64 + 'static) -> Self {
         Self {
             simulator: Sim::open(&KERNELS, 1).unwrap(),
@@ -94,7 +95,7 @@ impl Device for Clocked {
             return Err(Error::Launch { launch: Box::new(launch.clone()), reason: "an illegal address".to_owned() });
         }
         if !(self.is_idle && launch.code != Code::Kernels) {
-            // SAFETY: it is the simulator.
+            // SAFETY: the simulator checks each access, so a wrong launch is an error.
             unsafe { self.simulator.launch(launch, bound) }?;
         }
         Ok(LaunchResult::timed(self.time(launch.code, &launch.entry)))
@@ -108,9 +109,9 @@ impl Device for Clocked {
         Ok(LaunchResult::timed(5e4))
     }
 
-    /// Other code works on a copy of the buffers in this process.
+    /// Runs a call to other code on copies of the buffers in this process.
     fn call(&mut self, what: &str, bound: &[BufferId], work: Enqueue<'_>) -> Result<LaunchResult, Error> {
-        // Of words, so that elements of any type are aligned in them.
+        // The copies consist of words, so that elements of any type are aligned.
         let mut copies: Vec<Vec<u64>> = Vec::new();
         for id in bound {
             let mut words = vec![0; self.sizes[id].div_ceil(8)];
@@ -129,7 +130,7 @@ impl Device for Clocked {
             let bytes = &bytemuck::cast_slice(words)[..self.sizes[id]];
             self.simulator.upload(*id, bytes)?;
         }
-        // What works on no buffer is the opening of the library.
+        // A call without buffers opens the library.
         let is_call = !bound.is_empty();
         Ok(LaunchResult::timed(if is_call { self.time(Code::Kernels, what) } else { 0.0 }))
     }

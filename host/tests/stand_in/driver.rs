@@ -1,12 +1,11 @@
-//! A CUDA driver whose device memory is the process's own and whose kernels are sums on the CPU, for
-//! the tests of `ladder`, which compile it. It does what `device::Gpu` asks of a driver and nothing else, and
-//! complains on stderr of what is not given back before its context. The tests of `libcuda` compile it too.
+//! A CUDA driver for the tests of `ladder`, which compile it. Its device memory is memory of the process, and its
+//! kernels are sums on the CPU. It supports only the calls of `device::Gpu`, and reports on stderr what is not released
+//! before its context. The tests of `libcuda` compile it too.
 //!
-//! `LADDER_STAND_IN` names what goes wrong: `no_device`, `bad_ptx`, `small` (a megabyte of memory above what
-//! `ladder` leaves free), `faults` (the kernel reads what it must not), `wrong` (each sum is one too large),
-//! `crowded` (a multiprocessor holds a block less than it should of the kernels in shared memory), or
-//! `new_code` (an attribute is a result that cust's bindings have no name for). `--cfg lacks_name` leaves two functions
-//! out, as an old driver would.
+//! `LADDER_STAND_IN` names a fault: `no_device`, `bad_ptx`, `small` (a megabyte of memory more than `ladder` leaves
+//! free), `faults` (the kernel makes an illegal access), `wrong` (each sum is one too large), `crowded` (one block less
+//! than expected fits a multiprocessor, for kernels with shared memory), or `new_code` (an attribute returns a result
+//! that cust's bindings do not name). `--cfg lacks_name` leaves out two functions, like an old driver.
 
 #![allow(unexpected_cfgs, unsafe_op_in_unsafe_fn)]
 
@@ -22,15 +21,15 @@ const NOT_FOUND: c_uint = 500;
 const ILLEGAL_ADDRESS: c_uint = 700;
 const INVALID_CLUSTER_SIZE: c_uint = 912;
 
-/// The one device's handle.
+/// The handle of the only device.
 const DEVICE: c_int = 40;
 
-/// Allocations by address, and the names of the functions that were asked for. A handle is one more than
-/// an index.
+/// The state of the driver: allocations by address, and the names of the requested functions. A handle is an index plus
+/// one.
 struct Driver {
     memory: BTreeMap<u64, Vec<u8>>,
     functions: Vec<String>,
-    /// The dynamic shared memory that launches of a function were allowed, by its handle.
+    /// The dynamic shared memory that launches of a function may use, by the function's handle.
     allowed: BTreeMap<usize, usize>,
     modules: Vec<String>,
     objects: i64,
@@ -55,26 +54,26 @@ macro_rules! exports {
     )*};
 }
 
-/// What is asked of functions, and their launches.
+/// The attributes of functions, and their launches.
 mod launches;
 
 fn driver<R>(with: impl FnOnce(&mut Driver) -> R) -> R {
     with(&mut DRIVER.lock().unwrap())
 }
 
-fn is(fault: &str) -> bool {
+fn has_fault(fault: &str) -> bool {
     std::env::var("LADDER_STAND_IN").is_ok_and(|value| value == fault)
 }
 
 impl Driver {
-    /// The allocation in which these bytes lie whole, from there on.
+    /// Returns `len` bytes from `address` on, if one allocation contains all of them.
     fn bytes(&mut self, address: u64, len: usize) -> Option<&mut [u8]> {
         let (start, memory) = self.memory.range_mut(..=address).next_back()?;
         memory.get_mut((address - start) as usize..)?.get_mut(..len)
     }
 }
 
-fn done(with: impl FnOnce(&mut Driver) -> Option<()>) -> c_uint {
+fn result_of(with: impl FnOnce(&mut Driver) -> Option<()>) -> c_uint {
     if driver(with).is_some() { SUCCESS } else { INVALID_VALUE }
 }
 
@@ -84,7 +83,7 @@ unsafe fn put<T>(to: *mut T, value: T) -> c_uint {
 }
 
 exports! {
-    fn cuInit(_flags: c_uint) { if is("no_device") { NO_DEVICE } else { SUCCESS } }
+    fn cuInit(_flags: c_uint) { if has_fault("no_device") { NO_DEVICE } else { SUCCESS } }
     fn cuDriverGetVersion(version: *mut c_int) { put(version, 13000) }
     fn cuDeviceGetCount(count: *mut c_int) { put(count, 1) }
     fn cuDeviceGet(device: *mut c_int, ordinal: c_int) { put(device, DEVICE + ordinal) }
@@ -108,13 +107,13 @@ exports! {
             *text = c"the stand-in has no device".as_ptr();
             return SUCCESS;
         }
-        // What the real one does for a code that it does not know.
+        // A real driver does this for a code that it does not know.
         *text = std::ptr::null();
         INVALID_VALUE
     }
 
     fn cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, _device: c_int) {
-        if is("new_code") {
+        if has_fault("new_code") {
             return INVALID_CLUSTER_SIZE;
         }
         *value = match attribute {
@@ -150,7 +149,7 @@ exports! {
         driver(|driver| {
             if !driver.memory.is_empty() || driver.objects != 0 {
                 eprintln!(
-                    "left behind: {} allocations, {} objects",
+                    "not released: {} allocations, {} objects",
                     driver.memory.len(),
                     driver.objects
                 );
@@ -171,13 +170,13 @@ exports! {
     fn cuEventDestroy_v2(_event: *mut c_void) { destroy() }
     fn cuEventRecord(_event: *mut c_void, _stream: *mut c_void) { SUCCESS }
 
-    /// Where a real driver reports what a kernel did wrong.
+    /// A real driver reports the faults of a kernel here.
     fn cuEventQuery(_event: *mut c_void) { driver(|driver| driver.sticky) }
 
     fn cuEventElapsedTime(milliseconds: *mut f32, _start: *mut c_void, _end: *mut c_void) { put(milliseconds, 0.25) }
 
     fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) {
-        *free = if is("small") { 65 << 20 } else { 1 << 30 };
+        *free = if has_fault("small") { 65 << 20 } else { 1 << 30 };
         *total = 2 << 30;
         SUCCESS
     }
@@ -193,35 +192,35 @@ exports! {
     }
 
     fn cuMemFree_v2(address: u64) {
-        done(|driver| driver.memory.remove(&address).map(drop))
+        result_of(|driver| driver.memory.remove(&address).map(drop))
     }
 
     fn cuMemcpyHtoD_v2(to: u64, from: *const c_void, bytes: usize) {
         let from = std::slice::from_raw_parts(from.cast::<u8>(), bytes);
-        done(|driver| driver.bytes(to, bytes).map(|to| to.copy_from_slice(from)))
+        result_of(|driver| driver.bytes(to, bytes).map(|to| to.copy_from_slice(from)))
     }
 
     fn cuMemcpyDtoH_v2(to: *mut c_void, from: u64, bytes: usize) {
         let to = std::slice::from_raw_parts_mut(to.cast::<u8>(), bytes);
-        done(|driver| driver.bytes(from, bytes).map(|from| to.copy_from_slice(from)))
+        result_of(|driver| driver.bytes(from, bytes).map(|from| to.copy_from_slice(from)))
     }
 
     fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, bytes: usize, _stream: *mut c_void) {
-        done(|driver| {
+        result_of(|driver| {
             let from = driver.bytes(from, bytes)?.to_vec();
             driver.bytes(to, bytes).map(|to| to.copy_from_slice(&from))
         })
     }
 
     fn cuMemsetD8Async(address: u64, value: u8, bytes: usize, _stream: *mut c_void) {
-        done(|driver| driver.bytes(address, bytes).map(|bytes| bytes.fill(value)))
+        result_of(|driver| driver.bytes(address, bytes).map(|bytes| bytes.fill(value)))
     }
 
     fn cuModuleLoadDataEx(
         module: *mut usize, image: *const c_char, count: c_uint, options: *const c_uint,
         values: *const *mut c_void,
     ) {
-        if is("bad_ptx") {
+        if has_fault("bad_ptx") {
             const ERROR_LOG_BUFFER: c_uint = 5;
             const ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
             let option = |which| (0..count as usize).find(|&i| *options.add(i) == which);
@@ -238,10 +237,10 @@ exports! {
             return INVALID_PTX;
         }
         let text = CStr::from_ptr(image).to_string_lossy().into_owned();
-        // Each entry that is compiled takes a real driver its time.
+        // A real driver takes time to compile each entry, so a module must have only one.
         let entries = text.matches(".entry ").count();
         if entries != 1 || text.contains(".loc") {
-            eprintln!("a module of {entries} entries, or with line tables");
+            eprintln!("a module has {entries} entries or line tables");
         }
         driver(|driver| {
             driver.objects += 1;

@@ -1,14 +1,14 @@
-//! The functions of the stand-in for a driver: their attributes, the blocks of them that a multiprocessor holds, and their
-//! launches, which are sums on the CPU.
+//! The functions of the stand-in for a driver: their attributes, how many of their blocks fit a multiprocessor, and
+//! their launches, which compute sums on the CPU.
 
 use std::ffi::{c_int, c_uint, c_void};
 
-use super::{Driver, ILLEGAL_ADDRESS, INVALID_VALUE, SUCCESS, driver, is};
+use super::{Driver, ILLEGAL_ADDRESS, INVALID_VALUE, SUCCESS, driver, has_fault};
 
-/// What each thread of every kernel has.
+/// The number of registers per thread of every kernel.
 const REGISTERS: usize = 40;
 
-/// The bytes in `.shared .align 4 .b8 TILE[512];`, added up over the module that has the function.
+/// Returns the bytes of declarations like `.shared .align 4 .b8 TILE[512];`, added up over the function's module.
 fn static_shared(driver: &Driver, function: usize) -> usize {
     let entry = format!(".entry {}(", driver.functions[function - 1]);
     let module = driver.modules.iter().find(|text| text.contains(&entry));
@@ -42,8 +42,8 @@ exports! {
         SUCCESS
     }
 
-    /// As an H100 would: 64 warps, 32 blocks, 4 × 12 warps of 40 registers a thread, and 228 KiB of shared memory,
-    /// a KiB of which goes with each block.
+    /// The limits of an H100: 64 warps, 32 blocks, 4 × 12 warps of 40 registers per thread, and 228 KiB of shared
+    /// memory. Each block takes an additional KiB of shared memory.
     fn cuOccupancyMaxActiveBlocksPerMultiprocessor(
         blocks: *mut c_int, function: usize, threads: c_int, dynamic: usize,
     ) {
@@ -52,33 +52,33 @@ exports! {
             let warps = (threads as usize).div_ceil(32);
             let declared = static_shared(driver, function);
             let shared = (declared + dynamic + 1024).div_ceil(128) * 128;
-            let mut held = 32.min(64 / warps).min(48 / warps).min((228 << 10) / shared);
-            // A block's registers are judged by whole rounds over the four parts.
+            let mut resident = 32.min(64 / warps).min(48 / warps).min((228 << 10) / shared);
+            // A block must fit the registers with its warps rounded up to a multiple of the four partitions.
             if dynamic > allowed || warps.div_ceil(4) * 4 * 1280 > 65536 {
-                held = 0;
+                resident = 0;
             }
-            if is("crowded") && declared + dynamic > 0 {
-                held -= 1;
+            if has_fault("crowded") && declared + dynamic > 0 {
+                resident -= 1;
             }
-            *blocks = held as c_int;
+            *blocks = resident as c_int;
         });
         SUCCESS
     }
 }
 
-/// How an entry of the reduction is launched with a block, as the ladder has it.
+/// How the ladder launches an entry of the reduction with a block.
 struct Kernel {
-    /// The elements that a block takes in a turn.
+    /// The elements that a block processes in one iteration.
     elements: usize,
-    /// The bytes of shared memory that the launch asks for.
+    /// The bytes of dynamic shared memory of the launch.
     shared: c_uint,
-    /// The place of the number of elements among the parameters.
+    /// The index of the number of elements among the parameters.
     n: usize,
-    /// Whether there is one result for all elements, and not one for each block.
+    /// Whether there is a single result for all elements, instead of one per block.
     is_whole: bool,
 }
 
-/// What `LADDER_STAND_IN_KERNELS` had for this entry and block when this file was compiled.
+/// Returns the line for this entry and block in `LADDER_STAND_IN_KERNELS`, which was set when this file was compiled.
 fn kernel(entry: &str, threads: c_uint) -> Option<Kernel> {
     let begin = format!("{entry} {threads} ");
     let line = option_env!("LADDER_STAND_IN_KERNELS")?.lines().find_map(|line| line.strip_prefix(&begin))?;
@@ -96,7 +96,7 @@ exports! {
         function: usize, gx: c_uint, gy: c_uint, gz: c_uint, bx: c_uint, by: c_uint, bz: c_uint,
         shared: c_uint, _stream: *mut c_void, parameters: *const *const c_void, _extra: *const c_void,
     ) {
-        // What surrounds a timed launch. It changes nothing.
+        // These kernels surround a timed launch and change nothing.
         if driver(|driver| driver.functions[function - 1].starts_with("ladder_")) {
             return SUCCESS;
         }
@@ -111,12 +111,12 @@ exports! {
             if (gy, gz, by, bz, shared) != (1, 1, 1, 1, kernel.shared) {
                 return INVALID_VALUE;
             }
-            if is("faults") {
+            if has_fault("faults") {
                 driver.sticky = ILLEGAL_ADDRESS;
                 return SUCCESS;
             }
             let data: Vec<i32> = match n {
-                // A buffer of no bytes has no address.
+                // An empty buffer has no address.
                 0 => Vec::new(),
                 _ => match driver.bytes(input, n * 4) {
                     Some(bytes) => words(bytes),
@@ -129,7 +129,7 @@ exports! {
             };
             for block in 0..results {
                 let turns = data.chunks(kernel.elements).skip(block).step_by(results);
-                let sum = turns.flatten().fold(i32::from(is("wrong")), |sum, &value| {
+                let sum = turns.flatten().fold(i32::from(has_fault("wrong")), |sum, &value| {
                     sum.wrapping_add(value)
                 });
                 out[block * 4..][..4].copy_from_slice(&sum.to_ne_bytes());

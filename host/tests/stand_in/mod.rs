@@ -1,4 +1,4 @@
-//! Stand-ins for NVIDIA's libraries, compiled when a test of this crate or of `benches` needs them.
+//! Stand-ins for NVIDIA's libraries. A test of this crate or of `benches` compiles them when it needs them.
 
 pub mod clocked;
 
@@ -11,19 +11,19 @@ use std::sync::LazyLock;
 use host::launch::Arg;
 use host::{DeviceProperties, Options};
 
-/// A stand-in for the CUDA driver, for the kernels of the reduction.
+/// A stand-in for the CUDA driver that supports the kernels of the reduction.
 pub static DRIVER: LazyLock<PathBuf> = LazyLock::new(|| built("host/tests/stand_in/driver.rs"));
 
-/// Compiles a file, given from the root of the repository, to a shared library.
+/// Compiles a file to a shared library. The path is relative to the root of the repository.
 pub fn built(source: &str) -> PathBuf {
-    // From either crate's folder.
+    // This path works from the folders of both crates.
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(source);
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR"));
     let library = folder.join(source.file_name().unwrap()).with_extension("so");
-    // In a folder of its own, because rustc names its object files alike for both of the programs that compile it. Other
-    // tests may have the old library open: it is replaced, and not written over.
-    let own = tempfile::tempdir_in(folder).unwrap();
-    let new = own.path().join("new.so");
+    // The library is compiled in a separate folder, because rustc gives its object files the same names in both
+    // programs that compile it. Other tests may have the old library open, so it is replaced and not overwritten.
+    let folder_for_build = tempfile::tempdir_in(folder).unwrap();
+    let new = folder_for_build.path().join("new.so");
     let output = Command::new(env::var_os("RUSTC").unwrap_or_else(|| "rustc".into()))
         .args(["--edition=2024", "--crate-type=cdylib", "-Cpanic=abort", "-Copt-level=1", "-o"])
         .args([&new, &source])
@@ -35,9 +35,9 @@ pub fn built(source: &str) -> PathBuf {
     library
 }
 
-/// A line for each entry and block of the reduction's rungs: the entry, the block, the elements that a block takes, the
-/// shared memory that a launch asks for, the place of n among the parameters, and whether there is one result for
-/// all elements.
+/// Returns one line for each entry and block of the reduction's rungs. A line has the entry, the block, the elements
+/// that a block processes, the shared memory of the launch, the index of n among the parameters, and whether the entry
+/// writes a single result for all elements.
 fn kernels() -> String {
     let reduce = host::ladder("reduce").unwrap();
     let problem = reduce.problem(&Options::default()).unwrap();

@@ -4,10 +4,10 @@ use half::{bf16, f16};
 
 use crate::data::{element, generate};
 
-/// The kinds of data, as the option has them.
+/// The kinds of data, as the option names them.
 pub(super) const DATA: &[&str] = &["normal", "uniform", "special", "constant"];
 
-/// What the tensors hold.
+/// The kind of data in the tensors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Data {
     /// Sums of four uniform numbers, with a mean of 0 and a variance of 1.
@@ -21,7 +21,7 @@ pub(super) enum Data {
 }
 
 impl Data {
-    /// The one of this name, of [`DATA`].
+    /// Returns the kind of this name, one of [`DATA`].
     pub(super) fn named(name: &str) -> Self {
         match name {
             "uniform" => Self::Uniform,
@@ -31,13 +31,13 @@ impl Data {
         }
     }
 
-    /// Whether an f32 sum of products of Q and K is exact in any order.
+    /// Returns whether an f32 sum of products of Q and K is exact in any order.
     pub(super) fn has_exact_scores(self) -> bool {
         matches!(self, Self::Special | Self::Constant)
     }
 }
 
-/// A format of 16 bits.
+/// A 16-bit floating-point format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Format {
     Bf16,
@@ -45,7 +45,7 @@ pub(super) enum Format {
 }
 
 impl Format {
-    /// Rounds to the nearest number, ties to even, and beyond the largest to infinity. Returns its bits.
+    /// Returns the bits of the nearest number, ties to even. Numbers beyond the largest finite one become infinity.
     pub(super) fn encode(self, value: f64) -> u16 {
         match self {
             Self::Bf16 => bf16::from_f64(value).to_bits(),
@@ -53,7 +53,7 @@ impl Format {
         }
     }
 
-    /// The number with these bits.
+    /// Returns the number with these bits.
     pub(super) fn decode(self, bits: u16) -> f64 {
         match self {
             Self::Bf16 => bf16::from_bits(bits).to_f64(),
@@ -61,7 +61,7 @@ impl Format {
         }
     }
 
-    /// How far a number is from its rounded one at most, relative to it if that is a normal number, and else absolute.
+    /// Returns the largest rounding error of a number: relative to a normal number, and absolute for other numbers.
     pub(super) fn roundoff(self) -> [f64; 2] {
         match self {
             Self::Bf16 => [2f64.powi(-8), 2f64.powi(-134)],
@@ -69,7 +69,7 @@ impl Format {
         }
     }
 
-    /// Numbers of V in the special data.
+    /// Returns the special numbers in V.
     fn specials(self) -> [f64; 6] {
         let (least, normal, large) = match self {
             Self::Bf16 => (2f64.powi(-133), 2f64.powi(-126), 2f64.powi(100)),
@@ -79,7 +79,7 @@ impl Format {
     }
 }
 
-/// The three tensors. Each tensor has a separate stretch of the pseudo-random numbers.
+/// The three tensors. Each tensor is made from a separate part of the pseudo-random numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Tensor {
     Q,
@@ -87,7 +87,7 @@ pub(super) enum Tensor {
     V,
 }
 
-/// The bits of `count` elements of a tensor.
+/// Returns the bits of `count` elements of a tensor.
 pub(super) fn tensor(tensor: Tensor, format: Format, data: Data, count: u64) -> Vec<u16> {
     let salt = [0, 0x3c6e_f372, 0x78dd_e6e4][tensor as usize];
     let uniform = |at: u32| f64::from(element(at)) / f64::from(1u32 << 31);
@@ -105,7 +105,7 @@ pub(super) fn tensor(tensor: Tensor, format: Format, data: Data, count: u64) -> 
                 place @ 0..6 => format.specials()[place as usize],
                 _ => uniform(at),
             },
-            // Multiples of 2 up to 8: products are multiples of 4 up to 64, and their sums are less than 2^24.
+            // Multiples of 2, up to 8. Products are multiples of 4, up to 64, and their sums are below 2^24.
             Data::Special => match random >> 8 & 15 {
                 0 => -0.0,
                 place => f64::from((place as i32 - 8) / 2 * 2),

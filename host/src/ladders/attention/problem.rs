@@ -1,4 +1,4 @@
-//! The problem: its buffers, its arguments and its sizes.
+//! The attention problem: its buffers, arguments and sizes.
 
 use std::sync::OnceLock;
 
@@ -13,13 +13,13 @@ use super::reference::Reference;
 use super::{HEAD_SIZES, LADDER, TYPES};
 use crate::data::MAX_ELEMENTS;
 
-/// The most scores in memory, 4 GiB: rungs with a matrix of scores refuse larger problems.
+/// The largest number of scores in memory, 4 GiB. Rungs with a matrix of scores refuse larger problems.
 const MOST_SCORES: u64 = 1 << 30;
 
 /// The index of the output among the buffers, after the three tensors.
 const OUTPUT: usize = 3;
 
-/// The elements of a row in a tensor map's box, 128 bytes, and the rows.
+/// The box of a tensor map: 64 elements of a row, which are 128 bytes, and 64 rows.
 const BOX: [u32; 2] = [64, 64];
 
 /// The lengths of the tensors.
@@ -35,12 +35,12 @@ pub(super) struct Lengths {
 }
 
 impl Lengths {
-    /// The heads of Q in all sequences.
+    /// Returns the number of heads of Q in all sequences.
     pub(super) fn all_heads(&self) -> usize {
         self.batch * self.heads
     }
 
-    /// The number of keys that a query sees: the keys from the first one on.
+    /// Returns the number of keys that a query sees, counted from the first key.
     pub(super) fn seen(&self, query: usize) -> usize {
         match self.is_causal {
             true => (query + 1 + self.keys).saturating_sub(self.queries).min(self.keys),
@@ -48,10 +48,10 @@ impl Lengths {
         }
     }
 
-    /// The number of keys that all queries of a head see together.
+    /// Returns the total number of keys that all queries of a head see.
     pub(super) fn seen_by_all(&self) -> u64 {
         let (queries, keys) = (self.queries as u64, self.keys as u64);
-        // The last query sees all keys, and each query before it sees one less.
+        // The last query sees all keys, and each earlier query sees one key less than the next.
         let corner = queries.min(keys);
         match self.is_causal {
             true => keys * corner - corner * corner.saturating_sub(1) / 2,
@@ -59,20 +59,20 @@ impl Lengths {
         }
     }
 
-    /// The matrices of a tensor, and the rows of each.
-    fn rows(&self, of: Tensor) -> [usize; 2] {
-        match of {
+    /// Returns the number of matrices in a tensor, and the number of rows in each.
+    fn rows(&self, tensor: Tensor) -> [usize; 2] {
+        match tensor {
             Tensor::Q => [self.all_heads(), self.queries],
             Tensor::K | Tensor::V => [self.batch * self.kv_heads, self.keys],
         }
     }
 
-    fn elements(&self, of: Tensor) -> u64 {
-        let [matrices, rows] = self.rows(of);
+    fn elements(&self, tensor: Tensor) -> u64 {
+        let [matrices, rows] = self.rows(tensor);
         (matrices * rows * self.d) as u64
     }
 
-    /// The number of scores of all heads.
+    /// Returns the number of scores in all heads.
     fn scores(&self) -> u64 {
         (self.all_heads() * self.queries) as u64 * self.keys as u64
     }
@@ -127,7 +127,7 @@ impl Attention {
         })
     }
 
-    /// The elements of Q, K and V.
+    /// Returns the elements of Q, K and V.
     pub(super) fn inputs(&self) -> &[Vec<u16>; 3] {
         self.inputs.get_or_init(|| {
             [Tensor::Q, Tensor::K, Tensor::V].map(|of| tensor(of, self.format, self.data, self.lengths.elements(of)))
@@ -138,7 +138,7 @@ impl Attention {
         self.reference.get_or_init(|| Reference::new(self))
     }
 
-    /// The words of what differs from the default.
+    /// Returns a word for each option that differs from its default.
     fn words(&self) -> Vec<&'static str> {
         let f16 = (self.format == Format::F16).then_some("f16");
         let d64 = (self.lengths.d == 64).then_some("d64");
@@ -146,20 +146,20 @@ impl Attention {
         [f16, d64, causal].into_iter().flatten().collect()
     }
 
-    /// The map of a tensor. A tensor without rows has no map. Kernels do not use it, and get one of a row of the guard after
-    /// the output.
-    fn map(&self, of: Tensor) -> TensorMap {
-        let [matrices, rows] = self.lengths.rows(of).map(|length| length as u64);
+    /// Returns the map of a tensor. A tensor without rows has no map, and kernels do not use it; they get a map of one
+    /// row of the guard after the output.
+    fn map(&self, tensor: Tensor) -> TensorMap {
+        let [matrices, rows] = self.lengths.rows(tensor).map(|length| length as u64);
         let element = match self.format {
             Format::Bf16 => TensorElement::Bf16,
             Format::F16 => TensorElement::F16,
         };
-        let (buffer, matrices, rows) = if rows == 0 { (OUTPUT, 1, 1) } else { (of as usize, matrices, rows) };
+        let (buffer, matrices, rows) = if rows == 0 { (OUTPUT, 1, 1) } else { (tensor as usize, matrices, rows) };
         let columns = self.lengths.d as u64;
         TensorMap { buffer, begin: 0, element, columns, rows, matrices: Some(matrices), tile: BOX }
     }
 
-    /// The place of an element of the output in words.
+    /// Describes the place of an element of the output.
     fn place(&self, at: usize) -> String {
         let Lengths { heads, queries, d, .. } = self.lengths;
         let (row, column) = (at / d, at % d);
@@ -168,7 +168,7 @@ impl Attention {
     }
 }
 
-// SAFETY: the arguments are buffers, maps of these, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers, a tensor map of one, or a count, and never an address.
 unsafe impl Problem for Attention {
     fn facts(&self) -> Facts {
         let Lengths { queries, keys, d, .. } = self.lengths;
@@ -218,12 +218,12 @@ unsafe impl Problem for Attention {
             return None;
         }
         let variant = self.facts().variant;
-        let needs_none = |other: &&Rung| !other.parameters.contains(&"scores") && other.computes(&variant);
-        let instead = LADDER.rungs.iter().find(needs_none);
+        let needs_no_scores = |other: &&Rung| !other.parameters.contains(&"scores") && other.computes(&variant);
+        let instead = LADDER.rungs.iter().find(needs_no_scores);
         let instead =
             instead.map_or(String::new(), |other| format!("; use {}, which needs no such matrix", other.name));
         Some(format!(
-            "its matrix of scores would have {scores} floats, {} GB, and the most is {MOST_SCORES}{instead}",
+            "its matrix of scores would have {scores} floats, {} GB, and the limit is {MOST_SCORES} floats{instead}",
             scores.saturating_mul(4) / 1_000_000_000
         ))
     }

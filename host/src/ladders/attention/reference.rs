@@ -1,4 +1,4 @@
-//! The reference: what each element of the output may be.
+//! The reference: the allowed range of each element of the output.
 
 use std::fmt;
 
@@ -9,21 +9,21 @@ use super::data::Format;
 use super::problem::{Attention, Lengths};
 use crate::data::element;
 
-/// The number of multiplications up to which every row is compared, and of those that are done for a sample.
+/// The number of multiplications up to which every row is compared, and the number that a sample takes.
 const WHOLE: u64 = 1 << 30;
 const SAMPLED: u64 = 1 << 31;
 
-/// What bounds the error of a step of an f32 sum: 2^-24 for sums that are rounded; tensor cores truncate.
+/// The unit of the error bound of an f32 sum. It is 2^-24 for sums that are rounded, but tensor cores truncate.
 const TRUNCATION: f64 = 1.0 / (1u32 << 23) as f64;
 
-/// The fewest keys of a tile, after which a kernel multiplies its sums by the power for a new maximum.
+/// The fewest keys of a tile. After each tile, a kernel may multiply its sums by the power for a new maximum.
 const LEAST_TILE: usize = 16;
 
-/// The least number that `ex2.approx.ftz` does not replace by 0, relative to the greatest weight, with a margin for weights
-/// that are computed with an earlier maximum.
+/// The least number, relative to the greatest weight, that `ex2.approx.ftz` does not replace by 0. It includes a margin
+/// for weights that are computed with an earlier maximum.
 const FLUSHED: f64 = f32::MIN_POSITIVE as f64;
 
-/// What an element may be: a number from `least` to `most`.
+/// The allowed range of an element: a number from `least` to `most`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AllowedRange {
     pub(super) least: f64,
@@ -43,35 +43,36 @@ impl fmt::Display for AllowedRange {
     }
 }
 
-/// The right results.
+/// The reference results of a problem.
 pub(super) struct Reference {
-    /// The rows that are compared, in their order, each with the ranges of its elements.
+    /// The compared rows in ascending order, each with the ranges of its elements.
     pub(super) rows: Vec<(usize, Vec<AllowedRange>)>,
-    /// For each head of V and each column, the least and the greatest element. Empty if all rows are compared.
+    /// The least and the greatest element of each column of each head. Empty if all rows are compared.
     columns: Vec<AllowedRange>,
 }
 
 impl Reference {
     pub(super) fn new(problem: &Attention) -> Self {
-        Self::within(problem, WHOLE, SAMPLED)
+        Self::with_limits(problem, WHOLE, SAMPLED)
     }
 
-    /// The reference, of all rows if they take up to `whole` multiplications, else of a sample that takes about `sampled`.
-    pub(super) fn within(problem: &Attention, whole: u64, sampled: u64) -> Self {
+    /// Computes the reference: of all rows if they take up to `whole` multiplications, or of a sample that takes about
+    /// `sampled`.
+    pub(super) fn with_limits(problem: &Attention, whole: u64, sampled: u64) -> Self {
         let Lengths { queries, keys, d, .. } = problem.lengths;
         let rows = problem.lengths.all_heads() * queries;
-        let of_row = 2 * keys.max(1) as u64 * d as u64;
-        let is_whole = rows as u64 * of_row <= whole;
+        let multiplications_per_row = 2 * keys.max(1) as u64 * d as u64;
+        let is_whole = rows as u64 * multiplications_per_row <= whole;
         let compared = match is_whole {
             true => (0..rows).collect(),
-            false => sample(&problem.lengths, (sampled / of_row) as usize),
+            false => sample(&problem.lengths, (sampled / multiplications_per_row) as usize),
         };
         let values = Values::new(problem);
         let rows = compared.into_par_iter().map(|row| (row, values.ranges_of(row))).collect();
         Self { rows, columns: if is_whole { Vec::new() } else { values.columns() } }
     }
 
-    /// The first element that is wrong, of `found`, and what is right.
+    /// Returns the index of the first wrong element of `found`, and its allowed range.
     pub(super) fn first_wrong(&self, problem: &Attention, found: &[u16]) -> Option<(usize, AllowedRange)> {
         let Lengths { heads, kv_heads, queries, d, .. } = problem.lengths;
         let wrong = |row: usize, right: &[AllowedRange]| {
@@ -91,11 +92,11 @@ impl Reference {
     }
 }
 
-/// About `count` rows of the output, spread over all heads, in their order.
+/// Returns about `count` rows of the output in ascending order, spread over all heads.
 fn sample(lengths: &Lengths, count: usize) -> Vec<usize> {
     let Lengths { queries, keys, .. } = *lengths;
     let heads = lengths.all_heads();
-    // The first queries that see a key, and the first that sees more than a tile.
+    // The first queries that see a key, and the first queries that see more than one and two tiles.
     let edge = queries.saturating_sub(keys);
     let fixed = [0, 1, edge.saturating_sub(1), edge, edge + 64, edge + 128, queries - 2, queries - 1];
     let in_head = (count / heads).saturating_sub(fixed.len()).max(1);
@@ -114,7 +115,7 @@ fn sample(lengths: &Lengths, count: usize) -> Vec<usize> {
     rows.collect()
 }
 
-/// The inputs as numbers.
+/// The inputs, decoded to numbers.
 struct Values<'a> {
     problem: &'a Attention,
     k: Vec<f32>,
@@ -128,7 +129,8 @@ impl<'a> Values<'a> {
         Self { problem, k: decode(k), v: decode(v) }
     }
 
-    /// The least and the greatest element of each column of each head of V, and 0 for queries that see no key.
+    /// Returns the least and the greatest element of each column of each head of V. The range includes 0 for queries
+    /// that see no key.
     fn columns(&self) -> Vec<AllowedRange> {
         let Lengths { batch, kv_heads, keys, d, .. } = self.problem.lengths;
         let column = |at: usize| {
@@ -142,7 +144,7 @@ impl<'a> Values<'a> {
         (0..batch * kv_heads * d).into_par_iter().map(column).collect()
     }
 
-    /// What the elements of a row may be.
+    /// Returns the allowed ranges of the elements of a row.
     fn ranges_of(&self, row: usize) -> Vec<AllowedRange> {
         let Attention { lengths, format, data, .. } = self.problem;
         let Lengths { heads, kv_heads, queries, keys, d, .. } = *lengths;
@@ -152,7 +154,7 @@ impl<'a> Values<'a> {
             return vec![AllowedRange { least: 0.0, most: 0.0 }; d];
         }
         let q: Vec<f64> = self.problem.inputs()[0][row * d..][..d].iter().map(|&bits| format.decode(bits)).collect();
-        // For each key the score, and the sum of the magnitudes of its products, both times the scale.
+        // For each key, the score and the sum of its products' magnitudes, both times the scale.
         let scale = std::f64::consts::LOG2_E / (d as f64).sqrt();
         let scores: Vec<[f64; 2]> = (first_key..first_key + seen)
             .map(|key| {
@@ -165,15 +167,17 @@ impl<'a> Values<'a> {
         let greatest = (0..seen).max_by(|&a, &b| scores[a][0].total_cmp(&scores[b][0])).unwrap_or(0);
         let most = scores.iter().map(|[score, _]| score.abs()).fold(0.0, f64::max);
         let rescalings = (seen / LEAST_TILE + 1) as f64;
-        // δ: how far the exponent of each key's weight may be off.
-        let of_exponents = rescalings * TRUNCATION * (8.0 * most + 4.0);
-        let of_scores = if data.has_exact_scores() { 0.0 } else { (d + 1) as f64 * TRUNCATION };
-        let off = |key: usize| of_scores * scores[key][1] + of_exponents;
+        // δ, the error of the exponent of each key's weight.
+        let rounding_error = rescalings * TRUNCATION * (8.0 * most + 4.0);
+        let score_error = if data.has_exact_scores() { 0.0 } else { (d + 1) as f64 * TRUNCATION };
+        let exponent_error = |key: usize| score_error * scores[key][1] + rounding_error;
         let weights: Vec<f64> = scores.iter().map(|[score, _]| (score - scores[greatest][0]).exp2()).collect();
         let sum: f64 = weights.iter().sum();
-        // The error of each weight: as computed, and relative to the greatest weight.
-        let separate = |key: usize| off(key).exp2() - 1.0;
-        let relative = |key: usize| if key == greatest { 0.0 } else { (off(key) + off(greatest)).exp2() - 1.0 };
+        // The error of each weight: with separate errors, and relative to the greatest weight.
+        let separate = |key: usize| exponent_error(key).exp2() - 1.0;
+        let relative = |key: usize| {
+            if key == greatest { 0.0 } else { (exponent_error(key) + exponent_error(greatest)).exp2() - 1.0 }
+        };
         let bound = Bound { format: *format, v: &self.v[first_key * d..], d, weights: &weights, sum, rescalings };
         let (value, separate, relative) = (bound.values(), bound.errors(&separate), bound.errors(&relative));
         let range = |column: usize| {
@@ -185,7 +189,7 @@ impl<'a> Values<'a> {
     }
 }
 
-/// The sums of a row that its elements and their bounds consist of.
+/// The sums of a row from which its elements and their error bounds are computed.
 struct Bound<'a> {
     format: Format,
     v: &'a [f32],
@@ -196,36 +200,38 @@ struct Bound<'a> {
 }
 
 impl Bound<'_> {
-    /// For each column, the sum of each weight's factor times the column's element in a function.
-    fn sums(&self, factor: impl Fn(usize) -> f64, of: impl Fn(f64) -> f64) -> Vec<f64> {
+    /// Returns, for each column, the sum over all keys of `factor` times `function` of the column's element.
+    fn sums(&self, factor: impl Fn(usize) -> f64, function: impl Fn(f64) -> f64) -> Vec<f64> {
         let mut sums = vec![0.0; self.d];
         for key in 0..self.weights.len() {
             let (factor, v) = (factor(key), &self.v[key * self.d..][..self.d]);
-            sums.iter_mut().zip(v).for_each(|(sum, v)| *sum += factor * of(f64::from(*v)));
+            sums.iter_mut().zip(v).for_each(|(sum, v)| *sum += factor * function(f64::from(*v)));
         }
         sums
     }
 
-    /// The exact elements.
+    /// Returns the exact elements.
     fn values(&self) -> Vec<f64> {
         self.sums(|key| self.weights[key] / self.sum, |v| v)
     }
 
-    /// The bound on each element's error, for weights that are off by this share.
+    /// Returns the bound on each element's error, where `share` is the relative error of each key's weight.
     fn errors(&self, share: &impl Fn(usize) -> f64) -> Vec<f64> {
         let keys = self.weights.len() as f64;
-        let of_sums = (keys + self.rescalings + 5.0) * TRUNCATION;
+        let sum_error = (keys + self.rescalings + 5.0) * TRUNCATION;
         let [roundoff, least] = self.format.roundoff();
         let lost = least.max(FLUSHED) / self.sum;
         let weight = |key: usize| self.weights[key] / self.sum;
         let mean: f64 = (0..self.weights.len()).map(|key| weight(key) * share(key)).sum();
-        let of_denominator = mean + of_sums;
-        if of_denominator >= 1.0 {
+        let denominator_error = mean + sum_error;
+        if denominator_error >= 1.0 {
             return vec![f64::INFINITY; self.d];
         }
-        let numerator = |key: usize| weight(key) * (share(key) + roundoff * (1.0 + share(key)) + of_sums) + lost;
+        let numerator = |key: usize| weight(key) * (share(key) + roundoff * (1.0 + share(key)) + sum_error) + lost;
         let numerators = self.sums(numerator, f64::abs);
-        let each = numerators.iter().zip(self.values());
-        each.map(|(numerator, value)| (numerator + value.abs() * of_denominator) / (1.0 - of_denominator)).collect()
+        let terms = numerators.iter().zip(self.values());
+        terms
+            .map(|(numerator, value)| (numerator + value.abs() * denominator_error) / (1.0 - denominator_error))
+            .collect()
     }
 }

@@ -1,4 +1,4 @@
-//! The problems that are checked.
+//! The problems of the ladder's sweep.
 
 use engine::options::Options;
 use engine::registry::Effort;
@@ -6,7 +6,7 @@ use engine::registry::Effort;
 use super::data::DATA;
 use super::{HEAD_SIZES, TYPES};
 
-/// Queries and keys around the tiles of the rungs: 16, 32, 64, 128, 176 and 192 rows.
+/// Numbers of queries and keys around the tiles of the rungs: 16, 32, 64, 128, 176 and 192 rows.
 const EDGES: &[[u64; 2]] = &[
     [1, 1],
     [1, 2],
@@ -52,7 +52,7 @@ const EDGES: &[[u64; 2]] = &[
     [0, 0],
 ];
 
-/// More tiles, on a GPU.
+/// Larger numbers of queries and keys, for a GPU.
 const LARGER: &[[u64; 2]] = &[
     [255, 257],
     [256, 256],
@@ -72,10 +72,10 @@ const LARGER: &[[u64; 2]] = &[
     [1537, 1409],
 ];
 
-/// Heads: batch, heads, heads of K and V.
+/// Batch, heads, and heads of K and V.
 const HEADS: &[[u64; 3]] = &[[1, 1, 1], [1, 2, 1], [2, 1, 1], [1, 4, 2], [2, 3, 3], [3, 2, 1], [1, 6, 2]];
 
-/// What fills a device, or is long. Rows of these are sampled.
+/// Problems that fill a device or are long. Their rows are sampled.
 const LARGE: &[([u64; 2], [u64; 3])] = &[
     ([4096, 4096], [1, 16, 16]),
     ([8192, 8192], [1, 8, 2]),
@@ -98,13 +98,13 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     };
     let few: &[[u64; 2]] = &[[33, 17], [20, 65], [70, 33], [5, 130], [1, 1], [40, 0], [129, 70], [64, 64], [2, 2]];
     for (turn, &lengths) in effort.pick(EDGES, EDGES, few).iter().enumerate() {
-        // The default variant and the causal one are those of the kernels that `cargo lab mutate` changes.
+        // `cargo lab mutate` changes kernels of the default and the causal variant.
         let variants = effort.pick((0..8).collect(), vec![turn % 2, 2 + turn % 6], vec![turn % 8]);
         for variant in variants {
             add(lengths, HEADS[(turn + variant) % HEADS.len()], variant, (turn + variant) / 2);
         }
     }
-    // Many heads with few rows: a row too many of a head is a row of the next one.
+    // Many heads with few rows. A row beyond the end of a head is a row of the next head.
     for variant in 0..4 {
         add([4, 4], [4, 4, 4], variant, 0);
     }

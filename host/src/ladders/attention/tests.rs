@@ -32,7 +32,8 @@ impl Attention {
         self.inputs()[tensor].iter().map(|&bits| self.format.decode(bits) as f32).collect()
     }
 
-    /// What a right kernel may leave: the online softmax in single precision, with tiles of `tile` keys.
+    /// Returns an output that a correct kernel may write: the online softmax in single precision, with tiles of `tile`
+    /// keys.
     fn online(&self, tile: usize, is_backward: bool) -> Vec<u16> {
         let Lengths { heads, kv_heads, queries, keys, d, .. } = self.lengths;
         let [q, k, v] = [0, 1, 2].map(|tensor| self.numbers(tensor));
@@ -65,7 +66,7 @@ impl Attention {
         output
     }
 
-    /// What the check reports of this output. `None` if it is right.
+    /// Returns the reason why an output is wrong, or `None` if it is right.
     fn why(&self, found: &[u16]) -> Option<String> {
         let rung = LADDER.rung("attention_naive").unwrap();
         let launch = LADDER.launch(rung, self, None, DeviceProperties::default()).unwrap();
@@ -79,7 +80,7 @@ impl Attention {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(64))]
     #[test]
-    fn any_tiles_and_any_order_of_keys_are_right(
+    fn the_check_accepts_any_tile_size_and_key_order(
         (queries, keys) in (1usize..20, 0usize..150), variant in 0usize..8, data in 0usize..4, tile in 16usize..100,
         heads in 0usize..3, is_backward in any::<bool>(),
     ) {
@@ -101,7 +102,7 @@ proptest! {
 }
 
 #[test]
-fn typical_mistakes_are_noticed() {
+fn typical_mistakes_are_detected() {
     let chosen = [("queries", "40"), ("keys", "90"), ("heads", "4"), ("kv-heads", "2"), ("batch", "2")];
     for (kind, causal) in [("bf16", "no"), ("f16", "no"), ("bf16", "yes"), ("f16", "yes")] {
         let with = |others: &[(&'static str, &str)]| {
@@ -117,10 +118,10 @@ fn typical_mistakes_are_noticed() {
         assert!(why.starts_with("sequence 1, head 1, query 7, element 9 is "), "{why}");
         wrong[at] = 0x7fff;
         assert!(right.why(&wrong).is_some(), "a NaN is wrong");
-        // The other mask, with which every query but the last sees more keys, or fewer.
+        // With the other mask, every query except the last sees more keys, or fewer.
         let other_mask = with(&[("causal", if causal == "yes" { "no" } else { "yes" })]);
         assert!(right.why(&other_mask.online(64, false)).is_some());
-        // The last key is left out.
+        // Leaves out the last key.
         let mut fewer = with(&[("keys", "89"), ("batch", "1"), ("heads", "1"), ("kv-heads", "1"), ("causal", "no")]);
         fewer.lengths.queries = 1;
         if causal == "no" {
@@ -128,7 +129,7 @@ fn typical_mistakes_are_noticed() {
             wrong[..128].copy_from_slice(&fewer.online(64, false));
             assert!(right.why(&wrong).is_some());
         }
-        // A head that uses the next head of K and V.
+        // One head uses the next head of K and V.
         let mut wrong = output.clone();
         wrong[40 * 128..2 * 40 * 128].copy_from_slice(&output[2 * 40 * 128..3 * 40 * 128]);
         assert!(right.why(&wrong).is_some());
@@ -178,11 +179,11 @@ fn an_output_that_is_missing_or_poison_is_wrong() {
 }
 
 #[test]
-fn a_sample_has_all_heads_and_the_edges_and_other_rows_are_between_the_elements_of_v() {
+fn the_sample_covers_heads_and_edges_and_other_rows_stay_within_v() {
     let chosen =
         [("queries", "700"), ("keys", "300"), ("heads", "3"), ("kv-heads", "1"), ("d", "64"), ("causal", "yes")];
     let attention = attention(&chosen);
-    let reference = Reference::within(&attention, 0, 60 * 2 * 300 * 64);
+    let reference = Reference::with_limits(&attention, 0, 60 * 2 * 300 * 64);
     let rows: BTreeSet<usize> = reference.rows.iter().map(|(row, _)| *row).collect();
     assert!((45..100).contains(&rows.len()), "{}", rows.len());
     for head in 0..3 {
@@ -219,7 +220,7 @@ fn the_sweeps_have_every_variant_and_every_kind_of_data() {
 }
 
 #[test]
-fn tensor_maps_have_a_matrix_for_each_head_and_rungs_choose_the_rows_of_boxes() {
+fn tensor_maps_have_one_matrix_per_head_and_rungs_choose_box_rows() {
     let map = |attention: &Attention, name| match attention.argument(name) {
         Some(Arg::TensorMap(TensorMap { buffer, columns, rows, matrices, tile, .. })) => {
             (buffer, columns, rows, matrices, tile)
@@ -231,7 +232,7 @@ fn tensor_maps_have_a_matrix_for_each_head_and_rungs_choose_the_rows_of_boxes() 
     assert_eq!(map(&grouped, "q_map"), (0, 64, 5, Some(12), [64, 64]));
     assert_eq!(map(&grouped, "k_map"), (1, 64, 9, Some(6), [64, 64]));
     assert_eq!(map(&grouped, "v_map"), (2, 64, 9, Some(6), [64, 64]));
-    // A tensor without rows gets the map of a row of the guard after the output.
+    // For a tensor without rows, the map describes a row of the guard after the output.
     assert_eq!(map(&attention(&[("keys", "0")]), "k_map"), (3, 128, 1, Some(1), [64, 64]));
 
     let naive = LADDER.rung("attention_naive").unwrap();
@@ -243,7 +244,7 @@ fn tensor_maps_have_a_matrix_for_each_head_and_rungs_choose_the_rows_of_boxes() 
 }
 
 #[test]
-fn what_is_not_possible_is_refused_with_what_is() {
+fn impossible_options_are_refused_with_the_allowed_values() {
     let divisor = refusal(&[("heads", "6"), ("kv-heads", "4")]);
     assert!(
         divisor.contains("kv-heads = 4 is out of bounds") && divisor.contains("a divisor of --heads 6"),
@@ -260,7 +261,8 @@ fn what_is_not_possible_is_refused_with_what_is() {
     let scores = attention(&[("queries", "16384"), ("keys", "16384"), ("heads", "8")]);
     let naive = LADDER.rung("attention_naive").unwrap();
     let error = LADDER.launch(naive, &scores, None, DeviceProperties::default()).unwrap_err().to_string();
-    let words = "its matrix of scores would have 2147483648 floats, 8 GB, and the most is 1073741824; use attention_tiled, which";
+    let words = "its matrix of scores would have 2147483648 floats, 8 GB, and the limit is 1073741824 floats; \
+        use attention_tiled, which";
     assert!(error.contains(words), "{error}");
     let bytes =
         scores.buffers(DeviceProperties::default()).iter().find(|buffer| buffer.name == "scores").unwrap().bytes;
@@ -269,7 +271,7 @@ fn what_is_not_possible_is_refused_with_what_is() {
 }
 
 #[test]
-fn a_variant_is_named_after_what_differs() {
+fn a_variant_is_named_after_its_non_default_options() {
     let variant = |chosen: &[_]| attention(chosen).facts().variant;
     assert_eq!(variant(&[]), "");
     assert_eq!(variant(&[("type", "f16"), ("d", "64"), ("causal", "yes")]), "f16_d64_causal");
@@ -280,7 +282,7 @@ fn a_variant_is_named_after_what_differs() {
 }
 
 #[test]
-fn what_is_said_to_fit_does() {
+fn the_smaller_problem_fits() {
     let fits = attention(&[("queries", "4000"), ("keys", "7000")]).smaller(0.5).unwrap();
     assert_eq!(fits.command_line(), "--queries 2000 --keys 3000");
 }

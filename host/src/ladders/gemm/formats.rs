@@ -1,12 +1,12 @@
-//! The formats of elements: what they can hold, and how numbers are rounded to them.
+//! Floating-point formats of elements, with their ranges and rounding.
 
 use engine::launch::TensorElement;
 use half::f16;
 
-/// The formats of the factors, as the option has them.
+/// The formats of the factors, as the option names them.
 pub(in crate::ladders) const TYPES: &[&str] = &["bf16", "f16", "tf32"];
 
-/// A binary format of floating-point numbers.
+/// A binary floating-point format.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::ladders) enum Format {
     /// The upper half of an f32.
@@ -19,16 +19,16 @@ pub(in crate::ladders) enum Format {
     F32,
 }
 
-/// 2^`exponent`, a normal f64.
+/// Returns 2^`exponent`, which must be a normal f64.
 const fn power(exponent: i32) -> f64 {
     f64::from_bits(((exponent + 1023) as u64) << 52)
 }
 
-/// The bits of the NaN that every conversion to a format of 16 bits gives (PTX ISA, `cvt`).
+/// The bits of the NaN that every conversion to a 16-bit format returns (PTX ISA, `cvt`).
 pub(in crate::ladders) const NAN: u16 = 0x7fff;
 
 impl Format {
-    /// The one of this name, of [`TYPES`].
+    /// Returns the format of this name, one of [`TYPES`].
     pub(in crate::ladders) fn named(name: &str) -> Self {
         match name {
             "f16" => Self::F16,
@@ -37,7 +37,7 @@ impl Format {
         }
     }
 
-    /// Bytes of an element.
+    /// Returns the number of bytes of an element.
     pub(in crate::ladders) fn bytes(self) -> u64 {
         match self {
             Self::Bf16 | Self::F16 => 2,
@@ -45,7 +45,7 @@ impl Format {
         }
     }
 
-    /// The type of an element for a tensor copy.
+    /// Returns the element type for tensor copies.
     pub(in crate::ladders) fn in_tensors(self) -> TensorElement {
         match self {
             Self::Bf16 => TensorElement::Bf16,
@@ -54,7 +54,7 @@ impl Format {
         }
     }
 
-    /// The digits of the significand.
+    /// Returns the number of digits of the significand.
     pub(in crate::ladders) fn digits(self) -> i32 {
         match self {
             Self::Bf16 => 8,
@@ -63,34 +63,35 @@ impl Format {
         }
     }
 
-    /// The exponents of the least and the greatest normal numbers.
+    /// Returns the exponents of the least and the greatest normal numbers.
     fn exponents(self) -> (i32, i32) {
         if self == Self::F16 { (-14, 15) } else { (-126, 127) }
     }
 
-    /// The least number above 0.
+    /// Returns the least number above 0.
     pub(in crate::ladders) fn least(self) -> f64 {
         power(self.exponents().0 + 1 - self.digits())
     }
 
-    /// The least normal number above 0.
+    /// Returns the least normal number above 0.
     pub(in crate::ladders) fn least_normal(self) -> f64 {
         power(self.exponents().0)
     }
 
-    /// The largest finite number.
+    /// Returns the largest finite number.
     pub(in crate::ladders) fn largest(self) -> f64 {
         (2.0 - power(1 - self.digits())) * power(self.exponents().1)
     }
 
-    /// The nearest number of the format, and the even one of two; beyond the largest, infinity (IEEE 754, §4.3.1).
+    /// Rounds to the nearest number of the format, ties to even. Numbers beyond the largest become infinity (IEEE 754,
+    /// §4.3.1).
     pub(in crate::ladders) fn round(self, value: f64) -> f32 {
         if !value.is_finite() || value == 0.0 {
             return value as f32;
         }
         let exponent = (value.to_bits() >> 52 & 0x7ff) as i32 - 1023;
         let unit = exponent.max(self.exponents().0) + 1 - self.digits();
-        // Beyond all formats, where a unit is no f64 any more.
+        // Such a value exceeds all formats, and `power` cannot return its unit as a normal f64.
         if unit > 200 {
             return f32::INFINITY.copysign(value as f32);
         }
@@ -98,7 +99,7 @@ impl Format {
         if rounded.abs() > self.largest() { f32::INFINITY.copysign(value as f32) } else { rounded as f32 }
     }
 
-    /// The bits of a number of a format of 16 bits.
+    /// Returns the bits of a number in a 16-bit format.
     pub(in crate::ladders) fn encode(self, value: f32) -> u16 {
         match self {
             _ if value.is_nan() => NAN,
@@ -107,7 +108,7 @@ impl Format {
         }
     }
 
-    /// The number with these bits, of a format of 16 bits.
+    /// Returns the number with these bits in a 16-bit format.
     pub(in crate::ladders) fn decode(self, bits: u16) -> f32 {
         match self {
             Self::F16 => f16::from_bits(bits).to_f32(),
@@ -131,14 +132,14 @@ mod tests {
                     assert_eq!(format.round(value.into()).to_bits(), value.to_bits(), "{format:?}");
                 }
             }
-            let (own, right) = (Format::Bf16.decode(bits), bf16::from_bits(bits).to_f32());
-            assert!(own == right || own.is_nan() && right.is_nan(), "{bits:#x}");
+            let (decoded, right) = (Format::Bf16.decode(bits), bf16::from_bits(bits).to_f32());
+            assert!(decoded == right || decoded.is_nan() && right.is_nan(), "{bits:#x}");
         }
     }
 
     #[test]
     fn numbers_are_rounded_as_the_hardware_rounds_them() {
-        // Every eleventh f32 of a few binades, halfway cases, subnormals and overflows among them.
+        // Every eleventh f32 of a few binades, including halfway cases, subnormals and overflows.
         for bits in (0..=u32::MAX).step_by(0x1_0001 * 11) {
             let value = f32::from_bits(bits);
             if value.is_nan() {
@@ -150,8 +151,8 @@ mod tests {
                 assert_eq!(rounded, right, "{tie:e}");
             }
         }
-        let above_a_tie = 1.0 + power(-8) + power(-40);
-        assert_eq!(Format::Bf16.round(above_a_tie), 1.007_812_5);
+        let past_tie = 1.0 + power(-8) + power(-40);
+        assert_eq!(Format::Bf16.round(past_tie), 1.007_812_5);
         assert_eq!(Format::Bf16.round(1.0 + power(-8)), 1.0);
         assert_eq!(Format::F32.round(1e300), f32::INFINITY);
         assert_eq!(Format::F16.round(-65_520.0), f32::NEG_INFINITY);

@@ -1,4 +1,4 @@
-//! The two factors.
+//! The two factors of a matrix product.
 
 use rayon::prelude::*;
 
@@ -6,22 +6,22 @@ use super::formats::Format;
 use crate::data::{element, generate};
 use crate::ladders::product::{Bits, Extent, number};
 
-/// What the factors hold.
+/// The kind of data in the factors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Data {
     /// Numbers from -1 to 1, rounded to the format.
     Uniform,
-    /// The same, but in half of A's rows and half of B's columns one element is a special number.
+    /// Like `Uniform`, but with one special number in half of A's rows and half of B's columns.
     Special,
-    /// Numbers of so few bits that no sum of products is rounded, in whatever order.
+    /// Numbers of so few bits that no sum of products is rounded, in any order of addition.
     Exact,
 }
 
-/// The kinds of data, as the option has them.
+/// The kinds of data, as the option names them.
 pub(super) const DATA: &[&str] = &["uniform", "special", "exact"];
 
 impl Data {
-    /// The one of this name, of [`DATA`].
+    /// Returns the kind of this name, one of [`DATA`].
     pub(super) fn named(name: &str) -> Self {
         match name {
             "special" => Self::Special,
@@ -31,20 +31,21 @@ impl Data {
     }
 }
 
-/// A factor: `lines` of `k` elements, which are multiplied by those of the other one. A's lines are its rows, B's its
-/// columns.
+/// A factor: `lines` of `k` elements. The lines of A are its rows, and the lines of B are its columns. Each element of
+/// the product is the dot product of a line of A and a line of B.
 pub(super) struct Factor {
     format: Format,
     elements: Elements,
-    /// The distance of neighbours in a line, and of lines.
+    /// The strides in elements: from one element of a line to the next, and from one line to the next.
     steps: [usize; 2],
 }
 
-/// Where a factor is in that of a whole product: its first line and the first place in its lines; and the lines, where those of
-/// all parts lie together, and places of that.
+/// The part of a whole product's factor that a factor holds. `first` is its first line, and the first place in its
+/// lines. `whole` is the length of the whole factor: in lines, if lines are adjacent in memory, and in places of a
+/// line.
 struct FactorOffset {
     first: [usize; 2],
-    of: [usize; 2],
+    whole: [usize; 2],
 }
 
 enum Elements {
@@ -52,14 +53,15 @@ enum Elements {
     Word(Vec<f32>),
 }
 
-/// The numbers with which things can go wrong.
+/// Returns numbers that expose faults in the handling of special cases.
 fn specials(format: Format) -> [f64; 9] {
     let (least, normal, largest) = (format.least(), format.least_normal(), format.largest());
     [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, -0.0, least, least - normal, normal, largest, -largest]
 }
 
 impl Factor {
-    /// A factor whose lines or whose neighbours lie together, made from pseudo-random numbers of this salt.
+    /// Makes a factor from pseudo-random numbers of this salt. In memory, either the elements of a line are adjacent,
+    /// or the elements at the same place of all lines.
     fn new(
         (format, data, bits): (Format, Data, u32),
         [lines, k]: [usize; 2],
@@ -68,10 +70,11 @@ impl Factor {
         salt: u32,
     ) -> Self {
         let steps = if lines_lie_together { [lines, 1] } else { [1, k] };
-        // The number of an element in the whole factor, of which this one has neighbouring parts of rows in memory.
+        // An element's number is its index in the whole factor. This factor holds adjacent parts of the whole factor's
+        // rows in memory.
         let (row, whole, first) = match lines_lie_together {
-            true => (lines, place.of[0], [place.first[1], place.first[0]]),
-            false => (k, place.of[1], place.first),
+            true => (lines, place.whole[0], [place.first[1], place.first[0]]),
+            false => (k, place.whole[1], place.first),
         };
         let number_of = |at: u32| match at as usize {
             at if row == whole => (at + first[0] * row) as u32,
@@ -91,15 +94,15 @@ impl Factor {
         factor
     }
 
-    /// Puts a special number into every other line. With one of them in a line, a sum has at most two products with a
-    /// factor of such a size that f32 cannot hold every sum of two, so what it is does not depend on the order.
+    /// Puts a special number into every other line, on average. With at most one special number per line, at most two
+    /// products of a sum are so large that f32 may not hold the sum of two. So the result does not depend on the order.
     fn make_special(&mut self, line: usize, k: usize, place: &FactorOffset, salt: u32) {
-        let which = element((place.first[0] + line) as u32 ^ salt.rotate_left(16)).cast_unsigned();
-        let along = (element(which).cast_unsigned() as usize % place.of[1]).wrapping_sub(place.first[1]);
-        if which & 1 == 1 && along < k {
+        let random = element((place.first[0] + line) as u32 ^ salt.rotate_left(16)).cast_unsigned();
+        let position = (element(random).cast_unsigned() as usize % place.whole[1]).wrapping_sub(place.first[1]);
+        if random & 1 == 1 && position < k {
             let all = specials(self.format);
-            let value = all[(which >> 1) as usize % all.len()] as f32;
-            let at = line * self.steps[1] + along * self.steps[0];
+            let value = all[(random >> 1) as usize % all.len()] as f32;
+            let at = line * self.steps[1] + position * self.steps[0];
             match &mut self.elements {
                 Elements::Half(elements) => elements[at] = self.format.encode(value),
                 Elements::Word(elements) => elements[at] = value,
@@ -114,13 +117,13 @@ impl Factor {
         }
     }
 
-    /// The elements of a line from `first` on.
-    pub(super) fn along(&self, line: usize, first: usize, into: &mut [f64]) {
+    /// Reads the elements of a line from place `first` on.
+    pub(super) fn read_line(&self, line: usize, first: usize, into: &mut [f64]) {
         self.read(line * self.steps[1] + first * self.steps[0], self.steps[0], into);
     }
 
-    /// The elements at a place of lines from `first` on.
-    pub(super) fn across(&self, at: usize, first: usize, into: &mut [f64]) {
+    /// Reads the elements at place `at` of the lines from `first` on.
+    pub(super) fn read_across_lines(&self, at: usize, first: usize, into: &mut [f64]) {
         self.read(first * self.steps[1] + at * self.steps[0], self.steps[1], into);
     }
 
@@ -153,12 +156,12 @@ impl Inputs {
         Self::of(sides[1], &Extent::whole(sides), format, b_in_columns, data)
     }
 
-    /// The factors of what is computed of a product of `n` columns: the numbers are those of the whole.
+    /// Makes the factors of a part of a product of `n` columns. The numbers are those of the whole product.
     pub(super) fn of(n: usize, extent: &Extent, format: Format, b_in_columns: bool, data: Data) -> Self {
-        // As many bits as the format has, and in B what is left of 15.
+        // A has the number of bits of the format. The bits of A and B add up to 15.
         let digits = format.digits().unsigned_abs();
-        let Bits { a, b } = Bits::of(extent.of_depth, Bits { a: digits, b: 15 - digits });
-        let place = |first, of| FactorOffset { first, of: [of, extent.of_depth] };
+        let Bits { a, b } = Bits::of(extent.whole_depth, Bits { a: digits, b: 15 - digits });
+        let place = |first, lines| FactorOffset { first, whole: [lines, extent.whole_depth] };
         let (depth, [m, _, k]) = (extent.depth.start, extent.sides(n));
         let rows = place([extent.rows.start, depth], m);
         let (a, b) = rayon::join(
@@ -168,9 +171,10 @@ impl Inputs {
         Self { sides: [m, n, k], data, a, b }
     }
 
-    /// For each place in the lines the sum of B's elements times the columns' weights, and the sum of their sizes.
+    /// Returns, for each place in the lines, the sum of B's elements times the columns' weights, and the sum of their
+    /// magnitudes.
     pub(super) fn weighted(&self, weight: impl Fn(usize) -> f64 + Sync) -> Vec<[f64; 2]> {
-        /// What is read at once, so that B's neighbours are used while they are in the cache however B lies.
+        /// The number of places to read at once, so that adjacent elements of B are used while they are in the cache.
         const PLACES: usize = 64;
         const COLUMNS: usize = 32;
         let [_, n, k] = self.sides;
@@ -180,7 +184,7 @@ impl Inputs {
                 let mut values = [0.0; COLUMNS];
                 let values = &mut values[..COLUMNS.min(n - left)];
                 for (at, [sum, size]) in sums.iter_mut().enumerate() {
-                    self.b.across(chunk * PLACES + at, left, values);
+                    self.b.read_across_lines(chunk * PLACES + at, left, values);
                     for (column, value) in values.iter().enumerate() {
                         *sum += weight(left + column) * value;
                         *size += value.abs();

@@ -1,32 +1,35 @@
-//! The product of two matrices on tensor cores: of bfloat16, half precision or TF32, with sums of 32-bit floats.
+//! The product of two matrices on tensor cores: bfloat16, half precision or TF32, with f32 sums.
 //!
-//! C, m × n, is the product of A, m × k, and B, k × n. A and C lie row after row; B does too, or column after column.
-//! The elements of C have the type of those of A and B, or are 32-bit floats. Kernels have parameters `a`, `b`, `c` and `m`,
-//! `n`, `k`. Those that copy by tensor maps have `a_map`, `b_map` and `c_map`. Blocks exchange parts of sums through
-//! `workspace` and `parts`. A rung that copies the factors has `a_copy` and `b_copy`, and `a_copy_map` and `b_copy_map`.
+//! C, m × n, is the product of A, m × k, and B, k × n. A and C are row-major, and B is row-major or column-major. The
+//! elements of C have the type of A and B, or are f32. Kernels have parameters `a`, `b`, `c` and `m`, `n`, `k`. Kernels
+//! that copy with tensor maps have `a_map`, `b_map` and `c_map`. Blocks exchange partial sums through `workspace` and
+//! `parts`. A rung that copies the factors has `a_copy`, `b_copy`, `a_copy_map` and `b_copy_map`.
 //!
-//! A tensor map describes a matrix whose rows are multiples of 16 bytes. Rungs that copy A or B with one refuse other
-//! sizes, and say which rung does not; the one that makes copies gets maps of these. Where C alone is such a matrix, they get A's map in the place of C's.
+//! A tensor map requires rows that are multiples of 16 bytes. Rungs that copy A or B with a tensor map refuse other
+//! sizes and name a rung that accepts them. The rung that copies the factors gets maps of the copies. If only the rows
+//! of C are unsuitable, rungs get A's map in place of C's.
 //!
 //! The speed is 2 m n k floating-point operations divided by the time.
 //!
 //! # How it is checked
-//! The reference are sums in double precision, which hold every product exactly. An f32 sum of k products is off by
-//! (k + 1) u Σ|a b| at most, in whatever order (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition,
-//! §3.1), with u = 2^-23, for tensor cores truncate. Both ends of that interval, rounded as the output is, are the
-//! least and the greatest number that an element may be: so the bound has one rounding to the output's format and its
-//! overflow to infinity. A NaN has to be NaN, in 16 bits the one that conversions give, and an exact infinity that
-//! infinity.
+//! The reference consists of sums in double precision, which holds every product exactly. In whatever order it is
+//! computed, an f32 sum of k products has an error of at most (k + 1) u Σ|a b| (Higham, *Accuracy and Stability of
+//! Numerical Algorithms*, 2nd edition, §3.1), with u = 2^-23, because tensor cores truncate. The allowed range of an
+//! element is this interval with both ends rounded like the output. So the bound includes one rounding to the output's
+//! format, and its overflow to infinity. A NaN must be NaN, in 16 bits the NaN that conversions return. An exact
+//! infinity must be that infinity.
 //!
-//! Up to 2^30 multiplications every element is compared. Beyond that, one of each patch of 32 × 32 elements is, and of
-//! each row the sum of the elements with random signs is compared with A (B x) for these signs x (Freivalds,
+//! Up to 2^30 multiplications, every element is compared. Beyond that, one element of each patch of 32 × 32 elements is
+//! compared. In addition, the sum of each row's elements with random signs x is compared with A (B x) (Freivalds,
 //! *Probabilistic Machines Can Use Less Running Time*, 1977), within the sum of the elements' bounds. When a row
-//! differs, all of its elements are computed, and the first wrong one is reported.
+//! differs, all of its elements are computed, and the first wrong element is reported.
 //!
-//! Three kinds of data show different faults. `uniform`: numbers from -1 to 1. `special`: in half of A's rows and half
-//! of B's columns one element is NaN, an infinity, -0, a subnormal or the largest finite number. `exact`: elements of
-//! so few bits that no sum is rounded, as in the ladder `matmul`; an output is right only if it is that sum, rounded
-//! once (-0 is 0).
+//! Three kinds of data expose different faults:
+//! - `uniform`: numbers from -1 to 1.
+//! - `special`: in half of A's rows and half of B's columns, one element is NaN, an infinity, -0, a subnormal or the
+//!   largest finite number.
+//! - `exact`: elements of so few bits that no sum is rounded, as in the ladder `matmul`. An output is right only if it
+//!   is that sum, rounded once (-0 is 0).
 
 pub(super) mod formats;
 mod inputs;
@@ -56,36 +59,31 @@ pub(super) const LADDER: Ladder = Ladder {
         product::N,
         product::K,
         Opt::word("type", "TYPE", TYPES, "The type of the elements"),
-        Opt::word("out", "OUT", &["same", "f32"], "The type of the product's elements: that of the factors', or f32"),
-        Opt::word(
-            "b",
-            "B",
-            &["rows", "columns"],
-            "Whether the second matrix lies row after row or column after column",
-        ),
-        Opt::word("data", "DATA", DATA, "The elements: uniform from -1 to 1, some special, or with exact sums"),
+        Opt::word("out", "OUT", &["same", "f32"], "The type of the product: that of the factors, or f32"),
+        Opt::word("b", "B", &["rows", "columns"], "Whether the second matrix is row-major or column-major"),
+        Opt::word("data", "DATA", DATA, "The elements: uniform from -1 to 1, partly special, or with exact sums"),
     ],
     blocks: &[[128, 1, 1], [256, 1, 1], [384, 1, 1]],
-    block_rule: "the one that the rung is compiled for: 128, 256 or 384",
+    block_rule: "the block that the rung is compiled for: 128, 256 or 384",
     sweep: sweep::sweep,
     problem: |options| Ok(divided(options)?),
     shown: product::SHOWN,
 };
 
-/// The problem's buffers, by their places.
+/// The indices of the problem's buffers.
 const A: usize = 0;
 const B: usize = 1;
 const C: usize = 2;
-/// The copies of A and B.
+/// The indices of the copies of A and B.
 const COPIES: [usize; 2] = [5, 6];
 
-/// The bytes of the workspace for each block.
+/// The number of workspace bytes per block.
 const WORKSPACE_BYTES: u64 = 8 * 4;
 
-/// The bytes of the parts of sums for each block: a tile of 128 × 256.
+/// The number of bytes for partial sums per block: a tile of 128 × 256.
 const PART_BYTES: u64 = 128 * 256 * 4;
 
-/// Bytes of which a tensor map's rows are multiples, and bytes and rows of its tiles.
+/// A tensor map's rows are multiples of `UNIT` bytes, and its tiles have `TILE_BYTES` and `TILE_ROWS`.
 const UNIT: u64 = 16;
 const TILE_BYTES: u64 = 128;
 const TILE_ROWS: u32 = 64;
@@ -95,10 +93,10 @@ pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
 }
 
 struct Gemm {
-    /// The columns, and what is computed of them.
+    /// The number of columns of the product.
     n: usize,
     extent: Extent,
-    /// The format of A and B, and that of C.
+    /// The format of A and B. `out` is the format of C.
     factor: Format,
     out: Format,
     b_in_columns: bool,
@@ -127,13 +125,13 @@ impl Gemm {
         })
     }
 
-    /// The sizes m, n and k.
+    /// Returns the sizes m, n and k.
     fn sides(&self) -> [usize; 3] {
         self.extent.sides(self.n)
     }
 
-    /// What is computed of the same product.
-    fn of(&self, extent: Extent) -> Box<Self> {
+    /// Returns the problem of another part of the same product.
+    fn with_extent(&self, extent: Extent) -> Box<Self> {
         let (inputs, reference) = Default::default();
         Box::new(Self { extent, inputs, reference, ..*self })
     }
@@ -146,7 +144,7 @@ impl Gemm {
         self.reference.get_or_init(|| Reference::new(self.inputs(), self.out))
     }
 
-    /// The names of what differs from the default.
+    /// Returns a word for each option that differs from its default.
     fn words(&self) -> Vec<&'static str> {
         let factor = match self.factor {
             Format::Bf16 | Format::F32 => None,
@@ -158,17 +156,18 @@ impl Gemm {
         [factor, out, b].into_iter().flatten().collect()
     }
 
-    /// The name of the variant.
+    /// Returns the name of the variant.
     fn variant(&self) -> String {
         self.words().join("_")
     }
 
-    /// The input whose rows, or columns if they are stored so, have a number of bytes that the rung does not accept.
+    /// Returns the input whose rows (or columns, if it is column-major) have a number of bytes that the rung does not
+    /// accept.
     fn unaligned_input(&self, rung: &Rung) -> Option<usize> {
         [A, B].into_iter().find(|buffer| !self.map(*buffer).pitch().is_multiple_of(rung.row_bytes))
     }
 
-    /// The map of a matrix.
+    /// Returns the map of a matrix.
     fn map(&self, buffer: usize) -> TensorMap {
         let [m, n, k] = self.sides().map(|side| side as u64);
         let (format, columns, rows) = match buffer {
@@ -181,8 +180,8 @@ impl Gemm {
         TensorMap { buffer, begin: 0, element: format.in_tensors(), columns, rows, matrices: None, tile }
     }
 
-    /// The map of the copy of A or B, whose rows have zeros at their ends up to a multiple of 16 bytes. `None` where the
-    /// matrix itself can have a map.
+    /// Returns the map of the copy of A or B. The rows of the copy are padded with zeros to a multiple of 16 bytes.
+    /// `None` if the matrix itself can have a map.
     fn map_of_copy(&self, buffer: usize) -> Option<TensorMap> {
         let map = self.map(buffer);
         let columns = map.columns.next_multiple_of(UNIT / self.factor.bytes());
@@ -195,7 +194,7 @@ impl Gemm {
     }
 }
 
-// SAFETY: the arguments are buffers, maps of these, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers, a tensor map of one, or a count, and never an address.
 unsafe impl Problem for Gemm {
     fn facts(&self) -> Facts {
         let [m, n, k] = self.sides().map(|side| side as u64);
@@ -226,7 +225,7 @@ unsafe impl Problem for Gemm {
     }
 
     fn smaller(&self, share: f64) -> Option<Options> {
-        // Of square matrices there are three, with rows that tensor maps describe.
+        // Three square matrices, whose rows tensor maps can describe.
         let elements = self.facts().bytes / (2 * self.factor.bytes() + self.out.bytes());
         Some(product::square(elements, share, UNIT / 2))
     }
@@ -292,7 +291,7 @@ unsafe impl Problem for Gemm {
             "k" => k,
             "a_map" => Arg::TensorMap(self.map(A)),
             "b_map" => Arg::TensorMap(self.map(B)),
-            // Where C has no map, the kernel does not use it.
+            // If C has no map, the kernel does not use this argument.
             "c_map" if self.map(C).pitch().is_multiple_of(UNIT) => Arg::TensorMap(self.map(C)),
             "c_map" => Arg::TensorMap(copy(A)),
             "a_copy_map" => Arg::TensorMap(copy(A)),
@@ -325,9 +324,9 @@ unsafe impl Problem for Gemm {
 impl Divide for Gemm {
     fn share(&self, share: Share, side: Side) -> Result<RankProblem, String> {
         if side == Side::K && self.out != Format::F32 {
-            return Err("shares of k are added up, and 16 bits would round each of them; --out f32 can".to_owned());
+            return Err("shares of k are added up, and 16 bits would round each share; use --out f32".to_owned());
         }
-        product::share(&self.extent, share, side, &[B], |extent| self.of(extent))
+        product::share(&self.extent, share, side, &[B], |extent| self.with_extent(extent))
     }
 
     fn combination(&self, _: &Rung) -> Combination {
@@ -338,22 +337,22 @@ impl Divide for Gemm {
         let extent = self.extent.share(piece, Side::Rows)?;
         let before = (extent.rows.start - self.extent.rows.start) as u64;
         let offsets = [A, C].map(|buffer| (buffer, before * self.map(buffer).pitch())).to_vec();
-        Ok(Piece { problem: self.of(extent), offsets })
+        Ok(Piece { problem: self.with_extent(extent), offsets })
     }
 }
 
-/// The verdict on a wrong element, with its bytes and its value, of a product of `n` columns.
+/// Returns the verdict on a wrong element of a product of `n` columns, from its bytes and its value.
 fn verdict<T: bytemuck::NoUninit>(wrong: &WrongElement, n: usize, found: &T, value: f32) -> Verdict {
     match wrong.right {
         Some(right) => Verdict::wrong_element(place(wrong.at, n), found, format_args!("{value:e}"), right),
         None => Verdict::Wrong(format!(
-            "the sum of row {} of the product, each element with a sign, is too far off",
+            "the sum of row {} of the product, with a sign for each element, exceeds the error bound",
             wrong.at / n
         )),
     }
 }
 
-/// An element of a product of `n` columns, in words.
+/// Describes the place of an element in a product of `n` columns.
 fn place(at: usize, n: usize) -> String {
     format!("row {}, column {} of the product", at / n, at % n)
 }

@@ -1,4 +1,4 @@
-//! The reference: what each element, or each of a sample and the sums of rows, may be.
+//! The reference: the allowed ranges of all elements, or of a sample of elements and of the sums of rows.
 
 use std::fmt;
 
@@ -8,27 +8,27 @@ use super::formats::Format;
 use super::inputs::{Data, Inputs};
 use crate::data::element;
 
-/// The number of multiplications up to which every element is compared, and of elements.
+/// The largest numbers of multiplications and of elements up to which every element is compared.
 const WHOLE: u128 = 1 << 30;
 const MOST_ELEMENTS: usize = 1 << 26;
 
-/// The rows that are computed at once, the columns, and the products of each sum: B's part stays in a core's nearest
-/// caches.
+/// The numbers of rows, columns and products per sum that are computed at once. They are small enough for B's part to
+/// stay in the caches nearest to a core.
 const ROWS: usize = 16;
 const COLUMNS: usize = 32;
 const DEPTH: usize = 256;
 
-/// The side of the patches of which one element is compared.
+/// The side of a patch. One element of each patch is compared.
 const PATCH: usize = 32;
 
-/// What bounds the error of an f32 sum: u in the bound (k + 1) u Σ|a b| (Higham, *Accuracy and Stability of Numerical
-/// Algorithms*, 2nd edition, §3.1). It is 2^-24 for sums that are rounded; tensor cores truncate.
+/// u in the error bound (k + 1) u Σ|a b| of an f32 sum (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd
+/// edition, §3.1). It is 2^-24 for sums that are rounded, but tensor cores truncate.
 const TRUNCATION: f64 = 1.0 / (1u32 << 23) as f64;
 
-/// The least f32 above 0, which a product or a sum below the normal numbers can be off by.
+/// The least f32 above 0: the possible error of a product or a sum that is subnormal.
 const LEAST: f64 = f32::from_bits(1) as f64;
 
-/// A sum of products, and the sum of their sizes.
+/// A sum of products, and the sum of the products' magnitudes.
 #[derive(Clone, Copy, Default)]
 struct Sum {
     value: f64,
@@ -42,7 +42,7 @@ impl Sum {
     }
 }
 
-/// What an element may be: a number from `least` to `most`, or NaN where these are NaN.
+/// The allowed range of an element: a number from `least` to `most`, or NaN if both ends are NaN.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct AllowedRange {
     least: f32,
@@ -64,25 +64,25 @@ impl fmt::Display for AllowedRange {
     }
 }
 
-/// An element, or a whole row, that is wrong.
+/// A wrong element, or a row with a wrong sum.
 #[derive(Debug, PartialEq)]
 pub(super) struct WrongElement {
     pub(super) at: usize,
-    /// What is right of the element; `None` where only the sum of its row is known to be wrong.
+    /// The allowed range of the element. `None` if only the sum of its row is known to be wrong.
     pub(super) right: Option<AllowedRange>,
 }
 
-/// The right results for a format.
+/// The reference results for an output format.
 pub(super) struct Reference {
     out: Format,
     results: Results,
 }
 
 enum Results {
-    /// Every element, row after row.
+    /// The ranges of all elements, row-major.
     Whole(Vec<AllowedRange>),
-    /// An element of each patch, patch columns one after the other; and of each row the sum of its elements, each with
-    /// its column's [sign], with the sum of all products' sizes.
+    /// One element of each patch, by columns of patches. For each row, the sum of its elements times their columns'
+    /// [sign]s, and the sum of all products' magnitudes.
     Sampled { elements: Vec<(usize, AllowedRange)>, rows: Vec<Sum> },
 }
 
@@ -93,7 +93,7 @@ impl Reference {
         Self { out, results: if is_whole { whole(inputs, out) } else { sampled(inputs, out) } }
     }
 
-    /// The first element that is wrong, of `found`.
+    /// Returns the first wrong element of `found`.
     pub(super) fn first_wrong(&self, inputs: &Inputs, found: &(dyn Fn(usize) -> f32 + Sync)) -> Option<WrongElement> {
         let wrong = |(at, right): (usize, AllowedRange)| {
             (!right.has(found(at))).then_some(WrongElement { at, right: Some(right) })
@@ -110,7 +110,7 @@ impl Reference {
         }
     }
 
-    /// Compares the sum of a row's elements with their columns' signs.
+    /// Compares a row's sum, in which each element has its column's sign.
     fn wrong_row(
         &self,
         inputs: &Inputs,
@@ -119,19 +119,19 @@ impl Reference {
         found: &(dyn Fn(usize) -> f32 + Sync),
     ) -> Option<WrongElement> {
         let [_, n, k] = inputs.sides;
-        let mut own = Sum::default();
-        (0..n).for_each(|column| own.add(f64::from(found(row * n + column)) * sign(column)));
-        // An element that is no number is for the samples to judge.
+        let mut found_sum = Sum::default();
+        (0..n).for_each(|column| found_sum.add(f64::from(found(row * n + column)) * sign(column)));
+        // If an element is NaN or infinite, only the samples can judge the row.
         let may_be_infinite = inputs.data == Data::Special;
-        if !right.value.is_finite() || (may_be_infinite && !own.value.is_finite()) {
+        if !right.value.is_finite() || (may_be_infinite && !found_sum.value.is_finite()) {
             return None;
         }
         let rounding = if self.out == Format::F32 { 0.0 } else { 0.5f64.powi(self.out.digits()) };
         let error = error(right.size, k, inputs.data)
-            + rounding * own.size
+            + rounding * found_sum.size
             + n as f64 * self.out.least()
-            + (n + k) as f64 * f64::EPSILON * (own.size + right.size);
-        if (own.value - right.value).abs() <= error {
+            + (n + k) as f64 * f64::EPSILON * (found_sum.size + right.size);
+        if (found_sum.value - right.value).abs() <= error {
             return None;
         }
         let elements = (0..n).step_by(COLUMNS).flat_map(|left| {
@@ -146,17 +146,17 @@ impl Reference {
     }
 }
 
-/// The sign of a column in the sum of a row.
+/// Returns the sign of a column in the sum of a row.
 fn sign(column: usize) -> f64 {
     if element(column as u32 ^ 0x51ed_270b) < 0 { -1.0 } else { 1.0 }
 }
 
-/// The bound of what an f32 sum of `k` products of this size together is off by.
+/// Returns the error bound of an f32 sum of `k` products, whose magnitudes add up to `size`.
 fn error(size: f64, k: usize, data: Data) -> f64 {
     if data == Data::Exact { 0.0 } else { (k + 1) as f64 * (TRUNCATION * size + LEAST) }
 }
 
-/// What an element may be: its sum is off by the bound at most, and it is rounded once.
+/// Returns the allowed range of an element: the sum may have the largest error of its bound, and is rounded once.
 fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> AllowedRange {
     let k = inputs.sides[2];
     let error = match sum.value.is_finite() {
@@ -164,8 +164,8 @@ fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> AllowedRange {
         false => 0.0,
     };
     let mut right = AllowedRange { least: out.round(sum.value - error), most: out.round(sum.value + error) };
-    // The positive products together, or the negative ones, are too much for an f32, and it depends on the order
-    // whether they meet those of the other sign before.
+    // If the sum of the positive products, or of the negative products, exceeds the range of an f32, then overflow
+    // depends on the order of addition.
     let most = f64::from(f32::MAX) * (1.0 - (k + 1) as f64 * TRUNCATION);
     if sum.size.is_finite() && sum.size > most {
         if sum.size + sum.value > 2.0 * most {
@@ -178,7 +178,7 @@ fn right_of(sum: Sum, inputs: &Inputs, out: Format) -> AllowedRange {
     right
 }
 
-/// The sums of so many rows and columns from these on.
+/// Returns the sums of `height` rows from `top` on and `width` columns from `left` on.
 fn tile(inputs: &Inputs, (top, height): (usize, usize), (left, width): (usize, usize)) -> Box<[[Sum; COLUMNS]; ROWS]> {
     let k = inputs.sides[2];
     let (mut values, mut sizes) = ([[0f64; COLUMNS]; ROWS], [[0f64; COLUMNS]; ROWS]);
@@ -187,10 +187,10 @@ fn tile(inputs: &Inputs, (top, height): (usize, usize), (left, width): (usize, u
     for first in (0..k).step_by(DEPTH) {
         let depth = DEPTH.min(k - first);
         for (at, b) in b[..depth].iter_mut().enumerate() {
-            inputs.b.across(first + at, left, &mut b[..width]);
+            inputs.b.read_across_lines(first + at, left, &mut b[..width]);
         }
         for row in 0..height {
-            inputs.a.along(top + row, first, &mut a[..depth]);
+            inputs.a.read_line(top + row, first, &mut a[..depth]);
             let (values, sizes) = (&mut values[row][..width], &mut sizes[row][..width]);
             for (a, b) in a[..depth].iter().zip(&b) {
                 for ((value, size), b) in values.iter_mut().zip(&mut *sizes).zip(b) {
@@ -231,7 +231,7 @@ fn sampled(inputs: &Inputs, out: Format) -> Results {
     let [m, n, k] = inputs.sides;
     let elements = (0..n).into_par_iter().step_by(PATCH).flat_map_iter(|left| {
         let width = PATCH.min(n - left);
-        // The row of each patch, and the column in it.
+        // The sampled row of the patch that starts at row `top`, and the sampled column within the patch.
         let place = |top: usize| {
             let random = element((top * 31 + left) as u32 ^ 0x2545_f491).cast_unsigned() as usize;
             (top + random % PATCH.min(m - top), (random >> 8) % width)
@@ -241,10 +241,10 @@ fn sampled(inputs: &Inputs, out: Format) -> Results {
         for first in (0..k).step_by(DEPTH) {
             let depth = DEPTH.min(k - first);
             for (at, b) in b[..depth].iter_mut().enumerate() {
-                inputs.b.across(first + at, left, &mut b[..width]);
+                inputs.b.read_across_lines(first + at, left, &mut b[..width]);
             }
             for ((row, column), sum) in &mut samples {
-                inputs.a.along(*row, first, &mut a[..depth]);
+                inputs.a.read_line(*row, first, &mut a[..depth]);
                 a[..depth].iter().zip(&b).for_each(|(a, b)| sum.add(a * b[*column]));
             }
         }
@@ -257,7 +257,7 @@ fn sampled(inputs: &Inputs, out: Format) -> Results {
         let (mut a, mut sum) = ([0f64; DEPTH], Sum::default());
         for (chunk, weighted) in weighted.chunks(DEPTH).enumerate() {
             let a = &mut a[..weighted.len()];
-            inputs.a.along(row, chunk * DEPTH, a);
+            inputs.a.read_line(row, chunk * DEPTH, a);
             for (a, [value, size]) in a.iter().zip(weighted) {
                 sum.value += a * value;
                 sum.size += a.abs() * size;

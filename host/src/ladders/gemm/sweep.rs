@@ -1,4 +1,4 @@
-//! The problems that are checked.
+//! The problems of the ladder's sweep.
 
 use engine::options::Options;
 use engine::registry::Effort;
@@ -7,7 +7,7 @@ use super::formats::TYPES;
 use super::inputs::DATA;
 use crate::ladders::product::{self, with};
 
-/// Primes, odd parts of tiles of each size, rows that a tensor map can describe and rows that it cannot.
+/// Primes, partial tiles of every size, and rows that a tensor map can and cannot describe.
 const EDGES: &[[u32; 3]] = &[
     [1, 1, 1],
     [2, 3, 5],
@@ -23,8 +23,8 @@ const EDGES: &[[u32; 3]] = &[
     [7, 2056, 24],
 ];
 
-/// Further shapes for the kernels that `cargo lab mutate` changes, each of which showed mutants that no other shape did:
-/// square tiles of each size, every number of stages and every rest of k, whole and broken tiles of a row.
+/// More shapes for the kernels that `cargo lab mutate` changes. Each exposed mutants that no other shape did. They
+/// cover square tiles of each size, every number of stages, every remainder of k, and whole and partial tiles of a row.
 const TILES: &[[u32; 3]] = &[
     [15, 15, 15],
     [16, 16, 16],
@@ -64,14 +64,14 @@ const TILES: &[[u32; 3]] = &[
     [33, 33, 256],
     [33, 33, 512],
     [16, 16, 512],
-    // `gemm_fitted` has other tiles from 4096 rows on.
+    // `gemm_fitted` uses other tiles for 4096 rows or more.
     [4097, 8, 72],
 ];
 
-/// More tiles than a device has SMs, narrow ones and wide ones.
+/// More tiles than a device has SMs, both narrow and wide.
 const MANY_TILES: &[[u32; 3]] = &[[1, 25480, 72], [1, 34056, 8]];
 
-/// What fills a device, or is long: these take some seconds for their reference, so that few variants have them.
+/// Shapes that fill a device or are long. Their references take some seconds, so only a few variants use them.
 const LARGE: &[[u32; 3]] = &[
     [1024, 1024, 1024],
     [1000, 1100, 1304],
@@ -83,8 +83,8 @@ const LARGE: &[[u32; 3]] = &[
     [4096, 4352, 328],
 ];
 
-/// Every side of a shape is each of these: with one side less than a tile, as much or more, whole rows of 16 bytes or
-/// not.
+/// The values of every side in a full sweep: less than a tile, exactly a tile and more than a tile, with rows that are
+/// multiples of 16 bytes or not.
 const SIDES: &[u32] = &[1, 8, 24, 33, 64, 136, 257];
 
 pub(super) fn sweep(effort: Effort) -> Vec<Options> {
@@ -96,11 +96,11 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     let small = effort.pick(EDGES, &EDGES[..9], &[]).iter().copied().chain(product).collect::<Vec<_>>();
     let variants = variants();
     let mut all = Vec::new();
-    // With each shape the next variant has special numbers, or exact sums.
+    // From one shape to the next, a variant alternates between the kinds of data.
     let mut add = |shape: [u32; 3], variant: usize, turn: usize| {
         all.push(with(shape).with_all(&variants[variant]).with("data", DATA[(turn + variant) % DATA.len()]));
     };
-    // The default variant is that of the kernels that `cargo lab mutate` changes.
+    // `cargo lab mutate` changes kernels of the default variant.
     for (turn, &shape) in effort.pick(product::EDGES, product::EDGES, &[]).iter().enumerate() {
         add(shape, 0, turn);
     }
@@ -114,7 +114,7 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
     }
     for (turn, &shape) in small.iter().enumerate() {
         for variant in 0..variants.len() {
-            // On the simulator, the default one and three others.
+            // On the simulator, only the default variant and three others.
             if effort == Effort::Full || variant == 0 || (variant + 10 - turn % 10) % 10 < 3 {
                 add(shape, variant, turn);
             }
@@ -126,7 +126,7 @@ pub(super) fn sweep(effort: Effort) -> Vec<Options> {
             add(shape, (turn + next) % variants.len(), turn);
         }
     }
-    // In a test, each variant once.
+    // In a unit test, each variant once.
     for variant in 0..effort.pick(0, 0, variants.len()) {
         add([[9, 24, 8], [33, 8, 24]][variant % 2], variant, variant / 3);
     }

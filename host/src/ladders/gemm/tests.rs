@@ -13,7 +13,8 @@ fn gemm(sides: [u32; 3], others: &[(&'static str, &str)]) -> Gemm {
 }
 
 impl Gemm {
-    /// What a right kernel may leave: single precision, from the first product to the last, rounded once.
+    /// Returns an output that a correct kernel may write: summed in single precision from the first product to the
+    /// last, and rounded once.
     fn right(&self) -> Vec<f32> {
         let [m, n, k] = self.sides();
         let line = |at: &dyn Fn(&mut [f64])| {
@@ -22,15 +23,15 @@ impl Gemm {
             line
         };
         let element = |at: usize| {
-            let a = line(&|into| self.inputs().a.along(at / n, 0, into));
-            let b = line(&|into| self.inputs().b.along(at % n, 0, into));
+            let a = line(&|into| self.inputs().a.read_line(at / n, 0, into));
+            let b = line(&|into| self.inputs().b.read_line(at % n, 0, into));
             let sum = a.iter().zip(&b).fold(0f32, |sum, (a, b)| (*a as f32).mul_add(*b as f32, sum));
             self.out.round(sum.into())
         };
         (0..m * n).map(element).collect()
     }
 
-    /// Why an output is wrong. `None` if it is right.
+    /// Returns the reason why an output is wrong, or `None` if it is right.
     fn why(&self, found: &[f32]) -> Option<String> {
         let outputs = match self.out {
             Format::F32 | Format::Tf32 => output_of(found),
@@ -53,13 +54,13 @@ const TYPES_AND_OUTS: [(&str, &str); 5] =
     [("bf16", "same"), ("bf16", "f32"), ("f16", "same"), ("f16", "f32"), ("tf32", "same")];
 
 #[test]
-fn what_single_precision_gives_is_right_and_what_lacks_a_product_is_not() {
+fn single_precision_passes_and_a_missing_product_fails() {
     for (kind, out) in TYPES_AND_OUTS {
         for (data, b) in [("uniform", "rows"), ("uniform", "columns"), ("exact", "rows"), ("exact", "columns")] {
             let gemm = gemm([17, 35, 20], &[("type", kind), ("out", out), ("data", data), ("b", b)]);
             let mut c = gemm.right();
             assert_eq!(gemm.why(&c), None, "{}", gemm.labels().title);
-            // A product of typical size is more than the bound, and more than what bfloat16 rounds.
+            // A product of typical size exceeds the bound and the rounding error of bfloat16.
             let at = 5 * 35 + 33;
             c[at] += 0.25;
             let why = gemm.why(&c).unwrap();
@@ -75,13 +76,13 @@ fn what_single_precision_gives_is_right_and_what_lacks_a_product_is_not() {
 }
 
 #[test]
-fn an_exact_sum_is_that_sum_rounded_once() {
+fn exact_data_require_the_sum_rounded_once() {
     for (kind, out) in TYPES_AND_OUTS {
         let gemm = gemm([3, 40, 500], &[("type", kind), ("out", out), ("data", "exact")]);
         let c = gemm.right();
         for next in [f32::next_up, f32::next_down] {
             let mut wrong = c.clone();
-            // The neighbour in the output's format.
+            // The adjacent number in the output's format.
             wrong[7] = loop {
                 wrong[7] = next(wrong[7]);
                 if gemm.out.round(wrong[7].into()) == wrong[7] {
@@ -95,7 +96,7 @@ fn an_exact_sum_is_that_sum_rounded_once() {
 }
 
 #[test]
-fn a_nan_of_16_bits_is_the_one_that_conversions_give() {
+fn a_16_bit_nan_must_be_the_canonical_nan() {
     for kind in ["bf16", "f16"] {
         let gemm = gemm([64, 64, 30], &[("type", kind), ("data", "special")]);
         let mut c: Vec<u16> = gemm.right().into_iter().map(|value| gemm.out.encode(value)).collect();
@@ -108,7 +109,7 @@ fn a_nan_of_16_bits_is_the_one_that_conversions_give() {
 }
 
 #[test]
-fn special_numbers_travel_as_ieee_754_says() {
+fn special_numbers_propagate_as_ieee_754_requires() {
     for (kind, out) in TYPES_AND_OUTS {
         let gemm = gemm([64, 64, 30], &[("type", kind), ("out", out), ("data", "special")]);
         let c = gemm.right();
@@ -155,7 +156,7 @@ fn rungs_refuse_rows_that_are_not_multiples_of_their_bytes() {
     assert_eq!(ragged.refuses(LADDER.rung("gemm_naive").unwrap()), None);
     let error = LADDER.launch(&maps, &ragged, None, DeviceProperties::default()).unwrap_err();
     assert!(error.to_string().starts_with("of_tensor_maps cannot compute this: a row of A has 2002 bytes"), "{error}");
-    // A is copied, whose rows have zeros up to 1008 elements then. There is nothing for rungs that cannot be launched.
+    // The rows of A's copy are padded with zeros to 1008 elements. Rungs that cannot be launched need no buffers.
     let bytes: Vec<u64> = ragged.buffers(DeviceProperties::default())[4..].iter().map(|buffer| buffer.bytes).collect();
     assert_eq!(bytes, [0, 3 * 1008 * 2, 0]);
     let maps = ["a_copy_map", "b_copy_map"].map(|name| match ragged.argument(name) {
@@ -177,7 +178,7 @@ fn tensor_maps_are_of_whole_matrices_in_tiles_of_128_bytes() {
     assert_eq!(maps(&rows), [(0, 16, 3, [64, 64]), (1, 8, 16, [64, 64]), (2, 8, 3, [64, 64])]);
     let columns = gemm([3, 8, 16], &[("b", "columns"), ("out", "f32")]);
     assert_eq!(maps(&columns), [(0, 16, 3, [64, 64]), (1, 16, 8, [64, 64]), (2, 8, 3, [32, 64])]);
-    // Rows of C that no map describes.
+    // No map can describe these rows of C.
     let ragged = gemm([3, 5, 16], &[("b", "columns")]);
     assert_eq!(maps(&ragged)[2], (0, 16, 3, [64, 64]));
 }
@@ -208,8 +209,8 @@ proptest! {
         let [mut a, mut b] = [vec![0.0; k as usize], vec![0.0; k as usize]];
         let mut backwards = Vec::new();
         for at in 0..(m * n) as usize {
-            gemm.inputs().a.along(at / n as usize, 0, &mut a);
-            gemm.inputs().b.along(at % n as usize, 0, &mut b);
+            gemm.inputs().a.read_line(at / n as usize, 0, &mut a);
+            gemm.inputs().b.read_line(at % n as usize, 0, &mut b);
             let products = a.iter().zip(&b).map(|(a, b)| *a as f32 * *b as f32);
             backwards.push(gemm.out.round(products.rev().fold(0f32, |sum, product| sum + product).into()));
         }
@@ -218,7 +219,7 @@ proptest! {
 }
 
 #[test]
-fn what_is_said_to_fit_does_and_every_rung_takes_it() {
+fn the_smaller_problem_fits_and_every_rung_accepts_it() {
     let all = gemm([1024; 3], &[]);
     let fits = all.smaller(0.5).unwrap();
     assert_eq!(fits.command_line(), "--m 696 --n 696 --k 696");

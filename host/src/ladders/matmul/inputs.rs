@@ -1,10 +1,10 @@
-//! The two factors: numbers with so few bits that no sum of their products is rounded.
+//! The two factors, whose numbers have so few bits that no sum of products is rounded.
 
 use crate::data::generate;
 use crate::ladders::product::{Bits, Extent, number};
 
-/// The number of bits when sums are short. TF32 and bfloat16 keep 11 and 8 bits, so they round the first matrix's 12
-/// bits, and a product computed with them is wrong.
+/// The numbers of bits for short sums. TF32 and bfloat16 keep 11 and 8 bits. They round the 12 bits of the first
+/// matrix, so the check detects a product in these formats.
 const MOST: Bits = Bits { a: 12, b: 3 };
 
 /// Two matrices to multiply.
@@ -13,7 +13,7 @@ pub(super) struct Inputs {
     pub(super) sides: [usize; 3],
     pub(super) bits: Bits,
     pub(super) a: Vec<f32>,
-    /// Row after row, and column after column.
+    /// The second matrix, row-major and column-major.
     pub(super) b: [Vec<f32>; 2],
 }
 
@@ -23,11 +23,11 @@ impl Inputs {
         Self::of(sides[1], &Extent::whole(sides))
     }
 
-    /// The factors of what is computed of a product of `n` columns: the numbers are those of the whole.
+    /// Makes the factors of a part of a product of `n` columns. The numbers are those of the whole product.
     pub(super) fn of(n: usize, extent: &Extent) -> Self {
-        let bits = Bits::of(extent.of_depth, MOST);
+        let bits = Bits::of(extent.whole_depth, MOST);
         let [m, n, k] = extent.sides(n);
-        let (top, left, whole) = (extent.rows.start, extent.depth.start, extent.of_depth);
+        let (top, left, whole) = (extent.rows.start, extent.depth.start, extent.whole_depth);
         let a = |row: usize, column: usize| number(((top + row) * whole + left + column) as u32, bits.a);
         let b = |row: usize, column: usize| number(!(((left + row) * n + column) as u32), bits.b);
         let (first, second) = ((m * k) as u64, (k * n) as u64);

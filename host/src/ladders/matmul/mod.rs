@@ -1,31 +1,31 @@
-//! The product of two matrices of 32-bit floats: from naive reads of every thread to shared tiles and coarsening.
+//! The product of two matrices of 32-bit floats, from naive reads by every thread to shared tiles and coarsening.
 //!
 //! Each kernel takes `(a: *const f32, b: *const f32, c: *mut f32, m: u32, n: u32, k: u32)` and writes `c`, m × n, the
-//! product of `a`, m × k, and `b`, k × n. A kernel with a parameter `b_columns` instead of `b` takes it in column-major
-//! order. A kernel with a parameter `workspace` communicates through a word for each of its tiles.
+//! product of `a`, m × k, and `b`, k × n. A kernel with a parameter `b_columns` instead of `b` takes the second matrix
+//! in column-major order. A kernel with a parameter `workspace` communicates through one word per tile.
 //!
 //! The speed is 2 m n k floating-point operations divided by the time.
 //!
 //! # How it is checked
-//! The comparison is exact, because nothing is rounded. The elements are odd multiples of 2^-12 in the first matrix
-//! and of 2^-3 in the second, between -1 and 1, so that products and their sums are multiples of 2^-15, and exact in
-//! an f32 below 2^9. The signs are random: a sum of k products has mean 0 and a standard deviation below √k / 3, and
-//! 16 standard deviations are less than 2^9 up to k = 9216. For larger k, elements have fewer bits, for the same 16
-//! standard deviations. So every order of summation that does not depend on the values, split in any way, fused or
-//! not, gives the same number, and an element is right only if it equals that number (-0 is 0). A product in TF32 or
-//! bfloat16 is wrong: these formats round the first matrix's 12 bits.
+//! The comparison is exact, because nothing is rounded. The elements are odd multiples of 2^-12 in the first matrix and
+//! of 2^-3 in the second, between -1 and 1. So products and their sums are multiples of 2^-15, and they are exact in an
+//! f32 below 2^9. The signs are random: a sum of k products has mean 0 and a standard deviation below √k / 3, and 16
+//! standard deviations are less than 2^9 up to k = 9216. For larger k, elements have fewer bits, to keep the 16
+//! standard deviations. So every order of summation that does not depend on the values gives the same number, however
+//! the sum is split, fused or not. An element is right only if it equals that number (-0 is 0). A product in TF32 or
+//! bfloat16 is wrong, because these formats round the first matrix's 12 bits.
 //!
-//! Up to 2^30 multiplications, the product is computed in double precision, which holds every sum exactly, whatever
-//! the signs. Beyond that, a weighted sum of each row is compared (Freivalds, *Probabilistic Machines Can Use Less
-//! Running Time*, 1977): for the product C of A and B and weights x, the elements of C x and A (B x) in units of 2^-15
-//! and modulo 2^64. An element that is not a multiple of 2^-15, or that is above 2^9, is always wrong. When a row
-//! differs, all of its elements are computed, and the first wrong one is reported.
+//! Up to 2^30 multiplications, the product is computed in double precision, which holds every sum exactly, whatever the
+//! signs. Beyond that, a weighted sum of each row is compared (Freivalds, *Probabilistic Machines Can Use Less Running
+//! Time*, 1977). For the product C of A and B and weights x, C x and A (B x) are compared in units of 2^-15 and modulo
+//! 2^64. An element that is not a multiple of 2^-15, or that is above 2^9, is always wrong. When a row differs, all of
+//! its elements are computed, and the first wrong element is reported.
 //!
-//! A row with errors d, in units, passes if d · x = 0 modulo 2^64. The weights are odd, so that a single wrong element
-//! in a row is always found. With several wrong elements, as the other 63 bits of a weight are random, the probability
-//! is at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d: 2^-63 if any error is odd.
-//! Errors are below 2^25, so v is at most 24, and a row with errors passes with a probability of at most 2^-39. A
-//! wrong product passes only if all its wrong rows pass.
+//! A row with errors d, in units, passes if d · x = 0 modulo 2^64. The weights are odd, so a single wrong element in a
+//! row is always found. The other 63 bits of a weight are random. So several wrong elements pass with a probability of
+//! at most 2^-(63 - v), where 2^v is the highest power of two that divides all of d: 2^-63 if any error is odd. Errors
+//! are below 2^25, so v is at most 24, and a row with errors passes with a probability of at most 2^-39. A wrong
+//! product passes only if all its wrong rows pass.
 
 mod inputs;
 mod reference;
@@ -44,7 +44,7 @@ use super::product::{self, Extent};
 use inputs::Inputs;
 use reference::{Method, Reference, WrongElement};
 
-/// The buffers, in their order.
+/// The indices of the buffers.
 const A: usize = 0;
 const B: usize = 1;
 const B_COLUMNS: usize = 2;
@@ -58,8 +58,8 @@ pub(super) const LADDER: Ladder = Ladder {
     rungs: kernels_gpu::matmul::RUNGS,
     options: &[product::M, product::N, product::K],
     blocks: BLOCKS,
-    block_rule: "16x16 or 32x32, the tiles that were compiled in (a larger one has more than 1024 threads), and \
-        128 or 256 for the rungs whose tile is not their block",
+    block_rule: "16x16 or 32x32, the compiled tile sizes (a larger tile has more than 1024 threads), and 128 or 256 \
+        for the rungs whose tile is not their block",
     sweep,
     problem: |options| Ok(divided(options)?),
     shown: product::SHOWN,
@@ -86,7 +86,7 @@ pub(super) fn divided(options: &Options) -> Result<Box<dyn Divide>, Error> {
 }
 
 struct Matmul {
-    /// The columns, and what is computed of them.
+    /// The number of columns of the product.
     n: usize,
     extent: Extent,
     inputs: OnceLock<Inputs>,
@@ -94,13 +94,13 @@ struct Matmul {
 }
 
 impl Matmul {
-    /// The sizes m, n and k.
+    /// Returns the sizes m, n and k.
     fn sides(&self) -> [usize; 3] {
         self.extent.sides(self.n)
     }
 
-    /// What is computed of the same product.
-    fn of(&self, extent: Extent) -> Box<Self> {
+    /// Returns the problem of another part of the same product.
+    fn with_extent(&self, extent: Extent) -> Box<Self> {
         let (inputs, reference) = Default::default();
         Box::new(Self { n: self.n, extent, inputs, reference })
     }
@@ -122,7 +122,7 @@ impl Matmul {
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl Problem for Matmul {
     fn facts(&self) -> Facts {
         let [m, n, k] = self.sides().map(|side| side as u64);
@@ -138,7 +138,7 @@ unsafe impl Problem for Matmul {
     fn smaller(&self, share: f64) -> Option<Options> {
         let [m, n, k] = self.sides().map(|side| side as u64);
         let elements = m * k + 2 * k * n + m * n;
-        // Of square matrices there are four, and copies of three to restore them from.
+        // Memory for four square matrices, and for copies of three to restore them from.
         Some(product::square(elements / 7, share, 1))
     }
 
@@ -186,7 +186,7 @@ unsafe impl Problem for Matmul {
 
 impl Divide for Matmul {
     fn share(&self, share: Share, side: Side) -> Result<RankProblem, String> {
-        product::share(&self.extent, share, side, &[B, B_COLUMNS], |extent| self.of(extent))
+        product::share(&self.extent, share, side, &[B, B_COLUMNS], |extent| self.with_extent(extent))
     }
 
     fn combination(&self, _: &Rung) -> Combination {
@@ -197,7 +197,7 @@ impl Divide for Matmul {
         let extent = self.extent.share(piece, Side::Rows)?;
         let before = (extent.rows.start - self.extent.rows.start) as u64 * 4;
         let [_, n, k] = self.sides().map(|side| side as u64);
-        Ok(Piece { problem: self.of(extent), offsets: vec![(A, before * k), (C, before * n)] })
+        Ok(Piece { problem: self.with_extent(extent), offsets: vec![(A, before * k), (C, before * n)] })
     }
 }
 

@@ -1,4 +1,4 @@
-//! The reference of the product: the product itself or, when that takes too long, weighted sums of its rows.
+//! The reference: the product or, when it takes too long to compute, weighted sums of its rows.
 
 use rayon::prelude::*;
 
@@ -23,12 +23,12 @@ impl Method {
     }
 }
 
-/// The right result.
+/// The reference result.
 pub(super) enum Reference {
     /// The product in row-major order.
     Whole(Vec<f32>),
-    /// The columns' weights, and the weighted sum of each row of the product, in units of the products of elements and
-    /// modulo 2^64.
+    /// The columns' weights, and the weighted sum of each row of the product modulo 2^64. The unit of a sum is the unit
+    /// of the products of elements.
     Sums { weights: Vec<u64>, sums: Vec<u64> },
 }
 
@@ -54,7 +54,7 @@ impl Reference {
         }
     }
 
-    /// The first element of `found` that is wrong.
+    /// Returns the first wrong element of `found`.
     pub(super) fn first_wrong(&self, inputs: &Inputs, found: &[f32]) -> Option<WrongElement> {
         let [_, n, k] = inputs.sides;
         match self {
@@ -81,16 +81,15 @@ impl Reference {
     }
 }
 
-/// The index of the first element, counted from `start`, at which `found` differs from `right`. NaNs are wrong, and -0
-/// is 0.
+/// Returns the first element that differs from `right`. Its index is counted from `start`. NaNs are wrong, and -0 is 0.
 fn first_difference(found: &[f32], right: &[f32], start: usize) -> Option<WrongElement> {
     let mut pairs = found.iter().zip(right).enumerate();
     let (at, (_, &right)) = pairs.find(|(_, (found, right))| found != right)?;
     Some(WrongElement { at: start + at, right })
 }
 
-/// The weight of a column: 63 bits that are independent of the inputs, followed by a 1, so that a row with a single
-/// wrong element always has another sum, whatever the element's error.
+/// Returns the weight of a column: 63 bits that are independent of the inputs, followed by a 1. So any error of a
+/// single element changes the weighted sum of its row.
 fn weight(column: u32) -> u64 {
     let half = |salt: u32| {
         let mixed = element(element(column).cast_unsigned() ^ salt);
@@ -99,8 +98,8 @@ fn weight(column: u32) -> u64 {
     half(0x51ed_270b) << 32 | half(0x2545_f491) | 1
 }
 
-/// The product of `matrix`, whose elements are odd multiples of 2^-`bits` in row-major order, and `weights`, modulo
-/// 2^64.
+/// Returns the product of `matrix` and `weights`, modulo 2^64. The elements of the row-major `matrix` are odd multiples
+/// of 2^-`bits`.
 fn times(matrix: &[f32], bits: u32, weights: &[u64]) -> Vec<u64> {
     let scale = (1u32 << bits) as f32;
     let rows = matrix.par_chunks(weights.len());
@@ -114,15 +113,15 @@ fn times(matrix: &[f32], bits: u32, weights: &[u64]) -> Vec<u64> {
     .collect()
 }
 
-/// The weighted sum of a row of the product, in units of 1 / `scale` and modulo 2^64. `None` if an element is not a
-/// multiple of the unit, or is so large that it would have been rounded.
+/// Returns the weighted sum of a row of the product, in units of 1 / `scale` and modulo 2^64. `None` if an element is
+/// not a multiple of the unit, or so large that it could have been rounded.
 fn weighted(row: &[f32], scale: f32, weights: &[u64]) -> Option<u64> {
     let mut are_multiples = true;
     let mut sum = 0u64;
     for (&value, &weight) in row.iter().zip(weights) {
         let scaled = value * scale;
-        // A NaN converts to 0, which does not equal it. A value that is too large converts to the largest integer,
-        // which exceeds the bound on exact values.
+        // NaN converts to 0, and 0 does not equal NaN. A value that is too large converts to the largest integer, which
+        // exceeds the bound on exact values.
         let multiple = scaled as i32;
         are_multiples &= multiple as f32 == scaled && multiple.unsigned_abs() <= 1 << SIGNIFICAND;
         sum = sum.wrapping_add(i64::from(multiple).cast_unsigned().wrapping_mul(weight));
@@ -130,12 +129,12 @@ fn weighted(row: &[f32], scale: f32, weights: &[u64]) -> Option<u64> {
     are_multiples.then_some(sum)
 }
 
-/// The number of rows and of columns of the product that are computed at once: the sums stay in a core's nearest
+/// The numbers of rows and columns of the product that are computed at once, so that the sums stay in a core's nearest
 /// cache.
 const ROWS: usize = 8;
 const COLUMNS: usize = 256;
 
-/// The product in row-major order, computed in bands of rows on all cores.
+/// Computes the row-major product in bands of rows on all cores.
 fn product(inputs: &Inputs) -> Vec<f32> {
     let [m, n, k] = inputs.sides;
     let mut product = vec![0.0; m * n];
@@ -144,9 +143,9 @@ fn product(inputs: &Inputs) -> Vec<f32> {
     product
 }
 
-/// Up to `ROWS` rows of the product of `a` and `b`, which has `k` rows of `n`.
+/// Computes up to `ROWS` rows of the product of `a` and `b`. `b` has `k` rows of `n` elements.
 ///
-/// Computed in double precision, whose 53 bits hold any possible sum of products of 15 bits each.
+/// The sums are computed in double precision, whose 53 bits hold any possible sum of products of 15 bits each.
 fn band(a: &[f32], b: &[f32], product: &mut [f32], [n, k]: [usize; 2]) {
     for left in (0..n).step_by(COLUMNS) {
         let width = COLUMNS.min(n - left);

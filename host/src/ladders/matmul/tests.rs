@@ -10,7 +10,7 @@ fn sides(m: u64, n: u64, k: u64) -> Options {
     Options::default().with("m", m).with("n", n).with("k", k)
 }
 
-/// What a right kernel leaves: single precision, from the first product to the last.
+/// Returns the output of a correct kernel: summed in single precision, from the first product to the last.
 fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
     let a: &[f32] = bytemuck::cast_slice(problem.input(0));
     let b: &[f32] = bytemuck::cast_slice(problem.input(1));
@@ -23,7 +23,7 @@ fn right(problem: &dyn Problem, [m, n, k]: [usize; 3]) -> Vec<f32> {
 }
 
 #[test]
-fn single_precision_is_right_and_a_missing_product_is_not() {
+fn single_precision_passes_and_a_missing_product_fails() {
     for shape in [[1, 1, 1], [3, 5, 7], [17, 33, 100], [4, 4, 1000]] {
         let [m, n, k] = shape.map(|side| side as u64);
         let fixture = rung_fixture("matmul_naive", &sides(m, n, k));
@@ -46,7 +46,7 @@ fn single_precision_is_right_and_a_missing_product_is_not() {
 }
 
 #[test]
-fn what_is_not_written_is_wrong() {
+fn an_unwritten_output_is_wrong() {
     let fixture = rung_fixture("matmul_naive", &sides(2, 3, 4));
     let why = fixture.why(&[POISON; 6 * 4]).unwrap();
     assert!(why.contains(", which is what was there before; "), "{why}");
@@ -54,7 +54,7 @@ fn what_is_not_written_is_wrong() {
 }
 
 #[test]
-fn both_forms_of_the_second_matrix_are_the_same_one() {
+fn both_layouts_of_the_second_matrix_hold_the_same_elements() {
     let problem = ladder("matmul").unwrap().problem(&sides(1, 3, 5)).unwrap();
     let rows: &[f32] = bytemuck::cast_slice(problem.input(1));
     let columns: &[f32] = bytemuck::cast_slice(problem.input(2));
@@ -67,9 +67,10 @@ fn both_forms_of_the_second_matrix_are_the_same_one() {
 }
 
 #[test]
-fn what_is_said_to_fit_does() {
+fn the_smaller_problem_fits() {
     let matmul = ladder("matmul").unwrap();
-    // All of it is the product: the second matrix's two forms and the copies count for nothing.
+    // For k = 1, the product needs nearly all of the memory: both forms of the second matrix and the copies are
+    // negligible.
     let problem = matmul.problem(&sides(10_000, 10_000, 1)).unwrap();
     let need: u64 = problem.buffers(DeviceProperties::default()).iter().map(|buffer| buffer.bytes).sum();
     let fits = problem.smaller(0.5).unwrap();

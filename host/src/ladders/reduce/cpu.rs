@@ -1,7 +1,7 @@
-//! The same sum on the CPU: the references, among them the one that the ladder's source text compares the first GPU
-//! kernel with.
+//! The same sum on the CPU. One of these references is the function with which the ladder's source text compares the
+//! first GPU kernel.
 
-/// The sum of `data`, wrapping, from the first element to the last.
+/// Returns the wrapping sum of `data`, from the first element to the last.
 pub fn plain_sum(data: &[i32]) -> i32 {
     let mut sum: i32 = 0;
     for value in data {
@@ -10,7 +10,7 @@ pub fn plain_sum(data: &[i32]) -> i32 {
     sum
 }
 
-/// The sum of `data`, wrapping, by a loop that is unrolled four times: each iteration adds four elements to four sums.
+/// Returns the wrapping sum of `data`. The loop is unrolled four times: each iteration adds four elements to four sums.
 pub fn unrolled_sum(data: &[i32]) -> i32 {
     let mut sums: [i32; 4] = [0; 4];
     let mut groups = data.chunks_exact(4);
@@ -20,15 +20,15 @@ pub fn unrolled_sum(data: &[i32]) -> i32 {
         sums[2] = sums[2].wrapping_add(group[2]);
         sums[3] = sums[3].wrapping_add(group[3]);
     }
-    // The elements after the last whole group.
+    // The remainder has the elements after the last whole group.
     plain_sum(&sums).wrapping_add(plain_sum(groups.remainder()))
 }
 
-/// The sum of `data`, wrapping, by interleaved pairs: the upper half is added to the lower half in place, and then the
-/// lower half is summed in the same way. 0 for no elements. `data` holds partial sums afterwards.
+/// Returns the wrapping sum of `data` by interleaved pairs: adds the upper half to the lower half in place, then sums
+/// the lower half in the same way. The sum of no elements is 0. `data` holds partial sums afterwards.
 ///
 /// The textbook's version halves the size by integer division and loses the last element whenever a size is odd, so it
-/// is right for powers of two only. Here the lower half is the larger one: an odd element in the middle has no partner
+/// is right only for powers of two. Here the lower half is the larger half: an odd element in the middle has no partner
 /// and is kept for the next round.
 pub fn recursive_reduce(data: &mut [i32]) -> i32 {
     if data.len() < 2 {

@@ -15,16 +15,16 @@ use engine::problem::{Buffer, Facts, Labels, Problem, Role, Verdict, elements, r
 use engine::registry::{DeviceProperties, Rung};
 use ranks::{Combination, Divide, Piece, RankProblem, Share, Side};
 
-/// The places of buffers.
+/// The indices of the buffers.
 const INPUT: usize = 0;
 const WORKSPACE: usize = 3;
 
-/// The reduction of `n` elements of a type by an operation.
+/// The problem of reducing `n` elements of a type with an operation.
 pub(super) struct Reduction<T: Number> {
     n: u64,
-    /// The index of its first element, and the number of all elements, where it is a part of a reduction.
+    /// For a part of a reduction, the index of its first element, and the number of elements of the whole.
     first: u64,
-    of: u64,
+    whole_n: u64,
     op: Op,
     /// The name of the variant, as in `max_f32`; empty for the ladder's default sum.
     variant: String,
@@ -33,8 +33,7 @@ pub(super) struct Reduction<T: Number> {
 
 struct Data<T: Number> {
     input: Vec<T>,
-    /// The results of every `GRAIN` elements, so that the check of a launch's blocks does not have to read all
-    /// elements again.
+    /// The results of every `GRAIN` elements, so that checking a launch's blocks does not read all elements again.
     grains: Vec<T::Wide>,
 }
 
@@ -55,41 +54,41 @@ impl<T: Number> Reduction<T> {
 
     pub(super) fn new(n: u64, op: Op, variant: String) -> Self {
         let data = OnceLock::new();
-        Self { n, first: 0, of: n, op, variant, data }
+        Self { n, first: 0, whole_n: n, op, variant, data }
     }
 
-    /// The reduction of so many elements from one on, out of more.
-    fn range(&self, first: u64, n: u64, of: u64) -> Self {
-        Self { n, first, of, op: self.op, variant: self.variant.clone(), data: OnceLock::new() }
+    /// Returns the reduction of `n` elements from `first` on, out of `whole_n` elements.
+    fn range(&self, first: u64, n: u64, whole_n: u64) -> Self {
+        Self { n, first, whole_n, op: self.op, variant: self.variant.clone(), data: OnceLock::new() }
     }
 
     fn data(&self) -> &Data<T> {
         self.data.get_or_init(|| Data::new(self.n, self.first, self.op))
     }
 
-    /// The reduction of these partial results.
-    fn together(&self, before: T::Wide, grains: &[T::Wide]) -> T::Wide {
+    /// Combines partial results with the result `before`.
+    fn combine_results(&self, before: T::Wide, grains: &[T::Wide]) -> T::Wide {
         let combine = |all, &grain| T::Wide::combine(self.op, all, grain);
         grains.iter().fold(before, combine)
     }
 
-    /// The right result of each block: the parts of the input are assigned to the blocks in turn.
+    /// Returns the correct result of each block. The parts of the input are assigned to the blocks round-robin.
     fn expected(&self, rung: &Rung, launch: &Launch) -> Vec<T::Wide> {
         let mut blocks = vec![T::Wide::identity(self.op); launch.blocks() as usize];
         let part = launch.threads() * u64::from(rung.items_per_thread) / GRAIN;
         for (index, part) in self.data().grains.chunks(part as usize).enumerate() {
             let block = index % blocks.len();
-            blocks[block] = self.together(blocks[block], part);
+            blocks[block] = self.combine_results(blocks[block], part);
         }
         blocks
     }
 
     pub(super) fn expected_whole(&self) -> T::Wide {
-        self.together(T::Wide::identity(self.op), &self.data().grains)
+        self.combine_results(T::Wide::identity(self.op), &self.data().grains)
     }
 
-    /// The largest error that the result of so many elements, reduced in any order, may have. The ladder's
-    /// documentation derives it.
+    /// Returns the largest allowed error of the result of `elements` elements that are reduced in any order. The
+    /// ladder's documentation derives it.
     pub(super) fn error(&self, elements: u64, right: T::Wide) -> f64 {
         if self.op != Op::Product || T::ROUNDOFF == 0.0 {
             return 0.0;
@@ -98,7 +97,7 @@ impl<T: Number> Reduction<T> {
         (gamma(elements, T::ROUNDOFF) + gamma(elements, f64::EPSILON / 2.0)) * magnitude
     }
 
-    /// What follows the size: `, max of f32`, and nothing for the ladder's default sum.
+    /// Returns the text after the size: `, max of f32`, or nothing for the ladder's default sum.
     fn variant_in_words(&self) -> String {
         match &*self.variant {
             "" => String::new(),
@@ -107,7 +106,7 @@ impl<T: Number> Reduction<T> {
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl<T: Number> Problem for Reduction<T> {
     fn facts(&self) -> Facts {
         Facts { variant: self.variant.clone(), ..Facts::new(vec![self.n], self.n * Self::SIZE) }
@@ -155,7 +154,7 @@ unsafe impl<T: Number> Problem for Reduction<T> {
 
     fn check(&self, rung: &Rung, launch: &Launch, outputs: &[Vec<u8>]) -> Verdict {
         let (expected, items) = match rung.single_pass {
-            // The elements may have been taken in any order.
+            // The launch may combine all elements in any order.
             true => (vec![self.expected_whole()], self.n),
             false => {
                 let items_per_block = launch.threads() * u64::from(rung.items_per_thread);
@@ -189,7 +188,7 @@ impl<T: Number> Divide for Reduction<T> {
 
     fn combination(&self, rung: &Rung) -> Combination {
         match rung.single_pass {
-            true => Combination::Reduce { element: T::ELEMENT, operation: self.op.of_devices() },
+            true => Combination::Reduce { element: T::ELEMENT, operation: self.op.device_operation() },
             false => Combination::Gather,
         }
     }
@@ -200,10 +199,10 @@ impl<T: Number> Divide for Reduction<T> {
 
     fn piece(&self, rung: &Rung, piece: Share) -> Result<Piece, String> {
         if !rung.parameters.contains(&"sum") {
-            return Err("it does not add to what is there, as a piece has to; reduce_atomic does".to_owned());
+            return Err("it does not add to the existing output, as a piece must; use reduce_atomic".to_owned());
         }
         let Range { start, end } = data::piece(piece, self.n);
-        let problem = self.range(self.first + start, end - start, self.of);
+        let problem = self.range(self.first + start, end - start, self.whole_n);
         Ok(Piece { problem: Box::new(problem), offsets: vec![(INPUT, start * Self::SIZE)] })
     }
 
@@ -213,9 +212,9 @@ impl<T: Number> Divide for Reduction<T> {
 
     fn check_combined(&self, references: &[Vec<u8>], output: &[u8]) -> Verdict {
         let parts: Vec<T::Wide> = references.iter().flat_map(|part| elements(part).into_owned()).collect();
-        let right = self.together(T::Wide::identity(self.op), &parts);
+        let right = self.combine_results(T::Wide::identity(self.op), &parts);
         Verdict::of_output(&[output.to_vec()], 1, |found: &[T]| {
-            let is_right = T::Wide::from(found[0]).distance(right) <= self.error(self.of, right);
+            let is_right = T::Wide::from(found[0]).distance(right) <= self.error(self.whole_n, right);
             let which = format!("the {} of all parts", self.op.name());
             (!is_right).then(|| Verdict::wrong_element(which, &found[0], found[0], right))
         })

@@ -15,7 +15,7 @@ fn with_block(rung: &str, n: u64, block: u32) -> RungFixture {
     fixture
 }
 
-/// What a right kernel leaves in the output.
+/// Returns the output of a correct kernel.
 fn right_output(fixture: &RungFixture) -> Vec<i32> {
     let elements = (fixture.launch.threads() * u64::from(fixture.rung.items_per_thread)) as usize;
     let mut output = vec![0i32; fixture.launch.blocks() as usize];
@@ -26,7 +26,7 @@ fn right_output(fixture: &RungFixture) -> Vec<i32> {
 }
 
 #[test]
-fn the_check_accepts_what_is_right_at_every_edge() {
+fn the_check_accepts_right_outputs_at_every_edge() {
     for n in [0, 1, 31, 63, 64, 65, 127, 1000, 4096, 4097, 100_003] {
         for block in [64, 128, 1024] {
             for rung in ["reduce_neighbored", "reduce_unrolling8", "reduce_smem_unroll4"] {
@@ -38,13 +38,13 @@ fn the_check_accepts_what_is_right_at_every_edge() {
 }
 
 #[test]
-fn the_check_names_the_block_that_is_wrong() {
+fn the_check_names_the_wrong_block() {
     let fixture = with_block("reduce_unrolling2", 1000, 64);
     let right = right_output(&fixture);
 
     let mut swapped = right.clone();
     swapped.swap(2, 5);
-    // Two exchanged sums have the same total, but they are wrong.
+    // Two exchanged sums have the same total, but the output is wrong.
     let why = fixture.why(&swapped).unwrap();
     assert!(why.starts_with("block 2 of 8: its sum is "), "{why}");
 
@@ -61,7 +61,7 @@ fn a_missing_output_is_wrong_and_does_not_panic() {
 }
 
 #[test]
-fn the_output_has_room_for_every_rung_and_block() {
+fn the_output_is_large_enough_for_every_rung_and_block() {
     let ladder = ladder("reduce").unwrap();
     for n in [0, 1, 64, 65, 1000, MAX_ELEMENTS] {
         let problem = ladder.problem(&Options::default().with("n", n)).unwrap();
@@ -89,11 +89,11 @@ fn the_input_is_spread_over_all_words() {
     assert!(!values.contains(&0));
     assert_eq!(element(0), element(0));
     let wide: i64 = values.iter().copied().map(i64::from).sum();
-    // A sum that does not wrap tests little.
+    // A sum that does not wrap is a weak test.
     assert_ne!(i64::from(plain_sum(&values)), wide);
 }
 
-/// The results that a correct kernel of a type leaves for each block, in the type's own precision and in the order of the
+/// Returns the result of a correct kernel for each block, in the precision of the type and in the order of the
 /// elements.
 fn partial<T: bytemuck::Pod>(fixture: &RungFixture, fold: impl Fn(&[T]) -> T) -> Vec<T> {
     let slice = fixture.launch.threads() as usize * fixture.rung.items_per_thread as usize;
@@ -113,7 +113,7 @@ fn divided_problem(op: &str, word: &str, n: u64) -> Box<dyn Divide> {
 }
 
 #[test]
-fn a_rounded_sum_is_right_and_one_without_an_element_is_wrong() {
+fn a_rounded_sum_passes_and_a_missing_element_fails() {
     let fixture = of_operation("sum", "f32", 30_000);
     assert_eq!(fixture.launch.entry, "reduce_any_sum_f32_512");
     let mut sums = partial(&fixture, |part: &[f32]| part.iter().sum());
@@ -137,7 +137,7 @@ fn products_are_of_many_factors_and_stay_in_range() {
 
     let fixture = of_operation("product", "i64", 40_000);
     let products = partial(&fixture, |part: &[i64]| part.iter().fold(1, |all: i64, &one| all.wrapping_mul(one)));
-    assert!(!products.contains(&0), "as a product of even numbers is");
+    assert!(!products.contains(&0), "a product of even numbers would be 0");
     assert_eq!(fixture.why(&products), None);
 }
 
@@ -149,21 +149,21 @@ fn min_and_max_are_exact_and_ignore_nans() {
     assert_eq!(fixture.why(&greatest), None);
     greatest[2] = greatest[2].next_down();
     assert!(fixture.why(&greatest).is_some());
-    // Of no elements, the identity.
+    // The result of no elements is the identity.
     assert_eq!(of_operation("min", "f64", 0).why(&[f64::INFINITY]), None);
 }
 
-/// The sums of parts, of parts of parts and so on until one is left, each part `each` elements at `each`
-/// places of equal distance, with the largest magnitude on the way.
+/// Sums parts of `each` elements, then parts of the sums, and so on until one sum is left. The elements of a part are
+/// equally far apart. Returns the sum and the largest magnitude of all intermediate sums.
 fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8], each: usize) -> (Vec<Vec<u8>>, f64) {
     let (mut level, mut largest) = (bytemuck::cast_slice::<_, T>(input).to_vec(), 0.0f64);
     while level.len() > 1 {
         let parts = level.len().div_ceil(each);
         level = (0..parts)
             .map(|part| {
-                let mut own = level.iter().copied().skip(part).step_by(parts);
-                let first = own.next().unwrap();
-                own.fold(first, |sum, one| {
+                let mut elements = level.iter().copied().skip(part).step_by(parts);
+                let first = elements.next().unwrap();
+                elements.fold(first, |sum, one| {
                     largest = largest.max((sum + one).into().abs());
                     sum + one
                 })
@@ -173,7 +173,7 @@ fn summed<T: bytemuck::Pod + std::ops::Add<Output = T> + Into<f64>>(input: &[u8]
     (output_of(&level), largest)
 }
 
-/// The check of one result of all elements.
+/// Checks a single result of all elements.
 fn check_whole(problem: &dyn Divide, output: &[Vec<u8>]) -> Verdict {
     problem.check_combined(&[problem.reference()], output.first().map_or(&[], Vec::as_slice))
 }
@@ -190,7 +190,7 @@ fn the_sum_of_floats_is_the_same_in_every_order() {
             };
             let verdict = check_whole(&*problem, &output);
             assert_eq!(verdict, Verdict::Right, "{word} by {each}");
-            // A walk of 2^31 steps ends 85 times as far from its start.
+            // A random walk of 2^31 steps ends 85 times as far from its start.
             assert!(largest < f64::from(1 << bound) / 85.0, "{word} by {each}: {largest}");
         }
     }
@@ -218,11 +218,11 @@ fn a_whole_result_is_checked() {
 }
 
 #[test]
-fn whole_products_stay_in_range_and_notice_what_is_missing() {
+fn whole_products_stay_in_range_and_reveal_missing_factors() {
     let problem = divided_problem("product", "f32", 1 << 18);
     let input: &[f32] = bytemuck::cast_slice(problem.input(0));
     for each in [2, 4, 32, 1000, 20_000] {
-        // As a GPU may: so many at a time, then pairs of those.
+        // Like a GPU: products of `each` elements, and then of pairs of products.
         let parts = input.chunks(each).map(|part| part.iter().product());
         let mut parts: Vec<f32> = parts.collect();
         while parts.len() > 1 {

@@ -1,9 +1,10 @@
-//! The prefix sum: element `i` of the output is the sum of the elements 0 to `i` of the input. `scan_look_back_warp` and
-//! `scan_pipelined` also compute it for other operations and types, and in the exclusive form, in which element `i` of the
-//! output is the sum of the elements before element `i`, and element 0 is the identity of the operation.
+//! The prefix sum: element `i` of the output is the sum of the elements 0 to `i` of the input. `scan_look_back_warp`
+//! and `scan_pipelined` also compute it for other operations and types, and in the exclusive form. In that form,
+//! element `i` of the output is the sum of the elements before element `i`, and element 0 is the identity of the
+//! operation.
 //!
-//! Each kernel takes `(input: *const T, output: *mut T, …, n: u32)`. The rungs before `scan_three_phases` scan the section of
-//! each block; the check compares them section by section.
+//! Each kernel takes `(input: *const T, output: *mut T, …, n: u32)`. In the rungs before `scan_three_phases`, each
+//! block scans one section; the check compares each section separately.
 //!
 //! Effective bandwidth counts one read and one write of every element.
 //!
@@ -15,17 +16,19 @@
 //! | `scan_look_back_warp` | depends on which tiles have a prefix when a block looks back | no |
 //! | `scan_pipelined` | depends on `n`, the block and the number of blocks | yes, on devices with the same number of multiprocessors |
 //!
-//! In whatever order a rung adds, an element of the output is off by at most γ(k) Σ|xⱼ| over the elements xⱼ that it sums, with
-//! γ(k) = k u / (1 - k u), the unit roundoff u = 2^-24, and k the most additions that an element goes through (Higham,
-//! *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). Of t tiles, k is at most 60 + t in both
-//! rungs. At most 25 additions sum a tile, 13 combine the words that a warp reads, and 20 add what is before an element in its
-//! tile. Each earlier tile adds at most one addition, in `scan_pipelined` each earlier wave.
+//! In whatever order a rung adds, the error of an element of the output is at most γ(k) Σ|xⱼ|. The xⱼ are the elements
+//! that it sums, γ(k) = k u / (1 - k u), and u = 2^-24 is the unit roundoff. k is the largest number of additions that
+//! an element goes through (Higham, *Accuracy and Stability of Numerical Algorithms*, 2nd edition, §3.1 and §4.2). With
+//! t tiles, k is at most 60 + t in both rungs. At most 25 additions sum a tile, 13 combine the words that a warp reads,
+//! and 20 add everything before an element in its tile. Each earlier tile adds at most one addition; in
+//! `scan_pipelined`, each earlier wave does.
 //!
-//! The bound of a product is the one that the ladder `reduce` documents.
+//! The ladder `reduce` documents the bound of a product.
 //!
 //! # How it is checked
-//! Integers, min and max are compared exactly. So are sums of random floats: their elements are chosen so that no sum is
-//! rounded, as the ladder `reduce` documents. Sums of other floats may differ from a sum in double precision by the bound.
+//! Integers, min and max are compared exactly. Sums of random floats are also compared exactly: their elements are
+//! chosen so that no sum is rounded, as the ladder `reduce` documents. Sums of other floats may differ by the bound
+//! from a sum in double precision.
 
 mod problem;
 
@@ -51,7 +54,7 @@ pub(super) const LADDER: Ladder = Ladder {
     summary: "the prefix sums of n elements, or their prefix products, minima or maxima",
     rungs: kernels_gpu::scan::RUNGS,
     options: &[
-        Opt::size("n", "N", "2^24", "How many elements"),
+        Opt::size("n", "N", "2^24", "Number of elements"),
         Opt::word("op", "OP", OPS, "The operation"),
         Opt::word("type", "TYPE", TYPES, "The type of the elements"),
         Opt::word("kind", "KIND", KINDS, "Whether element i of the output includes element i of the input"),
@@ -67,7 +70,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "BLOCKS",
             kind: Kind::SizeOr("device"),
             default: "device",
-            help: "Blocks of the rungs whose blocks take several tiles: one for each multiprocessor, or at most BLOCKS",
+            help: "Blocks in rungs whose blocks process several tiles: one per multiprocessor, or at most BLOCKS",
         },
     ],
     blocks: &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
@@ -77,8 +80,8 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: ShownColumns::MEMORY,
 };
 
-/// Sizes at which a wrong comparison or a wrong offset shows: around warps, rows, blocks, tiles and windows of a look-back,
-/// after each element of a thread's vectors, and primes.
+/// Sizes that expose a wrong comparison or offset: around warps, rows, blocks, tiles and windows of a look-back, after
+/// each element of a thread's vectors, and primes.
 const EDGES: &[u64] = &[
     0, 1, 2, 3, 4, 5, 7, 8, 15, 16, 17, 31, 32, 33, 61, 63, 64, 65, 95, 96, 97, 127, 128, 129, 130, 191, 255, 256, 257,
     258, 383, 386, 511, 512, 513, 640, 767, 997, 1000, 1023, 1024, 1025, 1536, 1999, 2047, 2048, 2049, 3071, 4095,
@@ -95,7 +98,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
         &[65_535, 131_071, 131_073, 262_145, 999_983, 1_048_579, 16_777_217],
         &[270_337],
     );
-    // Of the variants, only the usual one is checked with all of these sizes.
+    // Only the default variant is checked with all of these sizes.
     let others: &[u64] =
         effort.pick(&[0, 1, 33, 1000, 8193, 20_011, 100_003, 4_194_305], &[0, 1, 1000, 20_011, 100_003], &[1, 20_011]);
     let with = |n: u64| Options::default().with("n", n);
@@ -108,7 +111,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
             }
         }
     }
-    // Each element is a new minimum or maximum, so that a lost part of the input shows.
+    // Each element is a new minimum or maximum, so a lost part of the input changes the result.
     for (op, data) in [("min", "reversed"), ("max", "sorted")] {
         for (word, kind) in TYPES.iter().flat_map(|word| KINDS.iter().map(move |kind| (word, kind))) {
             all.push(with(20_011).with("op", op).with("type", word).with("kind", kind).with("data", data));
@@ -118,7 +121,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
         all.push(with(4099).with("data", data));
         all.extend(OPS.iter().map(|op| with(20_011).with("op", op).with("type", "f32").with("data", data)));
     }
-    // Blocks that take several tiles, and a wave of more tiles than a warp has lanes.
+    // Blocks that process several tiles, and a wave of more tiles than a warp has lanes.
     for (n, resident) in [(20_011, "1"), (65_536, "3"), (100_003, "2"), (150_001, "device")] {
         all.push(with(n).with("resident", resident).with("type", "i64").with("kind", "exclusive"));
         all.push(with(n).with("resident", resident));
@@ -145,13 +148,13 @@ fn scan<T: Number + 'static>(options: &Options, resident: Option<u32>) -> Result
     let data = Data::named(options.text("data"));
     if T::ROUNDOFF > 0.0 && op == OPS[Op::Product as usize] && n > data.most_factors() {
         let takes = format!(
-            "0 to {} for products of these floats, because further ones leave the range of their type; --data random has \
-             products near 1",
+            "0 to {} for products of these floats, because more factors would leave the range of their type; --data \
+             random has products near 1",
             data.most_factors()
         );
         return Err(Error::out_of_bounds(LADDER.name, "n", n, &takes));
     }
-    // A word that is the default has no place in the name of a kernel.
+    // A kernel's name omits the words that are defaults.
     let named = [(op, OPS), (word, TYPES), (kind, KINDS)].into_iter().filter(|(word, words)| *word != words[0]);
     let variant = named.map(|(word, _)| word).collect::<Vec<_>>().join("_");
     let (op, is_exclusive) = (Op::named(op), kind == KINDS[1]);

@@ -1,4 +1,4 @@
-//! A scan, its data and the check of its result.
+//! The scan problem: its data and the check of its result.
 
 use std::sync::OnceLock;
 
@@ -12,13 +12,13 @@ use rayon::prelude::*;
 use crate::data::{element, generate};
 use crate::ladders::number::{NAN_EVERY, Number, Op, Wide as _, gamma};
 
-/// The smallest number of words of 32 bits that a block takes, of the rungs that keep something for each tile.
+/// The smallest tile of a block in 32-bit words, in the rungs that store a state per tile.
 const SMALLEST_TILE: u64 = 64 * 16;
 
-/// The most additions that an element goes through in its tile and in a window or wave of tiles.
+/// The largest number of additions that an element goes through in its tile and in a window or wave of tiles.
 const DEPTH: u64 = 60;
 
-/// The names of the data.
+/// The names of the kinds of data.
 pub(super) const DATA: &[&str] = &["random", "uniform", "constant", "sorted", "reversed", "few", "special"];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,12 +35,12 @@ pub(super) enum Data {
 impl Data {
     pub(super) fn named(name: &str) -> Self {
         let all = [Self::Random, Self::Uniform, Self::Constant, Self::Sorted, Self::Reversed, Self::Few, Self::Special];
-        let place = DATA.iter().position(|own| *own == name);
-        all[place.expect("the option takes no other word")]
+        let place = DATA.iter().position(|known| *known == name);
+        all[place.expect("the option accepts only these words")]
     }
 
-    /// The largest number of factors whose products all stay in the range of `f32`. A factor's magnitude is within 1/1024
-    /// of 1, and 2^16 factors of e^(1/1024) give e^64.
+    /// Returns the largest number of factors whose products all stay in the range of `f32`. A factor's magnitude is
+    /// within 1/1024 of 1, and 2^16 factors of e^(1/1024) give e^64.
     pub(super) fn most_factors(self) -> u64 {
         match self {
             // The product of the magnitudes stays near 1.
@@ -74,7 +74,7 @@ impl Data {
     }
 }
 
-/// The scan of `n` elements of a type by an operation.
+/// The problem of scanning `n` elements of a type with an operation.
 pub(super) struct Scan<T: Number> {
     pub(super) n: u64,
     pub(super) op: Op,
@@ -82,7 +82,7 @@ pub(super) struct Scan<T: Number> {
     /// The name of the variant, as in `max_f32_exclusive`; empty for the inclusive sum of `i32`.
     pub(super) variant: String,
     pub(super) data: Data,
-    /// The largest number of blocks that take several tiles. `None` for one on each multiprocessor.
+    /// The largest number of blocks that process several tiles. `None` for one block per multiprocessor.
     pub(super) resident: Option<u32>,
     pub(super) input: OnceLock<Vec<T>>,
 }
@@ -94,19 +94,19 @@ impl<T: Number> Scan<T> {
         self.input.get_or_init(|| self.data.generate(self.n, self.op))
     }
 
-    /// The length in words of 32 bits. A thread takes the same number of words for every type.
+    /// Returns the length in 32-bit words. A thread processes the same number of words for every type.
     fn words(&self) -> u64 {
         self.n * Self::SIZE / 4
     }
 
-    /// Whether no order of additions rounds.
+    /// Returns whether no order of additions rounds the result.
     fn is_exact(&self) -> bool {
         let is_sum_exact = matches!(self.data, Data::Random | Data::Special);
         T::ROUNDOFF == 0.0 || matches!(self.op, Op::Min | Op::Max) || self.op == Op::Sum && is_sum_exact
     }
 
-    /// The largest error of the result of `elements` elements whose magnitudes add to `magnitudes`. The ladder's
-    /// documentation derives it.
+    /// Returns the largest allowed error of the result of `elements` elements whose magnitudes add up to `magnitudes`.
+    /// The ladder's documentation derives it.
     fn error(&self, launch: &Launch, rung: &Rung, elements: u64, magnitudes: f64, right: T::Wide) -> f64 {
         let magnitude = right.distance(T::Wide::identity(Op::Sum));
         if self.is_exact() || !magnitude.is_finite() {
@@ -123,7 +123,7 @@ impl<T: Number> Scan<T> {
         }
     }
 
-    /// What follows the size: `, max of f32, exclusive, sorted`, and nothing for the ladder's default sum.
+    /// Returns the text after the size: `, max of f32, exclusive, sorted`, or nothing for the ladder's default sum.
     fn variant_in_words(&self) -> String {
         let mut words = String::new();
         if !self.variant.is_empty() {
@@ -141,7 +141,7 @@ impl<T: Number> Scan<T> {
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl<T: Number> Problem for Scan<T> {
     fn facts(&self) -> Facts {
         let shape = vec![self.words(), self.resident.unwrap_or(u32::MAX).into()];
@@ -159,7 +159,7 @@ unsafe impl<T: Number> Problem for Scan<T> {
 
     fn buffers(&self, _: DeviceProperties) -> Vec<Buffer> {
         let (bytes, tiles) = (self.n * Self::SIZE, self.words().div_ceil(SMALLEST_TILE).max(1));
-        // Elements of 64 bits have two words for each tile.
+        // 64-bit elements have two words per tile.
         let words = HEAD as u64 + tiles * Self::SIZE.div_ceil(4);
         vec![
             Buffer::new("input", Role::Input, bytes),

@@ -18,7 +18,7 @@ fn refusal(chosen: &[(&'static str, &str)]) -> String {
     LADDER.complete(&options).and_then(|options| problem(&options)).err().unwrap().to_string()
 }
 
-/// The inclusive scan in the type of the elements, one after another.
+/// Returns the inclusive scan in the type of the elements, computed sequentially.
 fn scanned<T: bytemuck::Pod>(input: &[T], combine: impl Fn(T, T) -> T) -> Vec<T> {
     let mut all = input.to_vec();
     for index in 1..all.len() {
@@ -42,7 +42,7 @@ fn the_check_covers_at_least_60_sizes_all_data_and_all_variants() {
 }
 
 #[test]
-fn a_variant_is_named_after_what_is_not_usual() {
+fn a_variant_is_named_after_its_non_default_options() {
     let entry = |chosen: &[_]| variant("scan_pipelined", 100, chosen).launch.entry;
     assert_eq!(entry(&[]), "scan_pipelined_1024");
     assert_eq!(entry(&[("type", "f32")]), "scan_pipelined_f32_1024");
@@ -88,7 +88,7 @@ fn sums_of_other_floats_are_within_the_bound_in_any_order() {
     for data in ["uniform", "constant", "sorted", "reversed", "few"] {
         let fixture = variant("scan_pipelined", 100_003, &[("type", "f32"), ("data", data)]);
         let input = fixture.input::<f32>();
-        // As a GPU may: sums of tiles, and then of what is before each tile.
+        // Like a GPU: scans tiles, and adds the sum of everything before each tile.
         let mut sums = Vec::new();
         let mut before = 0.0;
         for tile in input.chunks(1024) {
@@ -132,7 +132,7 @@ fn nans_and_infinities_are_ignored_or_remain() {
 }
 
 #[test]
-fn the_data_are_what_they_are_called() {
+fn data_match_their_names() {
     let input = |data, op| {
         let fixture = variant("scan_pipelined", 50_000, &[("data", data), ("op", op)]);
         fixture.input::<i32>().to_vec()
@@ -145,13 +145,13 @@ fn the_data_are_what_they_are_called() {
 }
 
 #[test]
-fn every_tile_has_its_words() {
+fn the_workspace_has_words_for_every_tile() {
     for n in [0, 1, 1023, 1024, 1025, 100_003, MAX_ELEMENTS] {
         for word in TYPES {
             let options = LADDER.complete(&Options::default().with("n", n).with("type", word)).unwrap();
             let problem = problem(&options).unwrap();
             let device = engine::DeviceProperties::default();
-            let bytes = |name| problem.buffers(device).into_iter().find(|own| own.name == name).unwrap().bytes;
+            let bytes = |name| problem.buffers(device).into_iter().find(|buffer| buffer.name == name).unwrap().bytes;
             let (size, words) = (if *word == "i64" { 8 } else { 4 }, problem.facts().shape[0]);
             for rung in LADDER.select(&[], &*problem).unwrap() {
                 for block in LADDER.blocks_of(rung, &*problem) {
@@ -169,7 +169,7 @@ fn every_tile_has_its_words() {
 }
 
 #[test]
-fn what_is_not_possible_is_refused_with_what_is() {
+fn impossible_options_are_refused_with_the_allowed_values() {
     let too_many = refusal(&[("n", "2147483648")]);
     assert!(too_many.contains("n = 2147483648 is out of bounds") && too_many.contains("0 to 2147483647"), "{too_many}");
     let f64 = refusal(&[("type", "f64")]);

@@ -1,10 +1,10 @@
-//! What each rung demonstrates: enough to compute which lane's value each lane has after the shuffle.
+//! The demonstration of each rung, with the data to compute which lane's value each lane has after the shuffle.
 
 use engine::registry::Rung;
 
 use super::model::Mode;
 
-/// What a rung demonstrates.
+/// The shuffle that a rung demonstrates.
 #[derive(Debug)]
 pub(super) struct Demonstration {
     /// The name of the rung.
@@ -13,7 +13,7 @@ pub(super) struct Demonstration {
     pub(super) function: &'static str,
     /// How the kernel's lanes find the lane to read.
     pub(super) mode: Mode,
-    /// The ladder's option whose value the kernel takes as its argument.
+    /// The ladder's option that sets the kernel's argument.
     pub(super) option: &'static str,
     /// Returns the argument of the shuffle for a lane and the option's value.
     pub(super) argument: fn(lane: u32, value: u32) -> u32,
@@ -22,7 +22,7 @@ pub(super) struct Demonstration {
 }
 
 impl Demonstration {
-    /// The demonstration of a rung of this ladder.
+    /// Returns the demonstration of a rung of this ladder.
     pub(super) fn of(rung: &Rung) -> &'static Self {
         let found = DEMONSTRATIONS.iter().find(|demonstration| demonstration.rung == rung.name);
         found.expect("every rung of the ladder has a demonstration")

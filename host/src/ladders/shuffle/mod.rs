@@ -1,8 +1,8 @@
 //! Demonstrations of warp shuffles: the values of each lane before and after.
 //!
 //! This ladder does not compare speeds but shows the four modes, with the argument and the width as options. Each
-//! kernel takes `input`, `output`, the shuffle's argument (`source`, `delta` or `lane_mask`) and `width`. It runs on 16
-//! lanes, or on the whole warp if the width is 32.
+//! kernel takes `input`, `output`, the shuffle's argument (`source`, `delta` or `lane_mask`) and `width`. A kernel runs
+//! on 16 lanes, or on the whole warp if the width is 32.
 
 mod demonstration;
 mod model;
@@ -28,17 +28,17 @@ const TYPES: &[&str] = &["i32", "f32"];
 
 pub(super) const LADDER: Ladder = Ladder {
     name: "shuffle",
-    summary: "what a warp shuffle moves: a row of values before and after, for each mode",
+    summary: "warp shuffles: the values of all lanes before and after, for each mode",
     rungs: RUNGS,
     options: &[
-        Opt::word("type", "TYPE", TYPES, "What the lanes hold"),
+        Opt::word("type", "TYPE", TYPES, "The type of the values"),
         Opt::size("src", "LANE", "2", "The lane that a broadcast reads, 0 to 31"),
-        Opt::size("delta", "LANES", "2", "How far values move, 0 to 31"),
-        Opt::size("mask", "BITS", "1", "The bits of its number in which a lane's partner differs, 0 to 31"),
-        Opt::size("width", "LANES", "16", "Lanes of a segment: 2, 4, 8, 16 or 32"),
+        Opt::size("delta", "LANES", "2", "The distance in lanes by which values move, 0 to 31"),
+        Opt::size("mask", "BITS", "1", "The bits in which the numbers of a lane and its partner differ, 0 to 31"),
+        Opt::size("width", "LANES", "16", "Lanes per segment: 2, 4, 8, 16 or 32"),
     ],
     blocks: &[[4, 1, 1], [8, 1, 1], [16, 1, 1], [32, 1, 1]],
-    block_rule: "a lane for each value (or for four, in the array): 16 values, 32 with --width 32",
+    block_rule: "one lane per value (or per four values, in the array): 16 values, or 32 with --width 32",
     sweep,
     problem,
     shown: ShownColumns { timed: &[], counted: &[], pictures: true },
@@ -92,7 +92,7 @@ impl Shuffle {
         LANES.max(self.width)
     }
 
-    /// The bits of a value: the index of its lane, plus a half for floats.
+    /// Returns the bits of a value: its index, plus a half for floats.
     fn value(&self, place: u32) -> u32 {
         match self.is_float {
             true => (place as f32 + 0.5).to_bits(),
@@ -111,17 +111,17 @@ impl Shuffle {
         self.input.get_or_init(|| (0..self.values()).map(|place| self.value(place)).collect())
     }
 
-    /// The value of an option.
+    /// Returns the value of an option.
     fn option(&self, name: &str) -> u32 {
         self.options.size(name) as u32
     }
 
-    /// The width for a rung, whose lanes have one or more values each: at most the number of lanes.
+    /// Returns the width for a rung, whose lanes have one or more values each. It is at most the number of lanes.
     fn width(&self, rung: &Rung) -> u32 {
         self.width.min(self.values() / rung.items_per_thread)
     }
 
-    /// The value of each lane after a rung.
+    /// Returns the value of each lane after a rung.
     fn expected(&self, rung: &Rung) -> Vec<u32> {
         let shown = Demonstration::of(rung);
         let (value, width, registers) = (self.option(shown.option), self.width(rung), rung.items_per_thread);
@@ -133,13 +133,13 @@ impl Shuffle {
         (0..self.values()).map(expected).collect()
     }
 
-    /// The name of the elements' type.
+    /// Returns the name of the elements' type.
     fn element(&self) -> &'static str {
         if self.is_float { "f32" } else { "i32" }
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl Problem for Shuffle {
     fn facts(&self) -> Facts {
         let values = u64::from(self.values());

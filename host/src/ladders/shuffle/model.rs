@@ -1,9 +1,9 @@
-//! The four modes of a warp shuffle on the CPU, after PTX ISA §9.7.9.6 (`shfl.sync`).
+//! A CPU model of the four modes of a warp shuffle, after PTX ISA §9.7.9.6 (`shfl.sync`).
 
 /// How a lane finds the lane that it reads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Mode {
-    /// By number, within its segment.
+    /// By the source lane's number within the segment.
     Idx,
     /// By a distance to a lower lane.
     Up,
@@ -13,15 +13,15 @@ pub enum Mode {
     Xor,
 }
 
-/// The lane whose value `lane` receives from a shuffle with this argument, 0 to 31, in segments of `width` lanes: the
-/// lane itself if the source is outside of the segment.
+/// Returns the lane whose value `lane` receives from a shuffle with this argument, 0 to 31, in segments of `width`
+/// lanes. If the source is outside the segment, that is the lane itself.
 pub fn source(mode: Mode, lane: u32, argument: u32, width: u32) -> u32 {
     let (place, first) = (lane % width, lane - lane % width);
     match mode {
         Mode::Idx => first + argument % width,
         Mode::Up if argument <= place => lane - argument,
         Mode::Down if place + argument < width => lane + argument,
-        // The hardware only compares with the end of the segment, so a lane of a lower segment can be read.
+        // The hardware compares only with the end of the segment, so a lane can read from a lower segment.
         Mode::Xor if lane ^ argument < first + width => lane ^ argument,
         Mode::Up | Mode::Down | Mode::Xor => lane,
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::ladders::rung_fixture::{RungFixture, output_of, rung_fixture};
 
 #[test]
-fn what_is_right_is_accepted_and_what_is_not_is_named() {
+fn a_right_output_is_accepted_and_a_wrong_value_is_named() {
     let fixture = rung_fixture("shuffle_xor_array", &Options::default());
     assert_eq!(fixture.launch.to_string(), "shuffle_xor_array_i32<<<1, 4, 0>>>");
     let right = [4, 5, 6, 7, 0, 1, 2, 3, 12, 13, 14, 15, 8, 9, 10, 11];
@@ -16,7 +16,7 @@ fn what_is_right_is_accepted_and_what_is_not_is_named() {
 }
 
 #[test]
-fn the_two_wraps_are_each_others_inverse() {
+fn the_two_wrapping_shuffles_are_inverses() {
     let options = Options::default().with("delta", 2);
     let left = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 0, 1];
     assert_eq!(rung_fixture("shuffle_wrap", &options).why(&left), None);

@@ -1,30 +1,32 @@
-//! The softmax, or the RMSNorm, of each row of a matrix of bfloat16, half precision or f32.
+//! The softmax or RMSNorm of each row of a matrix of bfloat16, half precision or f32.
 //!
-//! Each kernel takes `(input: *const T, output: *mut T, …, n: u32)`, for row-major matrices of `m` rows and `n` columns, and
-//! computes in f32. `kernels_gpu::softmax` defines both operations, and `kernels_gpu::softmax::row` says what a row with
-//! infinities or NaN gives.
+//! Each kernel takes `(input: *const T, output: *mut T, …, n: u32)`, for row-major matrices of `m` rows and `n`
+//! columns, and computes in f32. `kernels_gpu::softmax` defines both operations, and `kernels_gpu::softmax::row`
+//! defines the result of a row with infinities or NaN.
 //!
 //! Effective bandwidth counts one read and one write of every element, and one read of the weight.
 //!
 //! # The bound on the error
 //! With the unit roundoff u = 2^-24 of f32, to first order:
 //!
-//! - An exponential of x - max is off by a factor of at most 1 + (4 + 3 t) u, with t = max - x. `ex2.approx` has an error of 2 ulp
-//!   (PTX ISA, "ex2"), which is 4 u. The difference, the product with log2(e), and that constant are each off by u. Together
-//!   they change the exponent by 3 t u.
-//! - An exponential goes through at most k additions on its way to the sum. With each, an online softmax rescales: by an
-//!   exponential (4 u), a product (u) and the sum (u). The distances of the maxima add up to t. So the sum is off by at most
-//!   (4 + 6 k + 3 T) u, with T the mean of t weighted by the exponentials.
-//! - An element is its weight, an exponential, times a factor: another exponential, and the reciprocal of the sum. The distances
-//!   of both exponentials add up to t. Their constants are 8 u, the reciprocal is off by u, and both products are off by 2 u.
-//! - So an element is off by at most (15 + 6 k + 3 t + 3 T) u. An exponential below 2^-126 is 0, so an element may be off by
-//!   2^-125 more.
-//! - The sum of squares of an RMSNorm is off by at most (k + 1) u. The quotient by n, n in f32, and the sum with 1e-6 add 3 u.
-//!   The root halves this. The root, its reciprocal, and two products add 4 u: (k / 2 + 6) u together.
+//! - An exponential of x - max has a relative error of at most (4 + 3 t) u, with t = max - x. `ex2.approx` has an error
+//!   of 2 ulp (PTX ISA, "ex2"), which is 4 u. The difference, the product with log2(e), and that constant each have an
+//!   error of u. Together they change the exponent by 3 t u.
+//! - An exponential goes through at most k additions until it is part of the sum. With each addition, an online softmax
+//!   rescales the sum: by an exponential (4 u), a product (u) and the sum (u). The distances of the maxima add up to t.
+//!   So the error of the sum is at most (4 + 6 k + 3 T) u, with T the mean of t weighted by the exponentials.
+//! - An element is its weight, an exponential, times a factor. The factor is another exponential times the reciprocal
+//!   of the sum. The distances of both exponentials add up to t. Their constant errors are 8 u, the error of the
+//!   reciprocal is u, and the error of both products is 2 u.
+//! - So the error of an element is at most (15 + 6 k + 3 t + 3 T) u. An exponential below 2^-126 is flushed to 0, so an
+//!   element may have an additional error of 2^-125.
+//! - The error of the sum of squares of an RMSNorm is at most (k + 1) u. The quotient by n, n in f32, and the sum with
+//!   1e-6 add 3 u. The root halves this error. The root, its reciprocal, and two products add 4 u. The total is
+//!   (k / 2 + 6) u.
 //!
-//! k is n in the first rung. In each other rung a thread has at most n / 32 + 8 elements, and at most 16 additions combine
-//! the threads and blocks. The ends of this interval, rounded to the type of the elements, are the least and the greatest number
-//! that an element may be. A NaN has to be NaN, and an exact 0 has to be 0.
+//! k is n in the first rung. In each other rung, a thread has at most n / 32 + 8 elements, and at most 16 additions
+//! combine the threads and blocks. The allowed range of an element is this interval with both ends rounded to the type
+//! of the elements. A NaN must be NaN, and an exact 0 must be 0.
 
 mod problem;
 mod reference;
@@ -50,8 +52,8 @@ pub(super) const LADDER: Ladder = Ladder {
     summary: "the softmax of each row of a matrix, or its RMSNorm",
     rungs: kernels_gpu::softmax::RUNGS,
     options: &[
-        Opt::size("m", "M", "2^15", "How many rows"),
-        Opt::size("n", "N", "2^10", "How many columns: the elements of a row"),
+        Opt::size("m", "M", "2^15", "Number of rows"),
+        Opt::size("n", "N", "2^10", "Number of columns, the elements of a row"),
         Opt::word("op", "OP", OPS, "The operation on each row"),
         Opt::word("type", "TYPE", TYPES, "The type of the elements"),
         Opt::word(
@@ -66,7 +68,7 @@ pub(super) const LADDER: Ladder = Ladder {
             metavar: "BLOCKS",
             kind: Kind::SizeOr("device"),
             default: "device",
-            help: "Blocks of the rungs whose blocks take several rows: those that the device holds, or at most BLOCKS",
+            help: "Blocks in rungs whose blocks process several rows: all that fit the device, or at most BLOCKS",
         },
     ],
     blocks: &[[64, 1, 1], [128, 1, 1], [256, 1, 1], [512, 1, 1], [1024, 1, 1]],
@@ -76,8 +78,9 @@ pub(super) const LADDER: Ladder = Ladder {
     shown: ShownColumns::MEMORY,
 };
 
-/// Shapes at which a wrong comparison or a wrong offset shows: rows around warps, vectors, blocks and the longest rows of
-/// blocks, primes, rows that start at any offset from a multiple of 16 bytes, and numbers of rows around warps and blocks.
+/// Shapes that expose a wrong comparison or offset. Rows have lengths around warps, vectors, blocks and the longest
+/// rows of blocks, and primes, and they start at any offset from a multiple of 16 bytes. The numbers of rows are around
+/// warps and blocks.
 const EDGES: &[(u64, u64)] = &[
     (0, 0),
     (0, 5),
@@ -170,8 +173,8 @@ fn sweep(effort: Effort) -> Vec<Options> {
         &[(1, 32_776), (2, 57_352), (2, 65_536), (1, 65_537), (1, 131_080), (1, 262_144), (1, 262_151), (700, 8)],
         &[(1, 65_544)],
     );
-    // Of the variants, only the usual one is checked with all of these shapes. With the other ones, each block of each rung
-    // has a row of its length.
+    // Only the default variant is checked with all of these shapes. The shapes for the other
+    // variants include a row of suitable length for each block of each rung.
     let others: &[(u64, u64)] = effort.pick(
         &[(0, 0), (1, 1), (7, 4), (9, 33), (40, 1000), (3, 1024), (2, 4097), (3, 8192), (2, 20_000), (1, 262_144)],
         &[(1, 1), (7, 4), (9, 33), (5, 1000), (2, 1024), (1, 4097), (2, 8192), (1, 20_000)],
@@ -201,7 +204,7 @@ fn sweep(effort: Effort) -> Vec<Options> {
         }
         all.push(with(&(12, 1024)).with("data", data));
     }
-    // Blocks and clusters that take several rows.
+    // Blocks and clusters that process several rows.
     for (shape, resident) in [((11, 264), 2), ((7, 1000), 8), ((5, 5000), 1), ((20, 24), 16)] {
         all.extend(
             variants().map(|(op, word)| with(&shape).with("op", op).with("type", word).with("resident", resident)),

@@ -1,4 +1,4 @@
-//! A matrix, its data and the check of its rows.
+//! The softmax problem: a matrix, its data and the check of its rows.
 
 use std::sync::OnceLock;
 
@@ -14,10 +14,10 @@ use super::{LADDER, OPS, TYPES};
 use crate::data::{element, generate};
 use crate::ladders::gemm::formats::Format;
 
-/// The names of the data.
+/// The names of the kinds of data.
 pub(super) const DATA: &[&str] = &["random", "constant", "special", "masked"];
 
-/// The most rows of a rung with eight blocks for each row: a grid has fewer than 2^31 blocks.
+/// The largest number of rows for a rung with eight blocks per row: a grid has fewer than 2^31 blocks.
 const MOST_CLUSTERS: u64 = (1 << 28) - 1;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,21 +27,21 @@ pub(super) enum Data {
     Constant,
     /// Rows of eight kinds.
     Special,
-    /// The elements from a random place of each row on are -∞. A row keeps at least one element.
+    /// Each row is -∞ from a random place on, but has at least one other element.
     Masked,
 }
 
 impl Data {
     pub(super) fn named(name: &str) -> Self {
         let all = [Self::Random, Self::Constant, Self::Special, Self::Masked];
-        let place = DATA.iter().position(|own| *own == name);
-        all[place.expect("the option takes no other word")]
+        let place = DATA.iter().position(|known| *known == name);
+        all[place.expect("the option accepts only these words")]
     }
 
-    /// The element at a row and column of a matrix with `n` columns.
+    /// Returns the element at a row and column of a matrix with `n` columns.
     fn number(self, format: Format, row: u64, column: u64, n: u64) -> f64 {
         let random = normal((row * n + column) as u32);
-        // A place in the row that depends on the row.
+        // A place in the row that depends on the row's number.
         let place = |salt: u32| u64::from(element(row as u32 ^ salt).cast_unsigned()) % n;
         let is_at = |salt| column == place(salt);
         match self {
@@ -56,11 +56,11 @@ impl Data {
                 3 => f64::NEG_INFINITY,
                 4 if is_at(1) => format.largest(),
                 4 if is_at(2) => -format.largest(),
-                // Exponentials from 1 down to those that f32 cannot hold.
+                // The exponentials range from 1 down to numbers that are too small for f32.
                 5 => 20.0 * random,
                 6 if is_at(1) => -0.0,
                 6 => format.least() * random,
-                // A few elements that are much larger than all others.
+                // A few elements are much larger than all others.
                 7 if is_at(1) || is_at(2) || is_at(3) => 60.0,
                 _ => random,
             },
@@ -68,15 +68,15 @@ impl Data {
     }
 }
 
-/// A pseudo-random number of about a normal distribution: the sum of four uniform numbers (Irwin–Hall), with a standard
-/// deviation of 2.
+/// Returns a pseudo-random number that is about normally distributed: the sum of four uniform numbers (Irwin–Hall),
+/// with a standard deviation of 2.
 fn normal(index: u32) -> f64 {
     let bits = u64::from(element(index).cast_unsigned()) << 32 | u64::from(element(!index).cast_unsigned());
     let uniform = |place: u32| f64::from((bits >> (16 * place)) as u16) / 65_536.0 - 0.5;
     (uniform(0) + uniform(1) + uniform(2) + uniform(3)) * 12.0_f64.sqrt()
 }
 
-/// Elements as the device has them.
+/// Elements in the format of the device.
 enum Elements {
     Half(Vec<u16>),
     Word(Vec<f32>),
@@ -106,14 +106,14 @@ impl Elements {
     }
 }
 
-/// An operation on each row of a matrix.
+/// The problem of applying an operation to each row of a matrix.
 pub(super) struct Rows {
     m: u64,
     n: u64,
     op: Op,
     format: Format,
     data: Data,
-    /// The largest number of blocks that take several rows. `None` for those that the device holds.
+    /// The largest number of blocks that process several rows. `None` for the number of blocks that fit the device.
     resident: Option<u32>,
     matrix: OnceLock<Elements>,
     weight: OnceLock<Elements>,
@@ -130,7 +130,7 @@ impl Rows {
         self.matrix.get_or_init(|| Elements::new(self.format, self.m * self.n, number))
     }
 
-    /// Numbers from 0.5 to 1.5 of either sign.
+    /// Returns the weight: numbers from 0.5 to 1.5 of either sign.
     fn weight(&self) -> &Elements {
         let number = |at| {
             let bits = element(at as u32 ^ 0x5eed);
@@ -139,12 +139,12 @@ impl Rows {
         self.weight.get_or_init(|| Elements::new(self.format, self.weights(), number))
     }
 
-    /// The number of elements of the weight.
+    /// Returns the number of elements of the weight.
     fn weights(&self) -> u64 {
         if self.op == Op::RmsNorm { self.n } else { 0 }
     }
 
-    /// The names of what differs from the default.
+    /// Returns a word for each option that differs from its default.
     fn words(&self) -> Vec<&'static str> {
         let op = (self.op == Op::RmsNorm).then_some(OPS[1]);
         let word = match self.format {
@@ -155,7 +155,7 @@ impl Rows {
         [op, word].into_iter().flatten().collect()
     }
 
-    /// The index of the first wrong element, and what is right there.
+    /// Returns the index of the first wrong element, and its correct value.
     fn first_wrong(&self, rung: &Rung, found: &(dyn Fn(usize) -> f32 + Sync)) -> Option<(usize, f64)> {
         let n = self.n as usize;
         // The first rung adds a whole row in one thread.
@@ -183,7 +183,7 @@ impl Rows {
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl Problem for Rows {
     fn facts(&self) -> Facts {
         let size = self.format.bytes();
@@ -203,7 +203,7 @@ unsafe impl Problem for Rows {
 
     fn smaller(&self, share: f64) -> Option<Options> {
         let options = Options::default();
-        // Fewer rows, as long as there are several.
+        // Reduces the rows, unless there is only one.
         Some(match self.m > 1 {
             true => options.with("m", round_down(self.m, share).max(1)).with("n", self.n),
             false => options.with("m", self.m).with("n", round_down(self.n, share)),
@@ -216,13 +216,13 @@ unsafe impl Problem for Rows {
         let too_many = |rung: &Rung| rung.name.contains("cluster") && self.m > MOST_CLUSTERS;
         let why = match longest_row(rung, size) {
             Some(longest) if too_long(rung) => format!(
-                "a row has {} elements, and the rung keeps at most {} in its registers or shared memory; use --n {}",
+                "a row has {} elements, but the rung keeps at most {} in its registers or shared memory; use --n {}",
                 self.n,
                 longest / size,
                 longest / size
             ),
             _ if too_many(rung) => {
-                format!("a grid has no eight blocks for each of {} rows; use --m {MOST_CLUSTERS}", self.m)
+                format!("a grid cannot have eight blocks for each of {} rows; use --m {MOST_CLUSTERS}", self.m)
             }
             _ => return None,
         };

@@ -1,6 +1,7 @@
-//! The right elements of a row in double precision, and the bound on the error. The ladder's documentation derives it.
+//! The correct elements of a row in double precision, and the bound on the error. The ladder's documentation derives
+//! it.
 
-/// What is computed of each row.
+/// The operation on each row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Op {
     Softmax,
@@ -10,27 +11,27 @@ pub(super) enum Op {
 /// The unit roundoff of f32.
 const U: f64 = f32::EPSILON as f64 / 2.0;
 
-/// The error of an element whose exponential is below 2^-126, and is 0 on the device: of its weight, or of the factor.
+/// The error of an element if its weight or its factor is an exponential below 2^-126, which is 0 on the device.
 const FLUSHED: f64 = 2.0 * f32::MIN_POSITIVE as f64;
 
 /// The error of a subnormal product.
 const SUBNORMAL: f64 = 8.0 * 1.4e-45;
 
-/// For the terms of second order, and the roundings of the reference.
+/// A factor for the terms of second order and the roundings of the reference.
 const SLACK: f64 = 1.01;
 
-/// What all elements of a row are computed from.
+/// The values from which all elements of a row are computed.
 pub(super) enum Reference {
     /// Every element is NaN.
     Nan,
     /// The maximum, the sum of the exponentials, and its relative error in units of [`U`].
     Softmax { max: f64, sum: f64, error: f64 },
-    /// The least and the greatest reciprocal root that f32 may give, and the relative error of the elements. A reciprocal root
-    /// is 0 if the sum of the squares overflows.
+    /// The least and the greatest reciprocal root that f32 may give, and the relative error of the elements. A
+    /// reciprocal root is 0 if the sum of the squares overflows.
     RmsNorm { factors: [f64; 2], error: f64 },
 }
 
-/// An element, and the least and the greatest number that the bound allows for it before it is rounded.
+/// An element, with the least and the greatest number that the bound allows before rounding.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Expected {
     pub(super) right: f64,
@@ -74,7 +75,7 @@ impl Reference {
         Self::RmsNorm { factors: [squares * width, squares / width].map(overflow), error }
     }
 
-    /// The element for `x`, with its weight.
+    /// Returns the expected element for the input `x` and its weight.
     pub(super) fn expected(&self, x: f64, weight: f64) -> Expected {
         let exact = |right| Expected { right, least: right, greatest: right };
         match *self {
@@ -82,17 +83,21 @@ impl Reference {
             Self::Softmax { .. } if x == f64::NEG_INFINITY => exact(0.0),
             Self::Softmax { max, sum, error } => {
                 let right = (x - max).exp() / sum;
-                let off = right * SLACK * (error + 11.0 + 3.0 * (max - x)) * U + FLUSHED;
+                let error_bound = right * SLACK * (error + 11.0 + 3.0 * (max - x)) * U + FLUSHED;
                 // An exponential of 0 has no error, however far the element is from the maximum.
-                let off = if right == 0.0 { FLUSHED } else { off };
-                Expected { right, least: (right - off).max(0.0), greatest: right + off }
+                let error_bound = if right == 0.0 { FLUSHED } else { error_bound };
+                Expected { right, least: (right - error_bound).max(0.0), greatest: right + error_bound }
             }
             Self::RmsNorm { factors, error } => {
-                // An infinity times 0 is NaN.
-                let [one, other] = factors.map(|factor| x * factor * weight);
-                let off = one.abs().max(other.abs()) * error + SUBNORMAL;
-                let off = if one == 0.0 && other == 0.0 { 0.0 } else { off };
-                Expected { right: other, least: one.min(other) - off, greatest: one.max(other) + off }
+                // The product of an infinity and 0 is NaN.
+                let [first, second] = factors.map(|factor| x * factor * weight);
+                let error_bound = first.abs().max(second.abs()) * error + SUBNORMAL;
+                let error_bound = if first == 0.0 && second == 0.0 { 0.0 } else { error_bound };
+                Expected {
+                    right: second,
+                    least: first.min(second) - error_bound,
+                    greatest: first.max(second) + error_bound,
+                }
             }
         }
     }

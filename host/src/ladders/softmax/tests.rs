@@ -22,7 +22,7 @@ fn refusal(chosen: &[(&'static str, &str)]) -> String {
     made(chosen).err().unwrap().to_string()
 }
 
-/// The softmax of each row, with f32 arithmetic in the order of the elements and the exponential of the host.
+/// Returns the softmax of each row in f32, summed in the order of the elements, with the host's exponential.
 fn softmax(input: &[f32], n: usize) -> Vec<f32> {
     let of_row = |row: &[f32]| {
         let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
@@ -56,7 +56,7 @@ fn the_check_covers_at_least_60_shapes_all_data_and_all_variants() {
 }
 
 #[test]
-fn a_variant_is_named_after_what_is_not_usual_and_a_block_after_the_row() {
+fn a_variant_is_named_after_its_non_default_options_and_a_block_after_the_row() {
     let entry = |n: u64, chosen: &[_]| rows("softmax_vector", 3, n, chosen).launch.entry;
     assert_eq!(entry(1024, &[]), "softmax_vector_128");
     assert_eq!(entry(4097, &[]), "softmax_vector_256");
@@ -126,12 +126,12 @@ fn rows_with_infinities_and_nans() {
     let weight = bytemuck::cast_slice(fixture.problem.input(1));
     let right = rms_norm(fixture.input(), weight);
     assert_eq!(fixture.why(&right), None);
-    // Squares whose sum is infinite give zeros.
+    // An infinite sum of squares gives zeros.
     assert!(right[4 * 40..][..40].iter().all(|x| *x == 0.0));
 }
 
 #[test]
-fn the_data_are_what_they_are_called() {
+fn data_match_their_names() {
     let input = |data| rows("softmax_vector", 64, 512, &[("type", "f32"), ("data", data)]).input::<f32>().to_vec();
     let (random, masked) = (input("random"), input("masked"));
     let mean = random.iter().map(|x| f64::from(*x)).sum::<f64>() / random.len() as f64;
@@ -148,7 +148,7 @@ fn the_data_are_what_they_are_called() {
 }
 
 #[test]
-fn what_is_not_possible_is_refused_with_what_is() {
+fn impossible_options_are_refused_with_the_allowed_values() {
     let too_many = refusal(&[("m", "65536"), ("n", "32768")]);
     assert!(too_many.contains("65536 × 32768 is too large") && too_many.contains("2147483647"), "{too_many}");
     let f64 = refusal(&[("type", "f64")]);
@@ -164,7 +164,7 @@ fn what_is_not_possible_is_refused_with_what_is() {
     };
     let long = launch("softmax_vector", &[("m", "1"), ("n", "32769")]).unwrap_err().to_string();
     assert!(long.contains("a row has 32769 elements") && long.contains("use --n 32768, or softmax_bulk"), "{long}");
-    // Beyond the longest row of all other rungs.
+    // The row is longer than the longest row of all other rungs.
     let longer = launch("softmax_cluster", &[("m", "1"), ("n", "524289")]).unwrap_err().to_string();
     assert!(longer.contains("use --n 262144, or softmax_online"), "{longer}");
     let many = launch("softmax_cluster", &[("m", "268435456"), ("n", "1")]).unwrap_err().to_string();

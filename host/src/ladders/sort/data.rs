@@ -1,4 +1,4 @@
-//! The keys to sort, of each type and kind.
+//! The keys to sort, of each type and kind of data.
 
 use std::cmp::Ordering;
 
@@ -7,26 +7,26 @@ use kernels_gpu::sort::key::Key;
 
 use crate::data::{element, generate};
 
-/// The kinds of data, the default first.
+/// The kinds of data. The first one is the default.
 pub(super) const NAMES: &[&str] = &["random", "constant", "sorted", "reversed", "few"];
 
-/// Of `FEW_EVERY` random keys, one is a special key on average.
+/// One of every `FEW_EVERY` random keys is a special key.
 const FEW_EVERY: u32 = 61;
 
-/// A type of keys, with its order on the host.
+/// A type of keys and its order on the host.
 pub trait SortKey: Key + Pod + Send + Sync {
     /// The name of the type.
     const NAME: &'static str;
-    /// The keys of the kind `few`: the ends of the order, zeros, and keys that differ in one digit.
+    /// The keys of the kind `few`: the limits of the type, zeros, and keys that differ in one digit.
     const FEW: &'static [Self];
 
     /// Returns the order of two keys. Equal keys have equal bits.
     fn order(self, other: Self) -> Ordering;
 
-    /// Returns a key with these highest 32 bits of its ordered bits. The other bits are made from them.
+    /// Returns a key whose ordered bits start with these 32 bits. The other bits are computed from them.
     fn from_high(high: u32) -> Self;
 
-    /// Returns the key as messages show it.
+    /// Returns the key as text for messages.
     fn shown(self) -> String;
 }
 
@@ -75,7 +75,7 @@ impl SortKey for f32 {
     }
 }
 
-/// Returns `n` keys of a kind of [`NAMES`].
+/// Returns `n` keys of a kind in [`NAMES`].
 pub(super) fn generate_keys<K: SortKey>(n: u64, kind: &str) -> Vec<K> {
     let random = |index: u32| element(index).cast_unsigned();
     let few = |index: u32| K::FEW[random(index) as usize % K::FEW.len()];

@@ -12,7 +12,7 @@ fn fixture(rung: &str, n: u64, key: &str, data: &str) -> RungFixture {
     rung_fixture(rung, &options)
 }
 
-/// What the check reports of these keys and values. `None` if they are right.
+/// Returns the reason why keys or values are wrong, or `None` if they are right.
 fn why<K: SortKey>(fixture: &RungFixture, keys: &[K], values: &[u32]) -> Option<String> {
     let outputs = [cast_slice(keys).to_vec(), cast_slice(values).to_vec()];
     match fixture.problem.check(fixture.rung, &fixture.launch, &outputs) {
@@ -28,7 +28,7 @@ fn is_mapped_in_order<K: SortKey>(first: K, second: K) -> bool {
 
 proptest! {
     #[test]
-    fn the_bits_of_keys_have_the_keys_order(first in any::<u64>(), second in any::<u64>()) {
+    fn the_bits_of_keys_sort_like_the_keys(first in any::<u64>(), second in any::<u64>()) {
         let floats = [first, second].map(|bits| f32::from_bits(bits as u32));
         prop_assert!(is_mapped_in_order(first, second));
         prop_assert!(is_mapped_in_order(first as u32, second as u32));
@@ -38,7 +38,7 @@ proptest! {
 }
 
 #[test]
-fn the_bits_of_special_keys_have_the_keys_order() {
+fn the_bits_of_special_keys_sort_like_the_keys() {
     fn all<K: SortKey>() -> bool {
         K::FEW.iter().all(|first| K::FEW.iter().all(|second| is_mapped_in_order(*first, *second)))
     }
@@ -60,17 +60,17 @@ fn the_reference_is_stable_and_puts_floats_in_total_order() {
 }
 
 #[test]
-fn the_data_are_what_they_are_called() {
+fn data_match_their_names() {
     const N: u64 = 1000;
     fn distinct(keys: &[f32]) -> usize {
         keys.iter().map(|key| key.to_bits()).collect::<std::collections::BTreeSet<_>>().len()
     }
-    let of = |kind: &str| data::generate_keys::<f32>(N, kind);
-    assert_eq!(distinct(&of("constant")), 1);
-    assert!(of("sorted").is_sorted_by(|a, b| a.order(*b).is_lt()));
-    assert!(of("reversed").is_sorted_by(|a, b| a.order(*b).is_gt()));
-    assert_eq!(distinct(&of("few")), f32::FEW.len());
-    let random = of("random");
+    let keys = |kind: &str| data::generate_keys::<f32>(N, kind);
+    assert_eq!(distinct(&keys("constant")), 1);
+    assert!(keys("sorted").is_sorted_by(|a, b| a.order(*b).is_lt()));
+    assert!(keys("reversed").is_sorted_by(|a, b| a.order(*b).is_gt()));
+    assert_eq!(distinct(&keys("few")), f32::FEW.len());
+    let random = keys("random");
     assert!(distinct(&random) > 900 && random.iter().any(|key| key.is_nan()));
     assert!(random.iter().any(|key| key.is_infinite()) && random.contains(&0.0));
     assert!(data::generate_keys::<u64>(0, "sorted").is_empty());
@@ -98,7 +98,7 @@ fn the_check_of_an_unstable_rung_accepts_equal_keys_in_any_order() {
     values[1] = values[0];
     assert!(why(&fixture, &keys, &values).unwrap().starts_with("value 1 is"), "a value occurs twice");
     (values[0], values[1]) = (values[999], 1000);
-    assert!(why(&fixture, &keys, &values).unwrap().starts_with("value 0 is"), "it is the value of another key");
+    assert!(why(&fixture, &keys, &values).unwrap().starts_with("value 0 is"), "the value belongs to another key");
 }
 
 #[test]

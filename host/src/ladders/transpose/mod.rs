@@ -1,10 +1,10 @@
-//! The transpose of a matrix of 32-bit floats: from strided writes to padded tiles in shared memory.
+//! The transpose of a matrix of 32-bit floats, from strided writes to padded tiles in shared memory.
 //!
 //! Each kernel takes `(input: *const f32, output: *mut f32, rows: u32, cols: u32)`. The first rung copies without
-//! transposing: the other rungs are compared with its speed.
+//! transposing. The other rungs are compared with its speed.
 //!
-//! Effective bandwidth is computed as in the ladder's source text: one read and one write of every element, rows ×
-//! cols × 8 bytes, divided by the time.
+//! Effective bandwidth is computed as in the ladder's source text. It counts one read and one write of every element,
+//! rows × cols × 8 bytes, divided by the time.
 
 use std::sync::OnceLock;
 
@@ -18,7 +18,7 @@ use engine::registry::{Column, DeviceProperties, Effort, Ladder, Rung, ShownColu
 
 use crate::data::{MAX_ELEMENTS, generate};
 
-/// The blocks of all rungs: the shapes of the tiles, and the block of the rungs whose tile is larger than their block.
+/// The blocks of all rungs: the tile shapes, and the block of the rungs whose tile is larger than their block.
 const BLOCKS: &[[u32; 3]] = &[[32, 16, 1], [32, 32, 1], [16, 16, 1], [512, 1, 1]];
 
 const WORD: u64 = size_of::<f32>() as u64;
@@ -32,7 +32,7 @@ pub(super) const LADDER: Ladder = Ladder {
         Opt::size("cols", "C", "4096", "Columns of the input"),
     ],
     blocks: BLOCKS,
-    block_rule: "32x16, 32x32 or 16x16, the tiles that were compiled in, or 512 for the rungs with larger ones",
+    block_rule: "32x16, 32x32 or 16x16, the compiled tile sizes, or 512 for the rungs with larger tiles",
     sweep,
     problem,
     shown: ShownColumns {
@@ -97,10 +97,10 @@ fn problem(options: &Options) -> Result<Box<dyn Problem>, Error> {
     Ok(Box::new(Transpose { rows: rows as u32, cols: cols as u32, input: OnceLock::new() }))
 }
 
-/// Element `index` of the input: a finite float whose bits identify its index almost uniquely.
+/// Returns element `index` of the input: a finite float whose bits identify its index almost uniquely.
 ///
-/// Multiplication by an odd number maps all indices to different bits. Bit 30, the highest of the exponent, is
-/// cleared, so that the exponent is never that of infinities and NaNs.
+/// Multiplication by an odd number maps all indices to different bits. Bit 30, the highest bit of the exponent, is
+/// cleared, so that no element is an infinity or NaN.
 fn element(index: u32) -> u32 {
     index.wrapping_mul(0x9e37_79b1) & !(1 << 30)
 }
@@ -121,7 +121,7 @@ impl Transpose {
     }
 }
 
-// SAFETY: the arguments are buffers, and numbers that the kernels count with.
+// SAFETY: every argument is one of the buffers or a count, and never an address.
 unsafe impl Problem for Transpose {
     fn facts(&self) -> Facts {
         Facts::new(vec![self.rows.into(), self.cols.into()], 2 * self.elements() * WORD)
@@ -177,9 +177,9 @@ unsafe impl Problem for Transpose {
     }
 }
 
-/// The first place at which `found` is not the transpose of `input`. The comparison goes square by square, because
-/// reading a large matrix column by column misses every cache, while a square fits into the nearest one. Bands of the
-/// input's rows are compared on all cores, and the first band with a difference determines the result.
+/// Returns the first place at which `found` is not the transpose of `input`. The comparison proceeds square by square.
+/// Reading a large matrix by columns misses every cache, while a square fits into the nearest one. All cores compare
+/// bands of the input's rows, and the first band with a difference determines the result.
 fn first_difference(found: &[u32], input: &[u32], rows: usize, cols: usize) -> Option<usize> {
     const SIDE: usize = 64;
     let bands = input.par_chunks(SIDE * cols).enumerate();

@@ -4,19 +4,19 @@ use super::*;
 use crate::ladders::rung_fixture::{RungFixture, rung_fixture};
 use engine::problem::POISON;
 
-fn of(rung: &str, rows: u32, cols: u32) -> RungFixture {
+fn transpose_fixture(rung: &str, rows: u32, cols: u32) -> RungFixture {
     rung_fixture(rung, &Options::default().with("rows", rows).with("cols", cols))
 }
 
-/// What a right kernel leaves.
+/// Returns the output of a correct kernel.
 fn right(input: &[u32], rows: usize, cols: usize) -> Vec<u32> {
     (0..rows * cols).map(|at| input[at % rows * cols + at / rows]).collect()
 }
 
 #[test]
-fn the_check_accepts_what_is_right_and_names_what_is_not() {
+fn the_check_accepts_a_right_output_and_names_a_wrong_element() {
     for (rows, cols) in [(1, 1), (1, 100), (100, 1), (65, 130)] {
-        let fixture = of("transpose_smem", rows, cols);
+        let fixture = transpose_fixture("transpose_smem", rows, cols);
         let mut output = right(fixture.input(), rows as usize, cols as usize);
         assert_eq!(fixture.why(&output), None);
         let last = (rows * cols - 1) as usize;
@@ -26,16 +26,16 @@ fn the_check_accepts_what_is_right_and_names_what_is_not() {
         assert!(text.starts_with(&place), "{text}");
         assert!(fixture.why::<u32>(&[]).is_some());
     }
-    let text = of("transpose_smem", 3, 5).why(&[POISON; 15 * 4]).unwrap();
+    let text = transpose_fixture("transpose_smem", 3, 5).why(&[POISON; 15 * 4]).unwrap();
     assert!(text.contains("what was there before"), "{text}");
 }
 
 #[test]
 fn a_copy_is_right_for_the_bound_alone() {
-    let copy = of("copy_gmem", 3, 5);
+    let copy = transpose_fixture("copy_gmem", 3, 5);
     let mut output = copy.input::<u32>().to_vec();
     assert_eq!(copy.why(&output), None);
-    let text = of("transpose_naive", 3, 5).why(&output).unwrap();
+    let text = transpose_fixture("transpose_naive", 3, 5).why(&output).unwrap();
     assert!(text.starts_with("row 1, column 0"), "{text}");
     output[7] ^= 1;
     let text = copy.why(&output).unwrap();
@@ -43,7 +43,7 @@ fn a_copy_is_right_for_the_bound_alone() {
 }
 
 #[test]
-fn elements_are_finite_and_tell_their_places_apart() {
+fn elements_are_finite_and_identify_their_indices() {
     let mut all: Vec<u32> = (0..1 << 20).map(element).collect();
     assert!(all.iter().all(|&bits| f32::from_bits(bits).is_finite()));
     all.sort_unstable();
@@ -53,17 +53,20 @@ fn elements_are_finite_and_tell_their_places_apart() {
 
 #[test]
 fn the_padding_is_in_the_launch() {
-    let launch = of("transpose_smem_unroll_pad_dyn", 4096, 4096).launch;
+    let launch = transpose_fixture("transpose_smem_unroll_pad_dyn", 4096, 4096).launch;
     assert_eq!(launch.shared_bytes, 16 * (64 + 2) * 4);
     let words = "transpose_smem_unroll_pad_dyn_32x16<<<64x256, 32x16, 4224>>>";
     assert_eq!(launch.to_string(), words);
 }
 
 #[test]
-fn what_is_said_to_fit_does() {
+fn the_smaller_problem_fits() {
     for (rows, cols, share, fits) in
         [(4096, 4096, 0.25, "--rows 2000 --cols 2000"), ((1 << 31) - 1, 1, 0.01, "--rows 4000 --cols 4000")]
     {
-        assert_eq!(of("transpose_smem", rows, cols).problem.smaller(share).unwrap().command_line(), fits);
+        assert_eq!(
+            transpose_fixture("transpose_smem", rows, cols).problem.smaller(share).unwrap().command_line(),
+            fits
+        );
     }
 }

@@ -6,9 +6,9 @@ fn inputs(data: Data) -> Inputs {
     Inputs::new(SIDES, Format::Bf16, false, data)
 }
 
-/// The middle of what each element may be.
+/// Returns the middle of each element's allowed range.
 fn right(inputs: &Inputs, out: Format) -> Vec<f32> {
-    let Results::Whole(all) = whole(inputs, out) else { panic!("it computes every element") };
+    let Results::Whole(all) = whole(inputs, out) else { panic!("all elements are computed") };
     all.iter().map(|right| right.least / 2.0 + right.most / 2.0).collect()
 }
 
@@ -17,7 +17,7 @@ fn a_sample_of_each_patch_and_all_rows_are_compared() {
     for (data, out) in [(Data::Uniform, Format::F32), (Data::Exact, Format::F32), (Data::Exact, Format::Bf16)] {
         let inputs = inputs(data);
         let reference = Reference { out, results: sampled(&inputs, out) };
-        let Results::Sampled { elements, rows } = &reference.results else { panic!("it is sampled") };
+        let Results::Sampled { elements, rows } = &reference.results else { panic!("the elements are sampled") };
         assert_eq!((elements.len(), rows.len()), (9, 70));
         let mut patches: Vec<_> = elements.iter().map(|(at, _)| (at / 65 / 32, at % 65 / 32)).collect();
         patches.sort_unstable();
@@ -26,20 +26,20 @@ fn a_sample_of_each_patch_and_all_rows_are_compared() {
 
         let mut c = right(&inputs, out);
         assert_eq!(reference.first_wrong(&inputs, &|at| c[at]), None, "{data:?}");
-        let (sample, own) = elements[4];
-        let other = (0..c.len()).find(|at| elements.iter().all(|(own, _)| own != at)).unwrap_or(0);
+        let (sample, range) = elements[4];
+        let other = (0..c.len()).find(|at| elements.iter().all(|(index, _)| index != at)).unwrap_or(0);
         for (at, error) in [(sample, 0.5), (other, 4.0), (other, f32::NAN)] {
             let was = c[at];
             c[at] += error;
             let wrong = reference.first_wrong(&inputs, &|at| c[at]);
             assert!(
-                wrong.as_ref().is_some_and(|own| own.at == at && own.right.is_some()),
+                wrong.as_ref().is_some_and(|element| element.at == at && element.right.is_some()),
                 "{data:?} {error}: {wrong:?}"
             );
-            assert!(at == other || wrong.and_then(|wrong| wrong.right) == Some(own));
+            assert!(at == other || wrong.and_then(|wrong| wrong.right) == Some(range));
             c[at] = was;
         }
-        // Where nothing is rounded, the least error of one element shows in its row.
+        // If nothing is rounded, even the smallest error of one element changes the sum of its row.
         if (data, out) == (Data::Exact, Format::F32) {
             c[other] = c[other].next_up();
             assert!(reference.first_wrong(&inputs, &|at| c[at]).is_some_and(|wrong| wrong.at == other));
@@ -56,16 +56,16 @@ fn sums_of_rows_hold_with_special_numbers() {
 }
 
 #[test]
-fn what_depends_on_the_order_may_be_either() {
+fn overflow_that_depends_on_the_order_is_allowed() {
     let inputs = Inputs::new([1, 1, 3], Format::Bf16, false, Data::Special);
-    let of = |positive: f64, negative: f64| {
+    let range_of = |positive: f64, negative: f64| {
         let sum = Sum { value: positive - negative, size: positive + negative };
         right_of(sum, &inputs, Format::F32)
     };
     let large = 3e38;
-    assert!(of(2.0 * large, 0.0).has(f32::INFINITY) && !of(2.0 * large, 0.0).has(f32::MAX));
-    assert!(of(2.0 * large, large).has(f32::INFINITY) && of(2.0 * large, large).has(large as f32));
-    assert!(of(large, 2.0 * large).has(f32::NEG_INFINITY) && !of(large, 2.0 * large).has(f32::INFINITY));
-    assert!(!of(large, large).has(f32::INFINITY) && of(large, large).has(0.0));
-    assert_eq!(of(f64::INFINITY, 0.0), AllowedRange { least: f32::INFINITY, most: f32::INFINITY });
+    assert!(range_of(2.0 * large, 0.0).has(f32::INFINITY) && !range_of(2.0 * large, 0.0).has(f32::MAX));
+    assert!(range_of(2.0 * large, large).has(f32::INFINITY) && range_of(2.0 * large, large).has(large as f32));
+    assert!(range_of(large, 2.0 * large).has(f32::NEG_INFINITY) && !range_of(large, 2.0 * large).has(f32::INFINITY));
+    assert!(!range_of(large, large).has(f32::INFINITY) && range_of(large, large).has(0.0));
+    assert_eq!(range_of(f64::INFINITY, 0.0), AllowedRange { least: f32::INFINITY, most: f32::INFINITY });
 }

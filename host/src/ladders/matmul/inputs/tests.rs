@@ -3,18 +3,18 @@
 use super::*;
 use crate::ladders::product::SIGNIFICAND;
 
-fn of(k: usize) -> Bits {
+fn bits_for(k: usize) -> Bits {
     Bits::of(k, MOST)
 }
 
 #[test]
-fn bits_are_as_many_as_leave_the_margin() {
-    assert_eq!(of(1), MOST);
-    assert_eq!(of(8192), MOST);
-    assert_eq!(of(1 << 14), Bits { a: 12, b: 2 });
-    assert_eq!(of(1 << 20), Bits { a: 10, b: 1 });
+fn the_number_of_bits_leaves_the_margin() {
+    assert_eq!(bits_for(1), MOST);
+    assert_eq!(bits_for(8192), MOST);
+    assert_eq!(bits_for(1 << 14), Bits { a: 12, b: 2 });
+    assert_eq!(bits_for(1 << 20), Bits { a: 10, b: 1 });
     for k in (0..31).map(|power| 1usize << power).chain([(1 << 31) - 1]) {
-        let bits = of(k);
+        let bits = bits_for(k);
         let deviation = (k as f64).sqrt() / 3.0;
         let exact = 2f64.powi(24 - bits.product() as i32);
         assert!(exact >= 16.0 * deviation, "{k}: {bits:?}");
@@ -38,7 +38,7 @@ fn elements_are_odd_multiples_of_either_sign() {
     }
 }
 
-/// The largest intermediate sum, as a share of the exact range, when every `step`th product is summed up, starting
+/// Returns the largest intermediate sum as a share of the exact range. Each sum adds every `step`th product, starting
 /// at each of the first `step`, as threads or slices of the depth divide the products.
 fn largest(inputs: &Inputs, step: usize) -> f64 {
     let [m, n, k] = inputs.sides;
@@ -60,14 +60,14 @@ fn largest(inputs: &Inputs, step: usize) -> f64 {
 }
 
 #[test]
-fn no_sum_comes_near_what_is_rounded() {
+fn no_sum_comes_near_the_limit_of_exact_numbers() {
     for sides in
         [[20, 30, 1000], [10, 10, 4096], [9, 8, 8192], [4, 5, 9217], [2, 3, 1 << 17], [2, 2, 1 << 20], [1, 1, 1 << 22]]
     {
         let inputs = Inputs::new(sides);
         for step in [1, 2, 4, 32] {
             let share = largest(&inputs, step);
-            // A slice of the depth is a difference of two sums: half of the range is room for all.
+            // A slice of the depth is a difference of two sums, so half of the range is enough for every slice.
             assert!(share < 0.5, "{sides:?} by {step}: {share}");
         }
     }

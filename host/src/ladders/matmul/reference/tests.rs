@@ -6,7 +6,7 @@ const METHODS: [Method; 2] = [Method::Whole, Method::Sums];
 
 const SHAPES: [[usize; 3]; 6] = [[1, 1, 1], [9, 300, 70], [16, 257, 3], [2, 1, 1000], [1, 513, 2], [33, 40, 1]];
 
-/// What a right kernel leaves: single precision, from the last product to the first.
+/// Returns the output of a correct kernel: summed in single precision, from the last product to the first.
 fn right(inputs: &Inputs) -> Vec<f32> {
     let [m, n, k] = inputs.sides;
     let element = |row: usize, column: usize| {
@@ -15,7 +15,7 @@ fn right(inputs: &Inputs) -> Vec<f32> {
     (0..m * n).map(|at| element(at / n, at % n)).collect()
 }
 
-/// What both methods find, which is the same.
+/// Returns the wrong element that both methods find, after checking that both find the same one.
 fn wrong(inputs: &Inputs, found: &[f32]) -> Option<WrongElement> {
     let [whole, sums] = METHODS.map(|method| Reference::new(method, inputs).first_wrong(inputs, found));
     assert_eq!(whole, sums);
@@ -23,7 +23,7 @@ fn wrong(inputs: &Inputs, found: &[f32]) -> Option<WrongElement> {
 }
 
 #[test]
-fn a_right_product_is_right_by_both_methods() {
+fn both_methods_accept_a_right_product() {
     for sides in SHAPES {
         let inputs = Inputs::new(sides);
         let mut found = right(&inputs);
@@ -36,7 +36,7 @@ fn a_right_product_is_right_by_both_methods() {
 }
 
 #[test]
-fn an_element_that_is_anything_else_is_found_wherever_it_is() {
+fn a_wrong_element_is_found_at_any_place() {
     for sides in SHAPES {
         let inputs = Inputs::new(sides);
         let right = right(&inputs);
@@ -58,7 +58,7 @@ fn an_element_that_is_anything_else_is_found_wherever_it_is() {
             ] {
                 let mut found = right.clone();
                 found[at] = value;
-                // A later one is not the first.
+                // Another wrong element follows, and must not be reported.
                 if let Some(last) = found.last_mut() {
                     *last += if at + 1 == right.len() { 0.0 } else { 1.0 };
                 }
@@ -71,12 +71,12 @@ fn an_element_that_is_anything_else_is_found_wherever_it_is() {
 }
 
 #[test]
-fn elements_in_each_others_places_are_found() {
+fn swapped_elements_are_found() {
     for sides in [[9, 300, 70], [16, 257, 3], [33, 40, 1]] {
         let inputs = Inputs::new(sides);
         let right = right(&inputs);
         let n = sides[1];
-        // In a row, in a column, and whole rows.
+        // Swaps elements within a row, within a column, and whole rows.
         let other = |at: usize, step: usize| {
             let others = (at + step..right.len()).step_by(step);
             others.clone().find(|&other| right[other] != right[at]).unwrap()
@@ -99,7 +99,7 @@ fn elements_in_each_others_places_are_found() {
 fn a_product_that_lost_precision_is_found() {
     let mut inputs = Inputs::new([20, 20, 64]);
     let references = METHODS.map(|method| Reference::new(method, &inputs));
-    // 11 bits of a significand, to the nearest, as TF32 has.
+    // Rounds to the 11 bits of TF32's significand.
     for a in &mut inputs.a {
         *a = f32::from_bits((a.to_bits() + (1 << 12)) & !((1 << 13) - 1));
     }

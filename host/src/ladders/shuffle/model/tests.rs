@@ -4,20 +4,20 @@ fn all(mode: Mode, argument: u32, width: u32) -> Vec<u32> {
     (0..16).map(|lane| source(mode, lane, argument, width)).collect()
 }
 
-/// The rows that the text behind the ladder shows.
+/// Compares with the rows in the ladder's source text.
 #[test]
 fn sixteen_lanes_as_published() {
     assert_eq!(all(Mode::Idx, 2, 16), [2; 16]);
-    let up = [0, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
-    assert_eq!(all(Mode::Up, 2, 16), up);
-    let down = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 14, 15];
-    assert_eq!(all(Mode::Down, 2, 16), down);
-    let xor = [1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14];
-    assert_eq!(all(Mode::Xor, 1, 16), xor);
+    let shifted_up = [0, 1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13];
+    assert_eq!(all(Mode::Up, 2, 16), shifted_up);
+    let shifted_down = [2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 14, 15];
+    assert_eq!(all(Mode::Down, 2, 16), shifted_down);
+    let exchanged = [1, 0, 3, 2, 5, 4, 7, 6, 9, 8, 11, 10, 13, 12, 15, 14];
+    assert_eq!(all(Mode::Xor, 1, 16), exchanged);
 }
 
 #[test]
-fn no_segment_is_left_but_downwards_by_xor() {
+fn only_xor_leaves_a_segment_and_only_downwards() {
     for width in [2, 4, 8, 16, 32] {
         for argument in 0..32 {
             for lane in 0..32 {
