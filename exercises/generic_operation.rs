@@ -1,14 +1,14 @@
 //! Traits: one function body for several operations.
 //!
-//! A sum and a maximum differ in two things: how two values are combined, and the *neutral element*, which changes
+//! A sum and a maximum differ in two things: how they combine two values, and the *neutral element*, which changes
 //! nothing. A trait can describe both, and a generic function can use the trait. Each kernel names its operation, and
-//! the compiler makes separate code for each.
+//! the compiler generates separate code for each operation.
 //!
-//! `Sum` is implemented. Implement `Max` for all `i32`, and use it in the second kernel.
+//! `Sum` is implemented. Implement `Max` for all `i32` values, and use it in the second kernel.
 
 use cuda_std::{prelude::*, warp};
 
-/// An operation that is associative.
+/// An associative operation.
 trait Operation {
     /// The element that changes nothing.
     const NEUTRAL: i32;
@@ -25,7 +25,7 @@ impl Operation for Sum {
     }
 }
 
-// TODO: `Max`.
+// TODO: implement `Max`.
 
 /// # Safety
 /// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for
@@ -37,16 +37,16 @@ pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32)
 }
 
 /// # Safety
-/// As for `generic_operation_sum`.
+/// The requirements of `generic_operation_sum` apply.
 #[kernel]
 pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
     // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
-    // TODO: the maximum instead of the sum.
+    // TODO: compute the maximum instead of the sum.
     unsafe { body::<Sum>(input, output, n) };
 }
 
 /// # Safety
-/// As for the kernels.
+/// The requirements of the kernels apply.
 #[inline(always)]
 unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
     let i = thread::index_1d();

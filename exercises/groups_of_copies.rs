@@ -1,9 +1,9 @@
-//! Groups of copies: wait for the older group only.
+//! Groups of copies: wait only for the older group.
 //!
 //! `wait::<N>()` waits until at most the last `N` groups of this thread are in flight. With two groups, `wait::<1>()`
 //! waits for the first group, while the second may still be in flight.
 //!
-//! This thread starts two groups. It uses the element of the first group, and then the element of the second. One of
+//! Each thread starts two groups. It uses the element of the first group, and then the element of the second. One of
 //! the two waits is wrong.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};

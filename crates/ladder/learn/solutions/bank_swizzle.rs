@@ -18,7 +18,7 @@ fn place(row: u32, column: u32) -> usize {
 }
 
 /// # Safety
-/// As for `transpose_tile`.
+/// The requirements of `transpose_tile` apply.
 #[kernel]
 pub unsafe fn bank_swizzle(input: *const u32, output: *mut u32, n: u32) {
     #[address_space(shared)]

@@ -10,7 +10,7 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` has 8 words for each thread of the grid, and `output` points to one word for each.
+/// `input` has 8 words for each thread of the grid, and `output` points to one word for each thread.
 #[kernel]
 #[allow(improper_ctypes_definitions)]
 pub unsafe fn bounds_checks(input: &[u32], output: *mut u32) {

@@ -12,14 +12,14 @@
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
-/// Returns the number of keys that a query sees: the keys from the first one on.
+/// Returns the number of keys that a query sees, starting with the first key.
 fn keys_seen(query: u32, queries: u32, keys: u32) -> u32 {
     (query + 1 + keys).saturating_sub(queries).min(keys)
 }
 
 /// # Safety
-/// `values` points to `keys` elements and `output` to `queries` elements, one for each thread of the grid, except that
-/// the last block may have more threads. A block has 32 threads. `queries` is not 0.
+/// `values` points to `keys` elements. `output` points to `queries` elements, one for each thread of the grid, except
+/// that the last block may have more threads. A block has 32 threads. `queries` is not 0.
 #[kernel]
 pub unsafe fn causal_tiles(values: *const i32, output: *mut i32, queries: u32, keys: u32) {
     let (lane, first_query) = (thread::thread_idx_x(), thread::block_idx_x() * 32);
@@ -41,7 +41,7 @@ pub unsafe fn causal_tiles(values: *const i32, output: *mut i32, queries: u32, k
         }
     }
     if query < queries {
-        // SAFETY: query < queries, and each lane has a separate query.
+        // SAFETY: query < queries, and each lane has a different query.
         unsafe { *output.add(query as usize) = sum };
     }
 }

@@ -22,7 +22,7 @@ unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
 }
 
 /// # Safety
-/// As for `matmul_tile`, where a block computes 64 columns of `c`.
+/// The requirements of `matmul_tile` apply, except that a block computes 64 columns of `c`.
 #[kernel]
 pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -32,15 +32,15 @@ pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, row) = (thread::block_idx_x() * 64 + x, thread::block_idx_y() * 16 + y);
-    let own = (y * 16 + x) as usize;
+    let place = (y * 16 + x) as usize;
     let mut sums = [0.0; 4];
     let mut first = 0;
     while first < n {
         // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
-            *tile_a.add(own) = get(a, row, first + x, n);
+            *tile_a.add(place) = get(a, row, first + x, n);
             for (k, sum) in sums.iter_mut().enumerate() {
-                *tile_b.add(own) = get(b, first + y, left + 16 * k as u32, n);
+                *tile_b.add(place) = get(b, first + y, left + 16 * k as u32, n);
                 thread::sync_threads();
                 for i in 0..16 {
                     let (p, q) = (*tile_a.add((y * 16 + i) as usize), *tile_b.add((i * 16 + x) as usize));

@@ -22,7 +22,7 @@ unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
 }
 
 /// # Safety
-/// As for `matmul_tile`, with `b` in column-major order.
+/// The requirements of `matmul_tile` apply, except that `b` is in column-major order.
 #[kernel]
 pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]

@@ -29,7 +29,7 @@ pub unsafe fn empty_groups(a: *const Wide<f32, 4>, b: *const Wide<f32, 4>, c: *m
     let start = |step: usize| {
         if step < steps {
             let from = lane / 2 * 2 * steps + 2 * step + lane % 2;
-            // SAFETY: the chunks exist, and no lane accesses the stage before it has waited for them.
+            // SAFETY: the chunks exist, and no lane accesses the stage before it has waited for the copies.
             unsafe {
                 copy_four(Shared::of(stage(step).add(lane)), a.add(from), true);
                 if lane < 16 {
@@ -59,7 +59,7 @@ pub unsafe fn empty_groups(a: *const Wide<f32, 4>, b: *const Wide<f32, 4>, c: *m
     }
     for (register, sum) in sums.into_iter().enumerate() {
         let (row, column) = (lane / 4 + register / 2 * 8, lane % 4 * 2 + register % 2);
-        // SAFETY: the element exists and is one lane's.
+        // SAFETY: the index is below 128, and each lane writes different elements.
         unsafe { *c.add(row * 8 + column) = sum };
     }
 }

@@ -9,7 +9,7 @@
 
 use cuda_std::{prelude::*, warp};
 
-/// An operation that is associative.
+/// An associative operation.
 trait Operation {
     /// The element that changes nothing.
     const NEUTRAL: i32;
@@ -45,7 +45,7 @@ pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32)
 }
 
 /// # Safety
-/// As for `generic_operation_sum`.
+/// The requirements of `generic_operation_sum` apply.
 #[kernel]
 pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
     // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
@@ -53,7 +53,7 @@ pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32)
 }
 
 /// # Safety
-/// As for the kernels.
+/// The requirements of the kernels apply.
 #[inline(always)]
 unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
     let i = thread::index_1d();

@@ -10,7 +10,7 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `a`, `b` and `sum` point to `n` elements each. The grid has at least one thread for each of them.
+/// `a`, `b` and `sum` point to `n` elements each. The grid has at least one thread for each element.
 #[kernel]
 pub unsafe fn guard(a: *const f32, b: *const f32, sum: *mut f32, n: u32) {
     let i = thread::index_1d();

@@ -14,7 +14,7 @@ use crate::wide::Wide;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Returns the place of a chunk in the tile, 0 to 63: a different one for each of the 16 rows and 4 chunks.
+/// Returns the place of a chunk in the tile, 0 to 63. Each of the 16 rows × 4 chunks has a different place.
 fn place(row: usize, chunk: usize) -> usize {
     row * 4 + (chunk ^ row / 2 % 4)
 }
@@ -34,7 +34,8 @@ pub unsafe fn ldmatrix_banks(input: *const Wide<u32, 4>, fragments: *mut u32) {
         }
         cuda_std::warp::sync_warp(u32::MAX);
         for half in 0..2 {
-            // Matrices 0 and 1 are the upper and the lower 8 rows of a chunk's column, 2 and 3 those of the next one.
+            // Matrices 0 and 1 are the upper and the lower 8 rows of one column of chunks. Matrices 2 and 3 are those
+            // of the next.
             let (row, chunk) = (lane % 16, 2 * half + lane / 16);
             let words = ldmatrix(shared_address(tile.add(place(row, chunk))));
             for (register, word) in words.into_iter().enumerate() {

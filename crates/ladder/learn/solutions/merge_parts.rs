@@ -17,7 +17,7 @@ fn exp(x: f32) -> f32 {
     GpuFloat::exp2(x * core::f32::consts::LOG2_E)
 }
 
-/// Returns the part of the elements of two parts, each a maximum and a sum.
+/// Returns the part that covers the elements of two parts. A part is a maximum and a sum.
 fn merge((max, sum): (f32, f32), (other_max, other_sum): (f32, f32)) -> (f32, f32) {
     let larger = max.max(other_max);
     if larger == f32::NEG_INFINITY {
@@ -37,7 +37,7 @@ pub unsafe fn merge_parts(input: *const f32, output: *mut f32, n: u32) {
     let mut part = (f32::NEG_INFINITY, 0.0);
     let mut k = lane;
     while k < n {
-        // An element is a part with the sum 1.
+        // A single element is a part with the sum 1.
         part = merge(part, (value(k), 1.0));
         k += 32;
     }

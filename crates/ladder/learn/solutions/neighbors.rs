@@ -10,7 +10,7 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` and `output` point to `n` elements each. The grid has at least one thread for each of them.
+/// `input` and `output` point to `n` elements each. The grid has at least one thread for each element.
 #[kernel]
 pub unsafe fn neighbors(input: *const i32, output: *mut i32, n: u32) {
     let (i, n) = (thread::index_1d() as usize, n as usize);

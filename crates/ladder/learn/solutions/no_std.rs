@@ -11,7 +11,7 @@ use core::cmp::{max, min};
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` points to three elements for each thread, `output` to one.
+/// `input` points to three elements for each thread, and `output` to one.
 #[kernel]
 pub unsafe fn no_std(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;

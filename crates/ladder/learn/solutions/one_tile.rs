@@ -11,7 +11,7 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Elements of a block's part.
+/// The number of elements in a block's part.
 const PART: usize = 6144;
 
 /// # Safety

@@ -12,7 +12,7 @@ use cuda_std::atomic::mid::{atomic_load_32_device, atomic_store_32_device};
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `data` points to `n` words, `output` to one, `flag` to a 0. There are two blocks of one thread.
+/// `data` points to `n` words, `output` to one word, and `flag` to a 0. There are two blocks of one thread.
 #[kernel]
 pub unsafe fn publish(data: *mut u32, flag: *mut u32, output: *mut u32, n: u32) {
     // SAFETY: i < n for all accesses, and block 1 reads the data after it has seen the flag.

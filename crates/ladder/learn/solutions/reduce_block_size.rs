@@ -12,7 +12,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// As for `reduce_tree`, with blocks of 64 threads.
+/// The requirements of `reduce_tree` apply, with blocks of 64 threads.
 #[kernel]
 pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
@@ -23,7 +23,7 @@ pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) 
 }
 
 /// # Safety
-/// As for `reduce_tree`, with blocks of 256 threads.
+/// The requirements of `reduce_tree` apply, with blocks of 256 threads.
 #[kernel]
 pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
@@ -34,7 +34,8 @@ pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32)
 }
 
 /// # Safety
-/// As for `reduce_tree`; `tile` is shared memory of an element for each thread of the block.
+/// The requirements of `reduce_tree` apply. `tile` points to shared memory with an element for each thread of the
+/// block.
 #[inline(always)]
 unsafe fn body<const BLOCK: usize>(tile: *mut i32, input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);

@@ -13,7 +13,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// As for `reduce_tree`.
+/// The requirements of `reduce_tree` apply.
 #[kernel]
 pub unsafe fn reduce_together(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]

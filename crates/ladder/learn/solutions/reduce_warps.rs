@@ -34,12 +34,12 @@ pub unsafe fn reduce_warps(input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
     // SAFETY: the accesses are in bounds: checked here. All lanes of a warp take the same branches to their shuffles.
     unsafe {
-        let own = if i < n as usize { *input.add(i) } else { 0 };
+        let value = if i < n as usize { *input.add(i) } else { 0 };
         #[address_space(shared)]
         static mut TILE: MaybeUninit<[i32; 8]> = MaybeUninit::uninit();
         let tile = (&raw mut TILE).cast::<i32>();
         let (warp, lane) = (t / 32, t % 32);
-        let sum = warp_sum(own);
+        let sum = warp_sum(value);
         if lane == 0 {
             *tile.add(warp) = sum;
         }

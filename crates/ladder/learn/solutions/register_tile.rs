@@ -21,7 +21,7 @@ unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
 }
 
 /// # Safety
-/// As for `matmul_naive`, where blocks of 16 x 16 threads compute tiles of 32 x 32 of `c`.
+/// The requirements of `matmul_naive` apply, except that blocks of 16 x 16 threads compute 32 x 32 tiles of `c`.
 #[kernel]
 pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]

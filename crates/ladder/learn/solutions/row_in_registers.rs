@@ -30,7 +30,8 @@ unsafe fn warp_sum(mut value: f32) -> f32 {
 pub unsafe fn row_in_registers(input: *const f32, weight: *const f32, output: *mut f32, n: u32) {
     let first = (thread::block_idx_x() * n) as usize;
     let column = |i: usize| thread::thread_idx_x() + 32 * i as u32;
-    // SAFETY: all columns are checked to be below n. No other lane accesses these elements, and all lanes call `warp_sum`.
+    // SAFETY: all columns are below n, because they are checked. No other lane accesses these elements, and all lanes
+    // call `warp_sum`.
     unsafe {
         let values: [f32; 8] =
             core::array::from_fn(|i| if column(i) < n { *input.add(first + column(i) as usize) } else { 0.0 });

@@ -12,9 +12,9 @@
 use cuda_std::prelude::*;
 
 /// An element that no other thread uses.
-struct Own(*mut u32);
+struct ThreadElement(*mut u32);
 
-impl Own {
+impl ThreadElement {
     /// # Safety
     /// `element` points to an element that no other thread uses during the launch.
     unsafe fn new(element: *mut u32) -> Self {
@@ -29,13 +29,13 @@ impl Own {
 }
 
 /// # Safety
-/// `data` points to `n` elements. The grid has at least one thread for each of them.
+/// `data` points to `n` elements. The grid has at least one thread for each element.
 #[kernel]
 pub unsafe fn safe_wrapper(data: *mut u32, n: u32) {
     let i = thread::index_1d();
     if i < n {
         // SAFETY: i < n, and each thread has a different index.
-        let own = unsafe { Own::new(data.add(i as usize)) };
-        own.update(|x| x.rotate_left(8) ^ i);
+        let element = unsafe { ThreadElement::new(data.add(i as usize)) };
+        element.update(|x| x.rotate_left(8) ^ i);
     }
 }

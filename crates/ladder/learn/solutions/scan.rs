@@ -10,7 +10,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// # Safety
-/// `data` points to an element for each thread; blocks have whole warps.
+/// `data` points to an element for each thread; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn scan(data: *mut i32) {
     let i = thread::index_1d() as usize;

@@ -13,7 +13,7 @@ use cuda_std::{address_space, prelude::*};
 /// Words of shared memory.
 const WORDS: usize = 264;
 
-/// The word of element `i`.
+/// Returns the word of element `i`.
 fn place(i: u32) -> u32 {
     i + i / 32
 }
@@ -28,7 +28,7 @@ pub unsafe fn scan_padding(data: *mut u32) {
     let at = |i: u32| sums.wrapping_add(place(i) as usize);
     let t = thread::thread_idx_x();
     let first = thread::block_idx_x() * 256;
-    // SAFETY: all elements are below 256, so their places are below WORDS. In a round each node has one writer, and no
+    // SAFETY: all elements are below 256, so their words are below `WORDS`. In a round each node has one writer, and no
     // thread reads it.
     unsafe {
         for i in [t, t + 128] {

@@ -10,7 +10,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
-/// Returns the sum of the values of this lane and the lanes before it. All lanes of the warp must call it together.
+/// Returns the sum of the values of this lane and all lower lanes. All lanes of the warp must call this function
+/// together.
 fn scan_warp(value: i32) -> i32 {
     let mut sum = value;
     for distance in [1, 2, 4, 8, 16] {

@@ -11,7 +11,7 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `output` points to as many elements as `input` has. The grid has at least one thread for each of them.
+/// `output` points to `input.len()` elements. The grid has at least one thread for each of them.
 #[kernel]
 #[allow(improper_ctypes_definitions)]
 pub unsafe fn slices(input: &[u32], output: *mut u32) {

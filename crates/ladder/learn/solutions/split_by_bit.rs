@@ -12,7 +12,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// # Safety
-/// `input` and `output` point to an element for each thread; blocks have whole warps.
+/// `input` and `output` point to an element for each thread; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn split_by_bit(input: *const u32, output: *mut u32, bit: u32) {
     let i = thread::index_1d();

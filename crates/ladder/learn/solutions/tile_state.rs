@@ -19,7 +19,7 @@ use cuda_std::prelude::*;
 pub unsafe fn tile_state(input: *const u32, words: *mut u64, prefixes: *mut u32) {
     let block = thread::block_idx_x() as usize;
     let mut prefix = 0_u32;
-    // SAFETY: all accesses of a block are to its elements, and to the word of the block before.
+    // SAFETY: a block accesses only its elements, and the word of the previous block.
     unsafe {
         if block > 0 {
             let mut word = 0;

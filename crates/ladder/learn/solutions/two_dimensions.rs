@@ -11,7 +11,7 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `matrix` points to `rows * columns` elements. The grid has at least one thread for each of them.
+/// `matrix` points to `rows * columns` elements. The grid has at least one thread for each element.
 #[kernel]
 pub unsafe fn two_dimensions(matrix: *mut u32, rows: u32, columns: u32) {
     let column = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
