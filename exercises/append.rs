@@ -19,8 +19,8 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn append(input: *const i32, list: *mut i32, count: *mut u32, n: u32) {
     let i = thread::index_1d();
-    // SAFETY: i < n: checked here. Each index of the list is reserved once. All lanes of a warp vote and shuffle
-    // together.
+    // SAFETY: the code below checks that i < n. Each index of the list is reserved once. All lanes of a warp vote and
+    // shuffle together.
     unsafe {
         let element = if i < n { *input.add(i as usize) } else { 0 };
         let wanted = element > 0;

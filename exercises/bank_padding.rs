@@ -11,7 +11,7 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Words between two rows of the tile.
+/// The number of words from one row of the tile to the next.
 // TODO: choose another pitch.
 const PITCH: u32 = 32;
 

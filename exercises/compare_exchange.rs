@@ -17,7 +17,7 @@ use cuda_std::warp;
 pub unsafe fn compare_exchange(data: *mut i32) {
     let i = thread::index_1d() as usize;
     let lane = thread::thread_idx_x() % 32;
-    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // SAFETY: `data` has an element for each thread, each thread accesses a different element, and all lanes shuffle
     // together.
     unsafe {
         let mut key = *data.add(i);

@@ -15,7 +15,7 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn differences(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: the arrays have an element for each thread, each thread writes a separate one, and all lanes shuffle
+    // SAFETY: the arrays have an element for each thread, each thread writes a different element, and all lanes shuffle
     // together.
     unsafe {
         let value = *input.add(i);

@@ -22,6 +22,6 @@ use cuda_std::prelude::*;
 pub unsafe fn first_kernel(output: *mut u32) {
     // TODO: compute the index of this thread.
     let i = 0;
-    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
+    // SAFETY: `output` has an element for each thread, and each thread writes a different element.
     unsafe { *output.add(i as usize) = i * i };
 }

@@ -27,12 +27,11 @@ impl Operation for Sum {
 
 // TODO: implement `Max`.
 
-/// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for
-/// each element, or more.
+/// # Safety `input` points to `n` elements, and `output` to one for each block. The grid has blocks of one warp, and at
+/// least one thread for each element.
 #[kernel]
 pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
+    // SAFETY: `body` has the same requirements as the kernel, and the kernel passes its arguments unchanged.
     unsafe { body::<Sum>(input, output, n) };
 }
 
@@ -40,7 +39,7 @@ pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32)
 /// The requirements of `generic_operation_sum` apply.
 #[kernel]
 pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
+    // SAFETY: `body` has the same requirements as the kernel, and the kernel passes its arguments unchanged.
     // TODO: compute the maximum instead of the sum.
     unsafe { body::<Sum>(input, output, n) };
 }
@@ -50,7 +49,7 @@ pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32)
 #[inline(always)]
 unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
     let i = thread::index_1d();
-    // SAFETY: i < n: checked here. All lanes shuffle together.
+    // SAFETY: the code below checks that i < n. All lanes shuffle together.
     unsafe {
         let mut result = if i < n { *input.add(i as usize) } else { O::NEUTRAL };
         let mut bits = 16;

@@ -19,6 +19,6 @@ use cuda_std::prelude::*;
 pub unsafe fn global_index(output: *mut u32) {
     // TODO: this is the index in the block. Compute the index in the grid.
     let i = thread::thread_idx_x();
-    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
+    // SAFETY: `output` has an element for each thread, and each thread writes a different element.
     unsafe { *output.add(i as usize) = 3 * i + 1 };
 }

@@ -12,9 +12,8 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// # Safety
-/// `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and a thread for each element, or
-/// more.
+/// # Safety `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and at least one thread for
+/// each element.
 #[kernel]
 pub unsafe fn halo(input: *const i32, output: *mut i32, n: i32) {
     #[address_space(shared)]
@@ -23,7 +22,7 @@ pub unsafe fn halo(input: *const i32, output: *mut i32, n: i32) {
     let t = thread::thread_idx_x() as usize;
     let first = (thread::block_idx_x() * 128) as i32;
     // Returns an element of the input, or 0 if the element does not exist.
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     let get = |i: i32| if i >= 0 && i < n { unsafe { *input.add(i as usize) } } else { 0 };
     let i = first + t as i32;
     // TODO: fill the tile, and sum its elements.

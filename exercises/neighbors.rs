@@ -14,7 +14,7 @@ use cuda_std::prelude::*;
 pub unsafe fn neighbors(input: *const i32, output: *mut i32, n: u32) {
     let (i, n) = (thread::index_1d() as usize, n as usize);
     if i < n {
-        // SAFETY: the accesses are in bounds: checked here. Each thread writes a separate element.
+        // SAFETY: the code below checks the bounds. Each thread writes a separate element.
         unsafe {
             // TODO: not every element has both neighbors.
             let left = *input.wrapping_add(i).wrapping_sub(1);

@@ -10,9 +10,8 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// # Safety
-/// `input` points to `n` elements, `output` to one for each block. Blocks have 128 threads and handle 512 elements
-/// each.
+/// # Safety `input` points to `n` elements, and `output` to one for each block. Blocks have 128 threads and handle 512
+/// elements each.
 #[kernel]
 pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
@@ -20,8 +19,7 @@ pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) 
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, n) = (thread::thread_idx_x() as usize, n as usize);
     let first = thread::block_idx_x() as usize * 512;
-    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
-    // reads.
+    // SAFETY: the code below checks the bounds. A barrier separates a round's writes from the next round's reads.
     unsafe {
         // TODO: load 4 elements per thread.
         *tile.add(t) = if first + t < n { *input.add(first + t) } else { 0 };

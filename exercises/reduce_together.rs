@@ -17,8 +17,7 @@ pub unsafe fn reduce_together(input: *const i32, output: *mut i32, n: u32) {
     static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
-    // reads.
+    // SAFETY: the code below checks the bounds. A barrier separates a round's writes from the next round's reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

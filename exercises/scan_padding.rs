@@ -30,8 +30,8 @@ pub unsafe fn scan_padding(data: *mut u32) {
     let at = |i: u32| sums.wrapping_add(place(i) as usize);
     let t = thread::thread_idx_x();
     let first = thread::block_idx_x() * 256;
-    // SAFETY: all elements are below 256, so their words are below `WORDS`. In a round each node has one writer, and no
-    // thread reads it.
+    // SAFETY: all elements are below 256, so their words are below `WORDS`. In each round, a node has one writer, and
+    // no other thread reads it.
     unsafe {
         for i in [t, t + 128] {
             *at(i) = *data.add((first + i) as usize);

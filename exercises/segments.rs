@@ -15,7 +15,7 @@ use cuda_std::warp;
 #[kernel]
 pub unsafe fn segments(data: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // SAFETY: `data` has an element for each thread, each thread accesses a different element, and all lanes shuffle
     // together.
     unsafe {
         let value = *data.add(i);

@@ -18,7 +18,7 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn vector_load(input: *const f32, output: *mut f32, n: u32) {
     let (first, n) = (4 * thread::index_1d() as usize, n as usize);
-    // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
+    // SAFETY: the code below checks the bounds. Each thread writes separate elements.
     unsafe {
         // TODO: use one wide load and one wide store if all four elements exist.
         for i in first..n.min(first + 4) {

@@ -1,11 +1,11 @@
 //! Hints:
 //!
-//! 1. A range as an index makes a shorter slice: `input[first..last]`. The range has a bounds check of its ends.
+//! 1. A range as an index makes a shorter slice: `input[first..last]`. Slicing checks the bounds of the range.
 //! 2. An iterator over a slice has no bounds checks, because the iterator cannot leave the slice.
 //! 3. `for word in &input[8 * i..8 * i + 8] { sum = sum.wrapping_add(*word); }`
 //!
-//! The compiler does not combine the eight comparisons, although their indices are consecutive. With one range there is
-//! one comparison, and one branch.
+//! The compiler does not combine the eight comparisons, although their indices are consecutive. With one range, the
+//! kernel needs one comparison and one branch.
 
 use cuda_std::prelude::*;
 

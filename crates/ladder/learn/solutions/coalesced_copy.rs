@@ -9,7 +9,7 @@
 
 use cuda_std::prelude::*;
 
-/// Words that a thread copies.
+/// The number of words per thread.
 const WORDS: u32 = 8;
 
 /// # Safety

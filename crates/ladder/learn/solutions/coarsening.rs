@@ -2,8 +2,8 @@
 //!
 //! 1. Two loops are nested: over the 4 tiles of `c`, and over the pairs of input tiles. Which order needs each tile of
 //!    `a` once?
-//! 2. With the loop over the pairs outside, the four sums of a thread grow at the same time, so a thread needs an
-//!    array. When may `tile_b` be filled again, and when `tile_a`?
+//! 2. If the loop over the pairs is the outer loop, a thread accumulates four sums at the same time, so it needs an
+//!    array. When may the kernel fill `tile_b` again, and when `tile_a`?
 //! 3. `let mut sums = [0.0; 4];` before the outer loop; `for (k, sum) in sums.iter_mut().enumerate() { … }` is the
 //!    inner loop.
 //!
@@ -17,7 +17,7 @@ use cuda_std::{GpuFloat, address_space, prelude::*};
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
@@ -54,7 +54,7 @@ pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     for (k, &sum) in sums.iter().enumerate() {
         let column = left + 16 * k as u32;
         if row < n && column < n {
-            // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
+            // SAFETY: the condition checks that the index is in bounds. Each thread writes separate elements.
             unsafe { *c.add((row * n + column) as usize) = sum };
         }
     }

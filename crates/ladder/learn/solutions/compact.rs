@@ -1,10 +1,11 @@
 //! Hints:
 //!
 //! 1. All lanes vote whether their element is positive. `count` is the number of bits in the result.
-//! 2. `place` counts only the bits of lower lanes. Which operation keeps the bits that a mask has?
+//! 2. `place` counts only the bits of lower lanes. Which operation keeps only the bits of a mask?
 //! 3. `let place = (votes & ((1 << lane) - 1)).count_ones();`
 //!
-//! The same idea works for warps and blocks, with a sum of their counts. GPU programs filter lists in this way.
+//! The same idea works across warps and blocks, with running sums of their counts. GPU programs filter lists in this
+//! way.
 
 use cuda_std::{prelude::*, warp};
 

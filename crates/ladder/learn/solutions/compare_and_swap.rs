@@ -1,12 +1,12 @@
 //! Hints:
 //!
 //! 1. Another thread can change `*product` between the load and the store. Which function notices that?
-//! 2. Start with a load. In the loop, try to store the new product. When is the loop finished, and which value does the
-//!    next try use?
+//! 2. Start with a load. In the loop, try to store the new product. When does the loop end, and which value does the
+//!    next attempt use?
 //! 3. `let was = …(product, seen, seen.wrapping_mul(factor), Relaxed); if was == seen { break; } seen = was;`
 //!
-//! The first load is atomic, because a plain load would race with the stores of other threads. For one word and many
-//! threads the loop is slow: each success makes the other threads try again. It is better to combine the values in the
+//! The first load is atomic, because a plain load would race with the stores of other threads. With one word and many
+//! threads, the loop is slow: each success makes the other threads try again. It is faster to combine the values of a
 //! block first.
 
 use core::sync::atomic::Ordering::Relaxed;

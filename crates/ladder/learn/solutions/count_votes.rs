@@ -1,11 +1,11 @@
 //! Hints:
 //!
-//! 1. `count` now knows the element of one lane. What must all lanes do before lane 0 can write?
+//! 1. At present, `count` depends on the element of one lane only. What must all lanes do before lane 0 can write?
 //! 2. Every lane votes whether its element is negative. The count is the number of bits in the result.
 //! 3. `let votes = warp::warp_vote_ballot(u32::MAX, element < 0);`
 //!
 //! A butterfly of additions needs five shuffles for the same result. The ballot is one instruction, because each lane
-//! gives one bit.
+//! contributes one bit.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;

@@ -3,11 +3,11 @@
 //! 1. Write down the places modulo 8 of chunk 0 in rows 0 to 7. Which rows share a place?
 //! 2. Two rows fill the 8 places of a line. Exchange the chunks of a row among its four places, in a different way in each
 //!    of four consecutive lines.
-//! 3. `chunk ^ x` with `x` from 0 to 3 is four different orders of a row's chunks. Which `x` belongs to a line?
+//! 3. `chunk ^ x` with `x` from 0 to 3 is four different orders of a row's chunks. Which `x` should a line use?
 //!
-//! Rows 2 `i` and 2 `i + 1` lie in line `i`, so chunk 0 of 8 rows lies in four lines. With `i % 4` as the pattern, each of
-//! these lines has it in other places. `gemm_ldmatrix` swizzles its tiles in the same way. Padding would avoid the
-//! conflicts too, but the tile would need more memory.
+//! Rows 2 `i` and 2 `i + 1` lie in line `i`, so chunk 0 of 8 rows lies in four lines. With `i % 4` as the pattern,
+//! chunk 0 has a different place in each of these lines. `gemm_ldmatrix` swizzles its tiles in the same way. Padding
+//! would avoid the conflicts too, but the tile would need more memory.
 
 use crate::shared_address;
 use crate::wide::Wide;

@@ -4,8 +4,8 @@
 //! 2. An array has a constant length, so it needs no heap. Three loads fill it.
 //! 3. `let three = [*input.add(3 * i), *input.add(3 * i + 1), *input.add(3 * i + 2)];`
 //!
-//! The crate `alloc`, with `Vec` and `Box`, is a feature of cuda_std. But a thread that allocates is slow, and an array
-//! with a constant length can be in registers.
+//! cuda_std has a feature that provides the crate `alloc`, with `Vec` and `Box`. But a thread that allocates is slow,
+//! and an array with a constant length can be in registers.
 
 use core::cmp::{max, min};
 use cuda_std::prelude::*;

@@ -1,13 +1,13 @@
 //! Hints:
 //!
-//! 1. The compiler names a missing method first, and then an unsafe call. Which fact about `i` makes the promise of
-//!    `new` true?
+//! 1. The compiler first reports a missing method, and then an unsafe call. Which fact about `i` makes the promise that
+//!    `new` requires true?
 //! 2. `update` takes `self` and a closure from `u32` to `u32`. Inside it, one `unsafe` block reads and writes the
 //!    element.
 //! 3. `fn update(self, change: impl FnOnce(u32) -> u32) { unsafe { *self.0 = change(*self.0) } }`
 //!
-//! `update` is safe, because the promise of `new` covers everything that `update` does. A reviewer of the kernel checks
-//! one place.
+//! `update` is safe, because the promise that `new` requires covers everything that `update` does. A reviewer of the
+//! kernel checks only one place.
 
 use cuda_std::prelude::*;
 
@@ -21,9 +21,9 @@ impl ThreadElement {
         Self(element)
     }
 
-    /// Replaces the element by `change` of it.
+    /// Replaces the element with the result of `change`.
     fn update(self, change: impl FnOnce(u32) -> u32) {
-        // SAFETY: `new` was promised that no other thread uses the element.
+        // SAFETY: the caller of `new` has promised that no other thread uses the element.
         unsafe { *self.0 = change(*self.0) };
     }
 }

@@ -5,8 +5,8 @@
 //!    `u32`.
 //! 3. `atomic_store_64_device(words.add(block), Relaxed, 1 << 32 | u64::from(prefix));`
 //!
-//! The reader reads nothing else that the writer wrote, so no accesses must be ordered. With a release store and an acquire
-//! load, the two halves could stay separate.
+//! The reader reads no other data of the writer, so no other accesses need an ordering. With a release store and an
+//! acquire load, the two halves could stay separate.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::{atomic_load_64_device, atomic_store_64_device};

@@ -5,8 +5,7 @@
 //!    neighboring threads write neighboring words?
 //! 3. Thread (x, y) writes output element (left + y, top + x), which is element `x * 32 + y` of the tile.
 //!
-//! The reads of the tile now follow a column. The next exercises count the bank conflicts of such reads and remove
-//! them.
+//! Each warp now reads a column of the tile. The next exercises count the bank conflicts of such reads and remove them.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

@@ -5,7 +5,7 @@
 //! 3. `pair(left[0], left[1])` is register 0.
 //!
 //! The layout of the sums and that of the left factor agree, so attention keeps its weights in registers between the
-//! products. Through shared memory, the warp would store 16 × 16 weights, wait for each other, and load the fragments.
+//! products. With shared memory, the warp would have to store 16 × 16 weights, synchronize, and load the fragments.
 
 use cuda_std::prelude::*;
 
