@@ -23,7 +23,7 @@ impl Entries {
                 let mut named = variants.iter().filter(|(name, _)| *name == variant);
                 named.next().map(|(_, entries)| *entries)
             }
-            own => variant.is_empty().then_some(own),
+            entries => variant.is_empty().then_some(entries),
         }
     }
 }
