@@ -75,7 +75,8 @@ impl Browser {
         let mut browser = Self { devtools, page: String::new(), events: PageEvents::default() };
         let targets = browser.call("Target.getTargets", json!({}));
         let mut targets = targets["targetInfos"].as_array().into_iter().flatten();
-        let Some(target) = targets.find(|target| target["type"] == "page").map(|target| target["targetId"].clone()) else {
+        let Some(target) = targets.find(|target| target["type"] == "page").map(|target| target["targetId"].clone())
+        else {
             browser.devtools.fail("starting", "Chromium has no page");
         };
         let session = browser.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));

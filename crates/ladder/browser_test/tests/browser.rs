@@ -77,7 +77,8 @@ fn records_the_errors_of_a_page() {
         (1, "in the worker"),
         (1, "none.png"),
     ];
-    let first_missing = |found: &[String; 2]| expected.iter().find(|(which, text)| !found[*which].contains(text)).copied();
+    let first_missing =
+        |found: &[String; 2]| expected.iter().find(|(which, text)| !found[*which].contains(text)).copied();
     let mut found = all(&mut browser);
     while let Some(missing) = first_missing(&found) {
         assert!(Instant::now() < end, "{missing:?} is not in {found:#?}");

@@ -77,7 +77,8 @@ impl Case {
         let (blocks, threads) = bug.launch;
         let shared = if is_faulty { bug.shared.0 } else { bug.shared.1 };
         let data = |elements: u32| (0..elements).map(element).collect::<Vec<u32>>();
-        let has_data = |argument: &&Argument| matches!(argument, Argument::Input(_) | Argument::InPlace(_) | Argument::Freed(_));
+        let has_data =
+            |argument: &&Argument| matches!(argument, Argument::Input(_) | Argument::InPlace(_) | Argument::Freed(_));
         let input = bug.arguments.iter().find(has_data).map_or(Vec::new(), |argument| data(argument.elements()));
         let mut case = Self::line(blocks as usize, threads).shared(shared as usize);
         let names = bug.text.split_once(&format!("fn {}(", bug.name)).map_or("", |(_, rest)| rest).split(',');

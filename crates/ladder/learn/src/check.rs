@@ -348,7 +348,15 @@ fn compare(expectation: &Expectation<'_>, mut found: Values, case: &Case) -> Opt
     let poison = after.poison();
     let is_poison = found.element(index) == poison.element(index);
     let found = (!is_poison || expectation.is_input).then_some(value);
-    Some(WrongResult { name: expectation.name, index, found, expected, count, of: after.len(), is_input: expectation.is_input })
+    Some(WrongResult {
+        name: expectation.name,
+        index,
+        found,
+        expected,
+        count,
+        of: after.len(),
+        is_input: expectation.is_input,
+    })
 }
 
 /// Checks that a kernel has these parameters.

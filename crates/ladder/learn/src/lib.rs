@@ -101,7 +101,9 @@ pub enum Error {
         why: serde_json::Error,
     },
     /// The sources from which this program was built are missing. They are needed to compile an answer.
-    #[error("the sources of this program are not in {repository}: rebuild the program in the folder that contains its sources")]
+    #[error(
+        "the sources of this program are not in {repository}: rebuild the program in the folder that contains its sources"
+    )]
     NoSources {
         /// The folder that contained the sources when the program was built.
         repository: PathBuf,

@@ -173,7 +173,11 @@ fn texts_are_complete() {
         let name = exercise.name;
         assert!(names.insert(name), "{name} exists twice");
         assert!(exercise.title().len() > 10 && exercise.task().lines().count() > 3, "{name} has no task");
-        assert_eq!(exercise.text.contains("TODO"), exercise.bug().is_none(), "a TODO does not match the kind of {name}");
+        assert_eq!(
+            exercise.text.contains("TODO"),
+            exercise.bug().is_none(),
+            "a TODO does not match the kind of {name}"
+        );
         assert!(!exercise.solution.contains("TODO"), "the solution of {name} has a TODO");
         assert!(exercise.hints().len() > 1, "{name} has fewer than two hints: {:?}", exercise.hints());
         for goal in exercise.goals() {

@@ -49,7 +49,9 @@ impl Nccl {
         let (code, raw) = loop {
             match joined.recv_timeout(PAUSE) {
                 Ok(joined) => break joined?,
-                Err(RecvTimeoutError::Disconnected) => return Err("NCCL: the thread that joins the communicator has ended".to_owned()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err("NCCL: the thread that joins the communicator has ended".to_owned());
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if let Some(why) = watch() {

@@ -115,10 +115,7 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
         let Some(place) = generics.iter().position(is_block_generic) else { continue };
         let name = &generics[place];
         if arguments.blocks.is_some() || name != "BLOCK" {
-            return fail(
-                name.span(),
-                "if the values of a generic list `BLOCK`, omit `blocks`".to_owned(),
-            );
+            return fail(name.span(), "if the values of a generic list `BLOCK`, omit `blocks`".to_owned());
         }
         for (_, sizes) in values {
             syn::parse2::<Block>(sizes[place].clone())?;
