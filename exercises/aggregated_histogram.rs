@@ -14,15 +14,15 @@ use cuda_std::atomic::mid::atomic_fetch_add_u32_device;
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
-/// # Safety `input` points to a value below 64 for each thread, and `counts` to 64 zeros; the block size is a multiple
-/// of 32.
+/// # Safety
+/// `input` points to a value below 64 for each thread, and `counts` to 64 zeros; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn aggregated_histogram(input: *const u32, counts: *mut u32) {
     let i = thread::index_1d();
     // SAFETY: every value is below 64, all threads access the counters with atomics only, and all lanes match together.
     unsafe {
         let value = *input.add(i as usize);
-        // TODO: one atomic for the lanes with the same value.
+        // TODO: use one atomic for all lanes with the same value.
         atomic_fetch_add_u32_device(counts.add(value as usize), Relaxed, 1);
     }
 }

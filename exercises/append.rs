@@ -24,7 +24,7 @@ pub unsafe fn append(input: *const i32, list: *mut i32, count: *mut u32, n: u32)
     unsafe {
         let element = if i < n { *input.add(i as usize) } else { 0 };
         let wanted = element > 0;
-        // TODO: one atomic for the warp.
+        // TODO: use one atomic for the warp.
         if wanted {
             let place = atomic_fetch_add_u32_device(count, Relaxed, 1);
             *list.add(place as usize) = element;

@@ -27,8 +27,9 @@ impl Operation for Sum {
 
 // TODO: implement `Max`.
 
-/// # Safety `input` points to `n` elements, and `output` to one for each block. The grid has blocks of one warp, and at
-/// least one thread for each element.
+/// # Safety
+/// `input` points to `n` elements, and `output` to one for each block. The grid has blocks of one warp, and at least
+/// one thread for each element.
 #[kernel]
 pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
     // SAFETY: `body` has the same requirements as the kernel, and the kernel passes its arguments unchanged.

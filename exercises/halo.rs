@@ -12,8 +12,9 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// # Safety `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and at least one thread for
-/// each element.
+/// # Safety
+/// `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and at least one thread for each
+/// element.
 #[kernel]
 pub unsafe fn halo(input: *const i32, output: *mut i32, n: i32) {
     #[address_space(shared)]

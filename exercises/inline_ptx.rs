@@ -3,7 +3,7 @@
 //! `core::arch::asm!` puts PTX into a kernel. `{}` stands for a register, and the operands follow the text: `out(reg32)
 //! sum` is a 32-bit result, `in(reg32) x` is a 32-bit input. This line computes a sum:
 //!
-//! ```text asm!("add.u32 {}, {}, {};", out(reg32) sum, in(reg32) x, in(reg32) y); ```
+//!     asm!("add.u32 {}, {}, {};", out(reg32) sum, in(reg32) x, in(reg32) y);
 //!
 //! The words of `a` and `b` hold 4 bytes each. The kernel multiplies them byte by byte and sums the 4 products. The PTX
 //! instruction `dp4a.u32.u32 d, a, b, c;` does all of this: `d` becomes `c` plus the 4 products (PTX ISA, "dp4a"). Use

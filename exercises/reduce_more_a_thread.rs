@@ -10,8 +10,9 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// # Safety `input` points to `n` elements, and `output` to one for each block. Blocks have 128 threads and handle 512
-/// elements each.
+/// # Safety
+/// `input` points to `n` elements, and `output` to one for each block. Blocks have 128 threads and handle 512 elements
+/// each.
 #[kernel]
 pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]

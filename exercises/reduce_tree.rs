@@ -11,8 +11,9 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// # Safety `input` points to `n` elements, and `output` to one for each block. The grid has blocks of 128 threads, and
-/// at least one thread for each element.
+/// # Safety
+/// `input` points to `n` elements, and `output` to one for each block. The grid has blocks of 128 threads, and at least
+/// one thread for each element.
 #[kernel]
 pub unsafe fn reduce_tree(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]

@@ -25,8 +25,9 @@ unsafe fn warp_sum(value: i32) -> i32 {
     sum
 }
 
-/// # Safety `input` points to `n` elements, and `output` to one for each block. The grid has blocks of 256 threads, and
-/// at least one thread for each element.
+/// # Safety
+/// `input` points to `n` elements, and `output` to one for each block. The grid has blocks of 256 threads, and at least
+/// one thread for each element.
 #[kernel]
 pub unsafe fn reduce_warps(input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);

@@ -9,7 +9,8 @@
 
 use cuda_std::prelude::*;
 
-/// # Safety `output` points to `input.len()` elements. The grid has at least one thread for each element.
+/// # Safety
+/// `output` points to `input.len()` elements. The grid has at least one thread for each element.
 #[kernel]
 #[allow(improper_ctypes_definitions)]
 pub unsafe fn slices(input: &[u32], output: *mut u32) {

@@ -44,7 +44,7 @@ const ARGUMENTS: [&str; 19] = [
 /// A running Chromium, and the connection to it.
 pub(crate) struct DevTools {
     child: Child,
-    /// `None` after Chromium is told to exit.
+    /// `None` after the request to exit.
     to: Option<ChildStdin>,
     from: Receiver<Value>,
     next: u64,
@@ -55,7 +55,8 @@ pub(crate) struct DevTools {
 impl DevTools {
     /// Starts Chromium.
     ///
-    /// # Panics Panics when Chromium cannot be started.
+    /// # Panics
+    /// Panics when Chromium cannot be started.
     pub(crate) fn start(program: &Path) -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder can be created");
         let log = File::create(folder.path().join("log")).expect("the log file can be created");
@@ -108,7 +109,8 @@ impl DevTools {
 
     /// Sends a command and waits for the answer. Events that arrive in the meantime are passed to `event`.
     ///
-    /// # Panics Panics when Chromium rejects the command, has exited, or does not answer.
+    /// # Panics
+    /// Panics when Chromium rejects the command, has exited, or does not answer.
     pub(crate) fn call(
         &mut self,
         session: &str,

@@ -22,7 +22,8 @@ const NAMED: [(&str, u32, &str); 14] = [
 
 /// Returns the events that press and release a key: `a`, `Tab`, `Shift+Tab`.
 ///
-/// # Panics Panics when there is no such key.
+/// # Panics
+/// Panics when there is no such key.
 #[track_caller]
 pub(crate) fn events(key: &str) -> [Value; 2] {
     let (held, name) = key.rsplit_once('+').filter(|(held, _)| !held.is_empty()).unwrap_or(("", key));

@@ -59,8 +59,9 @@ pub struct Appearance {
 impl Browser {
     /// Starts Chromium. If Chromium is not installed, prints a message and returns `None`.
     ///
-    /// # Panics Panics when Chromium does not start, or when Chromium is not installed in CI, where all tests must run.
-    /// The environment variable `CI` indicates CI.
+    /// # Panics
+    /// Panics when Chromium does not start, or when Chromium is not installed in CI, where all tests must run. The
+    /// environment variable `CI` indicates CI.
     #[must_use]
     pub fn start() -> Option<Self> {
         let Some(program) = locate::chromium::find() else {
@@ -89,7 +90,8 @@ impl Browser {
 
     /// Opens an address, and waits until the page has loaded. Discards the requests and errors of the previous page.
     ///
-    /// # Panics Panics when the page does not exist or does not load.
+    /// # Panics
+    /// Panics when the page does not exist or does not load.
     pub fn open(&mut self, address: &str) {
         // Events of the previous page may still arrive.
         self.call("Page.navigate", json!({ "url": "about:blank" }));
@@ -110,7 +112,8 @@ impl Browser {
 
     /// Opens a file: see [`Browser::open`].
     ///
-    /// # Panics Panics when the file does not exist or does not load.
+    /// # Panics
+    /// Panics when the file does not exist or does not load.
     pub fn open_file(&mut self, path: &Path) {
         let path = path.canonicalize().unwrap_or_else(|why| panic!("cannot open {}: {why}", path.display()));
         self.open(&file_address(&path));
@@ -119,7 +122,8 @@ impl Browser {
     /// Evaluates a JavaScript expression in the page and returns the value as JSON. Awaits the value if it is a
     /// promise.
     ///
-    /// # Panics Panics when the script throws, or when the value cannot be converted to JSON.
+    /// # Panics
+    /// Panics when the script throws, or when the value cannot be converted to JSON.
     #[track_caller]
     pub fn evaluate(&mut self, script: &str) -> Value {
         let request = json!({ "expression": script, "returnByValue": true, "awaitPromise": true, "userGesture": true });
@@ -131,7 +135,8 @@ impl Browser {
 
     /// Waits until an expression is true.
     ///
-    /// # Panics Panics when the expression throws, or is not true within a minute.
+    /// # Panics
+    /// Panics when the expression throws, or is not true within a minute.
     #[track_caller]
     pub fn wait_for(&mut self, script: &str) {
         let end = devtools::time_limit();
@@ -143,7 +148,8 @@ impl Browser {
 
     /// Presses and releases a key: `a`, `Tab`, `Enter`, `Space`, `ArrowDown`, `Shift+Tab`.
     ///
-    /// # Panics Panics when there is no such key.
+    /// # Panics
+    /// Panics when there is no such key.
     #[track_caller]
     pub fn press(&mut self, key: &str) {
         for event in keys::events(key) {
@@ -153,7 +159,8 @@ impl Browser {
 
     /// Clicks the center of the first element that matches a CSS selector.
     ///
-    /// # Panics Panics when no element matches.
+    /// # Panics
+    /// Panics when no element matches.
     #[track_caller]
     pub fn click(&mut self, selector: &str) {
         self.evaluate(&format!("{}.scrollIntoView({{ block: 'center', behavior: 'instant' }})", element(selector)));
@@ -191,7 +198,8 @@ impl Browser {
 
     /// Returns a screenshot of the first element that matches a CSS selector, as PNG. `html` is the whole page.
     ///
-    /// # Panics Panics when no element matches.
+    /// # Panics
+    /// Panics when no element matches.
     #[track_caller]
     pub fn screenshot_of(&mut self, selector: &str) -> Vec<u8> {
         let place = self.evaluate(&format!(

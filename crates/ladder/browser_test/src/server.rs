@@ -14,7 +14,8 @@ pub struct Server {
 impl Server {
     /// Serves a folder.
     ///
-    /// # Panics Panics when no port is free.
+    /// # Panics
+    /// Panics when no port is free.
     #[must_use]
     pub fn of(folder: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");

@@ -11,7 +11,8 @@ use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// # Safety `input` points to 64 elements, and `output` to 32. There is one block of 32 threads.
+/// # Safety
+/// `input` points to 64 elements, and `output` to 32. There is one block of 32 threads.
 #[kernel]
 pub unsafe fn groups_of_copies(input: *const f32, output: *mut f32) {
     #[address_space(shared)]

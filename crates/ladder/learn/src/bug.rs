@@ -123,7 +123,8 @@ pub struct CheckedBug {
 impl CheckedBug {
     /// Launches both kernels. `ptx` returns the PTX of a kernel.
     ///
-    /// # Errors Returns [`Error::Simulator`] when the simulator cannot be started or a kernel is missing in its PTX.
+    /// # Errors
+    /// Returns [`Error::Simulator`] when the simulator cannot be started or a kernel is missing in its PTX.
     pub fn new(bug: &'static Pitfall, ptx: impl Fn(&str) -> Cow<'static, str>) -> Result<Self, Error> {
         let launched = |name: &str| {
             let module = Module::from_ptx(ptx(name)).map_err(|why| Error::Simulator(why.to_string()))?;

@@ -38,11 +38,12 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
 /// Compiles an answer in the target folder of `repository`, which is this repository. The inner error is an error in
 /// the answer.
 ///
-/// # Errors Returns an error when the repository or a compiler for the device is missing, or when files cannot be read
-/// or written.
+/// # Errors
+/// Returns an error when the repository or a compiler for the device is missing, or when files cannot be read or
+/// written.
 pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Result<Module, AnswerError>, Error> {
     let path = fs::canonicalize(file).map_err(Error::file("read", file))?;
-    // The workspace's target folder contains `core`, which earlier builds have compiled.
+    // The build uses the workspace's target folder, where earlier builds have compiled `core`.
     let folder = repository.join("target/learn").join(exercise.name);
     let root = library([(exercise.name, path.as_path())]);
     let built = build(repository, &folder, &root)?;
@@ -63,7 +64,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
         cuda_std.display().to_string()
     );
     let source = folder.join("src");
-    fs::create_dir_all(&source).map_err(Error::file("make", &source))?;
+    fs::create_dir_all(&source).map_err(Error::file("create", &source))?;
     // Another process may check an answer to the same exercise. The lock lets only one process at a time write the
     // crate, build it and read the PTX.
     let lock = folder.join("lock");

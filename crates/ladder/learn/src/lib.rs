@@ -93,7 +93,7 @@ pub enum Error {
         why: std::io::Error,
     },
     /// The record of a learner's progress cannot be parsed.
-    #[error("{path} cannot be read ({why}): remove it, and exercises count as unsolved until they are checked again")]
+    #[error("cannot read {path} ({why}): remove it; exercises then count as unsolved until you check them again")]
     Progress {
         /// The file.
         path: PathBuf,

@@ -103,7 +103,7 @@ impl Progress {
     /// Returns an error when the file cannot be written.
     pub fn begin(&self, exercise: &Exercise) -> Result<bool, Error> {
         let path = self.file(exercise);
-        fs::create_dir_all(&self.folder).map_err(Error::file("make", &self.folder))?;
+        fs::create_dir_all(&self.folder).map_err(Error::file("create", &self.folder))?;
         match fs::File::create_new(&path) {
             Ok(mut file) => {
                 file.write_all(exercise.text.as_bytes()).map_err(Error::file("write", path))?;
@@ -166,7 +166,7 @@ impl Progress {
         if kept != before {
             let path = self.folder.join(FILE);
             let text = serde_json::to_string_pretty(&kept).expect("the record contains only names and numbers");
-            fs::create_dir_all(&self.folder).map_err(Error::file("make", &self.folder))?;
+            fs::create_dir_all(&self.folder).map_err(Error::file("create", &self.folder))?;
             // A rename is one step, so another process never reads a part of the record.
             let new = path.with_extension("new");
             fs::write(&new, text + "\n").map_err(Error::file("write", &new))?;

@@ -53,9 +53,9 @@ macro_rules! start {
 
 /// Starts a copy of 4 bytes, which become zeros unless `exists`: `cp.async.ca`, 4 bytes.
 ///
-/// # Safety The caller must ensure that `to` is the address of 4 bytes that no thread accesses before a thread has
-/// waited for the copy. If `exists`, `from` must point to 4 bytes of global memory. Both addresses must be multiples of
-/// 4.
+/// # Safety
+/// The caller must ensure that `to` is the address of 4 bytes that no thread accesses before this thread has waited for
+/// the copy. If `exists`, `from` must point to 4 bytes of global memory. Both addresses must be multiples of 4.
 #[inline(always)]
 pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
     start!("ca", 4, to, from, if exists { 4 } else { 0 });
@@ -63,7 +63,8 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
 
 /// Starts a copy of 16 bytes, which become zeros unless `exist`: `cp.async.cg`, which bypasses the L1 cache.
 ///
-/// # Safety The requirements of [`copy_one`] apply, for 16 bytes at addresses that are multiples of 16.
+/// # Safety
+/// The requirements of [`copy_one`] apply, for 16 bytes at addresses that are multiples of 16.
 #[inline(always)]
 pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
     start!("cg", 16, to, from, if exist { 16 } else { 0 });

@@ -19,8 +19,9 @@ pub const fn width<T>() -> usize {
 
 /// Loads `N` neighboring elements with one instruction.
 ///
-/// # Safety The caller must ensure that `from` points to `N` elements and is a multiple of 16, and that no thread
-/// writes these elements at the same time.
+/// # Safety
+/// The caller must ensure that `from` points to `N` elements and is a multiple of 16, and that no thread writes these
+/// elements at the same time.
 #[inline(always)]
 #[must_use]
 pub unsafe fn load<T: Copy, const N: usize>(from: *const T) -> [T; N] {
@@ -31,8 +32,9 @@ pub unsafe fn load<T: Copy, const N: usize>(from: *const T) -> [T; N] {
 
 /// Stores `N` neighboring elements with one instruction.
 ///
-/// # Safety The caller must ensure that `to` points to `N` elements and is a multiple of 16, and that no other thread
-/// accesses these elements at the same time.
+/// # Safety
+/// The caller must ensure that `to` points to `N` elements and is a multiple of 16, and that no other thread accesses
+/// these elements at the same time.
 #[inline(always)]
 pub unsafe fn store<T: Copy, const N: usize>(to: *mut T, elements: [T; N]) {
     const { assert!(N * size_of::<T>() == 16, "an access is 16 bytes") };

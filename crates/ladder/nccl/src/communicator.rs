@@ -24,8 +24,9 @@ impl Nccl {
     /// current in the thread that calls it. While this rank waits for others, during this call and later calls, `watch`
     /// is polled for a reason to give up.
     ///
-    /// # Errors Returns NCCL's error in words, a message that not all ranks joined within the limit, or the reason that
-    /// `watch` returned.
+    /// # Errors
+    /// Returns NCCL's error in words, a message that not all ranks joined within the limit, or the reason that `watch`
+    /// returned.
     pub fn join(
         &'static self,
         id: UniqueId,
@@ -162,8 +163,9 @@ impl Work {
 /// returns NCCL's error in words, which may come from an earlier call. An error aborts the communicator, and every
 /// further call fails.
 ///
-/// # Safety The caller must ensure that the memory belongs to the current device and holds enough elements, and that no
-/// other code uses the memory until the stream has finished the work.
+/// # Safety
+/// The caller must ensure that the memory belongs to the current device and holds enough elements, and that no other
+/// code uses the memory until the stream has finished the work.
 #[allow(clippy::missing_safety_doc, reason = "the requirements of all functions are above")]
 impl Communicator {
     /// Combines the elements of all ranks and gives the result to every rank (`ncclAllReduce`).

@@ -39,7 +39,8 @@ macro_rules! functions {
         impl Functions {
             /// Opens a library and looks up its functions.
             ///
-            /// # Errors Returns the loader's error in one line, or the name of a missing function.
+            /// # Errors
+            /// Returns the loader's error in one line, or the name of a missing function.
             pub(crate) fn open(path: &str) -> Result<Self, String> {
                 // SAFETY: opening a library runs its initializers. The library is the system's NCCL, or a library that
                 // the user names as NCCL.
@@ -82,8 +83,8 @@ functions! {
 
 /// Converts a C string of the library to a `String`. Null becomes an empty string.
 ///
-/// # Safety The caller must ensure that `text` is null or points to a NUL-terminated string that stays valid during the
-/// call.
+/// # Safety
+/// The caller must ensure that `text` is null or points to a NUL-terminated string that stays valid during the call.
 pub(crate) unsafe fn text(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
@@ -92,7 +93,7 @@ pub(crate) unsafe fn text(text: *const c_char) -> String {
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// Returns the loader's own error message, without the text that `libloading` adds.
+/// Returns the loader's error message, without the text that `libloading` adds.
 fn reason(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -90,9 +90,11 @@ const OLDEST: Version = Version(2, 14, 0);
 /// Finds the library once. Tries the library that [`OVERRIDE`] names, or else the system's loader and then the files
 /// that `cargo xtask setup --nvidia` installs. Disables multicast unless the environment sets it.
 ///
-/// # Errors Returns a message with each candidate that was tried and the reason why it was rejected.
+/// # Errors
+/// Returns a message with each candidate that was tried and the reason why it was rejected.
 ///
-/// # Safety The caller must ensure that no other thread reads or writes the environment during the first call.
+/// # Safety
+/// The caller must ensure that no other thread reads or writes the environment during the first call.
 pub unsafe fn find() -> Result<&'static Nccl, String> {
     static FOUND: OnceLock<Result<Nccl, String>> = OnceLock::new();
     let find = || {
@@ -124,7 +126,8 @@ fn candidates() -> Vec<String> {
 impl Nccl {
     /// Opens a library.
     ///
-    /// # Errors Returns a message with the reason why the library cannot be used.
+    /// # Errors
+    /// Returns a message with the reason why the library cannot be used.
     pub fn open(path: &str) -> Result<Self, String> {
         let functions = Functions::open(path)?;
         let mut number = 0;
@@ -142,7 +145,8 @@ impl Nccl {
 
     /// Creates the identity of a new communicator. One rank creates the identity and shares it with all ranks.
     ///
-    /// # Errors Returns NCCL's error in words.
+    /// # Errors
+    /// Returns NCCL's error in words.
     pub fn unique_id(&self) -> Result<UniqueId, String> {
         let mut id = UniqueId::default();
         // SAFETY: `id` is a valid location for the identity.

@@ -47,10 +47,10 @@ fn aborted() -> u64 {
     }
 }
 
-/// Runs `job` in one thread for each of the first `come` ranks, and returns the results.
+/// Runs `job` in one thread for each of the first `joining` ranks, and returns the results.
 fn ranks<R: Send>(
     ranks: usize,
-    come: usize,
+    joining: usize,
     limit: Duration,
     job: impl Fn(&mut Communicator, usize) -> Result<R, String> + Sync,
 ) -> Vec<Result<R, String>> {
@@ -64,7 +64,7 @@ fn ranks<R: Send>(
                 joined.and_then(|mut communicator| job(&mut communicator, rank))
             })
         };
-        let all: Vec<_> = (0..come).map(start).collect();
+        let all: Vec<_> = (0..joining).map(start).collect();
         all.into_iter().map(|rank| rank.join().unwrap()).collect()
     })
 }

@@ -9,7 +9,7 @@ use crate::listing::named;
 use crate::run::{Problem, Run};
 use crate::trace::{Access, Trace, WarpActivity};
 
-/// Returns the state after a step.
+/// The state after a step.
 #[derive(Serialize)]
 pub(crate) struct View {
     step: u32,
@@ -109,7 +109,8 @@ struct Warp {
 
 /// Returns the state after a step.
 ///
-/// # Errors Returns a [`Problem`] when nothing was recorded or the warp does not exist.
+/// # Errors
+/// Returns a [`Problem`] when nothing was recorded or the warp does not exist.
 pub(crate) fn view(run: &Run, step: u32, warp: u32) -> Result<View, Problem> {
     let trace = run.trace.as_ref().filter(|trace| !trace.steps.is_empty());
     let trace = trace.ok_or_else(|| Problem::new("no step was recorded, because the block did not run"))?;

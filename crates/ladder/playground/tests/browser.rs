@@ -48,7 +48,7 @@ fn paste(browser: &mut Browser, ptx: &str) {
     browser.evaluate(&format!("setup.setPtx({})", Value::from(ptx)));
 }
 
-/// Asserts that the page requested nothing outside its own location.
+/// Asserts that all requests of the page go to this address.
 fn requests_only_from(browser: &mut Browser, address: &str) {
     browser.evaluate("0");
     let requests = browser.requests();

@@ -63,7 +63,8 @@ mod names {
     impl Rung {
         /// Returns the name of the entry for a variant of the computation and a block.
         ///
-        /// # Errors Returns [`NotCompiled`] when the rung has no entry for this variant or for this block.
+        /// # Errors
+        /// Returns [`NotCompiled`] when the rung has no entry for this variant or for this block.
         pub fn entry(&self, variant: &str, block: [u32; 3]) -> Result<String, NotCompiled> {
             let not_compiled = |what, compiled| NotCompiled { rung: self.name, what, compiled };
             match self.entries.of(variant) {

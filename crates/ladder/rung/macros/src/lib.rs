@@ -75,7 +75,8 @@ mod expand;
 /// The kernels are named after the rung, then the suffixes of the values in the order of the attribute, then the block:
 /// `gemm_mma_f32_columns_256`.
 ///
-/// # Errors A wrong argument causes a compile error at the argument, and the message suggests a correction.
+/// # Errors
+/// A wrong argument causes a compile error at the argument, and the message suggests a correction.
 #[proc_macro_attribute]
 pub fn rung(arguments: TokenStream, item: TokenStream) -> TokenStream {
     expand::expand(arguments.into(), item.into()).into()
