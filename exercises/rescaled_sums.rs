@@ -1,8 +1,9 @@
 //! Rescaled sums: attention in one pass over the keys.
 //!
-//! A warp computes one query, and lane `l` computes column `l` of the query's output: the sum of `2^(score - maximum) *
-//! v` over all keys, divided by the sum of the weights `2^(score - maximum)`. Subtracting the maximum keeps the powers
-//! of 2 from overflowing. But the kernel knows only the maximum of the scores so far, because it reads each score once.
+//! A warp computes one query, and lane `l` computes column `l` of the query's output. The output is the sum of
+//! `2^(score - maximum) * v` over all keys, divided by the sum of the weights `2^(score - maximum)`. Subtracting the
+//! maximum keeps the powers of 2 from overflowing. But the kernel knows only the maximum of the scores so far, because
+//! it reads each score once.
 //!
 //! When the maximum grows, all earlier weights are too large by the same factor. Correct both sums, so that they have
 //! the values that the new maximum would have given.

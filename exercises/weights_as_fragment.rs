@@ -2,8 +2,8 @@
 //!
 //! One warp computes `(q kᵀ) v`, for `q` and `k` of 16 × 16 elements and `v` of 16 × 8. In attention, the softmax is
 //! between the two products. Two `mma.m16n8k16` compute the scores: `left` for the keys 0 to 7, and `right` for the
-//! keys 8 to 15. A third `mma` multiplies the scores by `v`. No score needs to leave its lane: the elements that `mma`
-//! reads from a lane as a factor are the elements that it returned to this lane as sums.
+//! keys 8 to 15. A third `mma` multiplies the scores by `v`. No score needs to leave its lane: as a factor, `mma` reads
+//! from a lane the same elements that it returned to this lane as sums.
 //!
 //! A lane has these elements, for `row` = lane / 4 and `column` = lane % 4 * 2:
 //! - sums 0 and 1 of a product: `row`, starting at `column`; sums 2 and 3: the same columns of `row + 8`

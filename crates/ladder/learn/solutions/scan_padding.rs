@@ -4,8 +4,9 @@
 //! 2. An element moves by the number of whole groups of 32 elements before it. There are eight groups.
 //! 3. `i + i / 32`, with 264 words.
 //!
-//! The padding costs two instructions for each address. In the down-sweep, a few accesses still take two wavefronts:
-//! their 32 words lie in three groups of 32 elements, so the first and the last word are in the same bank.
+//! The padding costs two instructions for each address. In the down-sweep, a few accesses still take two wavefronts.
+//! The 32 words of such an access lie in three groups of 32 elements, so the first and the last word are in the same
+//! bank.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

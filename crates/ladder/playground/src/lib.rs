@@ -1,5 +1,5 @@
-//! The playground: simt in a browser. It runs a rung of any ladder, or PTX that the user pasted, and shows the state of
-//! each warp at each step: registers, masks, the reconvergence stack, requests, banks.
+//! The playground: simt in a browser. It runs a rung of any ladder, or pasted PTX. It shows the state of each warp at
+//! each step: registers, masks, the reconvergence stack, requests, banks.
 //!
 //! The page sends requests in JSON and receives answers in JSON ([`Playground::answer`]). A request is a [`Request`].
 //! The answers are `serde` structures, defined next to the code that creates them. For WebAssembly, `exports` has the

@@ -1,8 +1,8 @@
 //! The trace of one block: every step of its warps, and every change of registers and shared memory.
 //!
-//! A trace does not store states. Each register of a warp and each word of shared memory has a list of its writes, in
-//! order, and a binary search finds the last write before a step. So going backward and going forward have the same cost, and
-//! recording a step takes a few dozen bytes.
+//! A trace does not store states. Each register of a warp and each word of shared memory has an ordered list of its
+//! writes. A binary search finds the last write before a step. So going backward and going forward have the same cost,
+//! and recording a step takes a few dozen bytes.
 
 mod history;
 mod recorder;

@@ -118,8 +118,8 @@ pub(crate) fn view(run: &Run, step: u32, warp: u32) -> Result<View, Problem> {
     let history = trace.warps.get(warp as usize).ok_or_else(|| {
         Problem::new(format!("there is no warp {warp}: the block has warps 0 to {}", trace.warps.len() - 1))
     })?;
-    let own_number = trace.step_index(warp, step);
-    let last = own_number.map(|number| history.steps[number]);
+    let index = trace.step_index(warp, step);
+    let last = index.map(|index| history.steps[index]);
     let executed = last.map(|last| trace.steps[last as usize]);
     let site = executed.map_or(Site::default(), |executed| executed.site);
     let frame = executed.map_or_else(FramePlace::default, |executed| trace.frames[executed.frame as usize]);
@@ -143,7 +143,7 @@ pub(crate) fn view(run: &Run, step: u32, warp: u32) -> Result<View, Problem> {
         turn: trace.steps[step as usize].warp,
         warp,
         own: last,
-        own_number: own_number.unwrap_or(0),
+        own_number: index.unwrap_or(0),
         own_count: history.steps.len(),
         site: executed.map(|executed| pair(executed.site)),
         active: executed.map_or(0, |executed| executed.active),
