@@ -163,8 +163,9 @@ impl Work {
 /// returns NCCL's error in words, which may come from an earlier call. An error aborts the communicator, and every
 /// further call fails.
 ///
-/// # Safety The caller must ensure that the memory belongs to the current device and holds enough elements. No other
-/// code may use the memory until the stream has finished the work.
+/// # Safety
+/// The caller must ensure that the memory belongs to the current device and holds enough elements. No other code may
+/// use the memory until the stream has finished the work.
 #[allow(clippy::missing_safety_doc, reason = "the requirements of all functions are above")]
 impl Communicator {
     /// Combines the elements of all ranks and gives the result to every rank (`ncclAllReduce`).
