@@ -1,11 +1,11 @@
 //! Asynchronous copies: start a copy, and wait for it.
 //!
-//! From compute capability 8.0 on, the hardware can copy words from global to shared memory without registers, while
-//! the thread does something else. `copy_one(to, from, true)` starts the copy of one float. `commit()` closes a group
+//! Since compute capability 8.0, the hardware can copy words from global to shared memory without using registers,
+//! while the thread does other work. `copy_one(to, from, true)` starts the copy of one float. `commit()` closes a group
 //! of copies. `wait::<0>()` waits until all groups of this thread have arrived.
 //!
-//! Here every thread copies one element and reads it without waiting, so the copy may not have arrived. Wait for it.
-//! `Shared::of(pointer)` is the form of a shared-memory address that a copy needs.
+//! Here every thread copies one element and reads it without waiting, so the copy may not have arrived. Add the wait.
+//! `Shared::of(pointer)` converts a pointer to the shared-memory address that a copy needs.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
@@ -22,7 +22,7 @@ pub unsafe fn async_copy(input: *const f32, output: *mut f32) {
     // SAFETY: the arrays have an element for each copy, and an element of the tile is read after its copy has arrived.
     unsafe {
         copy_one(Shared::of(tile.add(t)), input.add(i), true);
-        // TODO: wait for it.
+        // TODO: wait for the copy.
         *output.add(i) = 2.0 * *tile.add(t);
     }
 }

@@ -1,18 +1,18 @@
 //! Padding: a pitch without bank conflicts.
 //!
 //! The distance between two rows of a tile, in words, is its *pitch*. The pitch can be larger than the number of
-//! columns: the words after the end of a row are padding that no thread uses. The pitch decides in which banks the
-//! words of a column are.
+//! columns: the words after the end of a row are padding that no thread uses. The pitch determines the banks of the
+//! words in a column.
 //!
 //! This kernel transposes in tiles of 16 rows and 32 columns. A warp reads two neighboring columns of the tile and
 //! writes 16 words to each of two output rows. With a pitch of 32 words, all words of a column are in one bank. Choose
-//! a pitch for which a load has no extra wavefront.
+//! a pitch with which a load has no extra wavefront.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Words between two rows of the tile.
-// TODO: another pitch.
+/// The number of words from one row of the tile to the next.
+// TODO: choose another pitch.
 const PITCH: u32 = 32;
 
 /// # Safety

@@ -4,15 +4,15 @@
 //! lanes of a warp read words in 32 different banks, all words arrive in one pass, one *wavefront*. If two lanes read
 //! different words in the same bank, there is a *bank conflict*, and the load needs an extra wavefront.
 //!
-//! Each thread of this kernel adds up two words of the tile: thread `t` reads the words `2 * t` and `2 * t + 1`. Lanes
-//! 0 and 16 read words 0 and 32, which are in the same bank. Only the sum of all words counts, and it goes to `total`.
+//! Each thread of this kernel adds two words of the tile: thread `t` reads the words `2 * t` and `2 * t + 1`. Lanes 0
+//! and 16 read words 0 and 32, which are in the same bank. Only the sum of all words, which goes to `total`, matters.
 //! Choose other pairs.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to 256 words, `total` to one that is 0. There is one block of 128 threads.
+/// `input` points to 256 words, and `total` to a 0. There is one block of 128 threads.
 #[kernel]
 pub unsafe fn bank_stride(input: *const u32, total: *mut u32) {
     #[address_space(shared)]
@@ -24,7 +24,7 @@ pub unsafe fn bank_stride(input: *const u32, total: *mut u32) {
         *tile.add(t) = *input.add(t);
         *tile.add(t + 128) = *input.add(t + 128);
         thread::sync_threads();
-        // TODO: other pairs.
+        // TODO: choose other pairs.
         let sum = (*tile.add(2 * t)).wrapping_add(*tile.add(2 * t + 1));
         cuda_std::atomic::mid::atomic_fetch_add_u32_device(total, core::sync::atomic::Ordering::Relaxed, sum);
     }

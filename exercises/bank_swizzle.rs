@@ -1,10 +1,10 @@
 //! Swizzle: no bank conflicts without more memory.
 //!
 //! Padding uses memory, and rows with an odd number of words break the alignment of wide accesses. A *swizzle* keeps
-//! rows of 32 words and changes the place of an element within its row.
+//! rows of 32 words and changes the position of an element within its row.
 //!
-//! The place must depend on the row and on the column. The 32 elements of a row need 32 different places. The 32
-//! elements of a column need 32 different places as well, so that a warp can read the column without conflicts. Change
+//! The position must depend on the row and on the column. The 32 elements of a row need 32 different positions. The 32
+//! elements of a column need 32 different banks as well, so that a warp can read the column without conflicts. Change
 //! the function `place`, which both accesses to the tile use.
 
 use core::mem::MaybeUninit;
@@ -12,12 +12,12 @@ use cuda_std::{address_space, prelude::*};
 
 /// Returns the index of an element in the tile.
 fn place(row: u32, column: u32) -> usize {
-    // TODO: another place in the same row.
+    // TODO: return another position in the same row.
     (row * 32 + column) as usize
 }
 
 /// # Safety
-/// As for `transpose_tile`.
+/// The requirements of `transpose_tile` apply.
 #[kernel]
 pub unsafe fn bank_swizzle(input: *const u32, output: *mut u32, n: u32) {
     #[address_space(shared)]

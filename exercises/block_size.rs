@@ -11,7 +11,7 @@ use cuda_std::prelude::*;
 
 /// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
 fn launch(n: u32) -> [u32; 3] {
-    // TODO: another block size.
+    // TODO: choose another block size.
     [n.div_ceil(32), 32, 0]
 }
 

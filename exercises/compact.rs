@@ -1,30 +1,31 @@
-//! Compaction: a ballot gives each element its place.
+//! Compaction: a ballot gives each element its index.
 //!
-//! Each warp must write its positive elements next to each other, in their order, and zeros after them. The place of an
-//! element is the number of lower lanes with a positive element.
+//! Each warp must write its positive elements next to each other, in their order, and zeros after them. The new index
+//! of an element is the number of lower lanes with a positive element.
 //!
 //! The ballot has a bit for each lane with a positive element. The mask `(1 << lane) - 1` has the bits of the lower
 //! lanes, and `count_ones()` counts bits.
 //!
-//! Compute `place` and `count`, the number of positive elements of the warp. The kernel does the rest: lanes with a
-//! positive element write it to their place, and the last `32 - count` places receive zeros.
+//! Compute `place`, the new index of the lane's element, and `count`, the number of positive elements of the warp. The
+//! kernel does the rest: lanes with a positive element write it at `place`, and the last `32 - count` elements become
+//! 0.
 
 use cuda_std::{prelude::*, warp};
 
 /// # Safety
-/// `input` and `output` point to an element for each thread; blocks have whole warps.
+/// `input` and `output` point to an element for each thread; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn compact(input: *const i32, output: *mut i32) {
     let (i, lane) = (thread::index_1d() as usize, warp::lane_id());
     let first = i - lane as usize;
-    // SAFETY: the arrays have an element for each thread, each place has one writer, and all lanes vote together.
+    // SAFETY: the arrays have an element for each thread, each element has one writer, and all lanes vote together.
     unsafe {
-        let own = *input.add(i);
-        // TODO: the positive elements of the warp, and those of lower lanes.
+        let element = *input.add(i);
+        // TODO: count the positive elements of the warp, and those of lower lanes.
         let count = 32;
         let place = lane;
-        if own > 0 {
-            *output.add(first + place as usize) = own;
+        if element > 0 {
+            *output.add(first + place as usize) = element;
         }
         if lane >= count {
             *output.add(first + lane as usize) = 0;

@@ -1,12 +1,12 @@
 //! Pipeline: copy the next tile while the kernel uses this one.
 //!
-//! The kernel handles `turns` tiles of 64 elements (the `n` of the check) and writes each tile reversed. In each turn
-//! it starts the copies, waits for them, and uses the tile, so nothing else happens while the copies are in flight.
-//! Each turn has two barriers.
+//! The kernel handles `turns` tiles of 64 elements (the `n` of the check) and writes each tile reversed. In each turn,
+//! the kernel starts the copies, waits for them, and uses the tile, so nothing else happens while the copies are in
+//! flight. Each turn has two barriers.
 //!
-//! Use *two* tiles in shared memory alternately. Then the copies of the next turn are in flight while the kernel uses
+//! Alternate between *two* tiles in shared memory. Then the copies of the next turn are in flight while the kernel uses
 //! the tile of this turn. `stage(turn)` is the tile of a turn. Start the copies of turn 0 before the loop. Then one
-//! barrier per turn is enough: the goal counts each of the 2 warps once for each barrier where it arrives.
+//! barrier per turn is enough. The goal counts each of the 2 warps once for each barrier at which it arrives.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;
@@ -28,7 +28,7 @@ pub unsafe fn copy_pipeline(input: *const f32, output: *mut f32, turns: u32) {
         unsafe { copy_one(Shared::of(stage(turn).add(t)), input.add(turn * 64 + t), true) };
         commit();
     };
-    // TODO: start the next turn's copies before this turn's tile is used.
+    // TODO: start the next turn's copies before using this turn's tile.
     for turn in 0..turns {
         start(turn);
         wait::<0>();

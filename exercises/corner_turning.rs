@@ -1,11 +1,12 @@
 //! Corner turning: a matrix in column-major order.
 //!
-//! Here `b` is in *column-major* order: `b[i][column]` is at index `column * n + i`. The tiled kernel loads its tile of
-//! `b` with `column` computed from `x`. Neighboring threads then read words that are `n` words apart, and a request
+//! Here `b` is in *column-major* order: `b[i][column]` is at index `column * n + i`. The tiled kernel computes `column`
+//! from `x` when it loads its tile of `b`. Neighboring threads then read words that are `n` words apart, and a request
 //! needs many sectors.
 //!
-//! Any thread may load any element of a tile, if the tile is complete in the end. Change which thread loads which
-//! element of the tile of `b`, so that neighboring threads read neighboring words. The multiplication stays the same.
+//! Any thread may load any element of a tile, as long as the tile is complete in the end. Change which thread loads
+//! which element of the tile of `b`, so that neighboring threads read neighboring words. The multiplication stays the
+//! same.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};
@@ -15,12 +16,12 @@ use cuda_std::{GpuFloat, address_space, prelude::*};
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_tile`, with `b` in column-major order.
+/// The requirements of `matmul_tile` apply, except that `b` is in column-major order.
 #[kernel]
 pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]

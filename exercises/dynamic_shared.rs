@@ -1,8 +1,7 @@
 //! Dynamic shared memory: the launch chooses the size.
 //!
-//! The size of a shared static is a constant. A kernel that works with any block size needs another kind of shared
-//! memory. The launch sets the bytes of dynamic shared memory per block, and `dynamic_shared_mem::<T>()` returns a
-//! pointer to them.
+//! The size of a shared static is a constant. A kernel that works with any block size needs dynamic shared memory. The
+//! launch sets the bytes of dynamic shared memory per block, and `dynamic_shared_mem::<T>()` returns a pointer to it.
 //!
 //! This kernel reverses the elements of each block. It works for blocks of up to 64 threads, because its tile has 64
 //! elements. The check launches blocks of 32, 64, 128 and 256 threads, with 4 bytes of dynamic shared memory per
@@ -15,7 +14,7 @@ use cuda_std::{address_space, prelude::*};
 /// `data` points to an element for each thread. The launch gives each block 4 bytes of shared memory for each thread.
 #[kernel]
 pub unsafe fn dynamic_shared(data: *mut u32) {
-    // TODO: shared memory with the size of the block.
+    // TODO: use shared memory with the size of the block.
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();

@@ -1,12 +1,12 @@
 //! A pipeline for tensor cores: wait for the right copies in every step.
 //!
-//! One warp multiplies 16 rows of `a` by 8 columns of `b`, which have `steps` tiles of 16 elements along `k`. Shared memory
-//! has three stages. While the warp multiplies one stage, asynchronous copies fill the next two.
+//! One warp multiplies 16 rows of `a` by 8 columns of `b`, which have `steps` tiles of 16 elements along `k`. Shared
+//! memory has three stages. While the warp multiplies one stage, asynchronous copies fill the next two.
 //!
-//! In each step, `wait::<1>()` waits until at most the newest group of copies is still on its way. In the last step that
-//! group is the one that the warp needs, because no younger group exists. Change `start`, or the loop, so that the product
-//! never reads a stage before its copies have arrived. Keep `wait::<1>()`: with `wait::<0>()` in every step, no copy would
-//! be on its way while the warp multiplies.
+//! In each step, `wait::<1>()` waits until at most the newest group of copies is still in flight. In the last step, the
+//! warp needs the newest group itself, because no younger group exists. Change `start`, or the loop, so that the
+//! product never reads a stage before its copies have arrived. Keep `wait::<1>()`: with `wait::<0>()` in every step, no
+//! copy would be in flight while the warp multiplies.
 
 use crate::copy_async::{Shared, commit, copy_four, wait};
 use crate::wide::Wide;
@@ -31,7 +31,7 @@ pub unsafe fn empty_groups(a: *const Wide<f32, 4>, b: *const Wide<f32, 4>, c: *m
         // TODO: which groups does `wait` count in the last steps?
         if step < steps {
             let from = lane / 2 * 2 * steps + 2 * step + lane % 2;
-            // SAFETY: the chunks exist, and no lane accesses the stage before it has waited for them.
+            // SAFETY: the chunks exist, and no lane accesses the stage before it has waited for the copies.
             unsafe {
                 copy_four(Shared::of(stage(step).add(lane)), a.add(from), true);
                 if lane < 16 {
@@ -60,7 +60,7 @@ pub unsafe fn empty_groups(a: *const Wide<f32, 4>, b: *const Wide<f32, 4>, c: *m
     }
     for (register, sum) in sums.into_iter().enumerate() {
         let (row, column) = (lane / 4 + register / 2 * 8, lane % 4 * 2 + register % 2);
-        // SAFETY: the element exists and is one lane's.
+        // SAFETY: the index is below 128, and each lane writes different elements.
         unsafe { *c.add(row * 8 + column) = sum };
     }
 }

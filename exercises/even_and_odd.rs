@@ -1,11 +1,12 @@
 //! Divergence: all threads of a warp take the same branch.
 //!
 //! The 32 threads of a warp execute one instruction at a time. If some threads of a warp take a branch and others do
-//! not, the warp *diverges*: it executes both paths one after another, and in each path only some of its threads work.
+//! not, the warp *diverges*. Then it executes both paths one after another, and only some of its threads are active in
+//! each path.
 //!
-//! This kernel changes elements at even places in one way, and elements at odd places in another. Neighboring threads
-//! have neighboring elements, so every warp diverges. A block has 128 threads and 128 elements. Assign the elements of
-//! a block to its threads in another way, so that no warp diverges.
+//! This kernel changes elements with even indices in one way, and elements with odd indices in another. Neighboring
+//! threads have neighboring elements, so every warp diverges. A block has 128 threads and 128 elements. Assign the
+//! elements of a block to its threads in another way, so that no warp diverges.
 
 use cuda_std::prelude::*;
 
@@ -14,7 +15,7 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn even_and_odd(data: *mut u32, n: u32, steps: u32) {
     let t = thread::thread_idx_x();
-    // TODO: the place in the block of this thread's element.
+    // TODO: compute the index in the block of this thread's element.
     let place = t;
     let i = thread::block_idx_x() * 128 + place;
     if i < n {

@@ -1,21 +1,21 @@
 //! Exclusive scan: the maximum before each element.
 //!
-//! An *inclusive* scan contains the element itself. An *exclusive* scan ends before it. For a sum, subtract the element
-//! from its inclusive sum. A maximum has no inverse: the 7 cannot be removed from the maximum of 3 and 7.
+//! An *inclusive* scan includes the element itself. An *exclusive* scan ends before the element. For a sum, subtract
+//! the element from its inclusive sum. A maximum has no inverse: the 7 cannot be removed from the maximum of 3 and 7.
 //!
 //! This kernel computes the inclusive maximum in each warp. Turn it into the exclusive maximum: a lane needs the
-//! inclusive result of the lane before it. Lane 0 has no element before it. Its result is the identity of the maximum,
+//! inclusive result of the previous lane. Lane 0 has no previous element. Its result is the identity of the maximum,
 //! `i32::MIN`.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// # Safety
-/// `data` points to an element for each thread; blocks have whole warps.
+/// `data` points to an element for each thread; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn exclusive_maximum(data: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // SAFETY: `data` has an element for each thread, each thread accesses a different element, and all lanes shuffle
     // together.
     unsafe {
         let mut largest = *data.add(i);
@@ -25,7 +25,7 @@ pub unsafe fn exclusive_maximum(data: *mut i32) {
                 largest = largest.max(before);
             }
         }
-        // TODO: the exclusive maximum.
+        // TODO: write the exclusive maximum.
         *data.add(i) = largest;
     }
 }

@@ -1,10 +1,10 @@
 //! A first kernel: each thread writes one number.
 //!
-//! A *kernel* is a function that a GPU runs many times at once. Each run is a *thread*. All threads run the same code.
-//! Each thread has a different index, and from the index a thread computes what to do.
+//! A *kernel* is a function that a GPU runs many times in parallel. Each run is a *thread*. All threads run the same
+//! code. Each thread has a different index and uses it to determine its work.
 //!
 //! The launch has one block of threads, and `output` has one element for each thread. Thread `i` must write `i * i` to
-//! element `i` of `output`. Now all threads write to the first element:
+//! element `i` of `output`. At present, all threads write to the first element:
 //!
 //!     thread             0   1   2   3   4  ...
 //!     expected output    0   1   4   9  16  ...
@@ -20,8 +20,8 @@ use cuda_std::prelude::*;
 /// `output` points to an element for each thread of the one block.
 #[kernel]
 pub unsafe fn first_kernel(output: *mut u32) {
-    // TODO: the index of this thread.
+    // TODO: compute the index of this thread.
     let i = 0;
-    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
+    // SAFETY: `output` has an element for each thread, and each thread writes a different element.
     unsafe { *output.add(i as usize) = i * i };
 }

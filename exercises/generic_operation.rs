@@ -1,14 +1,14 @@
 //! Traits: one function body for several operations.
 //!
-//! A sum and a maximum differ in two things: how two values are combined, and the *neutral element*, which changes
+//! A sum and a maximum differ in two things: how they combine two values, and the *neutral element*, which changes
 //! nothing. A trait can describe both, and a generic function can use the trait. Each kernel names its operation, and
-//! the compiler makes separate code for each.
+//! the compiler generates separate code for each operation.
 //!
-//! `Sum` is implemented. Implement `Max` for all `i32`, and use it in the second kernel.
+//! `Sum` is implemented. Implement `Max` for all `i32` values, and use it in the second kernel.
 
 use cuda_std::{prelude::*, warp};
 
-/// An operation that is associative.
+/// An associative operation.
 trait Operation {
     /// The element that changes nothing.
     const NEUTRAL: i32;
@@ -25,32 +25,32 @@ impl Operation for Sum {
     }
 }
 
-// TODO: `Max`.
+// TODO: implement `Max`.
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for
-/// each element, or more.
+/// `input` points to `n` elements, and `output` to one for each block. The grid has blocks of one warp, and at least
+/// one thread for each element.
 #[kernel]
 pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
+    // SAFETY: `body` has the same requirements as the kernel, and the kernel passes its arguments unchanged.
     unsafe { body::<Sum>(input, output, n) };
 }
 
 /// # Safety
-/// As for `generic_operation_sum`.
+/// The requirements of `generic_operation_sum` apply.
 #[kernel]
 pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
-    // TODO: the maximum instead of the sum.
+    // SAFETY: `body` has the same requirements as the kernel, and the kernel passes its arguments unchanged.
+    // TODO: compute the maximum instead of the sum.
     unsafe { body::<Sum>(input, output, n) };
 }
 
 /// # Safety
-/// As for the kernels.
+/// The requirements of the kernels apply.
 #[inline(always)]
 unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
     let i = thread::index_1d();
-    // SAFETY: i < n: checked here. All lanes shuffle together.
+    // SAFETY: the code below checks that i < n. All lanes shuffle together.
     unsafe {
         let mut result = if i < n { *input.add(i as usize) } else { O::NEUTRAL };
         let mut bits = 16;

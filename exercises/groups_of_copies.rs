@@ -1,9 +1,9 @@
-//! Groups of copies: wait for the older group only.
+//! Groups of copies: wait only for the older group.
 //!
 //! `wait::<N>()` waits until at most the last `N` groups of this thread are in flight. With two groups, `wait::<1>()`
 //! waits for the first group, while the second may still be in flight.
 //!
-//! This thread starts two groups. It uses the element of the first group, and then the element of the second. One of
+//! Each thread starts two groups. It uses the element of the first group, and then the element of the second. One of
 //! the two waits is wrong.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
@@ -11,7 +11,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to 64 elements, `output` to 32. There is one block of 32 threads.
+/// `input` points to 64 elements, and `output` to 32. There is one block of 32 threads.
 #[kernel]
 pub unsafe fn groups_of_copies(input: *const f32, output: *mut f32) {
     #[address_space(shared)]

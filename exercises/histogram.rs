@@ -5,13 +5,13 @@
 //!
 //! An *atomic* addition is one step that no other thread can interrupt: `atomic_fetch_add_u32_device(pointer, Relaxed,
 //! 1)`. `device` is its scope: all threads of the GPU. `Relaxed` means that the addition does not order other accesses.
-//! Use it to count.
+//! Use this function to count.
 
 use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};
 
 /// # Safety
-/// `input` points to `n` values below 64, `counts` to 64 zeros.
+/// `input` points to `n` values below 64, and `counts` to 64 zeros.
 #[kernel]
 pub unsafe fn histogram(input: *const u32, counts: *mut u32, n: u32) {
     let i = thread::index_1d();
@@ -19,7 +19,7 @@ pub unsafe fn histogram(input: *const u32, counts: *mut u32, n: u32) {
         // SAFETY: i < n, every value is below 64, and all threads access the counters with atomics only.
         unsafe {
             let value = *input.add(i as usize);
-            // TODO: an atomic.
+            // TODO: use an atomic.
             *counts.add(value as usize) += 1;
         }
     }

@@ -1,17 +1,17 @@
 //! Registers: accumulate in a local variable.
 //!
-//! A local variable is in a *register*, which an instruction reads without an access to memory. This kernel adds up
-//! each column of a matrix of 16 rows, and keeps the sum in the output. Each step reads the sum from memory and writes
-//! it back. The compiler cannot change that, because `output` and `input` are pointers that could point to the same
+//! A local variable is in a *register*, which an instruction reads without an access to memory. This kernel sums each
+//! column of a matrix of 16 rows, and keeps the sum in the output. Each step reads the sum from memory and writes it
+//! back. The compiler cannot change that, because `output` and `input` are pointers that could point to the same
 //! memory.
 //!
-//! Change the kernel so that each thread stores once.
+//! Change the kernel so that each thread stores only once.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` points to 16 rows of `columns` elements, `output` to `columns` elements. The grid has a thread for each
-/// column, or more.
+/// `input` points to 16 rows of `columns` elements, and `output` to `columns` elements. The grid has at least one
+/// thread for each column.
 #[kernel]
 pub unsafe fn keep_in_register(input: *const f32, output: *mut f32, columns: u32) {
     let column = thread::index_1d();

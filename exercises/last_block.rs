@@ -1,20 +1,20 @@
 //! The last block: one launch for the whole sum.
 //!
-//! Each block has computed the sum of its part. The last block to finish adds up these sums. Each block adds 1 to a
+//! Each block computes the sum of its part. The last block to finish adds up these sums. Each block adds 1 to a
 //! counter, and the block that receives `blocks - 1` is the last.
 //!
 //! The counter alone does not make the sums of the other blocks visible. A *fence*, `thread::device_fence()`, does: a
 //! thread that sees a write after the fence also sees the writes before the fence. The writer needs a fence between its
 //! sum and its increment. The reader needs a fence between its increment and its reads.
 //!
-//! Add the counter and the two fences. Here each block has one thread and adds up 8 elements.
+//! Add the counter and the two fences. Here each block has one thread and sums 8 elements.
 
 use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};
 
 /// # Safety
-/// `input` points to 8 elements for each block of one thread, `sums` to one for each, `count` to a 0, `output` to one
-/// element.
+/// `input` points to 8 elements for each block of one thread, `sums` to one element for each block, `count` to a 0, and
+/// `output` to one element.
 #[kernel]
 pub unsafe fn last_block(input: *const u32, sums: *mut u32, count: *mut u32, output: *mut u32) {
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());
@@ -25,7 +25,7 @@ pub unsafe fn last_block(input: *const u32, sums: *mut u32, count: *mut u32, out
             sum = sum.wrapping_add(*input.add(i));
         }
         *sums.add(block) = sum;
-        // TODO: is this the last block to finish? Two fences are missing, too.
+        // TODO: is this the last block to finish? Also add the two fences.
         if block as u32 == blocks - 1 {
             let mut all = 0u32;
             for other in 0..blocks as usize {

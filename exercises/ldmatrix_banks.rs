@@ -1,20 +1,22 @@
 //! `ldmatrix` without bank conflicts: choose where a tile's chunks lie.
 //!
-//! A warp stores a tile of 16 rows × 32 elements in shared memory and loads two fragments from it. A row is 64 bytes: four
-//! *chunks* of 16 bytes. `ldmatrix` loads four 8 × 8 matrices. For each of them it reads a chunk from 8 rows, and these 8
+//! A warp stores a tile of 16 rows × 32 elements in shared memory and loads two fragments from it. A row is 64 bytes:
+//! four
+//! *chunks* of 16 bytes. `ldmatrix` loads four 8 × 8 matrices. Each matrix has a chunk from each of 8 rows, and these 8
 //! chunks take one wavefront if they lie in different banks. Two chunks conflict if their places are equal modulo 8.
 //!
-//! With the rows one after another, the 8 chunks lie in two places modulo 8 only. So the loads take 24 extra wavefronts.
-//! Change `place` so that the loads take no extra wavefront. The tile has exactly the 64 chunks that it needs.
+//! If the rows follow one another in memory, the 8 chunks have only two different places modulo 8. So the loads take 24
+//! extra wavefronts. Change `place` so that the loads take no extra wavefront. The tile has exactly the 64 chunks that
+//! it needs.
 
 use crate::shared_address;
 use crate::wide::Wide;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Returns the place of a chunk in the tile, 0 to 63: a different one for each of the 16 rows and 4 chunks.
+/// Returns the place of a chunk in the tile, 0 to 63. Each of the 16 rows × 4 chunks has a different place.
 fn place(row: usize, chunk: usize) -> usize {
-    // TODO: other places for some of the chunks.
+    // TODO: choose other places for some of the chunks.
     row * 4 + chunk
 }
 
@@ -33,7 +35,8 @@ pub unsafe fn ldmatrix_banks(input: *const Wide<u32, 4>, fragments: *mut u32) {
         }
         cuda_std::warp::sync_warp(u32::MAX);
         for half in 0..2 {
-            // Matrices 0 and 1 are the upper and the lower 8 rows of a chunk's column, 2 and 3 those of the next one.
+            // Matrices 0 and 1 are the upper and the lower 8 rows of one column of chunks. Matrices 2 and 3 are those
+            // of the next.
             let (row, chunk) = (lane % 16, 2 * half + lane / 16);
             let words = ldmatrix(shared_address(tile.add(place(row, chunk))));
             for (register, word) in words.into_iter().enumerate() {

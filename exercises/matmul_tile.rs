@@ -1,11 +1,11 @@
 //! Tiles: read each element once per block instead of once per thread.
 //!
-//! The 16 x 16 threads of a block need 16 rows of `a` and 16 columns of `b`, and they need each element 16 times. The
-//! block handles them in pairs of tiles of 16 x 16 elements. For each pair, every thread loads one element of each tile
-//! into shared memory. When both tiles are complete, each thread adds up 16 products from shared memory. Then the block
-//! continues with the next pair.
+//! The 16 x 16 threads of a block need 16 rows of `a` and 16 columns of `b`, and they use each element 16 times. The
+//! block handles these rows and columns in pairs of tiles of 16 x 16 elements. For each pair, every thread loads one
+//! element of each tile into shared memory. When both tiles are complete, each thread adds 16 products to its sum,
+//! reading the factors from shared memory. Then the block continues with the next pair.
 //!
-//! `get` returns 0 for an element outside its matrix. The loop over the pairs is written: complete its body.
+//! `get` returns 0 for an element outside its matrix. The loop over the pairs is written. Complete its body.
 //!
 //! `ladder why matmul_tiled --figures=tiles` draws which warp of a block loads which element, for tiles of 32 x 32.
 
@@ -18,12 +18,12 @@ use cuda_std::{address_space, prelude::*};
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_naive`, with blocks of 16 x 16 threads.
+/// The requirements of `matmul_naive` apply, and blocks have 16 x 16 threads.
 #[kernel]
 pub unsafe fn matmul_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]

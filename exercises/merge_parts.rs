@@ -1,11 +1,12 @@
 //! Merge: the maximum and the sum of a warp.
 //!
-//! A warp computes the softmax of a row. Each lane goes through every 32nd element and has a *part*: the maximum of its
+//! A warp computes the softmax of a row. Each lane visits every 32nd element and keeps a *part*: the maximum of its
 //! elements, and the sum of their `exp(x - maximum)`. A butterfly of shuffles merges the parts, until each lane has the
 //! part of the whole row.
 //!
-//! Complete `merge`. The sums of two parts are relative to different maxima, so they cannot be added as they are. A row
-//! may have fewer than 32 elements: a lane without elements has the part (-∞, 0), and two such lanes may meet.
+//! Complete `merge`. The sums of two parts are relative to different maxima, so `merge` cannot simply add them. A row
+//! may have fewer than 32 elements. A lane without elements has the part (-∞, 0), and `merge` may receive two such
+//! parts.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -15,9 +16,9 @@ fn exp(x: f32) -> f32 {
     GpuFloat::exp2(x * core::f32::consts::LOG2_E)
 }
 
-/// Returns the part of the elements of two parts, each a maximum and a sum.
+/// Returns the part that covers the elements of two parts. A part is a maximum and a sum.
 fn merge((max, sum): (f32, f32), (other_max, other_sum): (f32, f32)) -> (f32, f32) {
-    // TODO: bring both sums to the same maximum.
+    // TODO: make both sums relative to the same maximum.
     (max.max(other_max), sum + other_sum)
 }
 
@@ -32,7 +33,7 @@ pub unsafe fn merge_parts(input: *const f32, output: *mut f32, n: u32) {
     let mut part = (f32::NEG_INFINITY, 0.0);
     let mut k = lane;
     while k < n {
-        // An element is a part with the sum 1.
+        // A single element is a part with the sum 1.
         part = merge(part, (value(k), 1.0));
         k += 32;
     }

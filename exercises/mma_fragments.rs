@@ -1,29 +1,30 @@
 //! Fragments: give each lane its elements of a tensor-core product.
 //!
-//! One warp multiplies `a`, 16 × 16 elements in row-major order, by `b`, 16 × 8 elements in column-major order, with one
-//! `mma.m16n8k16`. An element is a bfloat16, and a word holds two neighbors along `k`: a row of `a` and a column of `b`
-//! are 8 words each. A lane passes four words of `a` and two of `b`, and receives four sums.
+//! One warp multiplies `a`, 16 × 16 elements in row-major order, by `b`, 16 × 8 elements in column-major order, with
+//! one `mma.m16n8k16`. An element is a bfloat16, and a word holds two neighbors along `k`. So a row of `a` or a column
+//! of `b` is 8 words. A lane passes four words of `a` and two of `b`, and receives four sums.
 //!
-//! The figure of `ladder why gemm_mma --figures=fragments` shows which lane holds which element; a color is a register.
-//! Complete `word_of_a` and `word_of_b`, so that all 128 sums are right. `place_of_sum` is complete and shows the pattern.
+//! The figure of `ladder why gemm_mma --figures=fragments` shows which lane holds which element; each color is a
+//! register. Complete `word_of_a` and `word_of_b`, so that all 128 sums are right. `place_of_sum` is complete and shows
+//! the pattern.
 
 use cuda_std::prelude::*;
 
-/// Returns the index of the word of `a` that a lane holds in a register, 0 to 3.
+/// Returns the index of the word of `a` that a lane holds in register `register`, 0 to 3.
 fn word_of_a(lane: usize, register: usize) -> usize {
-    // TODO: each register is a quarter of `a`: 8 rows of 4 words.
+    // TODO: each register holds a quarter of `a`: 8 rows of 4 words.
     let (row, word) = (lane / 4, lane % 4 + register);
     row * 8 + word
 }
 
-/// Returns the index of the word of `b` that a lane holds in a register, 0 or 1.
+/// Returns the index of the word of `b` that a lane holds in register `register`, 0 or 1.
 fn word_of_b(lane: usize, register: usize) -> usize {
-    // TODO: each register is half of `b`.
+    // TODO: each register holds half of `b`.
     let (column, word) = (lane / 4, lane % 4 + register);
     column * 8 + word
 }
 
-/// Returns the index in `c`, which is row-major with 8 columns, of a lane's sum in a register, 0 to 3.
+/// Returns the index in `c`, which is row-major with 8 columns, of the sum in a lane's register `register`, 0 to 3.
 fn place_of_sum(lane: usize, register: usize) -> usize {
     let (row, column) = (lane / 4 + register / 2 * 8, lane % 4 * 2 + register % 2);
     row * 8 + column
@@ -34,7 +35,7 @@ fn place_of_sum(lane: usize, register: usize) -> usize {
 #[kernel]
 pub unsafe fn mma_fragments(a: *const u32, b: *const u32, c: *mut f32) {
     let lane = thread::thread_idx_x() as usize;
-    // SAFETY: the words are in `a` and `b`, and each element of `c` is one lane's. All lanes execute the product.
+    // SAFETY: the words are in `a` and `b`, and each element of `c` has one writer. All lanes execute the product.
     unsafe {
         let a = [0, 1, 2, 3].map(|register| *a.add(word_of_a(lane, register)));
         let b = [0, 1].map(|register| *b.add(word_of_b(lane, register)));

@@ -1,19 +1,19 @@
 //! Occupancy: shared memory limits the blocks on a multiprocessor.
 //!
 //! A streaming multiprocessor (SM) of compute capability 9.0 holds up to 64 warps. While one warp waits for memory, the
-//! SM runs another one, so more resident warps hide more latency. A block starts on an SM only if the SM has enough
-//! free registers and shared memory for the whole block.
+//! SM runs another, so more resident warps hide more latency. A block starts on an SM only if the SM has enough free
+//! registers and shared memory for the whole block.
 //!
-//! An SM has 228 KB of shared memory. A block uses the bytes of its tiles and 1 KB for the system. This kernel reverses
-//! each part of 6144 elements of `a` and of `b`, in blocks of 8 warps. It has a tile of 24 KB for each array, so an SM
-//! holds only 4 blocks: half of its warps.
+//! An SM has 228 KB of shared memory. A block uses the bytes of its tiles, plus 1 KB that the system reserves. This
+//! kernel reverses each part of 6144 elements of `a` and of `b`, in blocks of 8 warps. It has a tile of 24 KB for each
+//! array, so an SM holds only 4 blocks: half of its warps.
 //!
 //! Use less shared memory. The result must stay the same.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Elements of a block's part.
+/// The number of elements in a block's part.
 const PART: usize = 6144;
 
 /// # Safety

@@ -1,11 +1,11 @@
 //! Online: the maximum and the sum in one pass.
 //!
-//! A softmax needs the maximum before the sum of the exponentials, so this kernel reads its elements three times. One pass
-//! for both is enough: keep the maximum of the elements so far, and the sum of their exponentials relative to *that*
-//! maximum. What must happen to the sum when an element is larger than all before?
+//! A softmax needs the maximum before the sum of the exponentials, so this kernel reads its elements three times. One
+//! pass for both is enough: keep the maximum of the elements so far, and the sum of their exponentials relative to
+//! *that* maximum. What must happen to the sum when an element is larger than all previous elements?
 //!
 //! Each thread computes the softmax of one column, so that neighboring threads load neighboring elements. Replace the
-//! first two loops by one loop.
+//! first two loops with one loop.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -28,7 +28,7 @@ pub unsafe fn online_softmax(input: *const f32, output: *mut f32, rows: u32, col
     let value = |row: u32| unsafe { *input.add(at(row)) };
     let mut max = f32::NEG_INFINITY;
     let mut sum = 0.0;
-    // TODO: one loop.
+    // TODO: use one loop.
     for row in 0..rows {
         max = max.max(value(row));
     }

@@ -1,13 +1,13 @@
 //! Privatization: fewer atomics on global memory.
 //!
 //! All blocks count in the same 64 words of global memory, with one atomic for each of `n` values. Atomics on shared
-//! memory are faster. Let each block count in 64 counters in shared memory, and add these counters to the global ones
-//! at the end. A block then needs 64 atomics on global memory for any number of values, which are 2 requests of its 2
-//! warps.
+//! memory are faster. Let each block count in 64 counters in shared memory, and add these counters to the global
+//! counters at the end. A block then needs 64 atomics on global memory for any number of values, which are 2 requests
+//! of its 2 warps.
 //!
-//! The block has 64 threads and handles the values in a grid-stride loop. Three steps follow each other, with a barrier
-//! between them: every thread sets one counter to 0, the block counts in `tile`, and every thread adds one counter to
-//! the global counter.
+//! The block has 64 threads and handles the values in a grid-stride loop. Three steps follow one another, with a
+//! barrier between them. First, every thread sets one counter to 0. Then the block counts in `tile`. Finally, every
+//! thread adds one counter to the global counter.
 
 use core::mem::MaybeUninit;
 use core::sync::atomic::Ordering::Relaxed;
@@ -15,7 +15,7 @@ use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_dev
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to `n` values below 64, `counts` to 64 zeros. Blocks have 64 threads.
+/// `input` points to `n` values below 64, and `counts` to 64 zeros. Blocks have 64 threads.
 #[kernel]
 pub unsafe fn private_histogram(input: *const u32, counts: *mut u32, n: u32) {
     #[address_space(shared)]
@@ -27,7 +27,7 @@ pub unsafe fn private_histogram(input: *const u32, counts: *mut u32, n: u32) {
     // SAFETY: i < n, and every value is below 64. All threads access the counters with atomics only, between the
     // barriers.
     unsafe {
-        // TODO: count in `tile`, and add its counters to the global ones.
+        // TODO: count in `tile`, and add its counters to the global counters.
         while i < n {
             atomic_fetch_add_u32_device(counts.add(*input.add(i as usize) as usize), Relaxed, 1);
             i += threads;

@@ -4,43 +4,43 @@
 //! without the loop's comparisons and branches. A kernel cannot be generic, because a launch names one piece of machine
 //! code. But a kernel can call a generic function, and each block size can have a kernel that calls it.
 //!
-//! The function `body` reads the block size when it runs. Make the size a const generic parameter, and let the loop use
-//! it. The loop must stay a `while` loop. The compiler unrolls it.
+//! The function `body` reads the block size at run time. Make the size a const generic parameter, and let the loop use
+//! this parameter. The loop must stay a `while` loop. The compiler unrolls it.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// As for `reduce_tree`, with blocks of 64 threads.
+/// The requirements of `reduce_tree` apply, with blocks of 64 threads.
 #[kernel]
 pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[i32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
-    // SAFETY: `tile` has a word for each of the block's 64 threads, and the other arguments are the kernel's.
+    // SAFETY: `tile` has a word for each of the block's 64 threads, and the other arguments are those of the kernel.
     // TODO: pass the block size, 64.
     unsafe { body(tile, input, output, n) };
 }
 
 /// # Safety
-/// As for `reduce_tree`, with blocks of 256 threads.
+/// The requirements of `reduce_tree` apply, with blocks of 256 threads.
 #[kernel]
 pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[i32; 256]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
-    // SAFETY: `tile` has a word for each of the block's 256 threads, and the other arguments are the kernel's.
+    // SAFETY: `tile` has a word for each of the block's 256 threads, and the other arguments are those of the kernel.
     // TODO: pass the block size, 256.
     unsafe { body(tile, input, output, n) };
 }
 
 /// # Safety
-/// As for `reduce_tree`; `tile` is shared memory of an element for each thread of the block.
+/// The requirements of `reduce_tree` apply. `tile` points to shared memory with an element for each thread of the
+/// block.
 #[inline(always)]
 unsafe fn body(tile: *mut i32, input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
-    // reads.
+    // SAFETY: the code below checks the bounds. A barrier separates a round's writes from the next round's reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

@@ -1,17 +1,17 @@
 //! More elements per thread: fewer barriers for the same sum.
 //!
 //! Half of the threads do nothing from the first round of the tree on. If each thread adds up 4 elements before the
-//! tree starts, the launch needs a quarter of the blocks, and a quarter of the barriers.
+//! tree starts, the launch needs only a quarter of the blocks and of the barriers.
 //!
-//! Here a block handles 512 elements. Thread `t` adds up the elements `first + t`, `first + t + 128`, `first + t + 256`
-//! and `first + t + 384`. Now it reads only the first of them. Each of the 4 elements needs a bounds check. The goal
-//! counts each warp once for each barrier where it arrives.
+//! Here a block handles 512 elements. Thread `t` sums the elements `first + t`, `first + t + 128`, `first + t + 256`
+//! and `first + t + 384`. At present, the thread reads only the first of them. Each of the 4 elements needs a bounds
+//! check. The goal counts each warp once for each barrier at which it arrives.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. Blocks have 128 threads and handle 512 elements
+/// `input` points to `n` elements, and `output` to one for each block. Blocks have 128 threads and handle 512 elements
 /// each.
 #[kernel]
 pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) {
@@ -20,10 +20,9 @@ pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) 
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, n) = (thread::thread_idx_x() as usize, n as usize);
     let first = thread::block_idx_x() as usize * 512;
-    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
-    // reads.
+    // SAFETY: the code below checks the bounds. A barrier separates a round's writes from the next round's reads.
     unsafe {
-        // TODO: 4 elements for each thread.
+        // TODO: load 4 elements per thread.
         *tile.add(t) = if first + t < n { *input.add(first + t) } else { 0 };
         thread::sync_threads();
         let mut stride = 64;

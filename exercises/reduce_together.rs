@@ -1,28 +1,27 @@
 //! Contiguous threads: fewer divergent branches in the same tree.
 //!
-//! In the tree of the exercise before, the working threads are every second thread, then every fourth, then every
+//! In the tree of the previous exercise, every second thread works in the first round, then every fourth, then every
 //! eighth. Most warps have threads that work and threads that do not, so the branches diverge.
 //!
 //! Any pairs are correct if each element is added once. Change the pairs so that the working threads are the first
-//! threads of the block: whole warps work or do nothing, until fewer than 32 threads work.
+//! threads of the block. Then whole warps work or do nothing, until fewer than 32 threads work.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// As for `reduce_tree`.
+/// The requirements of `reduce_tree` apply.
 #[kernel]
 pub unsafe fn reduce_together(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[i32; 128]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
-    // reads.
+    // SAFETY: the code below checks the bounds. A barrier separates a round's writes from the next round's reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();
-        // TODO: other pairs.
+        // TODO: choose other pairs.
         let mut stride = 1;
         while stride < 128 {
             if t % (2 * stride) == 0 {

@@ -1,11 +1,11 @@
 //! The sum of a block with one barrier.
 //!
-//! With shuffles, each warp adds up its 32 elements without shared memory. One word per warp then goes through shared
-//! memory. After one barrier, the first warp adds up these words in the same way.
+//! With shuffles, each warp sums its 32 elements without shared memory. One word per warp then goes through shared
+//! memory. After one barrier, the first warp sums these words in the same way.
 //!
-//! The function `warp_sum` exists. The kernel now uses the tree in shared memory, with a barrier in each of its 8
+//! The function `warp_sum` exists. The kernel still uses the tree in shared memory, with a barrier in each of its 8
 //! rounds. Rewrite it: lane 0 of each warp writes the sum of the warp to shared memory. After a barrier, the first warp
-//! adds up the 8 words. The goal counts each warp once for each barrier where it arrives.
+//! sums the 8 words. The goal counts each warp once for each barrier at which it arrives.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*, warp};
@@ -26,19 +26,19 @@ unsafe fn warp_sum(value: i32) -> i32 {
 }
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of 256 threads, and a thread for
-/// each element, or more.
+/// `input` points to `n` elements, and `output` to one for each block. The grid has blocks of 256 threads, and at least
+/// one thread for each element.
 #[kernel]
 pub unsafe fn reduce_warps(input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: the accesses are in bounds: checked here. All lanes of a warp take the same branches to their shuffles.
+    // SAFETY: the code below checks the bounds. All lanes of a warp take the same branches to their shuffles.
     unsafe {
-        let own = if i < n as usize { *input.add(i) } else { 0 };
-        // TODO: shuffles, and one barrier.
+        let value = if i < n as usize { *input.add(i) } else { 0 };
+        // TODO: use shuffles, and one barrier.
         #[address_space(shared)]
         static mut TILE: MaybeUninit<[i32; 256]> = MaybeUninit::uninit();
         let tile = (&raw mut TILE).cast::<i32>();
-        *tile.add(t) = own;
+        *tile.add(t) = value;
         thread::sync_threads();
         let mut stride = 128;
         while stride > 0 {

@@ -1,12 +1,12 @@
 //! Register tile: fewer reads of shared memory for each product.
 //!
-//! In the tiled kernel each product needs two reads of shared memory. A thread that computes a square of 2 x 2 elements
-//! of `c` needs 2 elements of `a` and 2 of `b` for 4 products: one read per product. A square of 4 x 4 elements needs
-//! half a read per product.
+//! In the tiled kernel, each product needs two reads of shared memory. A thread that computes a square of 2 x 2
+//! elements of `c` needs 2 elements of `a` and 2 of `b` for 4 products: one read per product. A square of 4 x 4
+//! elements needs half a read per product.
 //!
 //! Here a block of 16 x 16 threads computes a tile of 32 x 32 elements. Thread (x, y) computes the elements in rows `y`
-//! and `y + 16` and in columns `x` and `x + 16`. The kernel loads the tiles of `a` and `b`. Write the multiplication:
-//! for each `i`, read each element that the thread needs *once*, and add the 4 products to `sums`.
+//! and `y + 16` and in columns `x` and `x + 16`. The kernel already loads the tiles of `a` and `b`. Write the
+//! multiplication: for each `i`, read each element that the thread needs *once*, and add the 4 products to `sums`.
 
 use core::mem::MaybeUninit;
 use cuda_std::{GpuFloat, address_space, prelude::*};
@@ -16,12 +16,12 @@ use cuda_std::{GpuFloat, address_space, prelude::*};
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_naive`, where blocks of 16 x 16 threads compute tiles of 32 x 32 of `c`.
+/// The requirements of `matmul_naive` apply, except that blocks of 16 x 16 threads compute 32 x 32 tiles of `c`.
 #[kernel]
 pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -43,7 +43,7 @@ pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
             }
             thread::sync_threads();
             for i in 0..32 {
-                // TODO: 4 products for 4 reads.
+                // TODO: compute 4 products from 4 reads.
                 let p = *tile_a.add((y * 32 + i) as usize);
                 let q = *tile_b.add((i * 32 + x) as usize);
                 sums[0][0] = GpuFloat::mul_add(p, q, sums[0][0]);
@@ -56,7 +56,7 @@ pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
         for s in 0..2 {
             let (row, column) = (top + y + 16 * r as u32, left + x + 16 * s as u32);
             if row < n && column < n {
-                // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
+                // SAFETY: the condition checks that the index is in bounds. Each thread writes separate elements.
                 unsafe { *c.add((row * n + column) as usize) = sums[r][s] };
             }
         }

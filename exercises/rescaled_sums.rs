@@ -1,17 +1,18 @@
 //! Rescaled sums: attention in one pass over the keys.
 //!
-//! A warp computes one query, and lane `l` column `l` of its output: the sum of `2^(score - maximum) * v` over all keys,
-//! divided by the sum of the weights `2^(score - maximum)`. The maximum keeps the powers of 2 from overflowing. But the
-//! kernel knows only the maximum of the scores so far, because it reads each score once.
+//! A warp computes one query, and lane `l` computes column `l` of the query's output. The output is the sum of
+//! `2^(score - maximum) * v` over all keys, divided by the sum of the weights `2^(score - maximum)`. Subtracting the
+//! maximum keeps the powers of 2 from overflowing. But the kernel knows only the maximum of the scores so far, because
+//! it reads each score once.
 //!
-//! When the maximum grows, all earlier weights are too large by the same factor. Correct both sums, so that they are what
-//! the new maximum would have given.
+//! When the maximum grows, all earlier weights are too large by the same factor. Correct both sums, so that they have
+//! the values that the new maximum would have given.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `scores` points to `keys` floats for each block of one warp, `v` to 32 floats for each key, and `output` to 32 floats
-/// for each block. `keys` is not 0.
+/// `scores` points to `keys` floats for each block of one warp, `v` to 32 floats for each key, and `output` to 32
+/// floats for each block. `keys` is not 0.
 #[kernel]
 pub unsafe fn rescaled_sums(scores: *const f32, v: *const f32, output: *mut f32, keys: u32) {
     let (lane, query) = (thread::thread_idx_x(), thread::block_idx_x());
@@ -27,7 +28,7 @@ pub unsafe fn rescaled_sums(scores: *const f32, v: *const f32, output: *mut f32,
         sum_of_weights += weight;
         sum += weight * v;
     }
-    // SAFETY: the block has 32 floats of `output`, and each lane writes a separate one.
+    // SAFETY: the block has 32 floats of `output`, and each lane writes a different one.
     unsafe { *output.add((query * 32 + lane) as usize) = sum / sum_of_weights };
 }
 

@@ -1,12 +1,12 @@
 //! A row in registers: an RMSNorm that reads each element once.
 //!
-//! An RMSNorm divides each element of a row by the root of the row's mean square, and multiplies it by a weight of its
-//! column: `x / sqrt(mean(x²) + 1e-6) * weight`. As in a softmax, the whole row must be read before the first result is
-//! known.
+//! An RMSNorm divides each element of a row by the root of the row's mean square, and multiplies it by the weight of
+//! its column: `x / sqrt(mean(x²) + 1e-6) * weight`. As in a softmax, the whole row must be read before the first
+//! result is known.
 //!
 //! One warp computes a row of at most 256 elements. This kernel loads each element twice. Load the elements of a lane
-//! once, into an array of 8, and use the array both times. The array must be in registers, so each index must be one that
-//! the compiler knows. Places after the end of the row must not change the sum.
+//! once, into an array of 8, and use the array both times. The array must be in registers, so the compiler must know
+//! every index. Array elements beyond the end of the row must not change the sum.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -30,7 +30,8 @@ unsafe fn warp_sum(mut value: f32) -> f32 {
 pub unsafe fn row_in_registers(input: *const f32, weight: *const f32, output: *mut f32, n: u32) {
     let first = (thread::block_idx_x() * n) as usize;
     let column = |i: usize| thread::thread_idx_x() + 32 * i as u32;
-    // SAFETY: all columns are checked to be below n. No other lane accesses these elements, and all lanes call `warp_sum`.
+    // SAFETY: all columns are below n, because they are checked. No other lane accesses these elements, and all lanes
+    // call `warp_sum`.
     unsafe {
         // TODO: load each element once.
         let mut sum = 0.0;

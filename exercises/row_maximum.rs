@@ -1,11 +1,11 @@
 //! The maximum first: a softmax that does not overflow.
 //!
-//! The softmax of a row divides `exp(x)` of each element by the sum of all `exp(x)` of the row. An `f32` holds numbers up
-//! to 3.4e38, and `exp(89)` is larger: it is infinite, and the quotient of two infinities is NaN.
+//! The softmax of a row divides `exp(x)` of each element by the sum of all `exp(x)` of the row. An `f32` holds numbers
+//! up to 3.4e38, and `exp(89)` is larger, so it becomes infinite. The quotient of two infinities is NaN.
 //!
-//! The quotient does not change if the same number is subtracted from all elements of a row. Subtract the row's maximum:
-//! then the largest exponential is 1. Each thread computes a row of `n` elements. Some elements are -∞, and their softmax
-//! is 0.
+//! The quotient does not change if the same number is subtracted from all elements of a row. Subtract the row's
+//! maximum. Then the largest exponential is 1. Each thread computes a row of `n` elements. Some elements are -∞, and
+//! their softmax is 0.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -26,7 +26,7 @@ pub unsafe fn row_maximum(input: *const f32, output: *mut f32, m: u32, n: u32) {
     let (first, n) = ((row * n) as usize, n as usize);
     // SAFETY: the row has n elements, and k < n in all loops.
     let value = |k: usize| unsafe { *input.add(first + k) };
-    // TODO: the maximum of the row.
+    // TODO: compute the maximum of the row.
     let max = 0.0_f32;
     let mut sum = 0.0;
     for k in 0..n {

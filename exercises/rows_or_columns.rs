@@ -1,8 +1,8 @@
 //! Rows or columns: the direction of a warp.
 //!
 //! In a block with two dimensions, neighboring threads differ in `x`. With 32 x 8 threads, the 32 threads of a warp
-//! have the same `y`, and `x` from 0 to 31. The words of a matrix row are neighbors in memory. The words of a column
-//! are a whole row apart.
+//! have the same `y`, and `x` ranges from 0 to 31. The words of a matrix row are neighbors in memory. Neighboring words
+//! of a column are a whole row apart.
 //!
 //! This kernel multiplies each row of a matrix by a factor: `output[row][column] = factors[row] * input[row][column]`.
 //! The result is correct, but a store request touches 32 sectors. Change the kernel so that a warp accesses the words
@@ -11,8 +11,8 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` and `output` point to `n * n` elements each, `factors` to `n`. The grid has `n` threads in x and in y, or
-/// more.
+/// `input` and `output` point to `n * n` elements each, and `factors` to `n`. The grid has at least `n` threads in x
+/// and in y.
 #[kernel]
 pub unsafe fn rows_or_columns(input: *const f32, factors: *const f32, output: *mut f32, n: u32) {
     let x = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();

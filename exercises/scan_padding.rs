@@ -1,22 +1,22 @@
 //! Padding: the tree of a scan with few bank conflicts.
 //!
 //! The kernel scans 256 elements of each block along a tree in shared memory. The nodes of a level are a power of two
-//! apart, so the lanes of a warp meet in few banks.
+//! apart, so the lanes of a warp access only a few banks.
 //!
-//! `place` says in which word of shared memory an element is. At present element `i` is in word `i`. Leave a word unused
-//! after every 32 words, so that elements which are 32 words apart are in neighboring banks. `WORDS` is the number of
-//! words that this takes.
+//! `place` returns the word of shared memory that holds an element. At present, element `i` is in word `i`. Leave a
+//! word unused after every 32 words, so that elements that are 32 words apart are in neighboring banks. `WORDS` is the
+//! total number of words that this layout needs.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Words of shared memory.
-// TODO: with the padding.
+/// The number of words of shared memory.
+// TODO: include the padding.
 const WORDS: usize = 256;
 
-/// The word of element `i`.
+/// Returns the word of element `i`.
 fn place(i: u32) -> u32 {
-    // TODO: a word unused after every 32 words.
+    // TODO: leave a word unused after every 32 words.
     i
 }
 
@@ -30,8 +30,8 @@ pub unsafe fn scan_padding(data: *mut u32) {
     let at = |i: u32| sums.wrapping_add(place(i) as usize);
     let t = thread::thread_idx_x();
     let first = thread::block_idx_x() * 256;
-    // SAFETY: all elements are below 256, so their places are below WORDS. In a round each node has one writer, and no
-    // thread reads it.
+    // SAFETY: all elements are below 256, so their words are below `WORDS`. In each round, a node has one writer, and
+    // no other thread reads it.
     unsafe {
         for i in [t, t + 128] {
             *at(i) = *data.add((first + i) as usize);

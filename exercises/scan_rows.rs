@@ -1,15 +1,16 @@
 //! Carry: a warp scans the rows in order.
 //!
-//! A warp scans 128 elements. If each lane had four neighboring elements, each load would touch 16 sectors. Here the warp
-//! loads rows of 32 neighboring elements instead, and scans each row with shuffles.
+//! A warp scans 128 elements. If each lane had four neighboring elements, each load would touch 16 sectors. Here the
+//! warp loads rows of 32 neighboring elements instead, and scans each row with shuffles.
 //!
-//! The sums of a row do not contain the rows before it. Carry the sum from row to row: add the sum of all rows before to
-//! each element of a row.
+//! The running sums of a row do not include the previous rows. Carry the sum from row to row: add the sum of all
+//! previous rows to each element of a row.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
-/// Returns the sum of the values of this lane and the lanes before it. All lanes of the warp must call it together.
+/// Returns the sum of the values of this lane and all lower lanes. All lanes of the warp must call this function
+/// together.
 fn scan_warp(value: i32) -> i32 {
     let mut sum = value;
     for distance in [1, 2, 4, 8, 16] {
@@ -28,10 +29,10 @@ fn scan_warp(value: i32) -> i32 {
 pub unsafe fn scan_rows(data: *mut i32) {
     let first = thread::block_idx_x() * 128 + thread::thread_idx_x();
     for row in 0..4 {
-        // SAFETY: the warp has 128 elements, and each lane accesses separate ones.
+        // SAFETY: the warp has 128 elements, and each lane accesses different ones.
         unsafe {
             let element = data.add((first + row * 32) as usize);
-            // TODO: add the sum of the rows before.
+            // TODO: add the sum of the previous rows.
             *element = scan_warp(*element);
         }
     }

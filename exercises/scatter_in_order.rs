@@ -1,18 +1,18 @@
 //! Scatter: keys of one digit, next to each other.
 //!
 //! In a pass of a radix sort, a block of 256 threads writes each key to its place in the output. All keys with the same
-//! digit go to neighboring places (a *run*), but neighboring threads have different digits. So the stores of a warp touch
-//! many sectors.
+//! digit go to neighboring places (a *run*), but neighboring threads have different digits. So the stores of a warp
+//! touch many sectors.
 //!
-//! `places` has the place of each key in the block, in the order of the digits. `starts` has a number for each digit of
-//! the block: the place in the output is this number plus the place in the block. Sort the keys in shared memory first:
-//! write each key to its place there. Then thread `t` writes the key at place `t` to the output.
+//! `places` has the place of each key in the block, with the keys ordered by digit. `starts` has a number for each
+//! digit of the block: this number plus the place in the block is the place in the output. Sort the keys in shared
+//! memory first: write each key to its place in the block. Then thread `t` writes the key at place `t` to the output.
 
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input`, `places` and `output` point to 256 elements for each block of 256 threads, `starts` to 16. The places of a
-/// block are 0 to 255, and no two keys have the same place in the output.
+/// `input`, `places` and `output` point to 256 elements for each block of 256 threads, and `starts` to 16. The places
+/// of a block are 0 to 255, and no two keys have the same place in the output.
 #[kernel]
 pub unsafe fn scatter_in_order(input: *const u32, places: *const u32, starts: *const u32, output: *mut u32) {
     let i = thread::index_1d() as usize;

@@ -3,8 +3,8 @@
 //! A kernel that works with any block size cannot know the size of its tile. The host passes the size in the launch, in
 //! bytes per block, and `dynamic_shared_mem::<T>()` returns a pointer to the memory.
 //!
-//! This kernel adds up the elements of each block. The tile has one `i32` for each thread. The function `launch`
-//! computes the launch for `n` elements, but a write to the tile is out of bounds. Correct `launch`.
+//! This kernel sums the elements of each block. The tile has one `i32` for each thread. The function `launch` computes
+//! the launch for `n` elements, but with its result a write to the tile is out of bounds. Correct `launch`.
 
 use cuda_std::prelude::*;
 use cuda_std::shared::dynamic_shared_mem;
@@ -12,13 +12,13 @@ use cuda_std::shared::dynamic_shared_mem;
 /// Returns the blocks, the threads per block, and the bytes of dynamic shared memory per block.
 fn launch(n: u32) -> [u32; 3] {
     const THREADS: u32 = 256;
-    // TODO: the third number.
+    // TODO: correct the third number.
     [n.div_ceil(THREADS), THREADS, THREADS]
 }
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The block has a power of two of threads, and 4 bytes
-/// of dynamic shared memory for each of them.
+/// `input` points to `n` elements, and `output` to one for each block. The number of threads per block is a power of
+/// two. The block has 4 bytes of dynamic shared memory for each thread.
 #[kernel]
 pub unsafe fn shared_bytes(input: *const i32, output: *mut i32, n: u32) {
     let tile = dynamic_shared_mem::<i32>();

@@ -6,8 +6,9 @@
 //!     #[address_space(shared)]
 //!     static mut TILE: MaybeUninit<[u32; 128]> = MaybeUninit::uninit();
 //!
-//! Each block has one copy, and the copy is uninitialized when the block starts. The type is `MaybeUninit`, because an
-//! initial value would not be written. A thread must write each element before any thread reads it.
+//! Each block has one copy of the static, and the copy is uninitialized when the block starts. The type is
+//! `MaybeUninit`, because the GPU would not write an initial value. A thread must write each element before any thread
+//! reads it.
 //!
 //! This kernel reverses the elements of each block. Each thread writes its element to `tile`, and after a barrier reads
 //! the element of the thread at the other end. But here `tile` is a separate array in each thread, so no other thread
@@ -22,7 +23,7 @@ use {core::mem::MaybeUninit, cuda_std::address_space};
 #[kernel]
 pub unsafe fn shared_static(data: *mut u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // TODO: one array for the whole block.
+    // TODO: use one array for the whole block.
     let mut tile = [0u32; 128];
     let tile = tile.as_mut_ptr();
     // SAFETY: `data` and the tile have an element for each thread. The reads of the tile follow the barrier.

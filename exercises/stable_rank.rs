@@ -1,11 +1,12 @@
 //! Rank: the number of equal digits before a key.
 //!
-//! A radix sort by digits needs the *rank* of each key: the number of keys before it that have the same digit. An atomic
-//! counter for each digit gives each key a different number, but nothing promises that the order of the keys stays. A sort
-//! by several digits needs this order (it must be *stable*).
+//! A radix sort by digits needs the *rank* of each key: the number of earlier keys that have the same digit. An atomic
+//! counter for each digit gives each key a different number, but it does not preserve the order of the keys. A sort by
+//! several digits needs this order (it must be *stable*).
 //!
-//! A warp ranks four rows of 32 keys, one row after another. `counts` has the number of keys of each digit in the rows
-//! before. `warp_match_any` gives a lane the mask of all lanes that have the same digit. Compute the rank from both.
+//! A warp ranks four rows of 32 keys, one row after another. `counts` has the number of keys of each digit in the
+//! previous rows. `warp_match_any` returns to a lane the mask of all lanes that have the same digit. Compute the rank
+//! from both.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*, warp};
@@ -30,7 +31,7 @@ pub unsafe fn stable_rank(keys: *const u32, ranks: *mut u32) {
             let i = (first + row * 32) as usize;
             let digit = (*keys.add(i) % 16) as usize;
             let peers = warp::warp_match_any(u32::MAX, digit as u32);
-            // TODO: keys with the same digit in the rows before, and in the lanes before.
+            // TODO: count the keys with the same digit in the previous rows and in the lower lanes.
             let rank = peers.count_ones();
             *ranks.add(i) = rank;
             warp::sync_warp(u32::MAX);

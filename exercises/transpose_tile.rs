@@ -15,7 +15,7 @@ use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to `n * n` elements, where `n` is a multiple of 32. Blocks have 32 x 32 threads, and the
-/// grid `n / 32` of them in x and in y.
+/// grid has `n / 32` blocks in x and in y.
 #[kernel]
 pub unsafe fn transpose_tile(input: *const u32, output: *mut u32, n: u32) {
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());

@@ -1,14 +1,14 @@
-//! Weights as a fragment: the sums of one tensor-core product are a factor of the next one.
+//! Weights as a fragment: the sums of one tensor-core product are a factor of the next product.
 //!
 //! One warp computes `(q kᵀ) v`, for `q` and `k` of 16 × 16 elements and `v` of 16 × 8. In attention, the softmax is
-//! between both products. Two `mma.m16n8k16` give the scores: `left` for the keys 0 to 7, and `right` for the keys 8 to
-//! 15. A third one multiplies the scores by `v`. No score needs to leave its lane: the elements that `mma` takes from a
-//! lane as a factor are those that it returned to this lane as sums.
+//! between the two products. Two `mma.m16n8k16` compute the scores: `left` for the keys 0 to 7, and `right` for the
+//! keys 8 to 15. A third `mma` multiplies the scores by `v`. No score needs to leave its lane: as a factor, `mma` reads
+//! from a lane the same elements that it returned to this lane as sums.
 //!
 //! A lane has these elements, for `row` = lane / 4 and `column` = lane % 4 * 2:
-//! - sums 0 and 1 of a product: `row`, from `column` on; sums 2 and 3: the same columns of `row + 8`
-//! - registers 0 to 3 of a factor of 16 × 16: two neighbors in a row, from `row, column`, from `row + 8, column`, from
-//!   `row, column + 8`, and from `row + 8, column + 8`
+//! - sums 0 and 1 of a product: `row`, starting at `column`; sums 2 and 3: the same columns of `row + 8`
+//! - registers 0 to 3 of a factor of 16 × 16: two neighbors in a row, starting at `row, column`, at `row + 8, column`, at
+//!   `row, column + 8`, and at `row + 8, column + 8`
 //!
 //! Complete `fragment`.
 
@@ -16,23 +16,25 @@ use cuda_std::prelude::*;
 
 /// Returns the registers of a factor whose columns 0 to 7 are the sums `left`, and whose columns 8 to 15 are `right`.
 fn fragment(left: [f32; 4], right: [f32; 4]) -> [u32; 4] {
-    // TODO: the correct pairs.
+    // TODO: choose the correct pairs.
     [pair(left[0], left[2]), pair(left[1], left[3]), pair(right[0], right[2]), pair(right[1], right[3])]
 }
 
-/// Returns two neighbors of a row as bfloat16 in a register. The scores of this exercise need no rounding.
+/// Returns two neighbors of a row as bfloat16 in a register. The scores of this exercise are exact in bfloat16.
 fn pair(first: f32, second: f32) -> u32 {
     first.to_bits() >> 16 | second.to_bits() & 0xffff_0000
 }
 
 /// # Safety
-/// `q` points to 128 words, each two neighbors of a row. `k` points to 128 words, each two neighbors of a key's row. `v`
-/// points to 64 words, each two neighbors of a column. `output` points to 128 floats. There is one block of 32 threads.
+/// `q` and `k` point to 128 words each. A word of `q` has two neighbors of a row, and a word of `k` has two neighbors
+/// of a key's row. `v` points to 64 words, each with two neighbors of a column. `output` points to 128 floats. There is
+/// one block of 32 threads.
 #[kernel]
 pub unsafe fn weights_as_fragment(q: *const u32, k: *const u32, v: *const u32, output: *mut f32) {
     let lane = thread::thread_idx_x() as usize;
     let (row, word) = (lane / 4, lane % 4);
-    // SAFETY: the words are in `q`, `k` and `v`, and each element of `output` is one lane's. All lanes execute the products.
+    // SAFETY: the words are in `q`, `k` and `v`, and each element of `output` has one writer. All lanes execute the
+    // products.
     unsafe {
         let q = [0, 1, 2, 3].map(|register| *q.add((row + register % 2 * 8) * 8 + word + register / 2 * 4));
         let (mut left, mut right, mut sums) = ([0.0; 4], [0.0; 4], [0.0; 4]);

@@ -1,4 +1,4 @@
-//! Lists the kernels' source files, whose lines are shown beside their PTX.
+//! Lists the kernels' source files. The playground shows their lines next to the PTX.
 
 use std::env;
 use std::error::Error;

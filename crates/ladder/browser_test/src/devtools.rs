@@ -1,5 +1,5 @@
-//! Chromium as a process, and the messages to and from it: the Chrome DevTools Protocol, as JSON that ends with a zero byte,
-//! over the pipe that `--remote-debugging-pipe` asks for.
+//! Runs Chromium as a process and exchanges messages with it. The messages follow the Chrome DevTools Protocol: JSON
+//! that ends with a zero byte, over the pipe of `--remote-debugging-pipe`.
 
 use std::fs::File;
 use std::io::{BufRead, BufReader, Write};
@@ -12,14 +12,16 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-/// How long Chromium may take for an answer, on a machine that has much else to do.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// The maximum time that Chromium may take to answer on a busy machine.
+const TIME_LIMIT: Duration = Duration::from_secs(60);
 
-/// Chromium asks nobody on the network for anything: it has no services of its own, and finds no other simulator.
+/// With these arguments, Chromium makes no network requests: its services are disabled, and it resolves only local host
+/// names.
 const ARGUMENTS: [&str; 19] = [
     "--remote-debugging-pipe",
     "--headless",
-    // Containers lack what its sandbox needs, and often a large /dev/shm. The pages are the tests' own.
+    // Containers lack the kernel features that Chromium's sandbox needs, and often a large /dev/shm. The pages belong
+    // to the tests, so no sandbox is needed.
     "--no-sandbox",
     "--disable-dev-shm-usage",
     "--disable-gpu",
@@ -39,28 +41,28 @@ const ARGUMENTS: [&str; 19] = [
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1, EXCLUDE localhost",
 ];
 
-/// A Chromium that runs, and what it says.
+/// A running Chromium, and the connection to it.
 pub(crate) struct DevTools {
     child: Child,
-    /// `None` when it is to end.
+    /// `None` after the request to exit.
     to: Option<ChildStdin>,
     from: Receiver<Value>,
     next: u64,
-    /// Its profile, and what it complains of in the file `log`.
+    /// The folder with Chromium's profile, and with its error output in the file `log`.
     folder: TempDir,
 }
 
 impl DevTools {
-    /// Starts the program.
+    /// Starts Chromium.
     ///
     /// # Panics
-    /// When it cannot be started.
+    /// Panics when Chromium cannot be started.
     pub(crate) fn start(program: &Path) -> Self {
-        let folder = tempfile::tempdir().expect("a temporary folder can be made");
-        let log = File::create(folder.path().join("log")).expect("a file can be made in it");
+        let folder = tempfile::tempdir().expect("a temporary folder can be created");
+        let log = File::create(folder.path().join("log")).expect("the log file can be created");
         let profile = format!("--user-data-dir={}", folder.path().join("profile").display());
         let mut child = Command::new("sh")
-            // Chromium takes messages from file 3, and writes to 4.
+            // Chromium reads messages from file descriptor 3 and writes messages to 4.
             .args(["-c", r#"exec "$0" "$@" 3<&0 4>&1 </dev/null >/dev/null"#])
             .arg(program)
             .args(ARGUMENTS)
@@ -73,7 +75,7 @@ impl DevTools {
             .expect("sh can be started");
         let (to, from) = (child.stdin.take(), child.stdout.take());
         let (sender, receiver) = channel();
-        let messages = BufReader::new(from.expect("its output is a pipe")).split(0).map_while(Result::ok);
+        let messages = BufReader::new(from.expect("the output of sh is a pipe")).split(0).map_while(Result::ok);
         thread::spawn(move || {
             let mut messages = messages.filter_map(|bytes| serde_json::from_slice(&bytes).ok());
             messages.try_for_each(|message| sender.send(message))
@@ -81,8 +83,8 @@ impl DevTools {
         Self { child, to, from: receiver, next: 0, folder }
     }
 
-    /// Sends a command without waiting for its answer, and returns the number that the answer will have. An empty session
-    /// is the browser itself.
+    /// Sends a command without waiting for the answer, and returns the ID that the answer will have. An empty session
+    /// means the browser itself.
     pub(crate) fn send(&mut self, session: &str, method: &str, parameters: &Value) -> u64 {
         self.next += 1;
         let mut message = json!({ "id": self.next, "method": method, "params": parameters });
@@ -91,24 +93,24 @@ impl DevTools {
         }
         let sent = self.to.as_mut().map(|to| to.write_all(format!("{message}\0").as_bytes()));
         if !matches!(sent, Some(Ok(()))) {
-            self.fail(method, "it has ended");
+            self.fail(method, "it has exited");
         }
         self.next
     }
 
-    /// The next message, an event or an answer; `None` when there is none until `end`.
-    pub(crate) fn receive(&self, end: Instant, doing: &str) -> Option<Value> {
+    /// Returns the next message, which is an event or an answer, or `None` if no message arrives before `end`.
+    pub(crate) fn receive(&self, end: Instant, action: &str) -> Option<Value> {
         match self.from.recv_timeout(end.saturating_duration_since(Instant::now())) {
             Ok(message) => Some(message),
             Err(RecvTimeoutError::Timeout) => None,
-            Err(RecvTimeoutError::Disconnected) => self.fail(doing, "it has ended"),
+            Err(RecvTimeoutError::Disconnected) => self.fail(action, "it has exited"),
         }
     }
 
-    /// Sends a command and waits for its answer. `event` gets what is said meanwhile.
+    /// Sends a command and waits for the answer. Events that arrive in the meantime are passed to `event`.
     ///
     /// # Panics
-    /// When Chromium refuses the command, has ended, or does not answer.
+    /// Panics when Chromium rejects the command, has exited, or does not answer.
     pub(crate) fn call(
         &mut self,
         session: &str,
@@ -116,7 +118,7 @@ impl DevTools {
         parameters: &Value,
         mut event: impl FnMut(&mut Self, Value),
     ) -> Value {
-        let (id, end) = (self.send(session, method, parameters), end());
+        let (id, end) = (self.send(session, method, parameters), time_limit());
         while let Some(mut message) = self.receive(end, method) {
             if message["id"] != id {
                 event(self, message);
@@ -129,23 +131,23 @@ impl DevTools {
         self.fail(method, "it does not answer")
     }
 
-    /// Panics with the reason, and what Chromium wrote last.
-    pub(crate) fn fail(&self, doing: &str, why: &str) -> ! {
+    /// Panics with the reason and the last lines of Chromium's error output.
+    pub(crate) fn fail(&self, action: &str, why: &str) -> ! {
         let log = std::fs::read(self.folder.path().join("log")).unwrap_or_default();
         let log = String::from_utf8_lossy(&log).into_owned();
         let lines: Vec<&str> = log.lines().collect();
         let last = &lines[lines.len().saturating_sub(10)..];
-        panic!("Chromium, {doing}: {why}\n{}", last.join("\n"))
+        panic!("Chromium, {action}: {why}\n{}", last.join("\n"))
     }
 }
 
-/// When patience ends that begins now.
-pub(crate) fn end() -> Instant {
-    Instant::now() + PATIENCE
+/// Returns the time limit for an operation that starts now.
+pub(crate) fn time_limit() -> Instant {
+    Instant::now() + TIME_LIMIT
 }
 
 impl Drop for DevTools {
-    /// Ends Chromium: without its pipe it has nothing to do.
+    /// Closes the pipe, which makes Chromium exit.
     fn drop(&mut self) {
         self.to = None;
         let end = Instant::now() + Duration::from_secs(10);
@@ -155,7 +157,7 @@ impl Drop for DevTools {
                 _ => return,
             }
         }
-        // It may end at this very moment.
+        // Chromium may have exited in the meantime.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

@@ -1,8 +1,8 @@
-//! Keys, as the protocol has them.
+//! Keyboard events of the Chrome DevTools Protocol.
 
 use serde_json::{Value, json};
 
-/// A key with a name: its number in `keyCode`, and the text that it writes.
+/// The named keys: the name, the `keyCode`, and the text that the key writes.
 const NAMED: [(&str, u32, &str); 14] = [
     ("Tab", 9, ""),
     ("Enter", 13, "\r"),
@@ -20,16 +20,16 @@ const NAMED: [(&str, u32, &str); 14] = [
     ("ArrowDown", 40, ""),
 ];
 
-/// The events of a key that is pressed and let go: `a`, `Tab`, `Shift+Tab`.
+/// Returns the events that press and release a key: `a`, `Tab`, `Shift+Tab`.
 ///
 /// # Panics
-/// When there is no such key.
+/// Panics when there is no such key.
 #[track_caller]
 pub(crate) fn events(key: &str) -> [Value; 2] {
     let (held, name) = key.rsplit_once('+').filter(|(held, _)| !held.is_empty()).unwrap_or(("", key));
     let held = held.split('+').filter(|held| !held.is_empty());
     let modifiers: u32 = held.map(modifier).sum();
-    let (code, number, text) = match NAMED.iter().find(|own| own.0 == name) {
+    let (code, number, text) = match NAMED.iter().find(|named| named.0 == name) {
         Some((name, number, text)) => ((*name).to_owned(), *number, (*text).to_owned()),
         None => {
             assert_eq!(name.chars().count(), 1, "no key is named `{name}`");
@@ -37,9 +37,9 @@ pub(crate) fn events(key: &str) -> [Value; 2] {
             (format!("Key{upper}"), upper.chars().next().map_or(0, u32::from), name.to_owned())
         }
     };
-    // Space is the name of a place on the keyboard, and not of what the key gives.
+    // `Space` names the position on the keyboard, not the value of the key.
     let key = if name == "Space" { " " } else { name };
-    // With Ctrl, Alt or Meta, a key writes nothing.
+    // A key writes no text while Ctrl, Alt or Meta is pressed.
     let text = if modifiers & !SHIFT == 0 { text } else { String::new() };
     ["keyDown", "keyUp"].map(|kind| {
         json!({
@@ -62,6 +62,6 @@ fn modifier(name: &str) -> u32 {
         "Ctrl" => 2,
         "Meta" => 4,
         "Shift" => SHIFT,
-        _ => panic!("`{name}` is not held while another key is pressed"),
+        _ => panic!("`{name}` is not a modifier key"),
     }
 }

@@ -1,10 +1,10 @@
-//! A headless Chromium for tests of pages.
+//! A headless Chromium for tests of web pages.
 //!
-//! A [`Browser`] has one page. It opens a file or what a [`Server`] serves, runs JavaScript in it, presses keys, shows it
-//! dark, narrow or as it is printed, makes pictures of it, and keeps [what the page asked for](Browser::requests) and
-//! [what it complained of](Browser::errors). Nothing of it reaches the network.
+//! A [`Browser`] has one page. It opens a file or a page from a [`Server`], runs JavaScript in the page, and presses
+//! keys. It shows the page dark, narrow or as printed, and takes screenshots. It records [the page's
+//! requests](Browser::requests) and [the page's errors](Browser::errors). The browser never reaches the network.
 //!
-//! What fails panics with the reason, because all this is for tests.
+//! The crate is only for tests, so every failure panics with a reason.
 //!
 //! ```no_run
 //! # fn main() {
@@ -34,12 +34,12 @@ pub use server::Server;
 /// A browser with one page.
 pub struct Browser {
     devtools: DevTools,
-    /// The page's session of the protocol.
+    /// The protocol session of the page.
     page: String,
-    seen: PageEvents,
+    events: PageEvents,
 }
 
-/// What the page did since it was opened.
+/// The events of a page since it was opened.
 #[derive(Default)]
 struct PageEvents {
     requests: Vec<String>,
@@ -47,106 +47,109 @@ struct PageEvents {
     has_loaded: bool,
 }
 
-/// How a page is shown.
+/// The appearance of a page.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Appearance {
-    /// As `prefers-color-scheme: dark` asks for.
+    /// Sets `prefers-color-scheme: dark`.
     pub dark: bool,
-    /// As it is printed.
+    /// Shows the page as printed.
     pub print: bool,
 }
 
 impl Browser {
-    /// Starts Chromium. Where there is none, says so and returns `None`.
+    /// Starts Chromium. If Chromium is not installed, prints a message and returns `None`.
     ///
     /// # Panics
-    /// When there is no Chromium in CI, where all tests have to run (the variable `CI` says that this is CI), and when it
-    /// does not start.
+    /// Panics when Chromium does not start, or when Chromium is not installed in CI, where all tests must run. The
+    /// environment variable `CI` indicates CI.
     #[must_use]
     pub fn start() -> Option<Self> {
         let Some(program) = locate::chromium::find() else {
-            let why = format!("skipped: no Chromium; {}", locate::chromium::REMEDY);
-            assert!(std::env::var_os("CI").is_none(), "{why}");
-            // Not by a macro, whose text nobody sees of a test that passes. Nobody may be left to read it.
-            let _ = writeln!(std::io::stderr(), "{why}");
+            let message = format!("skipped: no Chromium; {}", locate::chromium::REMEDY);
+            assert!(std::env::var_os("CI").is_none(), "{message}");
+            // Written without `eprintln!`, because a passing test hides the output of the macro. A write error is
+            // ignored.
+            let _ = writeln!(std::io::stderr(), "{message}");
             return None;
         };
         let devtools = DevTools::start(&program);
-        let mut own = Self { devtools, page: String::new(), seen: PageEvents::default() };
-        let targets = own.call("Target.getTargets", json!({}));
+        let mut browser = Self { devtools, page: String::new(), events: PageEvents::default() };
+        let targets = browser.call("Target.getTargets", json!({}));
         let mut targets = targets["targetInfos"].as_array().into_iter().flatten();
-        let Some(target) = targets.find(|own| own["type"] == "page").map(|own| own["targetId"].clone()) else {
-            own.devtools.fail("starting", "it has no page");
+        let Some(target) = targets.find(|target| target["type"] == "page").map(|target| target["targetId"].clone())
+        else {
+            browser.devtools.fail("starting", "Chromium has no page");
         };
-        let session = own.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
-        own.page = session["sessionId"].as_str().unwrap_or_default().to_owned();
-        let page = own.page.clone();
-        watch(&mut own.devtools, &page);
-        own.call("Page.enable", json!({}));
-        Some(own)
+        let session = browser.call("Target.attachToTarget", json!({ "targetId": target, "flatten": true }));
+        browser.page = session["sessionId"].as_str().unwrap_or_default().to_owned();
+        let page = browser.page.clone();
+        watch(&mut browser.devtools, &page);
+        browser.call("Page.enable", json!({}));
+        Some(browser)
     }
 
-    /// Opens an address, and waits until the page has loaded. What other pages did is forgotten.
+    /// Opens an address, and waits until the page has loaded. Discards the requests and errors of the previous page.
     ///
     /// # Panics
-    /// When there is no such page, and when it does not load.
+    /// Panics when the page does not exist or does not load.
     pub fn open(&mut self, address: &str) {
-        // What the page before did may still be on its way.
+        // Events of the previous page may still arrive.
         self.call("Page.navigate", json!({ "url": "about:blank" }));
         self.evaluate("0");
-        self.seen = PageEvents::default();
+        self.events = PageEvents::default();
         let answer = self.call("Page.navigate", json!({ "url": address }));
         if let Some(why) = answer["errorText"].as_str() {
             self.devtools.fail(&format!("opening {address}"), why);
         }
-        let end = devtools::end();
-        while !self.seen.has_loaded {
+        let end = devtools::time_limit();
+        while !self.events.has_loaded {
             match self.devtools.receive(end, "loading") {
-                Some(event) => self.seen.take(&mut self.devtools, &self.page, &event),
+                Some(event) => self.events.record(&mut self.devtools, &self.page, &event),
                 None => self.devtools.fail(&format!("opening {address}"), "the page does not load"),
             }
         }
     }
 
-    /// [Opens](Browser::open) a file.
+    /// Opens a file: see [`Browser::open`].
     ///
     /// # Panics
-    /// When there is no such file, and when it does not load.
+    /// Panics when the file does not exist or does not load.
     pub fn open_file(&mut self, path: &Path) {
         let path = path.canonicalize().unwrap_or_else(|why| panic!("cannot open {}: {why}", path.display()));
         self.open(&file_address(&path));
     }
 
-    /// The value of an expression of JavaScript in the page, as JSON; of a promise, the value that it brings.
+    /// Evaluates a JavaScript expression in the page and returns the value as JSON. Awaits the value if it is a
+    /// promise.
     ///
     /// # Panics
-    /// When the script throws, and when its value is no JSON.
+    /// Panics when the script throws, or when the value cannot be converted to JSON.
     #[track_caller]
     pub fn evaluate(&mut self, script: &str) -> Value {
-        let wanted = json!({ "expression": script, "returnByValue": true, "awaitPromise": true, "userGesture": true });
-        let mut answer = self.call("Runtime.evaluate", wanted);
+        let request = json!({ "expression": script, "returnByValue": true, "awaitPromise": true, "userGesture": true });
+        let mut answer = self.call("Runtime.evaluate", request);
         let thrown = &answer["exceptionDetails"];
-        assert!(thrown.is_null(), "{script}: {}", words_of(thrown));
+        assert!(thrown.is_null(), "{script}: {}", exception_message(thrown));
         answer["result"]["value"].take()
     }
 
     /// Waits until an expression is true.
     ///
     /// # Panics
-    /// When it is not within a minute, and when it throws.
+    /// Panics when the expression throws, or is not true within a minute.
     #[track_caller]
     pub fn wait_for(&mut self, script: &str) {
-        let end = devtools::end();
+        let end = devtools::time_limit();
         while self.evaluate(script) != true {
-            assert!(Instant::now() < end, "it never was so: {script}");
+            assert!(Instant::now() < end, "this expression did not become true: {script}");
             thread::sleep(Duration::from_millis(10));
         }
     }
 
-    /// Presses a key and lets it go: `a`, `Tab`, `Enter`, `Space`, `ArrowDown`, `Shift+Tab`.
+    /// Presses and releases a key: `a`, `Tab`, `Enter`, `Space`, `ArrowDown`, `Shift+Tab`.
     ///
     /// # Panics
-    /// When there is no such key.
+    /// Panics when there is no such key.
     #[track_caller]
     pub fn press(&mut self, key: &str) {
         for event in keys::events(key) {
@@ -154,17 +157,17 @@ impl Browser {
         }
     }
 
-    /// Clicks in the middle of the first element that a selector of CSS finds.
+    /// Clicks the center of the first element that matches a CSS selector.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics when no element matches.
     #[track_caller]
     pub fn click(&mut self, selector: &str) {
-        self.evaluate(&format!("{}.scrollIntoView({{ block: 'center', behavior: 'instant' }})", found(selector)));
+        self.evaluate(&format!("{}.scrollIntoView({{ block: 'center', behavior: 'instant' }})", element(selector)));
         let place = self.evaluate(&format!(
-            "(() => {{ const own = {}.getBoundingClientRect(); \
-             return {{ x: own.x + own.width / 2, y: own.y + own.height / 2 }} }})()",
-            found(selector)
+            "(() => {{ const box = {}.getBoundingClientRect(); \
+             return {{ x: box.x + box.width / 2, y: box.y + box.height / 2 }} }})()",
+            element(selector)
         ));
         for kind in ["mouseMoved", "mousePressed", "mouseReleased"] {
             let (x, y, button) = (&place["x"], &place["y"], if kind == "mouseMoved" { "none" } else { "left" });
@@ -173,7 +176,7 @@ impl Browser {
         }
     }
 
-    /// Sets how the page is shown, from now on.
+    /// Sets the appearance of the page.
     pub fn look(&mut self, Appearance { dark, print }: Appearance) {
         let scheme = if dark { "dark" } else { "light" };
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
@@ -181,72 +184,72 @@ impl Browser {
         self.call("Emulation.setEmulatedMedia", json!({ "media": media, "features": features }));
     }
 
-    /// Sets the size of the window in pixels of CSS.
+    /// Sets the size of the window in CSS pixels.
     pub fn window(&mut self, width: u32, height: u32) {
         let size = json!({ "width": width, "height": height, "deviceScaleFactor": 1, "mobile": false });
         self.call("Emulation.setDeviceMetricsOverride", size);
     }
 
-    /// A picture of the window, as PNG.
+    /// Returns a screenshot of the window, as PNG.
     pub fn screenshot(&mut self) -> Vec<u8> {
         let picture = self.call("Page.captureScreenshot", json!({ "format": "png" }));
         self.data(&picture)
     }
 
-    /// A picture of the first element that a selector of CSS finds, as PNG. `html` is the whole page.
+    /// Returns a screenshot of the first element that matches a CSS selector, as PNG. `html` is the whole page.
     ///
     /// # Panics
-    /// When there is none.
+    /// Panics when no element matches.
     #[track_caller]
     pub fn screenshot_of(&mut self, selector: &str) -> Vec<u8> {
         let place = self.evaluate(&format!(
-            "(() => {{ const own = {}.getBoundingClientRect(); \
-             return {{ x: own.x + scrollX, y: own.y + scrollY, width: own.width, height: own.height, scale: 1 }} }})()",
-            found(selector)
+            "(() => {{ const box = {}.getBoundingClientRect(); \
+             return {{ x: box.x + scrollX, y: box.y + scrollY, width: box.width, height: box.height, scale: 1 }} }})()",
+            element(selector)
         ));
         let picture = self
             .call("Page.captureScreenshot", json!({ "format": "png", "clip": place, "captureBeyondViewport": true }));
         self.data(&picture)
     }
 
-    /// The page as it is printed on A4, as PDF.
+    /// Returns the page printed on A4, as PDF.
     pub fn pdf(&mut self) -> Vec<u8> {
         let paper = json!({ "paperWidth": 8.27, "paperHeight": 11.69, "printBackground": true });
         let document = self.call("Page.printToPDF", paper);
         self.data(&document)
     }
 
-    /// The addresses that the page asked for, its own first, with those of its workers.
+    /// Returns the addresses that the page and its workers requested, starting with the address of the page.
     pub fn requests(&mut self) -> &[String] {
-        self.listen();
-        &self.seen.requests
+        self.receive_events();
+        &self.events.requests
     }
 
-    /// What went wrong in the page: exceptions, errors in the console, and what the browser refused or did not find.
+    /// Returns the errors of the page: exceptions, console errors, and requests that were blocked or failed.
     pub fn errors(&mut self) -> &[String] {
-        self.listen();
-        &self.seen.errors
+        self.receive_events();
+        &self.events.errors
     }
 
-    /// Takes all that the page has said so far.
-    fn listen(&mut self) {
-        // Chromium answers after that.
+    /// Receives all pending events of the page.
+    fn receive_events(&mut self) {
+        // Chromium sends the pending events before the answer to this call.
         self.evaluate("new Promise(done => setTimeout(done, 0))");
     }
 
     fn call(&mut self, method: &str, parameters: Value) -> Value {
-        let Self { devtools, page, seen } = self;
-        devtools.call(page, method, &parameters, |devtools, event| seen.take(devtools, page, &event))
+        let Self { devtools, page, events } = self;
+        devtools.call(page, method, &parameters, |devtools, event| events.record(devtools, page, &event))
     }
 
-    /// What an answer has as base64.
+    /// Returns the base64 data of an answer.
     fn data(&self, answer: &Value) -> Vec<u8> {
         let data = answer["data"].as_str().and_then(|text| BASE64_STANDARD.decode(text).ok());
-        data.unwrap_or_else(|| self.devtools.fail("making a picture", "it gave none"))
+        data.unwrap_or_else(|| self.devtools.fail("taking a screenshot or printing", "the answer has no data"))
     }
 }
 
-/// Lets a session of the protocol tell of a page or a worker what [`PageEvents`] keeps.
+/// Enables the events of a page or a worker that [`PageEvents`] records.
 fn watch(devtools: &mut DevTools, session: &str) {
     let workers = json!({ "autoAttach": true, "waitForDebuggerOnStart": true, "flatten": true });
     devtools.send(session, "Target.setAutoAttach", &workers);
@@ -257,31 +260,31 @@ fn watch(devtools: &mut DevTools, session: &str) {
 }
 
 impl PageEvents {
-    /// Keeps what an event tells.
-    fn take(&mut self, devtools: &mut DevTools, page: &str, event: &Value) {
-        let own = &event["params"];
+    /// Records an event.
+    fn record(&mut self, devtools: &mut DevTools, page: &str, event: &Value) {
+        let parameters = &event["params"];
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         match event["method"].as_str().unwrap_or_default() {
             "Target.attachedToTarget" => {
-                let session = text(&own["sessionId"]);
+                let session = text(&parameters["sessionId"]);
                 if session != page && event["sessionId"].is_string() {
                     watch(devtools, &session);
                 }
             }
             "Page.loadEventFired" => self.has_loaded = true,
-            "Network.requestWillBeSent" => self.requests.push(text(&own["request"]["url"])),
-            "Network.webSocketCreated" | "Network.webTransportCreated" => self.requests.push(text(&own["url"])),
-            "Runtime.exceptionThrown" => self.errors.push(words_of(&own["exceptionDetails"])),
-            "Runtime.consoleAPICalled" if own["type"] == "error" || own["type"] == "assert" => {
-                let words = own["args"].as_array().into_iter().flatten().map(|word| match &word["value"] {
+            "Network.requestWillBeSent" => self.requests.push(text(&parameters["request"]["url"])),
+            "Network.webSocketCreated" | "Network.webTransportCreated" => self.requests.push(text(&parameters["url"])),
+            "Runtime.exceptionThrown" => self.errors.push(exception_message(&parameters["exceptionDetails"])),
+            "Runtime.consoleAPICalled" if parameters["type"] == "error" || parameters["type"] == "assert" => {
+                let words = parameters["args"].as_array().into_iter().flatten().map(|word| match &word["value"] {
                     Value::Null => text(&word["description"]),
                     Value::String(text) => text.clone(),
                     other => other.to_string(),
                 });
                 self.errors.push(words.collect::<Vec<_>>().join(" "));
             }
-            "Log.entryAdded" if own["entry"]["level"] == "error" => {
-                let entry = &own["entry"];
+            "Log.entryAdded" if parameters["entry"]["level"] == "error" => {
+                let entry = &parameters["entry"];
                 self.errors.push(format!("{} {}", text(&entry["text"]), text(&entry["url"])));
             }
             "Inspector.targetCrashed" => self.errors.push("the page has crashed".to_owned()),
@@ -290,19 +293,19 @@ impl PageEvents {
     }
 }
 
-/// What an exception says.
-fn words_of(thrown: &Value) -> String {
+/// Returns the message of an exception.
+fn exception_message(thrown: &Value) -> String {
     let words = thrown["exception"]["description"].as_str().or(thrown["text"].as_str());
     format!("{} (line {})", words.unwrap_or("an exception"), thrown["lineNumber"].as_u64().unwrap_or(0) + 1)
 }
 
-/// An expression of JavaScript for an element.
-fn found(selector: &str) -> String {
+/// Returns a JavaScript expression for the element that matches a selector.
+fn element(selector: &str) -> String {
     let text = Value::from(selector);
     format!("(document.querySelector({text}) ?? (() => {{ throw Error('the page has no ' + {text}) }})())")
 }
 
-/// `file:///a%20b.html`.
+/// Returns the URL of a file: `file:///a%20b.html`.
 fn file_address(path: &Path) -> String {
     let mut address = "file://".to_owned();
     for byte in path.as_os_str().as_encoded_bytes() {

@@ -1,11 +1,11 @@
-//! A server of files, for pages that a browser does not open from a disk.
+//! A file server, for pages that a browser cannot open from disk.
 
 use std::io::{BufRead, BufReader, Write};
 use std::net::{TcpListener, TcpStream};
 use std::path::{Component, Path, PathBuf};
 use std::thread;
 
-/// Serves the files of a folder to this machine, until the process ends.
+/// Serves the files of a folder on localhost, until the process ends.
 #[derive(Clone, Debug)]
 pub struct Server {
     address: String,
@@ -15,7 +15,7 @@ impl Server {
     /// Serves a folder.
     ///
     /// # Panics
-    /// When this machine has no free port.
+    /// Panics when no port is free.
     #[must_use]
     pub fn of(folder: &Path) -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").expect("there is a free port");
@@ -24,14 +24,14 @@ impl Server {
         thread::spawn(move || {
             for stream in listener.incoming().flatten() {
                 let folder = folder.clone();
-                // A browser that goes away does not want the file any more.
+                // An error is ignored: it means that the browser has closed the connection.
                 thread::spawn(move || answer(&stream, &folder));
             }
         });
         Self { address: format!("http://{address}/") }
     }
 
-    /// The address of the folder, with a slash at the end.
+    /// Returns the address of the folder, with a trailing slash.
     #[must_use]
     pub fn address(&self) -> &str {
         &self.address
@@ -41,7 +41,7 @@ impl Server {
 fn answer(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
     let mut lines = BufReader::new(stream).lines();
     let first = lines.next().transpose()?.unwrap_or_default();
-    // The rest of the head does not matter.
+    // The other header lines are skipped.
     while lines.next().transpose()?.is_some_and(|line| !line.is_empty()) {}
     let path = first.split(' ').nth(1).unwrap_or_default();
     let found = file(folder, path).and_then(|path| Some((std::fs::read(&path).ok()?, kind(&path))));
@@ -58,7 +58,7 @@ fn answer(stream: &TcpStream, folder: &Path) -> std::io::Result<()> {
     stream.write_all(&bytes)
 }
 
-/// The file of an address; `None` for what lies outside of the folder.
+/// Returns the file for an address, or `None` if the file is outside the folder.
 fn file(folder: &Path, address: &str) -> Option<PathBuf> {
     let path = decoded(address.split(['?', '#']).next()?.trim_start_matches('/'))?;
     let path = Path::new(if path.is_empty() { "index.html" } else { &path });
@@ -67,7 +67,7 @@ fn file(folder: &Path, address: &str) -> Option<PathBuf> {
     is_inside.then(|| if path.is_dir() { path.join("index.html") } else { path })
 }
 
-/// `a b` from `a%20b`.
+/// Decodes percent-encoding: `a%20b` becomes `a b`.
 fn decoded(text: &str) -> Option<String> {
     let mut parts = text.split('%');
     let mut bytes = parts.next()?.as_bytes().to_vec();

@@ -1,4 +1,4 @@
-//! Chromium on small pages, good and bad ones.
+//! Runs Chromium on small pages, with and without errors.
 
 use std::fs;
 use std::time::{Duration, Instant};
@@ -10,7 +10,7 @@ const PAGE: &str = r##"<!doctype html><html lang="en"><title>ä page</title>
 @media print { #box { display: none } } #box { width: 40px; height: 30px; background: red }</style>
 <button id="first" onclick="document.title += '!'">a</button> <input id="second"> <div id="box"></div></html>"##;
 
-/// A folder with `a page.html` and whatever else.
+/// Creates a folder with `a page.html` and other files.
 fn folder(others: &[(&str, &str)]) -> tempfile::TempDir {
     let folder = tempfile::tempdir().expect("a folder");
     for (name, text) in others.iter().chain(&[("a page.html", PAGE)]) {
@@ -20,7 +20,7 @@ fn folder(others: &[(&str, &str)]) -> tempfile::TempDir {
 }
 
 #[test]
-fn a_page_is_opened_seen_and_used() {
+fn opens_and_uses_a_page() {
     let Some(mut browser) = Browser::start() else { return };
     let folder = folder(&[]);
     browser.open_file(&folder.path().join("a page.html"));
@@ -57,7 +57,7 @@ fn a_page_is_opened_seen_and_used() {
 }
 
 #[test]
-fn what_a_page_does_wrong_is_seen() {
+fn records_the_errors_of_a_page() {
     let Some(mut browser) = Browser::start() else { return };
     let worker = "fetch('from_worker.json').catch(() => {}); throw Error('in the worker')";
     let page = "<script>console.error('said', 1); setTimeout(() => { throw Error('thrown') });
@@ -68,7 +68,7 @@ fn what_a_page_does_wrong_is_seen() {
     browser.open(server.address());
     let all = |browser: &mut Browser| [browser.requests().join("\n"), browser.errors().join("\n")];
     let end = Instant::now() + Duration::from_secs(30);
-    let wanted = [
+    let expected = [
         (0, "https://example.com/elsewhere"),
         (0, "/worker.js"),
         (0, "/from_worker.json"),
@@ -77,10 +77,11 @@ fn what_a_page_does_wrong_is_seen() {
         (1, "in the worker"),
         (1, "none.png"),
     ];
-    let lacks = |found: &[String; 2]| wanted.iter().find(|(which, text)| !found[*which].contains(text)).copied();
+    let first_missing =
+        |found: &[String; 2]| expected.iter().find(|(which, text)| !found[*which].contains(text)).copied();
     let mut found = all(&mut browser);
-    while let Some(lacking) = lacks(&found) {
-        assert!(Instant::now() < end, "{lacking:?} is not in {found:#?}");
+    while let Some(missing) = first_missing(&found) {
+        assert!(Instant::now() < end, "{missing:?} is not in {found:#?}");
         std::thread::sleep(Duration::from_millis(20));
         found = all(&mut browser);
     }
@@ -90,15 +91,15 @@ fn what_a_page_does_wrong_is_seen() {
 
 #[test]
 #[should_panic(expected = "ReferenceError")]
-fn a_script_that_throws_fails_the_test() {
-    // Without a browser, this test has to panic all the same.
+fn throwing_script_panics() {
+    // Without a browser, this test must panic as well.
     let Some(mut browser) = Browser::start() else { panic!("skipped, and no ReferenceError") };
     browser.evaluate("no_such_name");
 }
 
 #[test]
 #[should_panic(expected = "cannot open no/such/file.html")]
-fn a_file_that_is_not_there_fails_the_test() {
+fn missing_file_panics() {
     let Some(mut browser) = Browser::start() else { panic!("skipped: cannot open no/such/file.html") };
     browser.open_file("no/such/file.html".as_ref());
 }

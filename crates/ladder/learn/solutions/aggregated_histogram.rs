@@ -13,7 +13,7 @@ use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// # Safety
-/// `input` points to a value below 64 for each thread, `counts` to 64 zeros; blocks have whole warps.
+/// `input` points to a value below 64 for each thread, and `counts` to 64 zeros; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn aggregated_histogram(input: *const u32, counts: *mut u32) {
     let i = thread::index_1d();

@@ -1,7 +1,7 @@
 //! Hints:
 //!
 //! 1. Which two steps are missing between the start of the copy and the read?
-//! 2. First close the group of the copy, then wait for the group.
+//! 2. First close the group that contains the copy, then wait for the group.
 //! 3. `commit();` and `wait::<0>();`
 //!
 //! Every thread waits only for the copies that it started. Here that is enough, because each thread reads only the

@@ -3,8 +3,8 @@
 //! 1. The bank of element (row, column) is `(row * PITCH + column) % 32`. A warp reads 16 rows of 2 neighboring
 //!    columns.
 //! 2. If the words of one column use every second bank, the next column can use the other banks.
-//! 3. `PITCH * row` must go through the 16 even banks, so `PITCH % 32` must be 2 times an odd number: `const PITCH: u32
-//!    = 34;`
+//! 3. `PITCH * row` must go through the 16 even banks, so `PITCH % 32` must be twice an odd number: `const PITCH: u32 =
+//!    34;`
 //!
 //! For a tile of 32 x 32, where a warp reads one column, a pitch of 33 words is enough. Here 33 is not enough: the two
 //! columns then share 15 banks.
@@ -12,7 +12,7 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Words between two rows of the tile.
+/// The number of words from one row of the tile to the next.
 const PITCH: u32 = 34;
 
 /// # Safety

@@ -11,7 +11,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to 256 words, `total` to one that is 0. There is one block of 128 threads.
+/// `input` points to 256 words, and `total` to a 0. There is one block of 128 threads.
 #[kernel]
 pub unsafe fn bank_stride(input: *const u32, total: *mut u32) {
     #[address_space(shared)]

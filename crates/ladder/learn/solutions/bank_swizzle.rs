@@ -2,8 +2,8 @@
 //!
 //! 1. The row of the tile stays `row * 32`. Replace `column` by a function of `row` and `column` with values from 0 to
 //!    31.
-//! 2. For a fixed row, the function must give different values for different columns, and the other way around. Some
-//!    operators on bits have this property.
+//! 2. For a fixed row, the function must give different values for different columns, and vice versa. Some bitwise
+//!    operators have this property.
 //! 3. `row * 32 + (column ^ row)`
 //!
 //! For a fixed row, `column ^ row` has each value from 0 to 31 once, so no two elements have the same place. The same
@@ -18,7 +18,7 @@ fn place(row: u32, column: u32) -> usize {
 }
 
 /// # Safety
-/// As for `transpose_tile`.
+/// The requirements of `transpose_tile` apply.
 #[kernel]
 pub unsafe fn bank_swizzle(input: *const u32, output: *mut u32, n: u32) {
     #[address_space(shared)]

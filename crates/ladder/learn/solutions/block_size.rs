@@ -2,7 +2,7 @@
 //!
 //! 1. How many warps do 32 blocks of 32 threads have?
 //! 2. 32 blocks of at least 2 warps reach 64 warps. The number of warps per block must also divide 64.
-//! 3. Use 64, 128, 256, 512 or 1024 threads in both places of the array.
+//! 3. Use 64, 128, 256, 512 or 1024 threads in both elements of the array.
 //!
 //! Blocks of 768 threads have 24 warps, so only 2 of them fit and 16 of the 64 warp slots stay empty. Most kernels use
 //! 128 or 256 threads: small blocks finish at different times, so the SM has other work while one block starts or ends.

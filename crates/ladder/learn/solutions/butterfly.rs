@@ -10,11 +10,11 @@ use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// # Safety
-/// `data` points to an element for each thread; blocks have whole warps.
+/// `data` points to an element for each thread; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn butterfly(data: *mut i32) {
     let i = thread::index_1d() as usize;
-    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // SAFETY: `data` has an element for each thread, each thread accesses a different element, and all lanes shuffle
     // together.
     unsafe {
         let mut sum = *data.add(i);

@@ -9,11 +9,11 @@
 
 use cuda_std::prelude::*;
 
-/// Words that a thread copies.
+/// The number of words per thread.
 const WORDS: u32 = 8;
 
 /// # Safety
-/// `input` and `output` point to `n` words each. The grid has at least one thread for every 8 of them.
+/// `input` and `output` point to `n` words each. The grid has at least one thread for every 8 words.
 #[kernel]
 pub unsafe fn coalesced_copy(input: *const u32, output: *mut u32, n: u32) {
     let threads = thread::block_dim_x();

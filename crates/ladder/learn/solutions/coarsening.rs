@@ -2,8 +2,8 @@
 //!
 //! 1. Two loops are nested: over the 4 tiles of `c`, and over the pairs of input tiles. Which order needs each tile of
 //!    `a` once?
-//! 2. With the loop over the pairs outside, the four sums of a thread grow at the same time, so a thread needs an
-//!    array. When may `tile_b` be filled again, and when `tile_a`?
+//! 2. If the loop over the pairs is the outer loop, a thread accumulates four sums at the same time, so it needs an
+//!    array. When may the kernel fill `tile_b` again, and when `tile_a`?
 //! 3. `let mut sums = [0.0; 4];` before the outer loop; `for (k, sum) in sums.iter_mut().enumerate() { … }` is the
 //!    inner loop.
 //!
@@ -17,12 +17,12 @@ use cuda_std::{GpuFloat, address_space, prelude::*};
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_tile`, where a block computes 64 columns of `c`.
+/// The requirements of `matmul_tile` apply, except that a block computes 64 columns of `c`.
 #[kernel]
 pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -32,15 +32,15 @@ pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     let (tile_a, tile_b) = ((&raw mut TILE_A).cast::<f32>(), (&raw mut TILE_B).cast::<f32>());
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());
     let (left, row) = (thread::block_idx_x() * 64 + x, thread::block_idx_y() * 16 + y);
-    let own = (y * 16 + x) as usize;
+    let place = (y * 16 + x) as usize;
     let mut sums = [0.0; 4];
     let mut first = 0;
     while first < n {
         // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
-            *tile_a.add(own) = get(a, row, first + x, n);
+            *tile_a.add(place) = get(a, row, first + x, n);
             for (k, sum) in sums.iter_mut().enumerate() {
-                *tile_b.add(own) = get(b, first + y, left + 16 * k as u32, n);
+                *tile_b.add(place) = get(b, first + y, left + 16 * k as u32, n);
                 thread::sync_threads();
                 for i in 0..16 {
                     let (p, q) = (*tile_a.add((y * 16 + i) as usize), *tile_b.add((i * 16 + x) as usize));
@@ -54,7 +54,7 @@ pub unsafe fn coarsening(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     for (k, &sum) in sums.iter().enumerate() {
         let column = left + 16 * k as u32;
         if row < n && column < n {
-            // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
+            // SAFETY: the condition checks that the index is in bounds. Each thread writes separate elements.
             unsafe { *c.add((row * n + column) as usize) = sum };
         }
     }

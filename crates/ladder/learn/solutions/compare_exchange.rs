@@ -1,8 +1,8 @@
 //! Hints:
 //!
 //! 1. Two facts decide: whether this lane is the lower one of the pair, and whether its run is ascending.
-//! 2. The lower lane has 0 in the bit `stride`. A lower lane keeps the smaller key of an ascending run, and the larger key
-//!    of a descending run. For an upper lane both are the reverse.
+//! 2. The lower lane has 0 in the bit `stride`. A lower lane keeps the smaller key of an ascending run, and the larger
+//!    key of a descending run. For an upper lane, both cases are reversed.
 //! 3. `let keeps_smaller = (lane & stride == 0) == (lane & size == 0);`
 //!
 //! The comparisons do not depend on the keys. Such a sort is a *sorting network*: no branch diverges.
@@ -11,12 +11,12 @@ use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// # Safety
-/// `data` points to an element for each thread; blocks have whole warps.
+/// `data` points to an element for each thread; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn compare_exchange(data: *mut i32) {
     let i = thread::index_1d() as usize;
     let lane = thread::thread_idx_x() % 32;
-    // SAFETY: `data` has an element for each thread, each thread accesses a separate one, and all lanes shuffle
+    // SAFETY: `data` has an element for each thread, each thread accesses a different element, and all lanes shuffle
     // together.
     unsafe {
         let mut key = *data.add(i);

@@ -1,13 +1,12 @@
 //! Hints:
 //!
-//! 1. At which place in a turn have all threads finished with the tile of the turn before, so that a new copy may fill
-//!    it?
+//! 1. At which point in a turn have all threads finished with the previous turn's tile, so that a new copy may fill it?
 //! 2. The order in a turn is: wait for this turn's copies, barrier, start the next turn's copies if there is a next
 //!    turn, use the tile.
 //! 3. `wait::<0>(); thread::sync_threads(); if turn + 1 < turns { start(turn + 1); }`
 //!
-//! After the barrier of a turn, all threads have finished with the tile of the turn before, so its memory is free. All
-//! pipelines that hide memory latency have this form, with two stages or more.
+//! After the barrier of a turn, all threads have finished with the previous turn's tile, so its memory is free. All
+//! pipelines that hide memory latency have this form, with two or more stages.
 
 use crate::copy_async::{Shared, commit, copy_one, wait};
 use core::mem::MaybeUninit;

@@ -17,12 +17,12 @@ use cuda_std::{GpuFloat, address_space, prelude::*};
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_tile`, with `b` in column-major order.
+/// The requirements of `matmul_tile` apply, except that `b` is in column-major order.
 #[kernel]
 pub unsafe fn corner_turning(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]

@@ -1,10 +1,10 @@
 //! Hints:
 //!
-//! 1. Run it with one step: the only group is also the newest one, so `wait::<1>()` does not wait for it.
-//! 2. A group may be empty. An empty group has arrived at once, and it counts like any other group.
+//! 1. Consider a launch with one step: the only group is also the newest group, so `wait::<1>()` does not wait for it.
+//! 2. A group may be empty. An empty group arrives at once, and it counts like any other group.
 //! 3. Let every call of `start` end a group, whether it starts copies or not.
 //!
-//! `wait` counts groups and not copies. If each step ends exactly one group, the group of a step always has exactly one
+//! `wait` counts groups, not copies. If each step ends exactly one group, the group of a step always has exactly one
 //! younger group, and `wait::<1>()` means the same in every step. The rungs of `gemm` end empty groups for this reason.
 
 use crate::copy_async::{Shared, commit, copy_four, wait};
@@ -29,7 +29,7 @@ pub unsafe fn empty_groups(a: *const Wide<f32, 4>, b: *const Wide<f32, 4>, c: *m
     let start = |step: usize| {
         if step < steps {
             let from = lane / 2 * 2 * steps + 2 * step + lane % 2;
-            // SAFETY: the chunks exist, and no lane accesses the stage before it has waited for them.
+            // SAFETY: the chunks exist, and no lane accesses the stage before it has waited for the copies.
             unsafe {
                 copy_four(Shared::of(stage(step).add(lane)), a.add(from), true);
                 if lane < 16 {
@@ -59,7 +59,7 @@ pub unsafe fn empty_groups(a: *const Wide<f32, 4>, b: *const Wide<f32, 4>, c: *m
     }
     for (register, sum) in sums.into_iter().enumerate() {
         let (row, column) = (lane / 4 + register / 2 * 8, lane % 4 * 2 + register % 2);
-        // SAFETY: the element exists and is one lane's.
+        // SAFETY: the index is below 128, and each lane writes different elements.
         unsafe { *c.add(row * 8 + column) = sum };
     }
 }

@@ -1,7 +1,7 @@
 //! Hints:
 //!
-//! 1. All 32 threads of a warp need places of the same kind: all even, or all odd.
-//! 2. Two of the four warps can have the 64 even places. Compute the place from `t / 64` and `t % 64`.
+//! 1. All 32 threads of a warp need indices of the same parity: all even, or all odd.
+//! 2. Two of the four warps can have the 64 even indices. Compute the index from `t / 64` and `t % 64`.
 //! 3. `let place = 2 * (t % 64) + t / 64;`
 //!
 //! This has a price: a warp now reads every second word, which needs 8 sectors per request instead of 4. It pays off if

@@ -3,8 +3,8 @@
 //! 1. The finding names the two lines that race. Which line must run first, for all threads?
 //! 2. The barrier goes between the write and the read.
 //!
-//! On a GPU the kernel may return the correct result without the barrier, especially with small blocks. The race
-//! sanitizer does not depend on luck: it reports that nothing orders the two accesses.
+//! On a GPU, the kernel may return the correct result without the barrier, especially with small blocks. The race
+//! sanitizer does not depend on timing: it always reports that nothing orders the two accesses.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};

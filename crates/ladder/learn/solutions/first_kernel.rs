@@ -14,6 +14,6 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn first_kernel(output: *mut u32) {
     let i = thread::thread_idx_x();
-    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
+    // SAFETY: `output` has an element for each thread, and each thread writes a different element.
     unsafe { *output.add(i as usize) = i * i };
 }

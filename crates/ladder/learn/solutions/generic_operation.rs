@@ -1,7 +1,7 @@
 //! Hints:
 //!
 //! 1. `impl Operation for Max` needs the two items of `impl Operation for Sum`.
-//! 2. The neutral element of a maximum is less than or equal to every other number. Is 0?
+//! 2. The neutral element of a maximum is less than or equal to every other number. Does 0 have this property?
 //! 3. `const NEUTRAL: i32 = i32::MIN;`, `a.max(b)`, and `body::<Max>(…)` in the second kernel.
 //!
 //! With 0 as the neutral element, the maximum of negative numbers would be 0. The compiler resolves the generic calls,
@@ -9,7 +9,7 @@
 
 use cuda_std::{prelude::*, warp};
 
-/// An operation that is associative.
+/// An associative operation.
 trait Operation {
     /// The element that changes nothing.
     const NEUTRAL: i32;
@@ -36,28 +36,28 @@ impl Operation for Max {
 }
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of one warp, and a thread for
-/// each element, or more.
+/// `input` points to `n` elements, and `output` to one for each block. The grid has blocks of one warp, and at least
+/// one thread for each element.
 #[kernel]
 pub unsafe fn generic_operation_sum(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
+    // SAFETY: `body` has the same requirements as the kernel, and the kernel passes its arguments unchanged.
     unsafe { body::<Sum>(input, output, n) };
 }
 
 /// # Safety
-/// As for `generic_operation_sum`.
+/// The requirements of `generic_operation_sum` apply.
 #[kernel]
 pub unsafe fn generic_operation_max(input: *const i32, output: *mut i32, n: u32) {
-    // SAFETY: `body` requires the same of its arguments as the kernel, which passes them unchanged.
+    // SAFETY: `body` has the same requirements as the kernel, and the kernel passes its arguments unchanged.
     unsafe { body::<Max>(input, output, n) };
 }
 
 /// # Safety
-/// As for the kernels.
+/// The requirements of the kernels apply.
 #[inline(always)]
 unsafe fn body<O: Operation>(input: *const i32, output: *mut i32, n: u32) {
     let i = thread::index_1d();
-    // SAFETY: i < n: checked here. All lanes shuffle together.
+    // SAFETY: the code below checks that i < n. All lanes shuffle together.
     unsafe {
         let mut result = if i < n { *input.add(i as usize) } else { O::NEUTRAL };
         let mut bits = 16;

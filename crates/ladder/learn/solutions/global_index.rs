@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. How many threads do the blocks before this one have together?
+//! 1. How many threads do all previous blocks have together?
 //! 2. The index in the grid is that number plus the index in the block.
 //! 3. `let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();`
 //!
@@ -13,6 +13,6 @@ use cuda_std::prelude::*;
 #[kernel]
 pub unsafe fn global_index(output: *mut u32) {
     let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();
-    // SAFETY: `output` has an element for each thread, and each thread writes a separate one.
+    // SAFETY: `output` has an element for each thread, and each thread writes a different element.
     unsafe { *output.add(i as usize) = 3 * i + 1 };
 }

@@ -4,8 +4,8 @@
 //! 2. Integers have a method that divides and rounds up.
 //! 3. `n.div_ceil(128).max(1)`
 //!
-//! The last block has threads without an element, so the kernel has the bounds check. Some programs skip the launch for
-//! `n` = 0. An extra block that does nothing is as correct.
+//! The last block has threads without an element, so the kernel has a bounds check. Some programs skip the launch for
+//! `n` = 0. An extra block that does nothing is just as correct.
 
 use cuda_std::prelude::*;
 

@@ -6,7 +6,7 @@
 //! 3. `while i < n { …; i += thread::grid_dim_x() * thread::block_dim_x(); }`
 //!
 //! In each step, neighboring threads access neighboring elements, which is fast: see the next exercises. The kernel
-//! works with any grid, so the number of blocks can change without a change of the kernel.
+//! works with any grid, so the number of blocks can change without changing the kernel.
 
 use cuda_std::prelude::*;
 

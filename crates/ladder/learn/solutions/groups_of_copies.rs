@@ -1,7 +1,7 @@
 //! Hints:
 //!
 //! 1. For each wait: which group does the next line need, and how many groups did the thread start after that group?
-//! 2. The first wait is correct, because one newer group may be in flight. No newer group follows the second.
+//! 2. The first wait is correct, because one newer group may be in flight. No newer group follows the second group.
 //! 3. `wait::<0>();` before the second element is read.
 //!
 //! Waiting for too many groups is correct but slow. Waiting for too few groups is a race. This bug often occurs in the
@@ -12,7 +12,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to 64 elements, `output` to 32. There is one block of 32 threads.
+/// `input` points to 64 elements, and `output` to 32. There is one block of 32 threads.
 #[kernel]
 pub unsafe fn groups_of_copies(input: *const f32, output: *mut f32) {
     #[address_space(shared)]

@@ -4,14 +4,15 @@
 //! 2. All elements must be in the tile before a thread reads them. Thread `t` then adds up the elements `t` to `t + 6`.
 //! 3. `*tile.add(t) = get(first + t as i32 - 3);` and `if t < 6 { *tile.add(t + 128) = get(first + t as i32 + 125); }`
 //!
-//! All threads reach the barrier, also those without an output element: they load elements that other threads need.
+//! All threads reach the barrier, even the threads without an output element, which load elements that other threads
+//! need.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and a thread for each element, or
-/// more.
+/// `input` and `output` point to `n` elements. The grid has blocks of 128 threads, and at least one thread for each
+/// element.
 #[kernel]
 pub unsafe fn halo(input: *const i32, output: *mut i32, n: i32) {
     #[address_space(shared)]
@@ -20,7 +21,7 @@ pub unsafe fn halo(input: *const i32, output: *mut i32, n: i32) {
     let t = thread::thread_idx_x() as usize;
     let first = (thread::block_idx_x() * 128) as i32;
     // Returns an element of the input, or 0 if the element does not exist.
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     let get = |i: i32| if i >= 0 && i < n { unsafe { *input.add(i as usize) } } else { 0 };
     let i = first + t as i32;
     // SAFETY: t + 128 < 134. Each element of the tile has one writer, and is read after the barrier.

@@ -11,7 +11,7 @@ use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};
 
 /// # Safety
-/// `input` points to `n` values below 64, `counts` to 64 zeros.
+/// `input` points to `n` values below 64, and `counts` to 64 zeros.
 #[kernel]
 pub unsafe fn histogram(input: *const u32, counts: *mut u32, n: u32) {
     let i = thread::index_1d();

@@ -1,6 +1,6 @@
 //! Hints:
 //!
-//! 1. The instruction has one result and three inputs. The last input is the number that the products are added to.
+//! 1. The instruction has one result and three inputs. The last input is the number to which the products are added.
 //! 2. Declare the result as a variable without a value. The operand `out(reg32)` writes to the variable.
 //! 3. `core::arch::asm!("dp4a.u32.u32 {}, {}, {}, {};", out(reg32) sum, in(reg32) x, in(reg32) y, in(reg32) 0);`
 //!

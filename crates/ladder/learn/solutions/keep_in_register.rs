@@ -10,8 +10,8 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` points to 16 rows of `columns` elements, `output` to `columns` elements. The grid has a thread for each
-/// column, or more.
+/// `input` points to 16 rows of `columns` elements, and `output` to `columns` elements. The grid has at least one
+/// thread for each column.
 #[kernel]
 pub unsafe fn keep_in_register(input: *const f32, output: *mut f32, columns: u32) {
     let column = thread::index_1d();

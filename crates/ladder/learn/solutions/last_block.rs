@@ -13,8 +13,8 @@ use cuda_std::prelude::*;
 use {core::sync::atomic::Ordering::Relaxed, cuda_std::atomic::mid::atomic_fetch_add_u32_device};
 
 /// # Safety
-/// `input` points to 8 elements for each block of one thread, `sums` to one for each, `count` to a 0, `output` to one
-/// element.
+/// `input` points to 8 elements for each block of one thread, `sums` to one element for each block, `count` to a 0, and
+/// `output` to one element.
 #[kernel]
 pub unsafe fn last_block(input: *const u32, sums: *mut u32, count: *mut u32, output: *mut u32) {
     let (block, blocks) = (thread::block_idx_x() as usize, thread::grid_dim_x());

@@ -3,18 +3,18 @@
 //! 1. Write down the places modulo 8 of chunk 0 in rows 0 to 7. Which rows share a place?
 //! 2. Two rows fill the 8 places of a line. Exchange the chunks of a row among its four places, in a different way in each
 //!    of four consecutive lines.
-//! 3. `chunk ^ x` with `x` from 0 to 3 is four different orders of a row's chunks. Which `x` belongs to a line?
+//! 3. `chunk ^ x` with `x` from 0 to 3 is four different orders of a row's chunks. Which `x` should a line use?
 //!
-//! Rows 2 `i` and 2 `i + 1` lie in line `i`, so chunk 0 of 8 rows lies in four lines. With `i % 4` as the pattern, each of
-//! these lines has it in other places. `gemm_ldmatrix` swizzles its tiles in the same way. Padding would avoid the
-//! conflicts too, but the tile would need more memory.
+//! Rows 2 `i` and 2 `i + 1` lie in line `i`, so chunk 0 of 8 rows lies in four lines. With `i % 4` as the pattern,
+//! chunk 0 has a different place in each of these lines. `gemm_ldmatrix` swizzles its tiles in the same way. Padding
+//! would avoid the conflicts too, but the tile would need more memory.
 
 use crate::shared_address;
 use crate::wide::Wide;
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Returns the place of a chunk in the tile, 0 to 63: a different one for each of the 16 rows and 4 chunks.
+/// Returns the place of a chunk in the tile, 0 to 63. Each of the 16 rows × 4 chunks has a different place.
 fn place(row: usize, chunk: usize) -> usize {
     row * 4 + (chunk ^ row / 2 % 4)
 }
@@ -34,7 +34,8 @@ pub unsafe fn ldmatrix_banks(input: *const Wide<u32, 4>, fragments: *mut u32) {
         }
         cuda_std::warp::sync_warp(u32::MAX);
         for half in 0..2 {
-            // Matrices 0 and 1 are the upper and the lower 8 rows of a chunk's column, 2 and 3 those of the next one.
+            // Matrices 0 and 1 are the upper and the lower 8 rows of one column of chunks. Matrices 2 and 3 are those
+            // of the next.
             let (row, chunk) = (lane % 16, 2 * half + lane / 16);
             let words = ldmatrix(shared_address(tile.add(place(row, chunk))));
             for (register, word) in words.into_iter().enumerate() {

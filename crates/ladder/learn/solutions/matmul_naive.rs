@@ -5,7 +5,7 @@
 //! 3. `sum = GpuFloat::mul_add(*a.add((row * n + i) as usize), *b.add((i * n + column) as usize), sum);`
 //!
 //! Both loads are coalesced: all lanes read the same word of `a`, and neighboring words of `b`. But the kernel reads
-//! each element `n` times from global memory.
+//! each element from global memory `n` times.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;

@@ -19,12 +19,12 @@ use cuda_std::{address_space, prelude::*};
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_naive`, with blocks of 16 x 16 threads.
+/// The requirements of `matmul_naive` apply, and blocks have 16 x 16 threads.
 #[kernel]
 pub unsafe fn matmul_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -39,9 +39,9 @@ pub unsafe fn matmul_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     while first < n {
         // SAFETY: `get` checks its index. Each element of the tiles has one writer and is read between two barriers.
         unsafe {
-            let own = (y * 16 + x) as usize;
-            *tile_a.add(own) = get(a, row, first + x, n);
-            *tile_b.add(own) = get(b, first + y, column, n);
+            let place = (y * 16 + x) as usize;
+            *tile_a.add(place) = get(a, row, first + x, n);
+            *tile_b.add(place) = get(b, first + y, column, n);
             thread::sync_threads();
             for i in 0..16 {
                 let (p, q) = (*tile_a.add((y * 16 + i) as usize), *tile_b.add((i * 16 + x) as usize));

@@ -2,12 +2,12 @@
 //!
 //! 1. The larger of both maxima is the maximum of all elements. Multiply a sum by `exp(max - larger)`, and it is relative
 //!    to the larger maximum.
-//! 2. If both maxima are -∞, their difference is NaN. A part of no elements has the sum 0, with any maximum.
+//! 2. If both maxima are -∞, their difference is NaN. A part without elements has the sum 0 for any maximum.
 //! 3. `(larger, sum * exp(max - larger) + other_sum * exp(other_max - larger))`, unless `larger` is -∞.
 //!
-//! The merge is associative but for rounding, and the order of its operands does not matter, as for a sum or a maximum. So
-//! a warp, a block or a cluster can merge parts along any tree. The kernels of the ladder save exponentials: the warp first
-//! finds its maximum, then each lane rescales its sum once, and then the warp adds up the sums.
+//! Like a sum or a maximum, the merge is associative (except for rounding), and the order of its operands does not
+//! matter. So a warp, a block or a cluster can merge parts along any tree. The kernels of the ladder save exponentials:
+//! the warp first finds its maximum, then each lane rescales its sum once, and then the warp adds up the sums.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -17,7 +17,7 @@ fn exp(x: f32) -> f32 {
     GpuFloat::exp2(x * core::f32::consts::LOG2_E)
 }
 
-/// Returns the part of the elements of two parts, each a maximum and a sum.
+/// Returns the part that covers the elements of two parts. A part is a maximum and a sum.
 fn merge((max, sum): (f32, f32), (other_max, other_sum): (f32, f32)) -> (f32, f32) {
     let larger = max.max(other_max);
     if larger == f32::NEG_INFINITY {
@@ -37,7 +37,7 @@ pub unsafe fn merge_parts(input: *const f32, output: *mut f32, n: u32) {
     let mut part = (f32::NEG_INFINITY, 0.0);
     let mut k = lane;
     while k < n {
-        // An element is a part with the sum 1.
+        // A single element is a part with the sum 1.
         part = merge(part, (value(k), 1.0));
         k += 32;
     }

@@ -10,19 +10,19 @@
 
 use cuda_std::prelude::*;
 
-/// Returns the index of the word of `a` that a lane holds in a register, 0 to 3.
+/// Returns the index of the word of `a` that a lane holds in register `register`, 0 to 3.
 fn word_of_a(lane: usize, register: usize) -> usize {
     let (row, word) = (lane / 4 + register % 2 * 8, lane % 4 + register / 2 * 4);
     row * 8 + word
 }
 
-/// Returns the index of the word of `b` that a lane holds in a register, 0 or 1.
+/// Returns the index of the word of `b` that a lane holds in register `register`, 0 or 1.
 fn word_of_b(lane: usize, register: usize) -> usize {
     let (column, word) = (lane / 4, lane % 4 + register * 4);
     column * 8 + word
 }
 
-/// Returns the index in `c`, which is row-major with 8 columns, of a lane's sum in a register, 0 to 3.
+/// Returns the index in `c`, which is row-major with 8 columns, of the sum in a lane's register `register`, 0 to 3.
 fn place_of_sum(lane: usize, register: usize) -> usize {
     let (row, column) = (lane / 4 + register / 2 * 8, lane % 4 * 2 + register % 2);
     row * 8 + column
@@ -33,7 +33,7 @@ fn place_of_sum(lane: usize, register: usize) -> usize {
 #[kernel]
 pub unsafe fn mma_fragments(a: *const u32, b: *const u32, c: *mut f32) {
     let lane = thread::thread_idx_x() as usize;
-    // SAFETY: the words are in `a` and `b`, and each element of `c` is one lane's. All lanes execute the product.
+    // SAFETY: the words are in `a` and `b`, and each element of `c` has one writer. All lanes execute the product.
     unsafe {
         let a = [0, 1, 2, 3].map(|register| *a.add(word_of_a(lane, register)));
         let b = [0, 1].map(|register| *b.add(word_of_b(lane, register)));

@@ -4,14 +4,14 @@
 //! 2. An array has a constant length, so it needs no heap. Three loads fill it.
 //! 3. `let three = [*input.add(3 * i), *input.add(3 * i + 1), *input.add(3 * i + 2)];`
 //!
-//! The crate `alloc`, with `Vec` and `Box`, is a feature of cuda_std. But a thread that allocates is slow, and an array
-//! with a constant length can be in registers.
+//! cuda_std has a feature that provides the crate `alloc`, with `Vec` and `Box`. But a thread that allocates is slow,
+//! and an array with a constant length can be in registers.
 
 use core::cmp::{max, min};
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` points to three elements for each thread, `output` to one.
+/// `input` points to three elements for each thread, and `output` to one.
 #[kernel]
 pub unsafe fn no_std(input: *const i32, output: *mut i32) {
     let i = thread::index_1d() as usize;

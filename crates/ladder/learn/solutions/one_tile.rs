@@ -1,7 +1,7 @@
 //! Hints:
 //!
 //! 1. Does the kernel need both tiles at the same time?
-//! 2. Both calls can use one tile. The race sanitizer then reports what the second call must wait for.
+//! 2. Both calls can use one tile. The race sanitizer then reports the accesses that the second call must wait for.
 //! 3. Put `thread::sync_threads();` between the two calls.
 //!
 //! With one tile a block uses 25 KB, and 9 blocks fit into 228 KB. The limit of 64 warps allows 8 of them, so all warp
@@ -11,7 +11,7 @@
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Elements of a block's part.
+/// The number of elements in a block's part.
 const PART: usize = 6144;
 
 /// # Safety

@@ -5,8 +5,8 @@
 //! 2. That quotient is `exp(max - new)`, so one product corrects the whole sum. If the maximum does not change, it is 1.
 //! 3. `sum = sum * exp(max - new) + exp(x - new);`, with `new` the larger of `max` and the element `x`.
 //!
-//! Before the first element, the maximum is -∞ and the sum is 0. The factor is `exp(-∞)`, which is 0. The pass has two
-//! exponentials for each element in place of one, but reads the elements once in place of twice.
+//! Before the first element, the maximum is -∞ and the sum is 0. The factor is `exp(-∞)`, which is 0. The pass computes
+//! two exponentials for each element instead of one, but reads the elements once instead of twice.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;

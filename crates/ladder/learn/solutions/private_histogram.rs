@@ -13,7 +13,7 @@ use cuda_std::atomic::mid::{atomic_fetch_add_u32_block, atomic_fetch_add_u32_dev
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to `n` values below 64, `counts` to 64 zeros. Blocks have 64 threads.
+/// `input` points to `n` values below 64, and `counts` to 64 zeros. Blocks have 64 threads.
 #[kernel]
 pub unsafe fn private_histogram(input: *const u32, counts: *mut u32, n: u32) {
     #[address_space(shared)]

@@ -4,7 +4,7 @@
 //! 2. `body` needs a parameter `<const BLOCK: usize>`. Each kernel passes its block size when it calls `body`.
 //! 3. `let mut stride = BLOCK / 2;`, and the calls are `body::<64>(…)` and `body::<256>(…)`.
 //!
-//! The branches of the loop are gone, and the bounds checks are left. A static cannot use the generic parameters of a
+//! The branches of the loop are gone, but the bounds checks remain. A static cannot use the generic parameters of a
 //! function, so the kernels declare the shared memory and pass a pointer. In CUDA C++, `template<unsigned BLOCK>` does
 //! the same.
 
@@ -12,7 +12,7 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// As for `reduce_tree`, with blocks of 64 threads.
+/// The requirements of `reduce_tree` apply, with blocks of 64 threads.
 #[kernel]
 pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
@@ -23,7 +23,7 @@ pub unsafe fn reduce_block_size_64(input: *const i32, output: *mut i32, n: u32) 
 }
 
 /// # Safety
-/// As for `reduce_tree`, with blocks of 256 threads.
+/// The requirements of `reduce_tree` apply, with blocks of 256 threads.
 #[kernel]
 pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32) {
     #[address_space(shared)]
@@ -34,12 +34,12 @@ pub unsafe fn reduce_block_size_256(input: *const i32, output: *mut i32, n: u32)
 }
 
 /// # Safety
-/// As for `reduce_tree`; `tile` is shared memory of an element for each thread of the block.
+/// The requirements of `reduce_tree` apply. `tile` points to shared memory with an element for each thread of the
+/// block.
 #[inline(always)]
 unsafe fn body<const BLOCK: usize>(tile: *mut i32, input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
-    // reads.
+    // SAFETY: the code below checks the bounds. A barrier separates a round's writes from the next round's reads.
     unsafe {
         *tile.add(t) = if i < n as usize { *input.add(i) } else { 0 };
         thread::sync_threads();

@@ -5,14 +5,14 @@
 //! 2. In step `k` the element is `first + t + 128 * k`. Check each index separately.
 //! 3. `for k in 0..4 { let i = first + t + 128 * k; if i < n { sum += *input.add(i); } }`
 //!
-//! Neighboring threads still read neighboring elements. The four loads do not wait for each other, so four times as
-//! many bytes are in flight, which hides more of the memory latency.
+//! Neighboring threads still read neighboring elements. The four loads do not wait for each other, so four times the
+//! bytes are in flight, which hides more of the memory latency.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. Blocks have 128 threads and handle 512 elements
+/// `input` points to `n` elements, and `output` to one for each block. Blocks have 128 threads and handle 512 elements
 /// each.
 #[kernel]
 pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) {
@@ -21,8 +21,7 @@ pub unsafe fn reduce_more_a_thread(input: *const i32, output: *mut i32, n: u32) 
     let tile = (&raw mut TILE).cast::<i32>();
     let (t, n) = (thread::thread_idx_x() as usize, n as usize);
     let first = thread::block_idx_x() as usize * 512;
-    // SAFETY: the accesses are in bounds: checked here. A barrier separates a round's writes from the next round's
-    // reads.
+    // SAFETY: the code below checks the bounds. A barrier separates a round's writes from the next round's reads.
     unsafe {
         let mut sum = 0;
         for k in 0..4 {

@@ -27,19 +27,19 @@ unsafe fn warp_sum(value: i32) -> i32 {
 }
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The grid has blocks of 256 threads, and a thread for
-/// each element, or more.
+/// `input` points to `n` elements, and `output` to one for each block. The grid has blocks of 256 threads, and at least
+/// one thread for each element.
 #[kernel]
 pub unsafe fn reduce_warps(input: *const i32, output: *mut i32, n: u32) {
     let (t, i) = (thread::thread_idx_x() as usize, thread::index_1d() as usize);
-    // SAFETY: the accesses are in bounds: checked here. All lanes of a warp take the same branches to their shuffles.
+    // SAFETY: the code below checks the bounds. All lanes of a warp take the same branches to their shuffles.
     unsafe {
-        let own = if i < n as usize { *input.add(i) } else { 0 };
+        let value = if i < n as usize { *input.add(i) } else { 0 };
         #[address_space(shared)]
         static mut TILE: MaybeUninit<[i32; 8]> = MaybeUninit::uninit();
         let tile = (&raw mut TILE).cast::<i32>();
         let (warp, lane) = (t / 32, t % 32);
-        let sum = warp_sum(own);
+        let sum = warp_sum(value);
         if lane == 0 {
             *tile.add(warp) = sum;
         }

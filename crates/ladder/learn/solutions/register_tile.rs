@@ -16,12 +16,12 @@ use cuda_std::{GpuFloat, address_space, prelude::*};
 /// # Safety
 /// `matrix` points to `n * n` elements.
 unsafe fn get(matrix: *const f32, row: u32, column: u32, n: u32) -> f32 {
-    // SAFETY: the index is in bounds: checked here.
+    // SAFETY: the condition checks that the index is in bounds.
     if row < n && column < n { unsafe { *matrix.add((row * n + column) as usize) } } else { 0.0 }
 }
 
 /// # Safety
-/// As for `matmul_naive`, where blocks of 16 x 16 threads compute tiles of 32 x 32 of `c`.
+/// The requirements of `matmul_naive` apply, except that blocks of 16 x 16 threads compute 32 x 32 tiles of `c`.
 #[kernel]
 pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
     #[address_space(shared)]
@@ -59,7 +59,7 @@ pub unsafe fn register_tile(a: *const f32, b: *const f32, c: *mut f32, n: u32) {
         for s in 0..2 {
             let (row, column) = (top + y + 16 * r as u32, left + x + 16 * s as u32);
             if row < n && column < n {
-                // SAFETY: the index is in bounds: checked here. Each thread writes separate elements.
+                // SAFETY: the condition checks that the index is in bounds. Each thread writes separate elements.
                 unsafe { *c.add((row * n + column) as usize) = sums[r][s] };
             }
         }

@@ -10,8 +10,8 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `scores` points to `keys` floats for each block of one warp, `v` to 32 floats for each key, and `output` to 32 floats
-/// for each block. `keys` is not 0.
+/// `scores` points to `keys` floats for each block of one warp, `v` to 32 floats for each key, and `output` to 32
+/// floats for each block. `keys` is not 0.
 #[kernel]
 pub unsafe fn rescaled_sums(scores: *const f32, v: *const f32, output: *mut f32, keys: u32) {
     let (lane, query) = (thread::thread_idx_x(), thread::block_idx_x());
@@ -29,7 +29,7 @@ pub unsafe fn rescaled_sums(scores: *const f32, v: *const f32, output: *mut f32,
         sum_of_weights += weight;
         sum += weight * v;
     }
-    // SAFETY: the block has 32 floats of `output`, and each lane writes a separate one.
+    // SAFETY: the block has 32 floats of `output`, and each lane writes a different one.
     unsafe { *output.add((query * 32 + lane) as usize) = sum / sum_of_weights };
 }
 

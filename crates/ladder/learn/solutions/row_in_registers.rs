@@ -1,12 +1,12 @@
 //! Hints:
 //!
-//! 1. An array `values` of 8 elements: index `i` has the element of `column(i)`. Fill it before the sum.
-//! 2. `core::array::from_fn` makes an array from a function of the index. A place after the end of the row has the value
-//!    that does not change a sum of squares.
+//! 1. An array `values` of 8 elements: index `i` holds the element in column `column(i)`. Fill it before the sum.
+//! 2. `core::array::from_fn` makes an array from a function of the index. Which value for elements beyond the end of
+//!    the row does not change a sum of squares?
 //! 3. `let values: [f32; 8] = core::array::from_fn(|i| if column(i) < n { *input.add(…) } else { 0.0 });`
 //!
-//! The loops have a constant number of steps, so the compiler unrolls them and knows every index. All eight loads are in
-//! flight together. For a softmax, the array is the same, and -∞ is the value for places after the end.
+//! The loops have a constant number of steps, so the compiler unrolls them and knows every index. All eight loads are
+//! in flight together. For a softmax, the array is the same, and -∞ is the value for elements beyond the end.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;
@@ -30,7 +30,8 @@ unsafe fn warp_sum(mut value: f32) -> f32 {
 pub unsafe fn row_in_registers(input: *const f32, weight: *const f32, output: *mut f32, n: u32) {
     let first = (thread::block_idx_x() * n) as usize;
     let column = |i: usize| thread::thread_idx_x() + 32 * i as u32;
-    // SAFETY: all columns are checked to be below n. No other lane accesses these elements, and all lanes call `warp_sum`.
+    // SAFETY: all columns are below n, because they are checked. No other lane accesses these elements, and all lanes
+    // call `warp_sum`.
     unsafe {
         let values: [f32; 8] =
             core::array::from_fn(|i| if column(i) < n { *input.add(first + column(i) as usize) } else { 0.0 });

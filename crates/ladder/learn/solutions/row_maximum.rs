@@ -1,11 +1,11 @@
 //! Hints:
 //!
 //! 1. A loop before the two others finds the maximum. `f32` has a method `max`.
-//! 2. The elements of a row may all be far below 0. The maximum before the first element is less than every element.
+//! 2. The elements of a row may all be far below 0. The initial maximum must be less than every element.
 //! 3. `let mut max = f32::NEG_INFINITY;`, then `max = max.max(value(k));` in a loop.
 //!
-//! Now every exponential is between 0 and 1, and that of the maximum is 1. So the sum is at least 1 and at most `n`. An
-//! exponential can still be too small for an `f32`: it is 0 then, and so is its quotient.
+//! Now every exponential is between 0 and 1, and the exponential of the maximum is 1. So the sum is at least 1 and at
+//! most `n`. An exponential can still be too small for an `f32`. Then the exponential and its quotient are 0.
 
 use cuda_std::GpuFloat;
 use cuda_std::prelude::*;

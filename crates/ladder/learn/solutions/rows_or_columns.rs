@@ -9,8 +9,8 @@
 use cuda_std::prelude::*;
 
 /// # Safety
-/// `input` and `output` point to `n * n` elements each, `factors` to `n`. The grid has `n` threads in x and in y, or
-/// more.
+/// `input` and `output` point to `n * n` elements each, and `factors` to `n`. The grid has at least `n` threads in x
+/// and in y.
 #[kernel]
 pub unsafe fn rows_or_columns(input: *const f32, factors: *const f32, output: *mut f32, n: u32) {
     let x = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();

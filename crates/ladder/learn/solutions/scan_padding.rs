@@ -4,16 +4,17 @@
 //! 2. An element moves by the number of whole groups of 32 elements before it. There are eight groups.
 //! 3. `i + i / 32`, with 264 words.
 //!
-//! The padding costs two instructions for each address. In the sweep down, a few accesses still take two wavefronts: their
-//! 32 words lie in three groups of 32 elements, so the first and the last word meet in a bank.
+//! The padding costs two instructions for each address. In the down-sweep, a few accesses still take two wavefronts.
+//! The 32 words of such an access lie in three groups of 32 elements, so the first and the last word are in the same
+//! bank.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
-/// Words of shared memory.
+/// The number of words of shared memory.
 const WORDS: usize = 264;
 
-/// The word of element `i`.
+/// Returns the word of element `i`.
 fn place(i: u32) -> u32 {
     i + i / 32
 }
@@ -28,8 +29,8 @@ pub unsafe fn scan_padding(data: *mut u32) {
     let at = |i: u32| sums.wrapping_add(place(i) as usize);
     let t = thread::thread_idx_x();
     let first = thread::block_idx_x() * 256;
-    // SAFETY: all elements are below 256, so their places are below WORDS. In a round each node has one writer, and no
-    // thread reads it.
+    // SAFETY: all elements are below 256, so their words are below `WORDS`. In each round, a node has one writer, and
+    // no other thread reads it.
     unsafe {
         for i in [t, t + 128] {
             *at(i) = *data.add((first + i) as usize);

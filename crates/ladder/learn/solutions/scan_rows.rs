@@ -1,8 +1,8 @@
 //! Hints:
 //!
-//! 1. A variable outside the loop keeps the sum of the rows before. It is 0 for the first row.
-//! 2. After the addition, the last lane has the sum of all rows so far. All lanes need this sum, and a shuffle can read
-//!    one lane in all lanes.
+//! 1. A variable outside the loop keeps the sum of the previous rows. It is 0 for the first row.
+//! 2. After the addition, the last lane has the sum of all rows so far. All lanes need this sum, and a shuffle can
+//!    broadcast the value of one lane.
 //! 3. `carry = warp::warp_shuffle_idx(u32::MAX, sum, 31, 32).0;`
 //!
 //! The rows depend on each other only through the carry. The loads and the shuffles of a row do not wait for it.
@@ -10,7 +10,8 @@
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
-/// Returns the sum of the values of this lane and the lanes before it. All lanes of the warp must call it together.
+/// Returns the sum of the values of this lane and all lower lanes. All lanes of the warp must call this function
+/// together.
 fn scan_warp(value: i32) -> i32 {
     let mut sum = value;
     for distance in [1, 2, 4, 8, 16] {

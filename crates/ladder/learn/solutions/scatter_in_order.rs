@@ -10,8 +10,8 @@ use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
-/// `input`, `places` and `output` point to 256 elements for each block of 256 threads, `starts` to 16. The places of a
-/// block are 0 to 255, and no two keys have the same place in the output.
+/// `input`, `places` and `output` point to 256 elements for each block of 256 threads, and `starts` to 16. The places
+/// of a block are 0 to 255, and no two keys have the same place in the output.
 #[kernel]
 pub unsafe fn scatter_in_order(input: *const u32, places: *const u32, starts: *const u32, output: *mut u32) {
     #[address_space(shared)]

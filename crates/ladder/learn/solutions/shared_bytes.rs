@@ -17,8 +17,8 @@ fn launch(n: u32) -> [u32; 3] {
 }
 
 /// # Safety
-/// `input` points to `n` elements, `output` to one for each block. The block has a power of two of threads, and 4 bytes
-/// of dynamic shared memory for each of them.
+/// `input` points to `n` elements, and `output` to one for each block. The number of threads per block is a power of
+/// two. The block has 4 bytes of dynamic shared memory for each thread.
 #[kernel]
 pub unsafe fn shared_bytes(input: *const i32, output: *mut i32, n: u32) {
     let tile = dynamic_shared_mem::<i32>();

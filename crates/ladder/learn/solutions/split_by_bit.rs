@@ -1,18 +1,18 @@
 //! Hints:
 //!
-//! 1. A key with a 0 goes after the zeros of the lanes before it. A key with a 1 goes after all zeros of the warp, and after
-//!    the ones of the lanes before it.
-//! 2. `count_ones` counts the set bits of a mask. `before` has the bits of the lanes before this lane.
+//! 1. A key with a 0 goes after the zeros of all lower lanes. A key with a 1 goes after all zeros of the warp, and
+//!    after the ones of all lower lanes.
+//! 2. `count_ones` counts the set bits of a mask. `before` has the bits of all lower lanes.
 //! 3. `if is_one { (!ones).count_ones() + (ones & before).count_ones() } else { (!ones & before).count_ones() }`
 //!
-//! For a block, the counts of the warps need a scan. The order within each group stays, so the split is *stable*. Without
-//! that property, later splits would destroy the work of earlier ones.
+//! For a block, the counts of the warps need a scan. The split preserves the order within each group, so it is
+//! *stable*. Without that property, later splits would destroy the order that earlier splits made.
 
 use cuda_std::prelude::*;
 use cuda_std::warp;
 
 /// # Safety
-/// `input` and `output` point to an element for each thread; blocks have whole warps.
+/// `input` and `output` point to an element for each thread; the block size is a multiple of 32.
 #[kernel]
 pub unsafe fn split_by_bit(input: *const u32, output: *mut u32, bit: u32) {
     let i = thread::index_1d();

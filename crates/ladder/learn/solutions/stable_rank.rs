@@ -1,7 +1,7 @@
 //! Hints:
 //!
-//! 1. The rank has two parts: the keys in the rows before, and the keys in the lanes before.
-//! 2. `peers` contains this lane and the lanes after it, too. Which bits remain for the lanes before?
+//! 1. The rank has two parts: the equal digits in the previous rows, and those in the lower lanes.
+//! 2. `peers` also contains this lane and higher lanes. Which of its bits belong to lower lanes?
 //! 3. `let rank = *counts.add(digit) + (peers & before).count_ones();`
 //!
 //! One lane of each digit updates the counter, so no atomic is needed. The two calls of `sync_warp` order the reads and the

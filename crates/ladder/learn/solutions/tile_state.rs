@@ -5,8 +5,8 @@
 //!    `u32`.
 //! 3. `atomic_store_64_device(words.add(block), Relaxed, 1 << 32 | u64::from(prefix));`
 //!
-//! The reader reads nothing else that the writer wrote, so no accesses must be ordered. With a release store and an acquire
-//! load, the two halves could stay separate.
+//! The reader reads no other data of the writer, so no other accesses need an ordering. With a release store and an
+//! acquire load, the two halves could stay separate.
 
 use core::sync::atomic::Ordering::Relaxed;
 use cuda_std::atomic::mid::{atomic_load_64_device, atomic_store_64_device};
@@ -19,7 +19,7 @@ use cuda_std::prelude::*;
 pub unsafe fn tile_state(input: *const u32, words: *mut u64, prefixes: *mut u32) {
     let block = thread::block_idx_x() as usize;
     let mut prefix = 0_u32;
-    // SAFETY: all accesses of a block are to its elements, and to the word of the block before.
+    // SAFETY: a block accesses only its elements, and the word of the previous block.
     unsafe {
         if block > 0 {
             let mut word = 0;

@@ -5,15 +5,14 @@
 //!    neighboring threads write neighboring words?
 //! 3. Thread (x, y) writes output element (left + y, top + x), which is element `x * 32 + y` of the tile.
 //!
-//! The reads of the tile now follow a column. The next exercises count the bank conflicts of such reads and remove
-//! them.
+//! Each warp now reads a column of the tile. The next exercises count the bank conflicts of such reads and remove them.
 
 use core::mem::MaybeUninit;
 use cuda_std::{address_space, prelude::*};
 
 /// # Safety
 /// `input` and `output` point to `n * n` elements, where `n` is a multiple of 32. Blocks have 32 x 32 threads, and the
-/// grid `n / 32` of them in x and in y.
+/// grid has `n / 32` blocks in x and in y.
 #[kernel]
 pub unsafe fn transpose_tile(input: *const u32, output: *mut u32, n: u32) {
     let (x, y) = (thread::thread_idx_x(), thread::thread_idx_y());

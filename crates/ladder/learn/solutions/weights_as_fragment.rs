@@ -5,7 +5,7 @@
 //! 3. `pair(left[0], left[1])` is register 0.
 //!
 //! The layout of the sums and that of the left factor agree, so attention keeps its weights in registers between the
-//! products. Through shared memory, the warp would store 16 × 16 weights, wait for each other, and load the fragments.
+//! products. With shared memory, the warp would have to store 16 × 16 weights, synchronize, and load the fragments.
 
 use cuda_std::prelude::*;
 
@@ -14,19 +14,21 @@ fn fragment(left: [f32; 4], right: [f32; 4]) -> [u32; 4] {
     [pair(left[0], left[1]), pair(left[2], left[3]), pair(right[0], right[1]), pair(right[2], right[3])]
 }
 
-/// Returns two neighbors of a row as bfloat16 in a register. The scores of this exercise need no rounding.
+/// Returns two neighbors of a row as bfloat16 in a register. The scores of this exercise are exact in bfloat16.
 fn pair(first: f32, second: f32) -> u32 {
     first.to_bits() >> 16 | second.to_bits() & 0xffff_0000
 }
 
 /// # Safety
-/// `q` points to 128 words, each two neighbors of a row. `k` points to 128 words, each two neighbors of a key's row. `v`
-/// points to 64 words, each two neighbors of a column. `output` points to 128 floats. There is one block of 32 threads.
+/// `q` and `k` point to 128 words each. A word of `q` has two neighbors of a row, and a word of `k` has two neighbors
+/// of a key's row. `v` points to 64 words, each with two neighbors of a column. `output` points to 128 floats. There is
+/// one block of 32 threads.
 #[kernel]
 pub unsafe fn weights_as_fragment(q: *const u32, k: *const u32, v: *const u32, output: *mut f32) {
     let lane = thread::thread_idx_x() as usize;
     let (row, word) = (lane / 4, lane % 4);
-    // SAFETY: the words are in `q`, `k` and `v`, and each element of `output` is one lane's. All lanes execute the products.
+    // SAFETY: the words are in `q`, `k` and `v`, and each element of `output` has one writer. All lanes execute the
+    // products.
     unsafe {
         let q = [0, 1, 2, 3].map(|register| *q.add((row + register % 2 * 8) * 8 + word + register / 2 * 4));
         let (mut left, mut right, mut sums) = ([0.0; 4], [0.0; 4], [0.0; 4]);

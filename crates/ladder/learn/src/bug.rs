@@ -17,7 +17,8 @@ use crate::values::Values;
 pub(crate) const TOPIC: &str = "bugs";
 
 impl Exercise {
-    /// Makes an exercise of a common bug: the learner's text has the faulty kernel, the solution has the fixed version.
+    /// Creates an exercise from a common bug: the learner's text has the faulty kernel, and the solution has the fixed
+    /// version.
     #[must_use]
     pub(crate) fn of_bug(bug: &'static Pitfall) -> Self {
         let code = without(bug.text, "pitfall! {", "\n} }\n\n");
@@ -56,7 +57,7 @@ impl Exercise {
     }
 }
 
-/// Returns a text without the first part that begins with `start` and finishes with `end`.
+/// Returns a text without the first part that starts with `start` and ends with `end`.
 fn without(text: &str, start: &str, end: &str) -> String {
     let parts = text.split_once(start).and_then(|(before, rest)| Some((before, rest.split_once(end)?.1)));
     parts.map_or(text.to_owned(), |(before, after)| before.to_owned() + after)
@@ -68,15 +69,17 @@ fn element(index: u32) -> u32 {
 }
 
 impl Case {
-    /// Returns the launch of a bug's faulty kernel, or of its fixed version if `kernel` is not the faulty kernel's name.
+    /// Returns the launch of a bug's faulty kernel. If `kernel` is not the faulty kernel's name, returns the launch of
+    /// the fixed version.
     #[must_use]
     pub fn of_bug(bug: &'static Pitfall, kernel: &str) -> Self {
         let is_faulty = kernel == bug.name;
         let (blocks, threads) = bug.launch;
         let shared = if is_faulty { bug.shared.0 } else { bug.shared.1 };
         let data = |elements: u32| (0..elements).map(element).collect::<Vec<u32>>();
-        let has_data = |own: &&Argument| matches!(own, Argument::Input(_) | Argument::InPlace(_) | Argument::Freed(_));
-        let input = bug.arguments.iter().find(has_data).map_or(Vec::new(), |own| data(own.elements()));
+        let has_data =
+            |argument: &&Argument| matches!(argument, Argument::Input(_) | Argument::InPlace(_) | Argument::Freed(_));
+        let input = bug.arguments.iter().find(has_data).map_or(Vec::new(), |argument| data(argument.elements()));
         let mut case = Self::line(blocks as usize, threads).shared(shared as usize);
         let names = bug.text.split_once(&format!("fn {}(", bug.name)).map_or("", |(_, rest)| rest).split(',');
         let names = names.map(|parameter| parameter.split(':').next().unwrap_or_default().trim());
@@ -118,10 +121,10 @@ pub struct CheckedBug {
 }
 
 impl CheckedBug {
-    /// Launches both kernels; `ptx` returns the text of a kernel.
+    /// Launches both kernels. `ptx` returns the PTX of a kernel.
     ///
     /// # Errors
-    /// When the simulator cannot be started or a text lacks its kernel.
+    /// Returns [`Error::Simulator`] when the simulator cannot be started or a kernel is missing in its PTX.
     pub fn new(bug: &'static Pitfall, ptx: impl Fn(&str) -> Cow<'static, str>) -> Result<Self, Error> {
         let launched = |name: &str| {
             let module = Module::from_ptx(ptx(name)).map_err(|why| Error::Simulator(why.to_string()))?;
@@ -131,30 +134,30 @@ impl CheckedBug {
         Ok(Self { bug, faulty: launched(bug.name)?, fixed: launched(bug.cure)? })
     }
 
-    /// Whether a finding of the faulty kernel has the right check and the marked lines.
+    /// Returns whether a finding of the faulty kernel has the right check and the marked lines.
     #[must_use]
     pub fn is_found(&self) -> bool {
         self.faulty.findings.iter().any(|finding| is_fault(self.bug, finding))
     }
 }
 
-/// Whether a finding is the bug: it has its check and its marked lines. The two accesses of a race have no order. Where
-/// only one line is marked, both accesses are in that line.
+/// Returns whether a finding reports the bug: its check and lines must be the bug's check and marked lines. The two
+/// accesses of a race have no order. If only one line is marked, both accesses are in that line.
 fn is_fault(bug: &Pitfall, finding: &Finding) -> bool {
     let line = |source: &Option<(String, u32)>| {
         let (file, line) = source.as_ref()?;
         Path::new(file).ends_with(bug.source).then_some(*line)
     };
-    let own = line(&finding.source);
+    let access = line(&finding.source);
     let other = finding.other.as_ref().map(|other| line(&other.source));
     let (fault, marked) = (bug.marked(FAULT), bug.marked(OTHER));
     finding.check.name() == bug.check.name()
         && match (bug.check, other) {
             (Check::Race, other) => {
                 let (other, marked) = (other.flatten(), marked.or(fault));
-                (own, other) == (fault, marked) || (own, other) == (marked, fault)
+                (access, other) == (fault, marked) || (access, other) == (marked, fault)
             }
-            (_, other) if marked.is_some() => own == fault && other == Some(marked),
-            _ => own == fault,
+            (_, other) if marked.is_some() => access == fault && other == Some(marked),
+            _ => access == fault,
         }
 }

@@ -1,4 +1,4 @@
-//! Checking an answer: its launches on the simulator, with all sanitizers and counters.
+//! Checks answers: runs their launches on the simulator, with all sanitizers and counters.
 
 use std::fmt;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::Error;
 use crate::exercise::{Argument, BufferState, Case, Exercise, Goal, WARPS_PER_SM};
 use crate::values::Values;
 
-/// A goal and the value of an answer.
+/// A goal, and the value that an answer reaches.
 #[derive(Debug, Clone, Copy, Serialize)]
 pub struct GoalResult {
     /// The goal.
@@ -25,7 +25,7 @@ pub struct GoalResult {
 }
 
 impl GoalResult {
-    /// Whether the value is within the limit.
+    /// Returns whether the value is within the limit.
     #[must_use]
     pub fn is_met(&self) -> bool {
         match self.goal.is_least {
@@ -46,7 +46,7 @@ impl fmt::Display for GoalResult {
 /// The result of checking an answer.
 #[derive(Debug)]
 pub struct AnswerVerdict {
-    /// The sizes at which the answer is correct; none for an exercise of one size.
+    /// The sizes at which the answer is correct. Empty for an exercise with a single size.
     pub right: Vec<usize>,
     /// The goals with their values, if the answer is correct at all sizes.
     pub reached: Vec<GoalResult>,
@@ -99,7 +99,7 @@ pub struct WrongResult {
     pub name: &'static str,
     /// The index of the first element that differs.
     pub index: usize,
-    /// That element; `None` if no thread has written it.
+    /// The value of that element, or `None` if no thread has written it.
     pub found: Option<String>,
     /// The correct value.
     pub expected: String,
@@ -107,7 +107,7 @@ pub struct WrongResult {
     pub count: usize,
     /// The number of elements.
     pub of: usize,
-    /// Whether the kernel may only read these elements.
+    /// Whether the elements are read-only for the kernel.
     pub is_input: bool,
 }
 
@@ -126,13 +126,13 @@ impl fmt::Display for WrongResult {
 }
 
 impl Launched {
-    /// Whether the result is correct and there are no findings.
+    /// Returns whether the result is correct and there are no findings.
     #[must_use]
     pub fn is_right(&self) -> bool {
         self.problems().is_empty()
     }
 
-    /// Returns the errors: first the wrong result, then the findings and the fault, which explain it.
+    /// Returns the errors: first the wrong result, then the findings and the fault, which explain the wrong result.
     #[must_use]
     pub fn problems(&self) -> Vec<String> {
         let wrong = self.wrong.iter().map(ToString::to_string);
@@ -140,7 +140,7 @@ impl Launched {
         wrong.chain(findings).chain(self.fault.iter().map(ToString::to_string)).collect()
     }
 
-    /// Returns the usual reason for these errors, in a few sentences.
+    /// Returns advice that fits the usual cause of these errors.
     #[must_use]
     pub fn advice(&self) -> &'static str {
         // Another finding often explains why memory was not written, so `Init` comes last.
@@ -179,13 +179,13 @@ impl Launched {
     }
 }
 
-/// A launch that executes more warp instructions than this number is treated as endless.
+/// The limit of warp instructions. A launch that executes more instructions is treated as endless.
 const INSTRUCTIONS: u64 = 20_000_000;
 
-/// An answer must be correct in each of these orders of threads and blocks. Counters are those of the fixed order.
+/// The orders of threads and blocks. An answer must be correct in each of them. Counters come from the fixed order.
 const SCHEDULES: [Schedule; 3] = [Schedule::Fixed, Schedule::Random(1), Schedule::Random(2)];
 
-/// Checks an answer: runs its launches up to the first wrong one, and compares counters with their goals.
+/// Checks an answer: runs its launches until one is wrong, and compares counters with their goals.
 ///
 /// `name` is the kernel's name without the suffix of a case. In a learner's answer it is the exercise's name.
 ///
@@ -225,12 +225,12 @@ pub fn check(exercise: &Exercise, module: &Module, name: &str) -> Result<AnswerV
     Ok(verdict)
 }
 
-/// Returns the kernel of this name, or a message that it is missing.
+/// Returns the kernel with this name, or a message that the kernel is missing.
 fn kernel(module: &Module, name: &str) -> Result<Function, String> {
     match module.function(name) {
         Ok(function) if function.name() == name => Ok(function),
         Ok(_) | Err(simt::LoadError::NoSuchKernel { .. }) => {
-            Err(format!("there is no kernel `{name}`: give it this name and `#[kernel]`"))
+            Err(format!("there is no kernel `{name}`: restore its name and `#[kernel]`"))
         }
         Err(error) => Err(error.to_string()),
     }
@@ -241,7 +241,7 @@ fn value(goal: &Goal, counters: &simt::Counters, function: &Function, case: &Cas
     if goal.counter != WARPS_PER_SM {
         return counters.get(goal.counter).and_then(Value::number).unwrap_or(0.0);
     }
-    // PTX does not have the number of registers that the assembler will use, so they do not limit the result.
+    // PTX does not contain the number of registers that the assembler will use, so registers do not limit the result.
     let usage = Usage { shared_bytes: function.program().shared_bytes, ..Usage::default() };
     let block = Block { threads: case.block.iter().product(), dynamic_shared: case.shared_bytes };
     let hopper = Limits::named("sm_90").expect("the tables have sm_90");
@@ -249,8 +249,8 @@ fn value(goal: &Goal, counters: &simt::Counters, function: &Function, case: &Cas
 }
 
 impl Case {
-    /// Sets the grid, the block and the shared memory to the result of the answer's function `launch`, if the exercise asks
-    /// for that function. One thread of the kernel `NAME_launch` calls the function.
+    /// Sets the grid, the block and the shared memory to the result of the answer's function `launch`, if the exercise
+    /// requires that function. One thread of the kernel `NAME_launch` calls the function.
     fn choose(&mut self, module: &Module, name: &str) -> Result<(), String> {
         let Some(n) = self.chosen_for else { return Ok(()) };
         let function = kernel(module, &format!("{name}_launch"))?;
@@ -266,11 +266,11 @@ impl Case {
 }
 
 /// A buffer of a launch, and its correct elements.
-struct Checked<'c> {
+struct Expectation<'c> {
     name: &'static str,
     buffer: Buffer<u8>,
     after: &'c Values,
-    /// Whether the kernel may only read the elements.
+    /// Whether the elements are read-only for the kernel.
     is_input: bool,
 }
 
@@ -299,12 +299,12 @@ pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Re
                     args.push(Arg::U64(before.len() as u64));
                 }
                 if let Some(after) = after {
-                    buffers.push(Checked { name, buffer, after, is_input: before == after });
+                    buffers.push(Expectation { name, buffer, after, is_input: before == after });
                 }
             }
         }
     }
-    // After the others are allocated, so that none of them gets this memory.
+    // Freed after all buffers are allocated, so that no other buffer gets this memory.
     for buffer in freed {
         simulator.free(buffer).map_err(|why| failed(&why))?;
     }
@@ -320,9 +320,9 @@ pub(crate) fn launch(function: &Function, case: &Case, schedule: Schedule) -> Re
     };
     let mut wrong = None;
     if fault.is_none() {
-        for own in &buffers {
-            let bytes = simulator.read(own.buffer).map_err(|why| failed(&why))?;
-            wrong = wrong.or_else(|| compare(own, own.after.like(&bytes), case));
+        for expectation in &buffers {
+            let bytes = simulator.read(expectation.buffer).map_err(|why| failed(&why))?;
+            wrong = wrong.or_else(|| compare(expectation, expectation.after.like(&bytes), case));
         }
     }
     let fault = fault.filter(|_| findings.is_empty());
@@ -338,17 +338,25 @@ fn with_names(finding: &mut Finding, buffers: &[(usize, &str)]) {
     }
 }
 
-fn compare(own: &Checked<'_>, mut found: Values, case: &Case) -> Option<WrongResult> {
-    let mut after = own.after.clone();
-    if case.any_order && !own.is_input {
+fn compare(expectation: &Expectation<'_>, mut found: Values, case: &Case) -> Option<WrongResult> {
+    let mut after = expectation.after.clone();
+    if case.any_order && !expectation.is_input {
         found.sort();
         after.sort();
     }
     let (index, [value, expected], count) = found.difference(&after, case.tolerance)?;
     let poison = after.poison();
     let is_poison = found.element(index) == poison.element(index);
-    let found = (!is_poison || own.is_input).then_some(value);
-    Some(WrongResult { name: own.name, index, found, expected, count, of: after.len(), is_input: own.is_input })
+    let found = (!is_poison || expectation.is_input).then_some(value);
+    Some(WrongResult {
+        name: expectation.name,
+        index,
+        found,
+        expected,
+        count,
+        of: after.len(),
+        is_input: expectation.is_input,
+    })
 }
 
 /// Checks that a kernel has these parameters.
@@ -360,14 +368,14 @@ fn signature(function: &Function, args: &[Arg]) -> Result<(), String> {
         Arg::U32(_) | Arg::F32(_) => 4,
         _ => 8,
     };
-    let is_same = params.len() == args.len() && params.iter().zip(args).all(|(own, arg)| own.bytes == bytes(arg));
+    let is_same = params.len() == args.len() && params.iter().zip(args).all(|(param, arg)| param.bytes == bytes(arg));
     if is_same {
         return Ok(());
     }
     Err(format!("the parameters of `{name}` differ from the exercise's: restore the kernel's first lines"))
 }
 
-/// `2 blocks of 64 threads`.
+/// Returns the geometry of a launch in words: `2 blocks of 64 threads`.
 fn geometry(case: &Case) -> String {
     let sides = |sides: [u32; 3]| match sides {
         [x, 1, 1] => x.to_string(),

@@ -1,5 +1,5 @@
-//! Compiling an answer: a separate crate with only the learner's file and a few helper modules. It compiles in seconds, and
-//! an error in one file does not affect the others.
+//! Compiles answers. Each answer is a separate crate with only the learner's file and a few helper modules. The crate
+//! compiles in seconds, and an error in one file does not affect other files.
 
 use std::fs;
 use std::path::Path;
@@ -11,7 +11,8 @@ use crate::Error;
 use crate::check::AnswerError;
 use crate::exercise::Exercise;
 
-/// The modules that exercises use, and the folders with their files. [`build`] copies them into each crate with an answer.
+/// The modules that exercises use, and the folders with their files. [`build`] copies the files into each crate with an
+/// answer.
 const HELPERS: [(&str, &str); 4] = [
     ("inline", "kernels-gpu/src/pitfalls"),
     ("warp", "crates/ladder/learn/support"),
@@ -19,7 +20,7 @@ const HELPERS: [(&str, &str); 4] = [
     ("copy_async", "crates/ladder/learn/support"),
 ];
 
-/// The root of a crate with the helpers and these modules, each a name and the path of a file.
+/// Returns the root of a crate with the helpers and these modules. Each module is a name and the path of a file.
 #[must_use]
 pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> String {
     let attributes = [
@@ -34,17 +35,19 @@ pub fn library<'a>(modules: impl IntoIterator<Item = (&'a str, &'a Path)>) -> St
     attributes.map(str::to_owned).into_iter().chain(helpers).chain(modules.into_iter().map(module)).collect()
 }
 
-/// Compiles an answer in the target folder of `repository`, which is this repository. The inner error is the answer's.
+/// Compiles an answer in the target folder of `repository`, which is this repository. The inner error is an error in
+/// the answer.
 ///
 /// # Errors
-/// Returns an error when the repository or a compiler for the device is missing, and when files cannot be read or written.
+/// Returns an error when the repository or a compiler for the device is missing, or when files cannot be read or
+/// written.
 pub fn compile(exercise: &Exercise, file: &Path, repository: &Path) -> Result<Result<Module, AnswerError>, Error> {
     let path = fs::canonicalize(file).map_err(Error::file("read", file))?;
-    // In the workspace's target folder, where builds have already compiled `core`.
+    // The build uses the workspace's target folder, where earlier builds have compiled `core`.
     let folder = repository.join("target/learn").join(exercise.name);
     let root = library([(exercise.name, path.as_path())]);
     let built = build(repository, &folder, &root)?;
-    Ok(built.map_err(|messages| AnswerError::Compiler(own_messages(&messages, &path, file))))
+    Ok(built.map_err(|messages| AnswerError::Compiler(learner_messages(&messages, &path, file))))
 }
 
 /// Compiles a crate with this root, in this folder of the repository. The inner error has the compiler's messages.
@@ -61,8 +64,9 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
         cuda_std.display().to_string()
     );
     let source = folder.join("src");
-    fs::create_dir_all(&source).map_err(Error::file("make", &source))?;
-    // Another process may check its answer to the same exercise: one at a time writes the crate, builds it and reads the PTX.
+    fs::create_dir_all(&source).map_err(Error::file("create", &source))?;
+    // Another process may check an answer to the same exercise. The lock lets only one process at a time write the
+    // crate, build it and read the PTX.
     let lock = folder.join("lock");
     let locked = fs::File::create(&lock).and_then(|file| file.lock().map(|()| file));
     let _locked = locked.map_err(Error::file("lock", &lock))?;
@@ -73,7 +77,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
         let text = fs::read_to_string(&from).map_err(Error::file("read", from))?;
         write(&source.join(name).with_extension("rs"), &text)?;
     }
-    // The crate uses the workspace's versions of dependencies.
+    // The crate uses the same versions of dependencies as the workspace.
     let (from, lock) = (repository.join("Cargo.lock"), folder.join("Cargo.lock"));
     let time = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
     if time(&lock) < time(&from) {
@@ -88,12 +92,12 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
         }
         Err(CudaBuilderError::Lower { source, .. }) => return Ok(Err(format!("error: {source}"))),
         Err(
-            own @ (CudaBuilderError::NotInArchitecture { .. }
+            error @ (CudaBuilderError::NotInArchitecture { .. }
             | CudaBuilderError::NotInLlvm { .. }
             | CudaBuilderError::TooManyParameters { .. }
             | CudaBuilderError::TooMuchShared { .. }
             | CudaBuilderError::TooMuchConstant { .. }),
-        ) => return Ok(Err(format!("error: {own}"))),
+        ) => return Ok(Err(format!("error: {error}"))),
         Err(error @ CudaBuilderError::Tool { .. }) => {
             let remedy = "answers are compiled with cargo and rustc, which rustup installs";
             return Err(Error::Compiler(format!("{error}; {remedy}")));
@@ -103,7 +107,7 @@ pub fn build(repository: &Path, folder: &Path, root: &str) -> Result<Result<Modu
     Module::from_ptx(ptx).map(Ok).map_err(|error| Error::Compiler(error.to_string()))
 }
 
-/// Writes a file, unless it has this text: cargo compiles again when a file's time is newer.
+/// Writes a file unless it already contains this text: cargo recompiles when a file's modification time is newer.
 fn write(path: &Path, text: &str) -> Result<(), Error> {
     match fs::read_to_string(path) {
         Ok(old) if old == text => Ok(()),
@@ -111,8 +115,8 @@ fn write(path: &Path, text: &str) -> Result<(), Error> {
     }
 }
 
-/// Returns the compiler's messages with the learner's name of the file, and without cargo's last line.
-fn own_messages(messages: &str, path: &Path, file: &Path) -> String {
+/// Returns the compiler's messages with the file name that the learner knows, and without cargo's last line.
+fn learner_messages(messages: &str, path: &Path, file: &Path) -> String {
     let lines = messages.lines().filter(|line| !line.starts_with("error: could not compile `"));
     let text = lines.collect::<Vec<_>>().join("\n");
     text.replace(&path.display().to_string(), &file.display().to_string()).trim().to_owned()

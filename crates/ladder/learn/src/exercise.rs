@@ -1,4 +1,4 @@
-//! An exercise as data: its texts, and the launches that check an answer.
+//! Exercises as data: their texts, and the launches that check an answer.
 
 use std::borrow::Cow;
 
@@ -10,29 +10,29 @@ use crate::values::Values;
 /// The folder of the book's chapters.
 pub const CHAPTERS: &str = "docs/book/src";
 
-/// Exercises about one subject.
+/// The exercises about one subject.
 #[derive(Debug)]
 pub struct Topic {
-    /// Its name: `memory`.
+    /// The name of the topic, such as `memory`.
     pub name: &'static str,
     /// The subject in a few words.
     pub title: &'static str,
-    /// The chapter of the book that explains it: `banks` is `docs/book/src/banks.md`.
+    /// The chapter of the book that explains the subject: `banks` is `docs/book/src/banks.md`.
     pub chapter: &'static str,
-    /// Its exercises, in the order in which they are taught.
+    /// The exercises, in teaching order.
     pub exercises: Vec<Exercise>,
 }
 
 /// An exercise: a kernel with blanks to fill in, or with a bug to find and fix.
 #[derive(Debug)]
 pub struct Exercise {
-    /// Its name, which is that of its files and of its kernel.
+    /// The name of the exercise, its files and its kernel.
     pub name: &'static str,
-    /// The name of its topic.
+    /// The name of the topic.
     pub topic: &'static str,
-    /// The kernel to complete or to fix, and the task at its head.
+    /// The kernel to complete or to fix, with the task in the comment at the top.
     pub text: Cow<'static, str>,
-    /// The answer, with hints and an explanation at its head.
+    /// The answer, with hints and an explanation in the comment at the top.
     pub solution: Cow<'static, str>,
     /// The launches that check an answer.
     pub launches: Launches,
@@ -43,12 +43,12 @@ pub struct Exercise {
 pub enum Launches {
     /// A launch for each problem size.
     Sizes {
-        /// The problem sizes in the order of the check. The first one that a wrong answer fails is reported, so the
-        /// most instructive size comes first. Counters are compared with the goals at the last size.
+        /// The problem sizes, in the order in which they are checked. The check reports the first size that fails, so
+        /// the most instructive size comes first. Counters are compared with the goals at the last size.
         sizes: &'static [usize],
-        /// The launch for a size.
+        /// Returns the launch for a size.
         case: fn(usize) -> Case,
-        /// The limits of counters at the last size.
+        /// The limits for counters at the last size.
         goals: &'static [Goal],
     },
     /// The launch of a common bug.
@@ -61,7 +61,7 @@ pub struct Goal {
     /// The counter: one of [`simt::counters::METRICS`], or [`WARPS_PER_SM`].
     #[serde(rename = "name")]
     pub counter: &'static str,
-    /// Whether `limit` is the least value that is accepted; otherwise it is the greatest.
+    /// Whether `limit` is a minimum. Otherwise `limit` is a maximum.
     pub is_least: bool,
     /// The limit.
     pub limit: f64,
@@ -71,7 +71,7 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// The limit in words: `at most 4`.
+    /// Returns the limit in words: `at most 4`.
     #[must_use]
     pub fn limit(&self) -> String {
         format!("at {} {}", if self.is_least { "least" } else { "most" }, self.limit)
@@ -82,19 +82,19 @@ impl Goal {
 pub const WARPS_PER_SM: &str = "sm__maximum_warps_avg_per_active_cycle";
 
 impl Exercise {
-    /// The task in one line: the first line of the text.
+    /// Returns the task in one line: the first line of the text.
     #[must_use]
     pub fn title(&self) -> &str {
         self.text.lines().next().unwrap_or_default().trim_start_matches("//!").trim()
     }
 
-    /// The task: the comment at the head of the text.
+    /// Returns the task: the comment at the top of the text.
     #[must_use]
     pub fn task(&self) -> String {
         head(&self.text)
     }
 
-    /// The common bug that it is about.
+    /// Returns the common bug that the exercise is about.
     #[must_use]
     pub fn bug(&self) -> Option<&'static Pitfall> {
         match self.launches {
@@ -103,7 +103,7 @@ impl Exercise {
         }
     }
 
-    /// The limits of counters at the last size.
+    /// The limits for counters at the last size.
     #[must_use]
     pub fn goals(&self) -> &'static [Goal] {
         match self.launches {
@@ -112,7 +112,7 @@ impl Exercise {
         }
     }
 
-    /// Appends the goals and the chapter to the task at the head of the text.
+    /// Appends the goals and the chapter to the task at the top of the text.
     pub(crate) fn add_facts(&mut self, chapter: &str) {
         let size = match self.launches {
             Launches::Sizes { sizes, .. } => sizes.last().map_or(String::new(), |size| format!(" for n = {size}")),
@@ -124,7 +124,7 @@ impl Exercise {
         self.text.to_mut().insert_str(code, &format!("//!\n{facts}"));
     }
 
-    /// The launches in the order of the check.
+    /// Returns the launches in the order in which they are checked.
     pub(crate) fn cases(&self) -> Vec<Case> {
         match self.launches {
             Launches::Sizes { sizes, case, .. } => {
@@ -134,7 +134,7 @@ impl Exercise {
         }
     }
 
-    /// The hints: the numbered list at the head of the solution.
+    /// Returns the hints: the numbered list at the top of the solution.
     #[must_use]
     pub fn hints(&self) -> Vec<String> {
         let head = head(&self.solution);
@@ -152,7 +152,7 @@ impl Exercise {
     }
 }
 
-/// The comment at the head of a file, without its marks.
+/// Returns the comment at the top of a file, without the comment markers.
 pub(crate) fn head(text: &str) -> String {
     let lines = text.lines().map_while(|line| line.strip_prefix("//!"));
     lines.map(|line| line.strip_prefix(' ').unwrap_or(line)).collect::<Vec<_>>().join("\n")
@@ -168,7 +168,7 @@ pub struct Case {
     pub grid: [u32; 3],
     /// The threads of a block in each dimension.
     pub block: [u32; 3],
-    /// The bytes of dynamic shared memory of a block.
+    /// The number of bytes of dynamic shared memory per block.
     pub shared_bytes: u32,
     /// The problem size for which the answer's function `launch` returns the grid, the block and the shared memory.
     pub(crate) chosen_for: Option<u32>,
@@ -187,11 +187,11 @@ pub enum Argument {
     Buffer {
         /// The name of the parameter.
         name: &'static str,
-        /// Its elements before the launch; placeholders unless the buffer is written.
+        /// The elements before the launch. Placeholders unless the buffer is written.
         before: Values,
         /// What the host has done with the buffer before the launch.
         state: BufferState,
-        /// Its elements after the launch; `None` if they may be anything.
+        /// The correct elements after the launch, or `None` if any values are correct.
         after: Option<Values>,
         /// Whether the parameter is a slice, which is a pointer and a length.
         slice: bool,
@@ -201,16 +201,16 @@ pub enum Argument {
 /// What the host has done with a buffer before a launch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BufferState {
-    /// It has written all elements.
+    /// The host has written all elements.
     Written,
-    /// It has only allocated it.
+    /// The host has only allocated the buffer.
     Unwritten,
-    /// It has written all elements, and then freed it.
+    /// The host has written all elements, and has then freed the buffer.
     Freed,
 }
 
 impl Case {
-    /// A launch with these numbers of blocks, and of threads per block, in x and y.
+    /// Creates a launch with these numbers of blocks, and of threads per block, in x and y.
     #[must_use]
     pub fn new(blocks: [usize; 2], threads: [u32; 2]) -> Self {
         let grid = [blocks[0] as u32, blocks[1] as u32, 1];
@@ -219,43 +219,44 @@ impl Case {
         Self { size, kernel, grid, block, shared_bytes, chosen_for, arguments: Vec::new(), tolerance, any_order: false }
     }
 
-    /// A launch of one dimension.
+    /// Creates a one-dimensional launch.
     #[must_use]
     pub fn line(blocks: usize, threads: u32) -> Self {
         Self::new([blocks, 1], [threads, 1])
     }
 
-    /// The launch with the fewest blocks of `threads` threads that has a thread for each of `n` elements; at least one.
+    /// Creates a launch with a thread for each of `n` elements, using as few blocks of `threads` threads as possible,
+    /// but at least one block.
     #[must_use]
     pub fn covering(n: usize, threads: u32) -> Self {
         Self::line(n.div_ceil(threads as usize).max(1), threads)
     }
 
-    /// A launch for `n` elements whose grid, block and shared memory the answer's function `launch` returns.
+    /// Creates a launch for `n` elements whose grid, block and shared memory come from the answer's function `launch`.
     #[must_use]
     pub fn chosen_for(n: usize) -> Self {
         Self { chosen_for: Some(n as u32), ..Self::line(1, 1) }
     }
 
-    /// The same with this suffix of the kernel's name.
+    /// Sets the suffix of the kernel's name.
     #[must_use]
     pub fn kernel(self, name: &'static str) -> Self {
         Self { kernel: Some(name), ..self }
     }
 
-    /// The same with this number of bytes of dynamic shared memory per block.
+    /// Sets the number of bytes of dynamic shared memory per block.
     #[must_use]
     pub fn shared(self, bytes: usize) -> Self {
         Self { shared_bytes: bytes as u32, ..self }
     }
 
-    /// The same with this relative error allowed for floats.
+    /// Sets the relative error that is allowed for floats.
     #[must_use]
     pub fn tolerance(self, tolerance: f32) -> Self {
         Self { tolerance, ..self }
     }
 
-    /// The same with results that are correct in any order.
+    /// Accepts the elements of a result in any order.
     #[must_use]
     pub fn any_order(self) -> Self {
         Self { any_order: true, ..self }
@@ -278,14 +279,14 @@ impl Case {
         self.with(Argument::Buffer { name, before, state, after, slice: false })
     }
 
-    /// Appends a pointer to elements that stay as they are.
+    /// Appends a pointer to elements that the kernel must not change.
     #[must_use]
     pub fn input(self, name: &'static str, elements: impl Into<Values>) -> Self {
         let elements = elements.into();
         self.buffer(name, BufferState::Written, elements.clone(), Some(elements))
     }
 
-    /// Appends a slice of elements that stay as they are.
+    /// Appends a slice of elements that the kernel must not change.
     #[must_use]
     pub fn slice(self, name: &'static str, elements: impl Into<Values>) -> Self {
         let before = elements.into();
@@ -306,7 +307,7 @@ impl Case {
         self.buffer(name, BufferState::Written, before.into(), Some(expected.into()))
     }
 
-    /// Appends a pointer to elements that may become anything.
+    /// Appends a pointer to elements that may have any value after the launch.
     #[must_use]
     pub fn scratch(self, name: &'static str, before: impl Into<Values>) -> Self {
         self.buffer(name, BufferState::Written, before.into(), None)

@@ -1,8 +1,9 @@
-//! Exercises: kernels with blanks or with a bug, and the checks of a learner's answer.
+//! Exercises (kernels with blanks or with a bug), and checks for a learner's answers.
 //!
-//! In: an [`Exercise`] and the file with a learner's answer. Out: an [`AnswerVerdict`], which reports that the answer is correct,
-//! or the first error in words. An answer is compiled alone ([`compile()`]) and runs on the simulator with all sanitizers,
-//! at difficult sizes. A counter of its memory traffic or its instructions may have a limit ([`check()`]). No GPU is needed. This crate must not know ladders, nor how results are shown.
+//! Input: an [`Exercise`] and the file with a learner's answer. Output: an [`AnswerVerdict`], which reports that the
+//! answer is correct, or describes the first error. An answer is compiled separately ([`compile()`]) and runs on the
+//! simulator with all sanitizers, at difficult sizes. A counter of memory traffic or instructions may have a limit
+//! ([`check()`]). No GPU is needed. This crate must not depend on ladders or on how results are shown.
 //!
 //! An exercise consists of texts in these places:
 //!
@@ -13,12 +14,12 @@
 //! | modules that kernels and answers use | `crates/ladder/learn/support/NAME.rs` |
 //! | inputs, sizes, correct results, and limits of counters | an entry in `crates/ladder/learn/src/topics/TOPIC.rs` |
 //!
-//! A common bug ([`rung::Pitfall`]) is an exercise, too: its one file has both kernels and the launch, and the module `bug`
-//! makes the two texts from it.
+//! A common bug ([`rung::Pitfall`]) is also an exercise: a single file has both kernels and the launch, and the module
+//! `bug` creates the two texts from this file.
 //!
-//! Solutions are plain files, so that contributors can edit them and compilers can check them. They have a separate folder,
-//! so that a learner who looks at an exercise does not see its solution. Learners edit copies ([`Progress`]), and the
-//! originals stay as they are.
+//! Solutions are plain files, so that contributors can edit them and compilers can check them. They are in a separate
+//! folder, so that a learner who opens an exercise does not see its solution. Learners edit copies ([`Progress`]), and
+//! the originals stay unchanged.
 
 mod bug;
 mod check;
@@ -42,12 +43,13 @@ use rung::Pitfall;
 /// All exercises.
 #[derive(Debug)]
 pub struct Course {
-    /// The topics, in the order in which they are taught.
+    /// The topics, in teaching order.
     pub topics: Vec<Topic>,
 }
 
 impl Course {
-    /// The kernels with blanks, and then these common bugs, except those of the host: no kernel can fix them.
+    /// Returns the kernels with blanks, followed by these common bugs. Bugs in host code are excluded, because no
+    /// kernel can fix them.
     #[must_use]
     pub fn new(bugs: &'static [Pitfall]) -> Self {
         let mut topics = topics::topics();
@@ -63,19 +65,19 @@ impl Course {
         Self { topics }
     }
 
-    /// All exercises, in the order in which they are taught.
+    /// Returns all exercises, in teaching order.
     pub fn exercises(&self) -> impl Iterator<Item = &Exercise> + Clone {
         self.topics.iter().flat_map(|topic| &topic.exercises)
     }
 
-    /// The exercise of this name.
+    /// Returns the exercise with this name.
     #[must_use]
     pub fn exercise(&self, name: &str) -> Option<&Exercise> {
         self.exercises().find(|exercise| exercise.name == name)
     }
 }
 
-/// Why an answer could not be checked.
+/// The reason why an answer could not be checked.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
@@ -91,20 +93,22 @@ pub enum Error {
         why: std::io::Error,
     },
     /// The record of a learner's progress cannot be parsed.
-    #[error("{path} cannot be read ({why}): remove it, and exercises count as unsolved until they are checked again")]
+    #[error("cannot read {path} ({why}): remove it; exercises then count as unsolved until you check them again")]
     Progress {
         /// The file.
         path: PathBuf,
         /// The cause.
         why: serde_json::Error,
     },
-    /// The sources that this program was built from, which compile an answer, are missing.
-    #[error("the sources of this program are not in {repository}: build the program again in their present folder")]
+    /// The sources from which this program was built are missing. They are needed to compile an answer.
+    #[error(
+        "the sources of this program are not in {repository}: rebuild the program in the folder that contains its sources"
+    )]
     NoSources {
-        /// Their folder when the program was built.
+        /// The folder that contained the sources when the program was built.
         repository: PathBuf,
     },
-    /// This machine lacks a program that compiles kernels, or one failed.
+    /// A program that compiles kernels is not installed on this machine, or it failed.
     #[error("{0}")]
     Compiler(String),
     /// The simulator could not be started.
@@ -117,7 +121,7 @@ impl Error {
         move |why| Self::File { doing, path: path.into(), why }
     }
 
-    /// Whether the machine failed; otherwise the request could not be fulfilled.
+    /// Returns whether the environment caused the error. Otherwise the request could not be fulfilled.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         !matches!(self, Self::Progress { .. })

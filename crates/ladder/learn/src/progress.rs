@@ -11,14 +11,14 @@ use serde::{Deserialize, Serialize};
 use crate::Error;
 use crate::exercise::Exercise;
 
-/// The file with what cannot be seen from the others.
+/// The file for progress that the learner's other files do not show.
 const FILE: &str = ".progress.json";
 
 /// A learner's progress with an exercise.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum State {
-    /// The learner has no file for it.
+    /// The learner has no file for the exercise.
     New,
     /// The learner has a file.
     Begun,
@@ -32,19 +32,19 @@ impl fmt::Display for State {
     }
 }
 
-/// The data that one run of the program saves for the next.
+/// The data that the program saves between runs.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct SavedProgress {
-    /// Exercises whose last check found no error.
+    /// The exercises whose last check found no error.
     #[serde(default)]
     solved: BTreeSet<String>,
-    /// The number of hints that were shown.
+    /// The number of hints that were shown for each exercise.
     #[serde(default)]
     hints: BTreeMap<String, usize>,
 }
 
-/// A learner's folder. The program overwrites nothing in it except the record of progress.
+/// A learner's folder. The program never overwrites a file in this folder, except the record of progress.
 #[derive(Debug)]
 pub struct Progress {
     folder: PathBuf,
@@ -97,13 +97,13 @@ impl Progress {
         exercises.into_iter().find(|exercise| self.state(exercise) != State::Solved)
     }
 
-    /// Copies an exercise to the learner's folder, unless the file exists. Returns whether it was copied.
+    /// Copies an exercise to the learner's folder unless the file exists. Returns whether the exercise was copied.
     ///
     /// # Errors
     /// Returns an error when the file cannot be written.
     pub fn begin(&self, exercise: &Exercise) -> Result<bool, Error> {
         let path = self.file(exercise);
-        fs::create_dir_all(&self.folder).map_err(Error::file("make", &self.folder))?;
+        fs::create_dir_all(&self.folder).map_err(Error::file("create", &self.folder))?;
         match fs::File::create_new(&path) {
             Ok(mut file) => {
                 file.write_all(exercise.text.as_bytes()).map_err(Error::file("write", path))?;
@@ -158,15 +158,15 @@ impl Progress {
         Ok(shown.min(most))
     }
 
-    /// Reads the record again, which another process may have changed, then changes it and writes it.
+    /// Rereads the record, because another process may have changed it, then applies `change` and writes the record.
     fn change(&mut self, change: impl FnOnce(&mut SavedProgress)) -> Result<(), Error> {
         let mut kept = Self::read(&self.folder)?.kept;
         let before = kept.clone();
         change(&mut kept);
         if kept != before {
             let path = self.folder.join(FILE);
-            let text = serde_json::to_string_pretty(&kept).expect("it has names and numbers");
-            fs::create_dir_all(&self.folder).map_err(Error::file("make", &self.folder))?;
+            let text = serde_json::to_string_pretty(&kept).expect("the record contains only names and numbers");
+            fs::create_dir_all(&self.folder).map_err(Error::file("create", &self.folder))?;
             // A rename is one step, so another process never reads a part of the record.
             let new = path.with_extension("new");
             fs::write(&new, text + "\n").map_err(Error::file("write", &new))?;

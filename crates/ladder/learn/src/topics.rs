@@ -1,22 +1,22 @@
-//! The topics, in the order in which they are taught. A file has a topic's exercises: for each its sizes, and for a size its
-//! launch with the correct results, computed on the CPU.
+//! The topics, in teaching order. Each file has the exercises of a topic: their sizes, and for each size the launch
+//! with the correct results, computed on the CPU.
 
 use crate::exercise::Topic;
 
-/// Declares files as modules and gathers their topics: each with its title and its chapter of the book.
+/// Declares files as modules and collects their topics, each with a title and a chapter of the book.
 macro_rules! topics {
     ($($file:ident: $title:literal, $chapter:literal;)*) => {
         $(mod $file;)*
 
-        /// The topics of the kernels with blanks, in the order in which they are taught.
+        /// Returns the topics of the kernels with blanks, in teaching order.
         pub(crate) fn topics() -> Vec<Topic> {
             vec![$(Topic { name: stringify!($file), title: $title, chapter: $chapter, exercises: $file::exercises() }),*]
         }
     };
 }
 
-/// Writes the exercises of a file: for each its name, its sizes in the order of the check, the goals at the last size if
-/// it has some, and the launch for a size. A goal is a name with its unit, a counter, `<=` or `>=`, and the limit.
+/// Declares the exercises of a file. Each has a name, the sizes in the order in which they are checked, optional goals
+/// at the last size, and the launch for a size. A goal is a name with a unit, a counter, `<=` or `>=`, and the limit.
 macro_rules! exercises {
     ($($name:ident: [$($size:expr),*] $(, $what:literal: $counter:ident $bound:tt $limit:expr)* => $case:expr;)*) => {
         pub(super) fn exercises() -> Vec<crate::exercise::Exercise> {
@@ -64,7 +64,7 @@ topics! {
     host: "the launch: grid, block and bytes of shared memory", "launching";
 }
 
-/// The last part of a module's path.
+/// Returns the last part of a module's path.
 fn last_part(path: &'static str) -> &'static str {
     path.rsplit(':').next().unwrap_or_default()
 }

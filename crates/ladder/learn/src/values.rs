@@ -1,4 +1,4 @@
-//! Values of buffers: the data of the exercises, and their comparison.
+//! The values of buffers: the data of the exercises, and comparisons.
 
 use bytemuck::cast_slice;
 
@@ -40,10 +40,10 @@ impl Values {
     #[must_use]
     pub fn len(&self) -> usize {
         match self {
-            Self::F32(own) => own.len(),
-            Self::I32(own) => own.len(),
-            Self::U32(own) => own.len(),
-            Self::U64(own) => own.len(),
+            Self::F32(values) => values.len(),
+            Self::I32(values) => values.len(),
+            Self::U32(values) => values.len(),
+            Self::U64(values) => values.len(),
         }
     }
 
@@ -57,14 +57,14 @@ impl Values {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Self::F32(own) => cast_slice(own),
-            Self::I32(own) => cast_slice(own),
-            Self::U32(own) => cast_slice(own),
-            Self::U64(own) => cast_slice(own),
+            Self::F32(values) => cast_slice(values),
+            Self::I32(values) => cast_slice(values),
+            Self::U32(values) => cast_slice(values),
+            Self::U64(values) => cast_slice(values),
         }
     }
 
-    /// Returns the elements of these bytes, of the same type.
+    /// Converts bytes to elements of the same type as `self`.
     #[must_use]
     pub fn like(&self, bytes: &[u8]) -> Self {
         match self {
@@ -75,7 +75,7 @@ impl Values {
         }
     }
 
-    /// Returns elements that are not a result of any exercise, for outputs before a launch.
+    /// Returns elements that are not the result of any exercise. They fill outputs before a launch.
     pub(crate) fn poison(&self) -> Self {
         let bytes = vec![0xa5; self.bytes().len()];
         self.like(&bytes)
@@ -84,50 +84,50 @@ impl Values {
     /// Returns the bits of an element.
     pub(crate) fn element(&self, index: usize) -> u64 {
         match self {
-            Self::F32(own) => own[index].to_bits().into(),
-            Self::I32(own) => u64::from(own[index] as u32),
-            Self::U32(own) => own[index].into(),
-            Self::U64(own) => own[index],
+            Self::F32(values) => values[index].to_bits().into(),
+            Self::I32(values) => u64::from(values[index] as u32),
+            Self::U32(values) => values[index].into(),
+            Self::U64(values) => values[index],
         }
     }
 
-    /// Sorts the elements: for results that are correct in any order.
+    /// Sorts the elements, for results that are correct in any order.
     pub(crate) fn sort(&mut self) {
         match self {
-            Self::F32(own) => own.sort_by(f32::total_cmp),
-            Self::I32(own) => own.sort_unstable(),
-            Self::U32(own) => own.sort_unstable(),
-            Self::U64(own) => own.sort_unstable(),
+            Self::F32(values) => values.sort_by(f32::total_cmp),
+            Self::I32(values) => values.sort_unstable(),
+            Self::U32(values) => values.sort_unstable(),
+            Self::U64(values) => values.sort_unstable(),
         }
     }
 
-    /// Returns the index of the first element that differs, both elements as text, and the number of elements that differ.
-    /// Floats may have an error of `tolerance`: relative to `expected`, or absolute if `expected` is below 1.
+    /// Returns the index of the first element that differs, both elements as text, and the number of elements that
+    /// differ. Floats may differ by `tolerance`: relative to `expected`, or absolute if `expected` is below 1.
     #[must_use]
     pub fn difference(&self, expected: &Self, tolerance: f32) -> Option<(usize, [String; 2], usize)> {
         fn first<T: Copy + ToString>(
-            own: &[T],
+            found: &[T],
             expected: &[T],
             near: impl Fn(T, T) -> bool,
         ) -> Option<(usize, [String; 2], usize)> {
-            let pairs = own.iter().zip(expected).enumerate();
-            let mut wrong = pairs.filter(|(_, (own, expected))| !near(**own, **expected));
-            let (index, (own, expected)) = wrong.next()?;
-            Some((index, [own.to_string(), expected.to_string()], 1 + wrong.count()))
+            let pairs = found.iter().zip(expected).enumerate();
+            let mut wrong = pairs.filter(|(_, (found, expected))| !near(**found, **expected));
+            let (index, (found, expected)) = wrong.next()?;
+            Some((index, [found.to_string(), expected.to_string()], 1 + wrong.count()))
         }
         match (self, expected) {
-            (Self::F32(own), Self::F32(expected)) => first(own, expected, |own, expected| {
-                own == expected || (own - expected).abs() <= tolerance * expected.abs().max(1.0)
+            (Self::F32(found), Self::F32(expected)) => first(found, expected, |found, expected| {
+                found == expected || (found - expected).abs() <= tolerance * expected.abs().max(1.0)
             }),
-            (Self::I32(own), Self::I32(expected)) => first(own, expected, |own, expected| own == expected),
-            (Self::U32(own), Self::U32(expected)) => first(own, expected, |own, expected| own == expected),
-            (Self::U64(own), Self::U64(expected)) => first(own, expected, |own, expected| own == expected),
-            _ => unreachable!("a result has the type of what is expected"),
+            (Self::I32(found), Self::I32(expected)) => first(found, expected, |found, expected| found == expected),
+            (Self::U32(found), Self::U32(expected)) => first(found, expected, |found, expected| found == expected),
+            (Self::U64(found), Self::U64(expected)) => first(found, expected, |found, expected| found == expected),
+            _ => unreachable!("the result and the expected values have the same type"),
         }
     }
 }
 
-/// Returns `n` different numbers with many bits, from a seed.
+/// Returns `n` different numbers with random-looking bits, derived from a seed.
 #[must_use]
 pub fn words(n: usize, seed: u32) -> Vec<u32> {
     let word = |i: u32| {
@@ -137,13 +137,13 @@ pub fn words(n: usize, seed: u32) -> Vec<u32> {
     (0..n as u32).map(word).collect()
 }
 
-/// Returns `n` integers from -1000 to 1000, so that their sums do not overflow.
+/// Returns `n` integers from -1000 to 1000. Their sums do not overflow.
 #[must_use]
 pub fn integers(n: usize, seed: u32) -> Vec<i32> {
     words(n, seed).into_iter().map(|word| (word % 2001) as i32 - 1000).collect()
 }
 
-/// Returns `n` floats that are eighths from -8 to 8: sums and products of a few of them are exact.
+/// Returns `n` floats from -8 to 8 that are multiples of 1/8. Sums and products of a few of them are exact.
 #[must_use]
 pub fn floats(n: usize, seed: u32) -> Vec<f32> {
     words(n, seed).into_iter().map(|word| (word % 129) as f32 / 8.0 - 8.0).collect()

@@ -1,16 +1,16 @@
 //! `cp.async`: copies from global to shared memory that bypass the registers (compute capability 8.0 and newer).
 //!
-//! A thread starts a copy and continues, and the bytes arrive in shared memory later. `cp.async.commit_group` makes the
-//! copies since the previous one a group, and `cp.async.wait_group` waits until all but the last few groups of this
-//! thread have arrived. The copies of other threads may still be in flight then, so a barrier follows. (PTX ISA, "Data
-//! Movement and Conversion Instructions: cp.async".)
+//! A thread starts a copy and continues, and the bytes arrive in shared memory later. `cp.async.commit_group` forms a
+//! group of the copies since the previous `commit_group`. `cp.async.wait_group` waits until all but the last few groups
+//! of this thread have arrived. The copies of other threads may still be in flight then, so a barrier follows. (PTX
+//! ISA, "Data Movement and Conversion Instructions: cp.async".)
 //!
-//! LLVM has intrinsics for these instructions. They take pointers with an address space, which Rust cannot express, so
-//! each function here is one instruction of `asm!`. On any other target than a GPU the functions do nothing.
+//! LLVM has intrinsics for these instructions. The intrinsics take pointers with an address space, which Rust cannot
+//! express, so each function here is one instruction in `asm!`. On targets other than a GPU, the functions do nothing.
 
 use crate::wide::Wide;
 
-/// An address in shared memory as instructions take it: 32 bits, the offset in the shared window.
+/// An address in shared memory in the form that instructions need: 32 bits, the offset in the shared window.
 #[derive(Clone, Copy)]
 pub struct Shared(pub(crate) u32);
 
@@ -30,13 +30,13 @@ impl Shared {
     }
 }
 
-/// Starts a copy of `$bytes` bytes with a cache operator: the first `$read` bytes are read, and the others become
-/// zeros.
+/// Starts a copy of `$bytes` bytes with a cache operator. The copy reads the first `$read` bytes and sets the others to
+/// zero.
 macro_rules! start {
     ($cache:literal, $bytes:literal, $to:ident, $from:ident, $read:expr) => {
         let read: u32 = $read;
         #[cfg(target_arch = "nvptx64")]
-        // SAFETY: the requirements are those of the function around this macro.
+        // SAFETY: the function around this macro has the same requirements as the instruction.
         unsafe {
             core::arch::asm!(
                 concat!("cp.async.", $cache, ".shared.global [{}], [{}], ", $bytes, ", {};"),
@@ -54,8 +54,8 @@ macro_rules! start {
 /// Starts a copy of 4 bytes, which become zeros unless `exists`: `cp.async.ca`, 4 bytes.
 ///
 /// # Safety
-/// The caller must ensure that `to` is the address of 4 bytes, which no thread accesses before the copy has been waited
-/// for, and that `from` points to 4 bytes of global memory if `exists`. Both addresses are multiples of 4.
+/// The caller must ensure that `to` is the address of 4 bytes that no thread accesses before this thread has waited for
+/// the copy. If `exists`, `from` must point to 4 bytes of global memory. Both addresses must be multiples of 4.
 #[inline(always)]
 pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
     start!("ca", 4, to, from, if exists { 4 } else { 0 });
@@ -64,13 +64,13 @@ pub unsafe fn copy_one(to: Shared, from: *const f32, exists: bool) {
 /// Starts a copy of 16 bytes, which become zeros unless `exist`: `cp.async.cg`, which bypasses the L1 cache.
 ///
 /// # Safety
-/// As [`copy_one`], for 16 bytes at addresses that are multiples of 16.
+/// The requirements of [`copy_one`] apply, for 16 bytes at addresses that are multiples of 16.
 #[inline(always)]
 pub unsafe fn copy_four(to: Shared, from: *const Wide<f32, 4>, exist: bool) {
     start!("cg", 16, to, from, if exist { 16 } else { 0 });
 }
 
-/// Makes the copies that this thread has started since the last call a group: `cp.async.commit_group`.
+/// Groups the copies that this thread has started since the last call: `cp.async.commit_group`.
 #[inline(always)]
 pub fn commit() {
     #[cfg(target_arch = "nvptx64")]

@@ -1,6 +1,7 @@
-//! Every solution is correct, no exercise is solved as it stands, and the verdicts on typical mistakes help.
+//! Checks that every solution is correct, that no exercise is already solved, and that the verdicts on typical mistakes
+//! help.
 //!
-//! All answers are compiled at once, as modules of one crate, with kernels of different names.
+//! All answers are compiled together, as modules of one crate. Their kernels have different names.
 
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
@@ -38,7 +39,7 @@ impl Answer {
 
     fn with(number: usize, mistake: &Mistake) -> Self {
         let exercise = COURSE.exercise(mistake.exercise).unwrap();
-        // The hints before the code may have the same words.
+        // The hints before the code may contain the same text.
         let (head, code) = exercise.solution.split_once("\n\n").unwrap();
         assert!(code.contains(mistake.instead_of), "{}: {}", mistake.exercise, mistake.instead_of);
         let text = format!("{head}\n\n{}", code.replacen(mistake.instead_of, mistake.written, 1));
@@ -67,7 +68,7 @@ fn wrong() -> impl Iterator<Item = (&'static Mistake, Answer)> {
     MISTAKES.iter().enumerate().map(|(number, mistake)| (mistake, Answer::with(number, mistake)))
 }
 
-/// This repository.
+/// Returns the root of this repository.
 fn repository() -> &'static Path {
     Path::new(env!("CARGO_MANIFEST_DIR")).ancestors().nth(3).unwrap()
 }
@@ -90,7 +91,7 @@ static MODULE: LazyLock<Module> = LazyLock::new(|| {
         .unwrap_or_else(|error| panic!("{error}"))
 });
 
-/// A verdict in the words that a learner reads.
+/// Returns a verdict in the words that a learner reads.
 fn in_words(verdict: &AnswerVerdict) -> String {
     let reached: Vec<String> = verdict.reached.iter().map(ToString::to_string).collect();
     match &verdict.trouble {
@@ -114,7 +115,7 @@ fn solutions_are_right() {
 }
 
 #[test]
-fn exercises_are_not_solved_yet() {
+fn exercises_are_unsolved() {
     let mut wrong = Vec::new();
     for answer in unsolved() {
         let verdict = answer.verdict();
@@ -136,11 +137,11 @@ fn compiler_errors_name_the_learners_line() {
         progress.begin(exercise).unwrap();
         let file = progress.file(exercise);
         let Err(AnswerError::Compiler(messages)) = compile(exercise, &file, repository()).unwrap() else {
-            panic!("{} is compiled", exercise.name);
+            panic!("{} compiles without an error", exercise.name);
         };
         let name = file.display().to_string();
-        let holes = (1..).zip(exercise.text.lines()).filter(|(_, line)| line.contains("TODO"));
-        let mut near = holes.flat_map(|(line, _)| line + 1..line + 4);
+        let blanks = (1..).zip(exercise.text.lines()).filter(|(_, line)| line.contains("TODO"));
+        let mut near = blanks.flat_map(|(line, _)| line + 1..line + 4);
         assert!(messages.starts_with("error"), "{messages}");
         assert!(near.any(|line| messages.contains(&format!("{name}:{line}:"))), "{messages}");
         assert!(!messages.contains("could not compile"), "{messages}");
@@ -166,26 +167,30 @@ fn verdicts_on_mistakes_help() {
 }
 
 #[test]
-fn texts_are_whole() {
+fn texts_are_complete() {
     let mut names = BTreeSet::new();
     for exercise in exercises() {
         let name = exercise.name;
-        assert!(names.insert(name), "{name} is there twice");
+        assert!(names.insert(name), "{name} exists twice");
         assert!(exercise.title().len() > 10 && exercise.task().lines().count() > 3, "{name} has no task");
-        assert_eq!(exercise.text.contains("TODO"), exercise.bug().is_none(), "{name} has no hole");
-        assert!(!exercise.solution.contains("TODO"), "{name} has a hole in its solution");
+        assert_eq!(
+            exercise.text.contains("TODO"),
+            exercise.bug().is_none(),
+            "a TODO does not match the kind of {name}"
+        );
+        assert!(!exercise.solution.contains("TODO"), "the solution of {name} has a TODO");
         assert!(exercise.hints().len() > 1, "{name} has fewer than two hints: {:?}", exercise.hints());
         for goal in exercise.goals() {
             let known = simt::counters::METRICS.iter().any(|metric| metric.name == goal.counter);
             assert!(known || goal.counter == WARPS_PER_SM, "{name}: there is no counter {}", goal.counter);
-            // The task and the verdict have the same name and unit.
+            // The task and the verdict must use the same name and unit.
             let task = exercise.task();
             let line = format!("- goal: {}: {}", goal.what, goal.limit());
             assert!(task.contains(&line), "{name}: {line}\n{task}");
         }
-        // The last hint may be the line to write. The others name the place and the idea.
+        // The last hint may be the line to write. The other hints must only name the place and the idea.
         for hint in exercise.hints().iter().rev().skip(1).filter(|_| exercise.bug().is_none()) {
-            assert!(!hint.contains(';') && !hint.contains("let "), "{name}: code in a middle hint: {hint}");
+            assert!(!hint.contains(';') && !hint.contains("let "), "{name}: a middle hint contains code: {hint}");
         }
     }
     for topic in &COURSE.topics {
@@ -195,28 +200,28 @@ fn texts_are_whole() {
     for folder in ["exercises", "crates/ladder/learn/solutions"] {
         let files = fs::read_dir(repository().join(folder)).unwrap().map(|entry| entry.unwrap().path());
         let files = files.filter(|path| path.extension().is_some_and(|ending| ending == "rs"));
-        let own: BTreeSet<String> =
+        let names: BTreeSet<String> =
             files.map(|path| path.file_stem().unwrap().to_string_lossy().into_owned()).collect();
         let with_blanks = exercises().filter(|exercise| exercise.bug().is_none());
-        assert_eq!(own, with_blanks.map(|exercise| exercise.name.to_owned()).collect(), "{folder}");
+        assert_eq!(names, with_blanks.map(|exercise| exercise.name.to_owned()).collect(), "{folder}");
     }
 }
 
 #[test]
-fn a_learners_files_are_kept() {
+fn learner_files_are_preserved() {
     let folder = tempfile::tempdir().unwrap();
     let exercise = exercises().next().unwrap();
     let mut progress = Progress::read(folder.path().join("mine")).unwrap();
     assert_eq!(progress.state(exercise), State::New);
     assert!(progress.begin(exercise).unwrap());
     let file = progress.file(exercise);
-    fs::write(&file, "my own").unwrap();
+    fs::write(&file, "my edits").unwrap();
     assert!(!progress.begin(exercise).unwrap());
-    assert_eq!(fs::read_to_string(&file).unwrap(), "my own");
+    assert_eq!(fs::read_to_string(&file).unwrap(), "my edits");
 
     progress.record(exercise, true).unwrap();
     assert_eq!(Progress::read(folder.path().join("mine")).unwrap().state(exercise), State::Solved);
-    for text in ["my own", "again"] {
+    for text in ["my edits", "again"] {
         let kept = progress.reset(exercise).unwrap().unwrap();
         assert_eq!(fs::read_to_string(kept).unwrap(), text);
         assert_eq!(fs::read_to_string(&file).unwrap(), exercise.text);

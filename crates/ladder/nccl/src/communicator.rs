@@ -1,4 +1,4 @@
-//! A rank's part of a communicator: how it is made, what it does, and how it ends when another rank does not answer.
+//! One rank of a communicator: its creation, its collective calls, and its abort when another rank does not respond.
 
 use std::ffi::c_void;
 use std::ptr;
@@ -11,19 +11,22 @@ use std::time::{Duration, Instant};
 use crate::functions::{Code, RawComm, UniqueId};
 use crate::{Element, Nccl, Op};
 
-/// How often a call that waits is looked after, and from when on other ranks are suspected of failure.
+/// The interval at which waiting calls are checked.
 const PAUSE: Duration = Duration::from_millis(20);
-const IMPATIENT: Duration = Duration::from_millis(500);
+/// The waiting time of a call after which other ranks are suspected of failure.
+const SUSPICION: Duration = Duration::from_millis(500);
 
-/// How long the end of a communicator that is aborted is waited for.
+/// The maximum time to wait for an abort to finish.
 const PATIENCE: Duration = Duration::from_secs(5);
 
 impl Nccl {
-    /// Makes a device a rank of so many of a communicator, and waits for the other ranks. `enter` makes the device the current one of
-    /// the thread that it is called in. Now and later, while it waits for others, it asks `watch` whether that is worth it.
+    /// Joins a communicator of `ranks` ranks as rank `rank`, and waits for the other ranks. `enter` makes the device
+    /// current in the thread that calls it. While this rank waits for others, during this call and later calls, `watch`
+    /// is polled for a reason to give up.
     ///
     /// # Errors
-    /// NCCL's, in words, that not all ranks came within the limit, and what `watch` says.
+    /// Returns NCCL's error in words, a message that not all ranks joined within the limit, or the reason that `watch`
+    /// returned.
     pub fn join(
         &'static self,
         id: UniqueId,
@@ -34,27 +37,29 @@ impl Nccl {
     ) -> Result<Communicator, String> {
         let init = self.functions.comm_init_rank;
         let (sender, joined) = mpsc::channel();
-        // Nothing ends this call when a rank never comes, so who waits for it is somebody else.
+        // If a rank never joins, this call never returns. So another thread makes the call.
         thread::spawn(move || {
             let mut raw: RawComm = ptr::null_mut();
-            // SAFETY: a place for the communicator.
+            // SAFETY: `raw` is a valid location for the communicator's handle.
             let join = |()| unsafe { init(&raw mut raw, ranks as i32, id, rank as i32) };
             let code = enter().map(join);
-            // Who waited may have given up.
+            // The receiver may have given up.
             let _ = sender.send(code.map(|code| (code, Raw(AtomicPtr::new(raw)))));
         });
         let begin = Instant::now();
         let (code, raw) = loop {
             match joined.recv_timeout(PAUSE) {
                 Ok(joined) => break joined?,
-                Err(RecvTimeoutError::Disconnected) => return Err("NCCL: its thread has ended".to_owned()),
+                Err(RecvTimeoutError::Disconnected) => {
+                    return Err("NCCL: the thread that joins the communicator has ended".to_owned());
+                }
                 Err(RecvTimeoutError::Timeout) => {}
             }
             if let Some(why) = watch() {
                 return Err(why);
             }
             if begin.elapsed() > limit {
-                return Err(late("making the communicator", limit));
+                return Err(late("creating the communicator", limit));
             }
         };
         self.check(code, ptr::null_mut())?;
@@ -65,24 +70,24 @@ impl Nccl {
     }
 }
 
-/// Says why other ranks are not worth waiting for any more, until then nothing.
+/// A function that returns `None` as long as waiting for other ranks makes sense, and then the reason to give up.
 pub type Watch = Box<dyn FnMut() -> Option<String> + Send>;
 
-/// A rank's part of a communicator. It is destroyed when it is dropped, and aborted when a call has failed.
+/// One rank of a communicator. Dropping this value destroys the rank's communicator. A failed call aborts it.
 pub struct Communicator {
     nccl: &'static Nccl,
     call: Arc<Call>,
     limit: Duration,
 }
 
-/// What a call and the one who looks after it share.
+/// The state that a call shares with the guard thread.
 struct Call {
     raw: Raw,
-    /// Since when a call waits.
+    /// The start time of the waiting call, if any.
     since: Mutex<Option<Instant>>,
 }
 
-/// A communicator's handle; null once it is aborted.
+/// A communicator's handle. Null after the communicator is aborted.
 struct Raw(AtomicPtr<c_void>);
 
 impl Call {
@@ -90,8 +95,8 @@ impl Call {
         self.raw.0.load(Ordering::SeqCst)
     }
 
-    /// Aborts the communicator, in a thread of its own: NCCL waits then until the device has done all that it was given, which it
-    /// may never do.
+    /// Aborts the communicator in a separate thread: NCCL waits until the device has finished all enqueued work, which
+    /// may never happen.
     fn abort(&self, nccl: &'static Nccl) {
         let raw = Raw(AtomicPtr::new(self.raw.0.swap(ptr::null_mut(), Ordering::SeqCst)));
         if raw.0.load(Ordering::SeqCst).is_null() {
@@ -100,22 +105,23 @@ impl Call {
         let (sender, done) = mpsc::channel();
         thread::spawn(move || {
             let raw = raw;
-            // SAFETY: it is a communicator, and nobody uses it any more but a call that ends by this.
+            // SAFETY: `raw` is a communicator whose handle was swapped out, so only a call that this abort ends may
+            // still use it.
             unsafe { (nccl.functions.comm_abort)(raw.0.into_inner()) };
-            // Who waited may have gone on.
+            // The receiver may have stopped waiting.
             let _ = sender.send(());
         });
-        // Whether it is aborted by then or not, nothing more can be done.
+        // If the abort does not finish in time, nothing more can be done.
         let _ = done.recv_timeout(PATIENCE);
     }
 }
 
-/// Aborts a communicator whose call waits in vain, as long as there is the communicator.
+/// Watches a communicator as long as it exists, and aborts it if a call waits too long or `watch` gives a reason.
 fn guard(nccl: &'static Nccl, call: &Weak<Call>, limit: Duration, mut watch: Watch) {
     while let Some(call) = call.upgrade() {
         let waited =
             call.since.lock().unwrap_or_else(PoisonError::into_inner).map_or(Duration::ZERO, |since| since.elapsed());
-        if waited > limit || (waited > IMPATIENT && watch().is_some()) {
+        if waited > limit || (waited > SUSPICION && watch().is_some()) {
             call.abort(nccl);
         }
         drop(call);
@@ -123,21 +129,21 @@ fn guard(nccl: &'static Nccl, call: &Weak<Call>, limit: Duration, mut watch: Wat
     }
 }
 
-/// What is said of a call that took too long.
+/// Returns the message for a call that took too long.
 fn late(what: &str, limit: Duration) -> String {
-    format!("NCCL: {what} was not over after {limit:?}: another rank does not answer")
+    format!("NCCL: {what} did not finish within {limit:?}: another rank does not respond")
 }
 
-/// A piece of device memory, a number of elements, and the stream that works on it.
+/// The buffers of a collective call, the number of elements, and the stream.
 #[derive(Clone, Copy, Debug)]
 pub struct Work {
-    /// Where the elements are.
+    /// The address of the elements.
     pub from: u64,
-    /// Where the results go; it may be the same place.
+    /// The address of the results. It may equal `from`.
     pub to: u64,
-    /// How many elements.
+    /// The number of elements.
     pub count: usize,
-    /// Their type.
+    /// The type of the elements.
     pub element: Element,
     /// The `CUstream`.
     pub stream: *mut c_void,
@@ -153,54 +159,62 @@ impl Work {
     }
 }
 
-/// All of these are enqueued in the work's stream; every rank has to call the same in the same order. Errors are NCCL's, in words,
-/// also of an earlier call; the communicator is aborted then, and every further call fails.
+/// These calls enqueue work in the stream of `work`. Every rank must make the same calls in the same order. A call
+/// returns NCCL's error in words, which may come from an earlier call. An error aborts the communicator, and every
+/// further call fails.
 ///
 /// # Safety
-/// The memory is the current device's and has so many elements, and nobody else uses it until the stream has done the work.
-#[allow(clippy::missing_safety_doc, reason = "it is that of all of them, above")]
+/// The caller must ensure that the memory belongs to the current device and holds enough elements. No other code may
+/// use the memory until the stream has finished the work.
+#[allow(clippy::missing_safety_doc, reason = "the requirements of all functions are above")]
 impl Communicator {
-    /// Combines the elements of all ranks, for every rank (`ncclAllReduce`).
+    /// Combines the elements of all ranks and gives the result to every rank (`ncclAllReduce`).
     pub unsafe fn all_reduce(&mut self, work: &Work, op: Op) -> Result<(), String> {
         let all_reduce = self.nccl.functions.all_reduce;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller ensures that both buffers hold enough elements and stay unused until the stream has
+        // finished.
         self.call("an all-reduce", |comm| unsafe {
             all_reduce(work.from(), work.to(), work.count, work.element as u32, op as u32, comm, work.stream)
         })
     }
 
-    /// Copies the elements of a rank to all (`ncclBroadcast`).
+    /// Copies the elements of one rank to all ranks (`ncclBroadcast`).
     pub unsafe fn broadcast(&mut self, work: &Work, root: usize) -> Result<(), String> {
         let broadcast = self.nccl.functions.broadcast;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller ensures that both buffers hold enough elements and stay unused until the stream has
+        // finished.
         self.call("a broadcast", |comm| unsafe {
             broadcast(work.from(), work.to(), work.count, work.element as u32, root as i32, comm, work.stream)
         })
     }
 
-    /// Combines the elements of all ranks, for one of them (`ncclReduce`).
+    /// Combines the elements of all ranks and gives the result to one rank (`ncclReduce`).
     pub unsafe fn reduce(&mut self, work: &Work, op: Op, root: usize) -> Result<(), String> {
         let reduce = self.nccl.functions.reduce;
         let (element, root) = (work.element as u32, root as i32);
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller ensures that both buffers hold enough elements and stay unused until the stream has
+        // finished.
         self.call("a reduce", |comm| unsafe {
             reduce(work.from(), work.to(), work.count, element, op as u32, root, comm, work.stream)
         })
     }
 
-    /// Combines the elements of all ranks, a part of so many for each (`ncclReduceScatter`).
+    /// Combines the elements of all ranks and gives each rank `work.count` elements of the result
+    /// (`ncclReduceScatter`).
     pub unsafe fn reduce_scatter(&mut self, work: &Work, op: Op) -> Result<(), String> {
         let reduce_scatter = self.nccl.functions.reduce_scatter;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller ensures that both buffers hold enough elements and stay unused until the stream has
+        // finished.
         self.call("a reduce-scatter", |comm| unsafe {
             reduce_scatter(work.from(), work.to(), work.count, work.element as u32, op as u32, comm, work.stream)
         })
     }
 
-    /// Puts so many elements of each rank behind one another, for every rank (`ncclAllGather`).
+    /// Concatenates `work.count` elements of each rank and gives the result to every rank (`ncclAllGather`).
     pub unsafe fn all_gather(&mut self, work: &Work) -> Result<(), String> {
         let all_gather = self.nccl.functions.all_gather;
-        // SAFETY: the caller's promise.
+        // SAFETY: the caller ensures that both buffers hold enough elements and stay unused until the stream has
+        // finished.
         self.call("an all-gather", |comm| unsafe {
             all_gather(work.from(), work.to(), work.count, work.element as u32, comm, work.stream)
         })
@@ -209,26 +223,26 @@ impl Communicator {
     /// Enqueues several calls as one (`ncclGroupStart`, `ncclGroupEnd`).
     pub fn group(&mut self, calls: impl FnOnce(&mut Self) -> Result<(), String>) -> Result<(), String> {
         let (start, end) = (self.nccl.functions.group_start, self.nccl.functions.group_end);
-        // SAFETY: it takes nothing.
+        // SAFETY: the function has no parameters.
         self.nccl.check(unsafe { start() }, self.call.raw())?;
         let called = calls(self);
-        // SAFETY: a group has begun.
+        // SAFETY: `start` has started a group.
         let ended = self.call("a group of calls", |_| unsafe { end() });
         called.and(ended)
     }
 
-    /// What has gone wrong on any rank so far, as far as it is known here (`ncclCommGetAsyncError`).
+    /// Returns an error if one is known on this rank, including errors of other ranks (`ncclCommGetAsyncError`).
     pub fn check(&mut self) -> Result<(), String> {
-        let ask = self.nccl.functions.comm_get_async_error;
+        let get_error = self.nccl.functions.comm_get_async_error;
         let mut state = Code::SUCCESS;
-        self.call("looking for errors", |comm| {
-            // SAFETY: a communicator, and a place for its state.
-            let asked = unsafe { ask(comm, &raw mut state) };
-            if asked == Code::SUCCESS { state } else { asked }
+        self.call("the check for errors", |comm| {
+            // SAFETY: `comm` is a communicator, and `state` is a valid location for its state.
+            let code = unsafe { get_error(comm, &raw mut state) };
+            if code == Code::SUCCESS { state } else { code }
         })
     }
 
-    /// Ends it without waiting for the other ranks, whose calls fail then (`ncclCommAbort`).
+    /// Aborts the communicator without waiting for the other ranks, whose calls then fail (`ncclCommAbort`).
     pub fn abort(&mut self) {
         self.call.abort(self.nccl);
     }
@@ -236,7 +250,7 @@ impl Communicator {
     fn call(&mut self, what: &str, call: impl FnOnce(RawComm) -> Code) -> Result<(), String> {
         let raw = self.call.raw();
         if raw.is_null() {
-            return Err(format!("{what} after the communicator was aborted"));
+            return Err(format!("{what} failed, because the communicator was aborted"));
         }
         let begin = Instant::now();
         let set = |since| *self.call.since.lock().unwrap_or_else(PoisonError::into_inner) = since;
@@ -259,7 +273,8 @@ impl Drop for Communicator {
     fn drop(&mut self) {
         let raw = self.call.raw.0.swap(ptr::null_mut(), Ordering::SeqCst);
         if !raw.is_null() {
-            // SAFETY: nobody uses it any more. One with which something went wrong was aborted.
+            // SAFETY: the handle was swapped out, so no other code uses the communicator. A communicator with an error
+            // was aborted and has a null handle.
             unsafe { (self.nccl.functions.comm_destroy)(raw) };
         }
     }

@@ -1,4 +1,4 @@
-//! The functions of the library that are used, with their signatures.
+//! The NCCL functions that this crate uses, with their signatures.
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
@@ -7,7 +7,7 @@ use libloading::Library;
 /// A communicator (`ncclComm_t`).
 pub(crate) type RawComm = *mut c_void;
 
-/// A result (`ncclResult_t`): newer libraries may have more of them.
+/// A result code (`ncclResult_t`). Newer libraries may have more codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct Code(pub(crate) c_uint);
@@ -27,29 +27,29 @@ impl Default for UniqueId {
     }
 }
 
-/// Looks up the functions of a library by their names.
+/// Declares the functions of a library, which are looked up by name.
 macro_rules! functions {
     ($($(#[$doc:meta])* $field:ident: $name:literal, $type:ty;)*) => {
         pub(crate) struct Functions {
             $($(#[$doc])* pub(crate) $field: $type,)*
-            /// Keeps them there.
+            /// Keeps the library loaded.
             _library: Library,
         }
 
         impl Functions {
-            /// Opens a library that has them.
+            /// Opens a library and looks up its functions.
             ///
             /// # Errors
-            /// The loader's, in one line, and which function the library lacks.
+            /// Returns the loader's error in one line, or the name of a missing function.
             pub(crate) fn open(path: &str) -> Result<Self, String> {
-                // SAFETY: opening a library runs its initializers: those of the system's NCCL, or of what the user
-                // names to be used as such.
+                // SAFETY: opening a library runs its initializers. The library is the system's NCCL, or a library that
+                // the user names as NCCL.
                 let library = unsafe { Library::new(path) }.map_err(|error| reason(&error))?;
                 Ok(Self {
                     $($field: {
-                        // SAFETY: the signature is that of nccl.h.
+                        // SAFETY: the signature equals the signature in nccl.h.
                         let found = unsafe { library.get::<$type>(concat!($name, "\0").as_bytes()) };
-                        *found.map_err(|_| format!("it is no NCCL, or too old: it has no {}", $name))?
+                        *found.map_err(|_| format!("not an NCCL library, or too old: the function {} is missing", $name))?
                     },)*
                     _library: library,
                 })
@@ -81,19 +81,19 @@ functions! {
     get_last_error: "ncclGetLastError", unsafe extern "C" fn(RawComm) -> *const c_char;
 }
 
-/// A text of the library's, empty where there is none.
+/// Converts a C string of the library to a `String`. Null becomes an empty string.
 ///
 /// # Safety
-/// It is null, or ends in a NUL and stays meanwhile.
+/// The caller must ensure that `text` is null or points to a NUL-terminated string that stays valid during the call.
 pub(crate) unsafe fn text(text: *const c_char) -> String {
     if text.is_null() {
         return String::new();
     }
-    // SAFETY: the caller's promise.
+    // SAFETY: `text` is not null, so it points to a NUL-terminated string that stays valid during the call.
     unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
 }
 
-/// An error of the loader, without the words around the loader's own.
+/// Returns the loader's error message, without the text that `libloading` adds.
 fn reason(error: &dyn std::error::Error) -> String {
     error.source().map_or_else(|| error.to_string(), ToString::to_string)
 }

@@ -1,11 +1,14 @@
-//! NCCL, NVIDIA's library for sums and copies over several GPUs: found when the program runs, so that no build needs it.
+//! NCCL, NVIDIA's library for collective operations on several GPUs. The crate loads the library at run time, so no
+//! build needs it.
 //!
-//! In flow addresses of device memory and streams, as numbers and pointers; out flow errors in words, NCCL's own where it has
-//! some. Every call that waits for other ranks has a time limit, behind which the communicator is aborted: nothing hangs.
-//! The crate calls no CUDA functions: its caller makes the device's context current first. It must not know about ladders.
+//! Input: addresses of device memory and streams, as numbers and pointers. Output: errors in words, using NCCL's
+//! messages where they exist. Every call that waits for other ranks has a time limit. When the limit expires, the
+//! communicator is aborted, so nothing hangs. The crate calls no CUDA functions: the caller must first make the
+//! device's context current. This crate must not depend on ladders.
 //!
-//! cudarc has bindings too, with devices, streams and memory of its own and a panic where a library is missing. Here the
-//! devices are cust's, and a machine without NCCL is an ordinary one; so these are our own, of the functions that are used.
+//! cudarc has bindings too, but they use cudarc's types for devices, streams and memory, and they panic if a library is
+//! missing. Ladder uses cust's devices and supports machines without NCCL. So this crate has separate bindings for the
+//! functions that Ladder uses.
 //!
 //! The names and signatures are those of `nccl.h` (NCCL's documentation, "NCCL API").
 
@@ -21,16 +24,16 @@ use functions::{Code, Functions, RawComm};
 pub use communicator::{Communicator, Watch, Work};
 pub use functions::UniqueId;
 
-/// The environment variable that names NCCL's library. When it is set, and not empty, no other is looked for.
+/// The environment variable that names NCCL's library. If the variable is set and not empty, no other library is tried.
 pub const OVERRIDE: &str = "LADDER_LIBNCCL";
 
-/// NCCL's variable that turns off sums within NVLink's switches, which take multicast objects.
+/// NCCL's environment variable that disables reductions in NVLink switches, which require multicast objects.
 const NO_MULTICAST: &str = "NCCL_NVLS_ENABLE";
 
 /// The types of elements (`ncclDataType_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-#[allow(missing_docs, reason = "each is its name")]
+#[allow(missing_docs, reason = "the names are self-explanatory")]
 pub enum Element {
     U8 = 1,
     I32 = 2,
@@ -41,10 +44,10 @@ pub enum Element {
     F64 = 8,
 }
 
-/// What is done with elements (`ncclRedOp_t`).
+/// The reduction operations (`ncclRedOp_t`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
-#[allow(missing_docs, reason = "each is its name")]
+#[allow(missing_docs, reason = "the names are self-explanatory")]
 pub enum Op {
     Sum = 0,
     Product = 1,
@@ -52,21 +55,21 @@ pub enum Op {
     Min = 3,
 }
 
-/// The library.
+/// The loaded NCCL library.
 pub struct Nccl {
     functions: Functions,
-    /// The library as it was opened: a name that the system's loader found, or a path.
+    /// The name or path with which the library was opened.
     pub path: String,
-    /// Its version, such as 2.28.3.
+    /// The version, such as 2.28.3.
     pub version: Version,
 }
 
-/// A version of the library. Ranks with different ones do not understand each other.
+/// A version of the library. All ranks need the same version.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Version(pub u32, pub u32, pub u32);
 
 impl Version {
-    /// From the library's number: 2.8.4 is 2804, and from 2.9 on 2.9.1 is 20901.
+    /// Decodes the library's version number: 2.8.4 is 2804. Since version 2.9 the encoding differs: 2.9.1 is 20901.
     fn of(number: u32) -> Self {
         match number {
             ..10_000 => Self(number / 1000, number / 100 % 10, number % 100),
@@ -81,26 +84,26 @@ impl fmt::Display for Version {
     }
 }
 
-/// The oldest version that will do: the first that aborts a communicator whose calls wait in another thread.
+/// The oldest supported version: the first that can abort a communicator while another thread waits in a call.
 const OLDEST: Version = Version(2, 14, 0);
 
-/// Finds the library, once: where [`OVERRIDE`] says, else as the system's loader does, else in what `cargo xtask setup
-/// --nvidia` installs. Unless the environment says otherwise, it will not use multicast.
+/// Finds the library once. Tries the library that [`OVERRIDE`] names, or else the system's loader and then the files
+/// that `cargo xtask setup --nvidia` installs. Disables multicast unless the environment sets it.
 ///
 /// # Errors
-/// Why there is none: each place that was tried, and what is wrong with it.
+/// Returns a message with each candidate that was tried and the reason why it was rejected.
 ///
 /// # Safety
-/// The first call is made before other threads read or write the environment.
+/// The caller must ensure that no other thread reads or writes the environment during the first call.
 pub unsafe fn find() -> Result<&'static Nccl, String> {
     static FOUND: OnceLock<Result<Nccl, String>> = OnceLock::new();
-    let look = || {
+    let find = || {
         if std::env::var_os(NO_MULTICAST).is_none() {
-            // SAFETY: the caller's promise.
+            // SAFETY: no other thread accesses the environment during this first call.
             unsafe { std::env::set_var(NO_MULTICAST, "0") };
         }
         let named = std::env::var(OVERRIDE).ok().filter(|name| !name.is_empty());
-        let candidates = named.map_or_else(usual, |name| vec![name]);
+        let candidates = named.map_or_else(candidates, |name| vec![name]);
         let mut tried = Vec::new();
         for path in candidates {
             match Nccl::open(&path) {
@@ -108,13 +111,13 @@ pub unsafe fn find() -> Result<&'static Nccl, String> {
                 Err(why) => tried.push(format!("{path}: {why}")),
             }
         }
-        Err(format!("no NCCL on this machine ({}); {OVERRIDE} names its library", tried.join("; ")))
+        Err(format!("NCCL was not found ({}); set {OVERRIDE} to the path of its library", tried.join("; ")))
     };
-    FOUND.get_or_init(look).as_ref().map_err(Clone::clone)
+    FOUND.get_or_init(find).as_ref().map_err(Clone::clone)
 }
 
-/// The places that the library may be in, the surest first.
-fn usual() -> Vec<String> {
+/// Returns the names and paths to try, in order.
+fn candidates() -> Vec<String> {
     let installed = locate::nvidia::folder().map(|folder| folder.join("nvidia/nccl/lib/libnccl.so.2"));
     let installed = installed.filter(|path| path.is_file()).map(|path| path.display().to_string());
     ["libnccl.so.2", "libnccl.so"].into_iter().map(str::to_owned).chain(installed).collect()
@@ -124,14 +127,14 @@ impl Nccl {
     /// Opens a library.
     ///
     /// # Errors
-    /// Why it will not do, in words.
+    /// Returns a message with the reason why the library cannot be used.
     pub fn open(path: &str) -> Result<Self, String> {
         let functions = Functions::open(path)?;
         let mut number = 0;
-        // SAFETY: a place for the number.
+        // SAFETY: `number` is a valid location for the version number.
         let code = unsafe { (functions.get_version)(&raw mut number) };
         if code != Code::SUCCESS {
-            return Err(format!("it does not say its version (NCCL error {})", code.0));
+            return Err(format!("the library does not report its version (NCCL error {})", code.0));
         }
         let version = Version::of(number.unsigned_abs());
         if (version.0, version.1) < (OLDEST.0, OLDEST.1) {
@@ -140,23 +143,23 @@ impl Nccl {
         Ok(Self { functions, path: path.to_owned(), version })
     }
 
-    /// The identity of a new communicator, which one rank makes and all get.
+    /// Creates the identity of a new communicator. One rank creates the identity and shares it with all ranks.
     ///
     /// # Errors
-    /// NCCL's, in words.
+    /// Returns NCCL's error in words.
     pub fn unique_id(&self) -> Result<UniqueId, String> {
         let mut id = UniqueId::default();
-        // SAFETY: a place for the identity.
+        // SAFETY: `id` is a valid location for the identity.
         let code = unsafe { (self.functions.get_unique_id)(&raw mut id) };
         self.check(code, ptr::null_mut()).map(|()| id)
     }
 
-    /// The error of a result, if it is one: NCCL's words for the code, and its last message.
+    /// Converts a result code to an error with NCCL's name for the code and NCCL's last message.
     fn check(&self, code: Code, comm: RawComm) -> Result<(), String> {
         if code == Code::SUCCESS {
             return Ok(());
         }
-        // SAFETY: both return static texts, or none.
+        // SAFETY: both functions return static strings or null.
         let (name, last) = unsafe {
             (
                 functions::text((self.functions.get_error_string)(code)),
@@ -173,15 +176,15 @@ mod tests {
     use super::{Nccl, Version};
 
     #[test]
-    fn versions_of_all_ages() {
+    fn old_and_new_version_numbers() {
         assert_eq!([2804, 20_901, 22_803].map(|number| Version::of(number).to_string()), ["2.8.4", "2.9.1", "2.28.3"]);
     }
 
     #[test]
-    fn a_library_that_is_missing_or_another_one_is_refused() {
+    fn missing_or_wrong_library_is_an_error() {
         let refused = |path: &str| Nccl::open(path).err().unwrap_or_default();
         assert!(refused("./no-nccl.so").contains("no-nccl.so"), "{}", refused("./no-nccl.so"));
         #[cfg(target_os = "linux")]
-        assert!(refused("libc.so.6").starts_with("it is no NCCL"), "{}", refused("libc.so.6"));
+        assert!(refused("libc.so.6").starts_with("not an NCCL library"), "{}", refused("libc.so.6"));
     }
 }

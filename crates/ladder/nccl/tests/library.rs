@@ -1,5 +1,5 @@
-//! The crate with a library that has NCCL's functions on the host's memory: sums and copies of several ranks, each a thread, and
-//! what happens when one does not come.
+//! Tests the crate with a stand-in for NCCL that works on host memory: collective calls of several ranks, each in a
+//! thread, and the behavior when a rank does not join.
 
 #![allow(clippy::unwrap_used)]
 
@@ -17,7 +17,7 @@ use nccl::{Communicator, Element, Nccl, Op, Work};
 const LONG: Duration = Duration::from_secs(30);
 const SHORT: Duration = Duration::from_millis(200);
 
-/// Compiles the library, with what the program is told of it.
+/// Compiles the stand-in library, with these extra compiler arguments.
 fn compiled(cfg: &[&str], name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("ladder-nccl-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
@@ -35,11 +35,11 @@ fn library() -> &'static Nccl {
     LIBRARY.get_or_init(|| Nccl::open(compiled(&[], "libnccl.so").to_str().unwrap()).unwrap())
 }
 
-/// Tests count aborted communicators, one after the other.
-static ALONE: Mutex<()> = Mutex::new(());
+/// Tests that count aborted communicators hold this lock, so they run one after another.
+static ABORT_COUNT: Mutex<()> = Mutex::new(());
 
 fn aborted() -> u64 {
-    // SAFETY: the library is open already, and has this function.
+    // SAFETY: the library is already loaded, and it exports this function with this signature.
     unsafe {
         let library = libloading::Library::new(&library().path).unwrap();
         let count = library.get::<extern "C" fn() -> u64>(b"standInAborted\0").unwrap();
@@ -47,10 +47,10 @@ fn aborted() -> u64 {
     }
 }
 
-/// What the ranks that come get, each in a thread of its own.
+/// Runs `job` in one thread for each of the first `joining` ranks, and returns the results.
 fn ranks<R: Send>(
     ranks: usize,
-    come: usize,
+    joining: usize,
     limit: Duration,
     job: impl Fn(&mut Communicator, usize) -> Result<R, String> + Sync,
 ) -> Vec<Result<R, String>> {
@@ -64,7 +64,7 @@ fn ranks<R: Send>(
                 joined.and_then(|mut communicator| job(&mut communicator, rank))
             })
         };
-        let all: Vec<_> = (0..come).map(start).collect();
+        let all: Vec<_> = (0..joining).map(start).collect();
         all.into_iter().map(|rank| rank.join().unwrap()).collect()
     })
 }
@@ -75,28 +75,28 @@ fn work<T>(from: &[T], to: &mut [T], count: usize, element: Element) -> Work {
 
 #[test]
 fn collectives_of_one_to_five_ranks() {
-    let _alone = ALONE.lock();
+    let _lock = ABORT_COUNT.lock();
     for count in [1, 2, 5] {
         let before = aborted();
         let done = ranks(count, count, LONG, |communicator, rank| {
-            let own: Vec<i32> = (0..count as i32).map(|at| at + 10 * rank as i32).collect();
+            let from: Vec<i32> = (0..count as i32).map(|at| at + 10 * rank as i32).collect();
             let mut to = vec![-1; count];
-            // SAFETY: both arrays are there until the call is over, which the crate waits for.
+            // SAFETY: both arrays outlive the calls, which return only after they have finished.
             unsafe {
-                communicator.all_reduce(&work(&own, &mut to, count, Element::I32), Op::Sum)?;
+                communicator.all_reduce(&work(&from, &mut to, count, Element::I32), Op::Sum)?;
                 let sum = |at: i32| count as i32 * at + 10 * (0..count as i32).sum::<i32>();
                 assert_eq!(to, (0..count as i32).map(sum).collect::<Vec<_>>());
-                communicator.reduce_scatter(&work(&own, &mut to, 1, Element::I32), Op::Sum)?;
+                communicator.reduce_scatter(&work(&from, &mut to, 1, Element::I32), Op::Sum)?;
                 assert_eq!(to[0], sum(rank as i32));
-                communicator.all_gather(&work(&own, &mut to, 1, Element::I32))?;
+                communicator.all_gather(&work(&from, &mut to, 1, Element::I32))?;
                 assert_eq!(to, (0..count as i32).map(|rank| 10 * rank).collect::<Vec<_>>());
-                communicator.reduce(&work(&own, &mut to, 1, Element::I32), Op::Max, count - 1)?;
+                communicator.reduce(&work(&from, &mut to, 1, Element::I32), Op::Max, count - 1)?;
                 assert_eq!(to[0], if rank + 1 == count { 10 * rank as i32 } else { 0 });
                 let halves: Vec<f32> = vec![rank as f32 + 0.5; 3];
                 let mut copied = vec![0.0; 3];
                 communicator.group(|group| {
                     group.broadcast(&work(&halves, &mut copied, 3, Element::F32), count - 1)?;
-                    group.all_reduce(&work(&own, &mut to, count, Element::I32), Op::Max)
+                    group.all_reduce(&work(&from, &mut to, count, Element::I32), Op::Max)
                 })?;
                 assert_eq!((copied, to[0]), (vec![count as f32 - 0.5; 3], 10 * (count as i32 - 1)));
             }
@@ -108,38 +108,38 @@ fn collectives_of_one_to_five_ranks() {
 }
 
 #[test]
-fn a_rank_that_never_comes_ends_the_others_after_the_limit() {
+fn missing_rank_times_out_the_others() {
     let begin = Instant::now();
     let done = ranks(3, 2, SHORT, |_, _| Ok(()));
-    let late = "NCCL: making the communicator was not over after 200ms: another rank does not answer";
+    let late = "NCCL: creating the communicator did not finish within 200ms: another rank does not respond";
     assert_eq!(done, vec![Err(late.to_owned()); 2]);
     assert!(begin.elapsed() < LONG);
 }
 
 #[test]
-fn a_rank_that_leaves_ends_a_sum_of_the_others_and_every_later_call() {
-    let _alone = ALONE.lock();
+fn aborting_rank_fails_the_others_calls() {
+    let _lock = ABORT_COUNT.lock();
     let before = aborted();
     let done = ranks(3, 3, SHORT, |communicator, rank| {
         if rank == 1 {
             communicator.abort();
             return Err("left".to_owned());
         }
-        let (own, mut to) = (vec![1.0f32; 4], vec![0.0; 4]);
-        // SAFETY: as above.
-        let failed = unsafe { communicator.all_reduce(&work(&own, &mut to, 4, Element::F32), Op::Sum) };
-        assert!(failed.is_err_and(|why| why.contains("an all-reduce was not over after 200ms")));
+        let (from, mut to) = (vec![1.0f32; 4], vec![0.0; 4]);
+        // SAFETY: both arrays outlive the call.
+        let failed = unsafe { communicator.all_reduce(&work(&from, &mut to, 4, Element::F32), Op::Sum) };
+        assert!(failed.is_err_and(|why| why.contains("an all-reduce did not finish within 200ms")));
         assert_eq!(to, [0.0; 4]);
         communicator.check()
     });
-    let later = Err("looking for errors after the communicator was aborted".to_owned());
+    let later = Err("the check for errors failed, because the communicator was aborted".to_owned());
     assert_eq!(done, [later.clone(), Err("left".to_owned()), later]);
     assert_eq!(aborted() - before, 3);
 }
 
 #[test]
-fn who_watches_says_when_waiting_is_in_vain() {
-    let _alone = ALONE.lock();
+fn watch_ends_waiting() {
+    let _lock = ABORT_COUNT.lock();
     let nccl = library();
     let has_failed = Arc::new(AtomicBool::new(false));
     let watch = || {
@@ -150,19 +150,19 @@ fn who_watches_says_when_waiting_is_in_vain() {
     let joined = nccl.join(nccl.unique_id().unwrap(), [0, 2], LONG, watch(), || Ok(())).err();
     assert_eq!(joined.as_deref(), Some("rank 1 has ended"));
 
-    // Later, in a sum that the other rank does not come to.
+    // Later, in a sum that the other rank does not join.
     has_failed.store(false, Ordering::SeqCst);
     let before = aborted();
     let id = nccl.unique_id().unwrap();
     let begin = Instant::now();
     thread::scope(|scope| {
         let other = scope.spawn(|| nccl.join(id, [1, 2], LONG, Box::new(|| None), || Ok(())).map(drop));
-        let mut own = nccl.join(id, [0, 2], LONG, watch(), || Ok(())).unwrap();
+        let mut communicator = nccl.join(id, [0, 2], LONG, watch(), || Ok(())).unwrap();
         other.join().unwrap().unwrap();
         has_failed.store(true, Ordering::SeqCst);
         let (from, mut to) = ([1.0f32; 4], [0.0; 4]);
-        // SAFETY: as above.
-        let summed = unsafe { own.all_reduce(&work(&from, &mut to, 4, Element::F32), Op::Sum) };
+        // SAFETY: both arrays outlive the call.
+        let summed = unsafe { communicator.all_reduce(&work(&from, &mut to, 4, Element::F32), Op::Sum) };
         assert_eq!(summed, Err("NCCL: an all-reduce was aborted, because another rank has failed".to_owned()));
     });
     assert!(begin.elapsed() < LONG);
@@ -170,7 +170,7 @@ fn who_watches_says_when_waiting_is_in_vain() {
 }
 
 #[test]
-fn what_is_wrong_with_a_rank_is_said() {
+fn join_errors_are_reported() {
     let nccl = library();
     let join = |rank, enter: fn() -> Result<(), String>| {
         nccl.join(nccl.unique_id().unwrap(), [rank, 2], LONG, Box::new(|| None), enter).err()
@@ -180,7 +180,7 @@ fn what_is_wrong_with_a_rank_is_said() {
 }
 
 #[test]
-fn a_library_that_is_too_old_is_refused() {
+fn old_library_is_an_error() {
     let old = Nccl::open(compiled(&["--cfg", "too_old"], "old.so").to_str().unwrap()).err();
     assert_eq!(old.as_deref(), Some("NCCL 2.8.4; 2.14.0 or newer is needed"));
 }

@@ -1,4 +1,4 @@
-//! The device that a ladder's session runs on here: the simulator itself, without a driver.
+//! The device for a ladder's session in the playground: the simulator itself, without a driver.
 
 use engine::device::{BufferId, Device, DeviceInfo, Enqueue, LaunchResult};
 use engine::launch::{Arg, Code, Launch};
@@ -8,16 +8,16 @@ use simt::{Buffer, Counters, LaunchError, MemoryError, Module, Simulator};
 
 use crate::run::{self, BufferView, Checked, MOST_MEMORY, Problem, Recorded};
 
-/// What launches are for.
+/// The purpose of a launch.
 #[derive(Clone, Copy)]
 pub(crate) enum Purpose {
-    /// Counting, and recording the block of this number.
+    /// Counts, and records the block with this index.
     Record(u64),
-    /// All checks.
+    /// Runs all sanitizers.
     Check,
 }
 
-/// The simulator, and what its last launch has left.
+/// The simulator, and the results of its last launch.
 pub(crate) struct SimDevice {
     info: DeviceInfo,
     kernels: &'static Kernels,
@@ -27,7 +27,7 @@ pub(crate) struct SimDevice {
     pub(crate) last: Option<Last>,
 }
 
-/// What a launch has left.
+/// The results of a launch.
 pub(crate) struct Last {
     pub(crate) function: simt::Function,
     pub(crate) ptx: String,
@@ -45,22 +45,22 @@ impl SimDevice {
 
     fn buffer(&self, id: BufferId) -> Result<Buffer<u8>, Error> {
         let found = self.buffers.get(id.0 as usize).copied().flatten();
-        found.ok_or_else(|| failed("looking for a buffer", &"it is not in use"))
+        found.ok_or_else(|| failed("looking for a buffer", &"the buffer is not allocated"))
     }
 
-    /// The text of one kernel, without what the others need.
+    /// Returns the PTX of one kernel, without the parts that only other kernels need.
     fn text(&self, launch: &Launch) -> Result<String, Error> {
-        let missing = || refused(launch, &"the PTX has no such entry");
-        let own = self.kernels.newest_for(None)?.ok_or_else(missing)?;
-        if !own.outline().has_entry(&launch.entry) {
+        let missing = || refused(launch, &"the PTX has no entry with this name");
+        let ptx = self.kernels.newest_for(None)?.ok_or_else(missing)?;
+        if !ptx.outline().has_entry(&launch.entry) {
             return Err(missing());
         }
-        let text = extract(own.outline(), &launch.entry, SourceLines::Keep);
-        Ok(text.map_or_else(|| own.text().to_owned(), |text| compact(&text)))
+        let text = extract(ptx.outline(), &launch.entry, SourceLines::Keep);
+        Ok(text.map_or_else(|| ptx.text().to_owned(), |text| compact(&text)))
     }
 }
 
-/// The text without empty lines, and without files that no line comes from.
+/// Removes empty lines, and `.file` directives that no line refers to.
 fn compact(text: &str) -> String {
     let number = |line: &str, word: &str| {
         let mut words = line.split_whitespace();
@@ -104,7 +104,7 @@ impl Device for SimDevice {
 
     fn free(&mut self, id: BufferId) {
         if let Some(buffer) = self.buffers.get_mut(id.0 as usize).and_then(Option::take) {
-            // It is in use, as the list says.
+            // The buffer is allocated, because it was in the list.
             let _ = self.simulator.free(buffer);
         }
     }
@@ -147,10 +147,11 @@ impl Device for SimDevice {
     }
 
     fn load(&mut self, _: String) -> Result<Code, Error> {
-        Err(failed("loading PTX", &"the playground runs the kernels of the ladders and what is pasted"))
+        Err(failed("loading PTX", &"the playground runs only kernels of the ladders and pasted PTX"))
     }
 
-    /// Runs the kernel, and keeps what there is to see. Whatever the kernel does, the machine checks each address.
+    /// Runs the kernel and keeps the results. The simulator checks every address, so the launch is memory-safe for any
+    /// kernel.
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         let ptx = self.text(launch)?;
         let module = Module::from_ptx(ptx.clone()).map_err(|error| refused(launch, &error))?;
@@ -172,25 +173,26 @@ impl Device for SimDevice {
             Arg::TensorMap(map) => match buffers.get(map.buffer) {
                 Some(buffer) => {
                     let encoded = map.at(buffer.address()).encode();
-                    let refused = |why| refused(launch, &format!("there is no {map}: {why}"));
+                    let refused = |why| refused(launch, &format!("cannot create {map}: {why}"));
                     Ok(simt::Arg::Bytes(encoded.map_err(refused)?.to_vec()))
                 }
                 None => Err(refused(launch, &format!("there is no buffer {}", map.buffer))),
             },
-            ref other => Err(refused(launch, &format!("{other:?} is no argument here"))),
+            ref other => Err(refused(launch, &format!("the playground does not support the argument {other:?}"))),
         });
         let args = args.collect::<Result<Vec<simt::Arg>, _>>()?;
-        let own = simt::Launch::new(&function, launch.grid, launch.block, &args).with_shared_bytes(launch.shared_bytes);
+        let simt_launch =
+            simt::Launch::new(&function, launch.grid, launch.block, &args).with_shared_bytes(launch.shared_bytes);
         let first = |simulator: &Simulator, buffer: &Buffer<u8>| run::first_bytes(simulator, buffer.address());
         let before: Vec<String> = buffers.iter().map(|buffer| first(&self.simulator, buffer)).collect();
         let (mut recorded, mut checked) = (None, None);
         let counters: Result<Counters, LaunchError> = match self.purpose {
             Purpose::Record(block) => {
-                let new = run::record(&mut self.simulator, &own, block);
+                let new = run::record(&mut self.simulator, &simt_launch, block);
                 recorded.insert(new).counters.clone()
             }
             Purpose::Check => {
-                let (new, counters) = run::check(&mut self.simulator, &own);
+                let (new, counters) = run::check(&mut self.simulator, &simt_launch);
                 checked = Some(new);
                 counters
             }
@@ -211,7 +213,7 @@ impl Device for SimDevice {
     }
 
     fn call(&mut self, what: &str, _: &[BufferId], _: Enqueue<'_>) -> Result<LaunchResult, Error> {
-        let reason = "the playground runs kernels only".to_owned();
+        let reason = "the playground only runs kernels".to_owned();
         Err(Error::Call { what: what.to_owned(), reason })
     }
 }

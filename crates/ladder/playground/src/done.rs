@@ -1,4 +1,4 @@
-//! What the page is told of a run.
+//! The report of a run for the page.
 
 use serde::Serialize;
 use simt::LaunchError;
@@ -9,7 +9,7 @@ use crate::request::Argument;
 use crate::run::{BufferView, Problem, Run};
 use crate::trace::Trace;
 
-/// What the page is told of a run.
+/// The report of a run for the page.
 #[derive(Serialize)]
 pub(crate) struct RunReport<'a> {
     title: &'a str,
@@ -18,18 +18,18 @@ pub(crate) struct RunReport<'a> {
     block: [u32; 3],
     dynamic_shared: u32,
     arguments: &'a [Argument],
-    /// The grid's number of the block that was recorded.
+    /// The index in the grid of the recorded block.
     recorded: Option<u64>,
     steps: usize,
-    /// The step to open on.
+    /// The step that the page shows first.
     first: usize,
-    /// Whether the recording ended before the block did.
+    /// Whether the recording ended before the block ended.
     cut: bool,
     warps: usize,
     threads: u32,
     shared_bytes: u64,
     right: Option<bool>,
-    /// Why the result is wrong.
+    /// The reason why the result is wrong.
     wrong: Option<&'a str>,
     fault: Option<Problem>,
     counters: Vec<Counted>,
@@ -60,7 +60,7 @@ impl<'a> RunReport<'a> {
             arguments: &run.arguments,
             recorded: trace.map(|trace| trace.block),
             steps: trace.map_or(0, |trace| trace.steps.len()),
-            first: trace.map_or(0, |trace| listing.first_own_step(trace)),
+            first: trace.map_or(0, |trace| listing.first_shown_step(trace)),
             cut: trace.is_some_and(|trace| trace.is_cut),
             warps: trace.map_or(0, |trace| trace.warps.len()),
             threads: trace.map_or(0, |trace| trace.threads),

@@ -1,4 +1,4 @@
-//! What the page calls. Requests and answers are texts in the module's memory.
+//! The functions that the page calls. Requests and answers are texts in the module's memory.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ thread_local! {
     static STATE: RefCell<State> = RefCell::default();
 }
 
-/// Makes room for a request of so many bytes, and returns where.
+/// Allocates space for a request of `bytes` bytes and returns its address.
 #[unsafe(no_mangle)]
 pub extern "C" fn request(bytes: usize) -> *mut u8 {
     STATE.with_borrow_mut(|state| {
@@ -27,12 +27,12 @@ pub extern "C" fn request(bytes: usize) -> *mut u8 {
     })
 }
 
-/// Answers the request that stands there now, and returns how many bytes the answer has.
+/// Answers the request in the allocated space and returns the number of bytes of the answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer() -> usize {
     std::panic::set_hook(Box::new(|why| {
         let text = why.to_string();
-        // A panic while the state is in use has no place to go; the page says then that there is no word.
+        // A panic while the state is borrowed cannot be stored. Then the page has no message to show.
         STATE.with(|state| {
             if let Ok(mut state) = state.try_borrow_mut() {
                 state.panic = text;
@@ -49,13 +49,13 @@ pub extern "C" fn answer() -> usize {
     })
 }
 
-/// Where the last answer is.
+/// Returns the address of the last answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn answer_at() -> *const u8 {
     STATE.with_borrow(|state| state.answer.as_ptr())
 }
 
-/// The words of the block's shared memory after a step; returns how many there are.
+/// Stores the words of the block's shared memory after a step, and returns the number of words.
 #[unsafe(no_mangle)]
 pub extern "C" fn shared(step: u32) -> usize {
     STATE.with_borrow_mut(|state| {
@@ -65,7 +65,8 @@ pub extern "C" fn shared(step: u32) -> usize {
     })
 }
 
-/// The activity of the block's warps over the steps, in so many columns: see `Trace::overview`.
+/// Stores the activity of the block's warps over the steps, in `columns` columns, and returns the number of words: see
+/// `Trace::overview`.
 #[unsafe(no_mangle)]
 pub extern "C" fn overview(columns: usize) -> usize {
     STATE.with_borrow_mut(|state| {
@@ -74,13 +75,13 @@ pub extern "C" fn overview(columns: usize) -> usize {
     })
 }
 
-/// Where the words are that `shared` or `overview` has made.
+/// Returns the address of the words that `shared` or `overview` has stored.
 #[unsafe(no_mangle)]
 pub extern "C" fn words_at() -> *const u32 {
     STATE.with_borrow(|state| state.words.as_ptr())
 }
 
-/// After the module has ended in the middle of a call: how many bytes its last word has, which takes the answer's place.
+/// After a call has panicked, stores the panic message as the answer and returns its number of bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn panicked() -> usize {
     STATE.with(|state| {

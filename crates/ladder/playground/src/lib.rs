@@ -1,15 +1,16 @@
-//! The playground: simt in a browser. It runs a rung of any ladder, or PTX that somebody pasted, and shows what each warp
-//! does in each step: registers, masks, the reconvergence stack, requests, banks.
+//! The playground: simt in a browser. It runs a rung of any ladder, or pasted PTX. It shows the state of each warp at
+//! each step: registers, masks, the reconvergence stack, requests, banks.
 //!
-//! A page asks in JSON and is answered in JSON ([`Playground::answer`]). What is asked is a [`Request`]; the answers are
-//! `serde` structures beside the code that makes them. For WebAssembly, `exports` has the functions that the page
-//! calls: plain C, over the module's memory. That takes no further tool: `wasm-bindgen` would need its command-line
-//! program, minutes of compiling, for seven functions that take and return numbers.
+//! The page sends requests in JSON and receives answers in JSON ([`Playground::answer`]). A request is a [`Request`].
+//! The answers are `serde` structures, defined next to the code that creates them. For WebAssembly, `exports` has the
+//! functions that the page calls. These functions use the C ABI and the module's memory, so they need no further tool.
+//! `wasm-bindgen` would require its command-line program, which takes minutes to compile, for seven functions that take
+//! and return numbers.
 //!
-//! A run records how the warps of one block change (`trace`), once; every state of it is looked up afterwards, forwards
-//! and backwards alike.
+//! A run records once how the warps of one block change (`trace`). The page can then look up every state, forward and
+//! backward.
 //!
-//! This crate must not know how anything is drawn: that is the page's business (`www`).
+//! This crate must not depend on how the page draws anything (`www`).
 
 mod device;
 mod done;
@@ -27,5 +28,5 @@ mod view;
 pub use playground::Playground;
 pub use request::Request;
 
-/// The kernels' source files: their paths from the repository's root, and their texts.
+/// The kernels' source files: their paths relative to the root of the repository, and their texts.
 static SOURCES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/sources.rs"));

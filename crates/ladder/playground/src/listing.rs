@@ -1,4 +1,4 @@
-//! The texts of a kernel: its PTX and its source, with the lines of each instruction.
+//! The listing of a kernel: its PTX and its source, with the lines of each instruction.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -12,12 +12,12 @@ use crate::SOURCES;
 use crate::run::Run;
 use crate::trace::Trace;
 
-/// What is shown of a kernel.
+/// The texts of a kernel, as the page shows them.
 #[derive(Serialize)]
 pub(crate) struct Listing {
     ptx: String,
     files: Vec<File>,
-    /// The kernel's file, among `files`, and the line where the kernel begins.
+    /// The index of the kernel's file in `files`, and the line where the kernel starts.
     kernel: Option<(usize, u32)>,
     functions: Vec<Function>,
 }
@@ -26,7 +26,7 @@ pub(crate) struct Listing {
 #[derive(Serialize)]
 struct File {
     name: String,
-    /// Its text, if it is known here.
+    /// The text, if it is known.
     text: Option<&'static str>,
 }
 
@@ -40,11 +40,11 @@ struct Function {
 /// An instruction.
 #[derive(Serialize)]
 struct Instruction {
-    /// Its line of the PTX, from 1.
+    /// The line of the PTX, starting at 1.
     ptx: u32,
-    /// Its file, among [`Listing::files`], and its line there.
+    /// The index of the source file in [`Listing::files`], and the line in that file.
     source: Option<(usize, u32)>,
-    /// How often warps and threads executed it; nothing of a launch that failed.
+    /// The number of executions by warps and by threads, or `None` if the launch failed.
     executed: Option<(u64, u64)>,
 }
 
@@ -53,7 +53,7 @@ struct Instruction {
 struct Register {
     name: String,
     bits: u32,
-    /// The letter of the type that most of its instructions take it for: `f`, `s`, `u` or `b`.
+    /// The letter of the most specific type with which instructions use the register: `f`, `s`, `u` or `b`.
     kind: char,
 }
 
@@ -68,7 +68,8 @@ impl Listing {
             })
         };
         let text = ptx::parse(&run.ptx).unwrap_or_default();
-        let entry = text.functions.iter().find(|own| own.name == run.function.name() && own.body.is_some());
+        let entry =
+            text.functions.iter().find(|function| function.name == run.function.name() && function.body.is_some());
         let kernel = entry.and_then(|entry| {
             let begin = entry.statements().find_map(|statement| match statement {
                 Statement::Loc(loc) => Some(loc.place()),
@@ -77,8 +78,9 @@ impl Listing {
             Some((file(text.path_of(&begin)?.to_owned()), begin.line))
         });
         let functions = run.function.program().functions.iter().enumerate();
-        let functions = functions.map(|(number, own)| {
-            let sites: Vec<Site> = (0..own.code.len() as u32).map(|pc| Site { function: number as u32, pc }).collect();
+        let functions = functions.map(|(number, function)| {
+            let sites: Vec<Site> =
+                (0..function.code.len() as u32).map(|pc| Site { function: number as u32, pc }).collect();
             let positions = Position::of_all(&run.function, &sites);
             let code = sites.into_iter().zip(positions).map(|(site, Position { ptx_line, source, .. })| Instruction {
                 ptx: ptx_line,
@@ -86,9 +88,9 @@ impl Listing {
                 executed: run.counters.as_ref().and_then(|counters| counters.executed_at(site)),
             });
             let code = code.collect();
-            let in_text = text.functions.iter().find(|text| text.name == own.name && text.body.is_some());
+            let in_text = text.functions.iter().find(|text| text.name == function.name && text.body.is_some());
             let kinds = in_text.map(kinds);
-            let registers = named(own).map(|(name, reg)| Register {
+            let registers = named(function).map(|(name, reg)| Register {
                 bits: match reg {
                     Reg::R32(_) => 32,
                     Reg::R64(_) => 64,
@@ -97,37 +99,38 @@ impl Listing {
                 kind: kinds.as_ref().and_then(|kinds| kinds.get(name.as_str())).copied().unwrap_or('b'),
                 name,
             });
-            Function { name: simt::demangled(&own.name), code, registers: registers.collect() }
+            Function { name: simt::demangled(&function.name), code, registers: registers.collect() }
         });
         let functions = functions.collect();
         Self { ptx: run.ptx.clone(), files, kernel, functions }
     }
 
-    /// The step to open on: the first warp's first one of a statement in the kernel's file. Compilers give the line where
-    /// the kernel begins to the loads of its parameters.
-    pub(crate) fn first_own_step(&self, trace: &Trace) -> usize {
+    /// Returns the step that the page shows first: the first step of warp 0 that belongs to a statement in the kernel's
+    /// file. Loads of parameters are skipped, because compilers assign them the line where the kernel starts.
+    pub(crate) fn first_shown_step(&self, trace: &Trace) -> usize {
         let lines: Vec<&str> = self.ptx.lines().collect();
-        let is_own = |site: Site| {
+        let is_statement = |site: Site| {
             let Instruction { ptx, source, .. } = self.functions[site.function as usize].code[site.pc as usize];
             let text = lines.get(ptx as usize - 1).map_or("", |text| text.trim_start());
             let is_prologue = text.starts_with("ld.param") || text.starts_with("cvta");
-            let is_statement = |((file, line), (own, begin))| file == own && (line != begin || !is_prologue);
-            source.zip(self.kernel).is_some_and(is_statement)
+            let is_in_body =
+                |((file, line), (kernel_file, begin))| file == kernel_file && (line != begin || !is_prologue);
+            source.zip(self.kernel).is_some_and(is_in_body)
         };
-        trace.steps.iter().position(|step| step.warp == 0 && is_own(step.site)).unwrap_or(0)
+        trace.steps.iter().position(|step| step.warp == 0 && is_statement(step.site)).unwrap_or(0)
     }
 }
 
-/// The registers that the text of a function names.
+/// Returns the registers that the text of a function names.
 pub(crate) fn named(function: &Func) -> impl Iterator<Item = (String, Reg)> {
-    function.register_names.iter().flat_map(|own| {
-        let numbers = 0..own.count.unwrap_or(1);
+    function.register_names.iter().flat_map(|names| {
+        let numbers = 0..names.count.unwrap_or(1);
         numbers.filter_map(move |number| {
-            let name = match own.count {
-                Some(_) => format!("{}{number}", own.name),
-                None => own.name.clone(),
+            let name = match names.count {
+                Some(_) => format!("{}{number}", names.name),
+                None => names.name.clone(),
             };
-            let reg = own.find(&name)?;
+            let reg = names.find(&name)?;
             Some((name, reg))
         })
     })
@@ -135,7 +138,7 @@ pub(crate) fn named(function: &Func) -> impl Iterator<Item = (String, Reg)> {
 
 impl File {
     fn of(path: &str) -> Self {
-        // Those of this repository have their paths from its root.
+        // Paths of this repository's files are relative to its root.
         let found = SOURCES.iter().find(|(name, _)| path.ends_with(name));
         match found {
             Some((name, text)) => Self { name: (*name).to_owned(), text: Some(text) },
@@ -144,15 +147,16 @@ impl File {
     }
 }
 
-/// The letter of the type that the instructions of a function take each register for.
+/// Returns, for each register, the letter of the most specific type with which the instructions of a function use the
+/// register.
 pub(crate) fn kinds<'a>(function: &ast::Function<'a>) -> BTreeMap<&'a str, char> {
     let mut kinds = BTreeMap::new();
-    for own in function.instructions() {
-        // `f32` of `add.rn.f32`; a conversion has the result's type first.
-        let types: Vec<char> = own.opcode.split('.').filter_map(type_of).collect();
+    for instruction in function.instructions() {
+        // The type of `add.rn.f32` is `f32`. A conversion names the result's type first.
+        let types: Vec<char> = instruction.opcode.split('.').filter_map(type_of).collect();
         let (first, last) = (types.first(), types.last());
-        for (place, operand) in own.operands.iter().enumerate() {
-            let is_result = place == 0 && own.opcode.starts_with("cvt");
+        for (place, operand) in instruction.operands.iter().enumerate() {
+            let is_result = place == 0 && instruction.opcode.starts_with("cvt");
             if let Some(kind) = if is_result { first } else { last } {
                 vote(operand, *kind, &mut kinds);
             }
@@ -167,17 +171,17 @@ fn type_of(word: &str) -> Option<char> {
     letter.chars().next().filter(|letter| is_size && "fsub".contains(*letter))
 }
 
-/// Of two types of a register, the one that says more.
+/// Keeps the more specific of two types of a register.
 fn vote<'a>(operand: &Operand<'a>, kind: char, kinds: &mut BTreeMap<&'a str, char>) {
     match operand {
         Operand::Name(name) if name.starts_with('%') => {
-            let says = |kind: char| "busf".find(kind);
+            let rank = |kind: char| "busf".find(kind);
             let known = kinds.entry(name).or_insert('b');
-            if says(kind) > says(*known) {
+            if rank(kind) > rank(*known) {
                 *known = kind;
             }
         }
-        Operand::Vector(all) => all.iter().for_each(|own| vote(own, kind, kinds)),
+        Operand::Vector(all) => all.iter().for_each(|operand| vote(operand, kind, kinds)),
         _ => {}
     }
 }

@@ -1,4 +1,4 @@
-//! A playground: answers requests, and keeps the last run.
+//! The playground, which answers requests and keeps the last run.
 
 use serde::Serialize;
 
@@ -8,14 +8,14 @@ use crate::request::{Pasted, Request, RungRun};
 use crate::run::{Checked, Problem, Run};
 use crate::{pasted, rungs, view};
 
-/// What was run last.
+/// The request of the last run.
 #[derive(Clone)]
 enum RunSource {
     Rung(RungRun),
     Pasted(Pasted),
 }
 
-/// A playground: what was run last, to be looked at.
+/// A playground, with the last run and its states.
 #[derive(Default)]
 pub struct Playground {
     last: Option<(RunSource, Run)>,
@@ -29,39 +29,39 @@ enum Answer {
 }
 
 impl Playground {
-    /// Answers a request: `{"ok": …}`, or `{"problem": {"text": …, "line": …}}` where it cannot be done. Both are JSON.
+    /// Answers a request in JSON. Returns `{"ok": …}`, or `{"problem": {"text": …, "line": …}}` if the request fails.
     pub fn answer(&mut self, request: &str) -> String {
-        let request = serde_json::from_str(request).map_err(|error| Problem::new(format!("the request: {error}")));
-        let answer = match request.and_then(|request| self.done(request)) {
+        let request = serde_json::from_str(request).map_err(|error| Problem::new(format!("invalid request: {error}")));
+        let answer = match request.and_then(|request| self.handle(request)) {
             Ok(value) => Answer::Ok(value),
             Err(problem) => Answer::Problem(problem),
         };
         serde_json::to_string(&answer).unwrap_or_else(|error| {
-            // A text is always JSON.
+            // A text can always be converted to JSON.
             format!("{{\"problem\":{}}}", serde_json::json!({ "text": error.to_string() }))
         })
     }
 
-    fn done(&mut self, request: Request) -> Result<serde_json::Value, Problem> {
+    fn handle(&mut self, request: Request) -> Result<serde_json::Value, Problem> {
         match request {
             Request::Catalog => json(&rungs::catalog()),
             Request::Kernels { ptx } => json(&pasted::kernels(&ptx)?),
-            Request::Rung(asked) => {
-                // The memory of the last run is needed for this one.
+            Request::Rung(request) => {
+                // Frees the memory of the last run, because the new run needs it.
                 self.last = None;
-                let run = rungs::run(&asked)?;
-                self.keep(RunSource::Rung(asked), run)
+                let run = rungs::run(&request)?;
+                self.keep(RunSource::Rung(request), run)
             }
-            Request::Pasted(asked) => {
+            Request::Pasted(request) => {
                 self.last = None;
-                let run = pasted::run(&asked)?;
-                self.keep(RunSource::Pasted(asked), run)
+                let run = pasted::run(&request)?;
+                self.keep(RunSource::Pasted(request), run)
             }
             Request::Check => {
-                let (ran, _) = self.last()?;
-                let checked: Checked = match ran {
-                    RunSource::Rung(asked) => rungs::check(asked)?,
-                    RunSource::Pasted(asked) => pasted::check(asked)?,
+                let (source, _) = self.last()?;
+                let checked: Checked = match source {
+                    RunSource::Rung(request) => rungs::check(request)?,
+                    RunSource::Pasted(request) => pasted::check(request)?,
                 };
                 json(&checked)
             }
@@ -73,14 +73,14 @@ impl Playground {
         }
     }
 
-    fn keep(&mut self, ran: RunSource, run: Run) -> Result<serde_json::Value, Problem> {
+    fn keep(&mut self, source: RunSource, run: Run) -> Result<serde_json::Value, Problem> {
         let done = json(&RunReport::of(&run, &Listing::of(&run)));
-        self.last = Some((ran, run));
+        self.last = Some((source, run));
         done
     }
 
     fn last(&self) -> Result<&(RunSource, Run), Problem> {
-        self.last.as_ref().ok_or_else(|| Problem::new("nothing was run yet"))
+        self.last.as_ref().ok_or_else(|| Problem::new("no kernel has run yet"))
     }
 
     /// Appends the words of the block's shared memory after a step.
@@ -90,8 +90,8 @@ impl Playground {
         }
     }
 
-    /// The activity of the block's warps over the steps: of each warp, so many columns, each with the mean number of
-    /// lanes of its steps there, and 0 where it has none.
+    /// Returns the activity of the block's warps over the steps. Each warp has `columns` columns. A column contains the
+    /// mean number of active lanes of the warp's steps in that part, or 0 if the warp has no step there.
     pub fn overview(&self, columns: usize) -> Vec<u32> {
         let trace = self.last.as_ref().and_then(|(_, run)| run.trace.as_ref());
         trace.map_or_else(Vec::new, |trace| trace.overview(columns))

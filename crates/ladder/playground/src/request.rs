@@ -1,4 +1,4 @@
-//! What the page asks for.
+//! The requests of the page.
 
 use std::collections::BTreeMap;
 
@@ -6,40 +6,40 @@ use serde::{Deserialize, Serialize};
 
 use crate::trace::Target;
 
-/// What a page asks for: `{"ask": "view", "step": 7, "warp": 0}`.
+/// A request of the page: `{"ask": "view", "step": 7, "warp": 0}`.
 #[derive(Debug, Deserialize)]
 #[serde(tag = "ask", rename_all = "snake_case")]
 pub enum Request {
-    /// Which ladders and rungs there are.
+    /// Lists the ladders and rungs.
     Catalog,
-    /// Which kernels a text of PTX has.
+    /// Lists the kernels of a PTX text.
     Kernels {
-        /// The text.
+        /// The PTX text.
         ptx: String,
     },
     /// Runs a rung, and records one of its blocks.
     Rung(RungRun),
     /// Runs a kernel of pasted PTX, and records one of its blocks.
     Pasted(Pasted),
-    /// Runs the last kernel again, with all checks of the sanitizers.
+    /// Runs the last kernel again, with all sanitizers.
     Check,
-    /// The state after a step, of one warp.
+    /// Returns the state of one warp after a step.
     View {
-        /// The step, from 0, in the order in which the block's warps executed them.
+        /// The step, starting at 0, in the order in which the block's warps executed the steps.
         step: u32,
         /// The warp.
         warp: u32,
     },
-    /// A step before or behind another one.
+    /// Finds a step before or after the given step.
     Go {
-        /// From here.
+        /// The step where the search starts.
         step: u32,
-        /// Of this warp.
+        /// The warp whose steps are searched.
         warp: u32,
-        /// Whether to go back.
+        /// Whether to search backward.
         #[serde(default)]
         back: bool,
-        /// To the next one of these.
+        /// The kind of step to find.
         to: Target,
     },
 }
@@ -52,10 +52,10 @@ pub struct RungRun {
     /// The problem's options, as on the command line.
     #[serde(default)]
     pub options: BTreeMap<String, String>,
-    /// The threads of a block, as on the command line; empty for the rung's own.
+    /// The threads of a block, as on the command line. Empty for the rung's default.
     #[serde(default)]
     pub block: String,
-    /// The number of the block that is recorded.
+    /// The index of the block to record.
     #[serde(default)]
     pub record: u64,
 }
@@ -63,21 +63,21 @@ pub struct RungRun {
 /// A kernel of pasted PTX to run.
 #[derive(Clone, Debug, Deserialize)]
 pub struct Pasted {
-    /// The text.
+    /// The PTX text.
     pub ptx: String,
-    /// The kernel; the first one if it is empty.
+    /// The name of the kernel. Empty for the first kernel.
     #[serde(default)]
     pub kernel: String,
-    /// Blocks in x, y and z.
+    /// The number of blocks in x, y and z.
     pub grid: [u32; 3],
-    /// Threads of a block in x, y and z.
+    /// The number of threads per block in x, y and z.
     pub block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// The bytes of dynamic shared memory.
     #[serde(default)]
     pub shared: u32,
-    /// One for each parameter.
+    /// One argument for each parameter.
     pub arguments: Vec<Argument>,
-    /// The number of the block that is recorded.
+    /// The index of the block to record.
     #[serde(default)]
     pub record: u64,
 }
@@ -85,12 +85,12 @@ pub struct Pasted {
 /// An argument.
 #[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Argument {
-    /// The type: `f32`, `u64`; of a buffer's elements, if it is one.
+    /// The type, such as `f32` or `u64`. For a buffer, the type of its elements.
     #[serde(rename = "type")]
     pub kind: String,
-    /// For a buffer, how many elements it has.
+    /// For a buffer, the number of elements.
     pub buffer: Option<u64>,
-    /// A number; or what a buffer is filled with: `zeros`, `ones`, `index`, `random`, or numbers with commas or blanks
-    /// between them, from the first element on.
+    /// A number, or the initial values of a buffer: `zeros`, `ones`, `index`, `random`, or numbers separated by commas
+    /// or blanks, starting at the first element.
     pub value: String,
 }

@@ -1,4 +1,4 @@
-//! One launch of a kernel: what it left, what was counted, and what one of its blocks did.
+//! One launch of a kernel: its results, its counters, and the trace of one block.
 
 use serde::Serialize;
 use simt::counters::Counters;
@@ -8,21 +8,21 @@ use simt_check::{Checks, Finding};
 use crate::request::Argument;
 use crate::trace::{Recorder, Trace};
 
-/// The most instructions of warps in a launch: a second or two in a browser.
+/// The maximum number of warp instructions in a launch. A browser executes them in a second or two.
 pub(crate) const MOST_INSTRUCTIONS: u64 = 1 << 23;
-/// The most bytes of device memory.
+/// The maximum number of bytes of device memory.
 pub(crate) const MOST_MEMORY: u64 = 384 << 20;
-/// The bytes of a buffer that are kept to be shown.
+/// The number of bytes of a buffer that the page can show.
 const SHOWN_BYTES: u64 = 1 << 16;
 
-/// Why something cannot be done, for a person.
+/// An error message for the user.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Problem {
-    /// In words.
+    /// The message.
     pub(crate) text: String,
-    /// The line of the pasted PTX that it is about, from 1.
+    /// The line of the pasted PTX that causes the error, starting at 1.
     pub(crate) line: Option<u32>,
-    /// And the column, from 1.
+    /// The column in that line, starting at 1.
     pub(crate) column: Option<u32>,
 }
 
@@ -51,23 +51,24 @@ impl From<LoadError> for Problem {
     }
 }
 
-/// A buffer of a launch, with what the kernel left in it.
+/// A buffer of a launch, with its contents before and after the launch.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct BufferView {
-    /// What it is: `input`, `argument 0`.
+    /// The name of the buffer: `input`, `argument 0`.
     pub(crate) name: String,
-    /// The type of its elements: `f32`, `u64`; `None` where nothing says it.
+    /// The type of the elements, such as `f32` or `u64`, or `None` if it is unknown.
     pub(crate) kind: Option<String>,
-    /// Its first address.
+    /// The address of the first byte.
     pub(crate) address: u64,
-    /// Its size.
+    /// The size in bytes.
     pub(crate) bytes: u64,
-    /// Its first bytes as they were before the launch, and as they are now, each as numbers of two digits.
+    /// The first bytes before the launch, two hexadecimal digits per byte.
     pub(crate) before: String,
+    /// The first bytes after the launch, in the same form.
     pub(crate) after: String,
 }
 
-/// A launch that was run.
+/// The results of a launch.
 pub(crate) struct Run {
     /// The problem in words.
     pub(crate) title: String,
@@ -75,48 +76,48 @@ pub(crate) struct Run {
     pub(crate) launch: String,
     pub(crate) grid: [u32; 3],
     pub(crate) block: [u32; 3],
-    /// Bytes of dynamic shared memory.
+    /// The bytes of dynamic shared memory.
     pub(crate) dynamic_shared: u32,
     /// Arguments like those of the launch, for the editor.
     pub(crate) arguments: Vec<Argument>,
     pub(crate) function: Function,
-    /// The text that it was loaded from.
+    /// The PTX of the kernel.
     pub(crate) ptx: String,
-    /// What was counted; nothing of a launch that failed.
+    /// The counters, or `None` if the launch failed.
     pub(crate) counters: Option<Counters>,
-    /// Why it failed.
+    /// The error, if the launch failed.
     pub(crate) error: Option<LaunchError>,
-    /// What one of its blocks did.
+    /// The trace of the recorded block.
     pub(crate) trace: Option<Trace>,
     pub(crate) buffers: Vec<BufferView>,
-    /// Whether the results are right, and if not, why; `None` where nobody knows.
+    /// Whether the result is right, with a reason if it is wrong. `None` if the correct result is unknown.
     pub(crate) verdict: Option<Result<(), String>>,
-    /// What the kernel printed.
+    /// The text that the kernel printed.
     pub(crate) printed: String,
 }
 
-/// What the checks found.
+/// The findings of the sanitizers.
 #[derive(Serialize)]
 pub(crate) struct Checked {
     pub(crate) findings: Vec<Finding>,
     pub(crate) notes: Vec<String>,
 }
 
-/// A machine with one thread and little memory.
+/// Creates a simulator with one thread and little memory.
 pub(crate) fn simulator() -> Result<Simulator, Problem> {
     let config =
         Config { threads: 1, max_instructions: MOST_INSTRUCTIONS, max_memory_bytes: MOST_MEMORY, ..Config::default() };
     Simulator::new(config).map_err(|error| Problem::new(error.to_string()))
 }
 
-/// What a recorded launch gives.
+/// The results of a recorded launch.
 pub(crate) struct Recorded {
     pub(crate) counters: Result<Counters, LaunchError>,
     pub(crate) trace: Option<Trace>,
     pub(crate) printed: String,
 }
 
-/// Launches a kernel, counts, and records the block of this number.
+/// Launches a kernel, counts, and records the block with this index.
 pub(crate) fn record(simulator: &mut Simulator, launch: &simt::Launch<'_>, block: u64) -> Recorded {
     let (recorder, slot) = Recorder::new(launch.function, block);
     let observer = (Counters::new(launch.function), recorder);
@@ -126,13 +127,13 @@ pub(crate) fn record(simulator: &mut Simulator, launch: &simt::Launch<'_>, block
     Recorded { counters, trace, printed }
 }
 
-/// Launches a kernel with all checks.
+/// Launches a kernel with all sanitizers.
 pub(crate) fn check(simulator: &mut Simulator, launch: &simt::Launch<'_>) -> (Checked, Result<Counters, LaunchError>) {
     let sanitized = Checks::ALL.launch(simulator, launch);
     (Checked { findings: sanitized.findings, notes: sanitized.notes }, sanitized.result)
 }
 
-/// The first bytes of an allocation, to be shown.
+/// Returns the first bytes of an allocation as hexadecimal digits.
 pub(crate) fn first_bytes(simulator: &Simulator, address: u64) -> String {
     let Some(allocation) = simulator.memory().at(address) else { return String::new() };
     let mut bytes = vec![0; allocation.bytes.min(SHOWN_BYTES) as usize];

@@ -1,4 +1,4 @@
-//! Runs of the ladders' rungs.
+//! Runs the rungs of the ladders.
 
 use std::sync::OnceLock;
 
@@ -14,10 +14,10 @@ use crate::pasted;
 use crate::request::{Argument, RungRun};
 use crate::run::{Checked, Problem, Run};
 
-/// The bytes of the problem that a ladder offers first: a few blocks, which run in a moment.
+/// The bytes of the problem that the page initially offers for a ladder. It has a few blocks, which run in a moment.
 const FIRST_BYTES: f64 = 8192.0;
 
-/// A ladder, as the page shows it.
+/// A ladder in the page's catalog.
 #[derive(Serialize)]
 pub(crate) struct LadderView {
     name: &'static str,
@@ -32,9 +32,9 @@ pub(crate) struct LadderView {
 struct Option {
     name: &'static str,
     help: &'static str,
-    /// What is offered first.
+    /// The initial value.
     first: String,
-    /// The words that it takes; none if it takes a size or any text.
+    /// The words that the option accepts. Empty if it accepts a size or any text.
     words: &'static [&'static str],
 }
 
@@ -43,11 +43,11 @@ struct RungView {
     name: &'static str,
     lesson: &'static str,
     source: &'static str,
-    /// The blocks that it can be launched with on the first problem, its default first.
+    /// The block sizes that the rung supports for the initial problem, starting with the default.
     blocks: Vec<String>,
 }
 
-/// All ladders, with the problem that each offers first.
+/// Returns all ladders with their initial problems.
 pub(crate) fn catalog() -> &'static [LadderView] {
     static CATALOG: OnceLock<Vec<LadderView>> = OnceLock::new();
     CATALOG.get_or_init(|| ladders().iter().map(LadderView::of).collect())
@@ -57,11 +57,11 @@ impl LadderView {
     fn of(ladder: &'static Ladder) -> Self {
         let first = first_options(ladder);
         let problem = ladder.problem(&first).ok();
-        let option = |own: &Opt| Option {
-            name: own.name,
-            help: own.help,
-            first: first.get(own.name).map_or_else(|| own.default.to_owned(), ToString::to_string),
-            words: match own.kind {
+        let option = |option: &Opt| Option {
+            name: option.name,
+            help: option.help,
+            first: first.get(option.name).map_or_else(|| option.default.to_owned(), ToString::to_string),
+            words: match option.kind {
                 Kind::Word(words) => words,
                 _ => &[],
             },
@@ -86,36 +86,36 @@ impl LadderView {
     }
 }
 
-/// The ladder's defaults, with sizes that a browser runs in a moment.
+/// Returns the ladder's default options, with sizes that a browser runs in a moment.
 fn first_options(ladder: &'static Ladder) -> Options {
-    let usual = Options::default();
-    let small = ladder.problem(&usual).ok().and_then(|problem| {
+    let defaults = Options::default();
+    let small = ladder.problem(&defaults).ok().and_then(|problem| {
         let share = FIRST_BYTES / buffer_bytes(&*problem, DeviceProperties::default()).max(1) as f64;
         problem.smaller(share.min(1.0))
     });
-    small.unwrap_or(usual)
+    small.unwrap_or(defaults)
 }
 
-/// A rung, and how it is launched.
+/// A rung, its problem and its launch.
 struct SelectedRung {
     rung: &'static Rung,
     problem: Box<dyn engine::Problem>,
     launch: Launch,
 }
 
-fn wanted(asked: &RungRun) -> Result<SelectedRung, Problem> {
-    let ladder = ladders().iter().find(|ladder| ladder.rungs.iter().any(|rung| rung.name == asked.rung));
+fn select(request: &RungRun) -> Result<SelectedRung, Problem> {
+    let ladder = ladders().iter().find(|ladder| ladder.rungs.iter().any(|rung| rung.name == request.rung));
     let ladder = ladder.ok_or_else(|| {
         let known: Vec<&str> = CATALOG.names().collect();
         Problem::new(format!(
             "no rung is named `{}`; {}",
-            asked.rung,
-            engine::names::did_you_mean(&asked.rung, "rungs", &known)
+            request.rung,
+            engine::names::did_you_mean(&request.rung, "rungs", &known)
         ))
     })?;
-    let rung = ladder.rung(&asked.rung)?;
+    let rung = ladder.rung(&request.rung)?;
     let mut options = first_options(ladder);
-    for (name, value) in &asked.options {
+    for (name, value) in &request.options {
         let known = ladder.options.iter().find(|option| option.name == name);
         let known = known.ok_or_else(|| {
             let all: Vec<&str> = ladder.options.iter().map(|option| option.name).collect();
@@ -124,32 +124,32 @@ fn wanted(asked: &RungRun) -> Result<SelectedRung, Problem> {
         options = options.with(known.name, value);
     }
     let problem = ladder.problem(&options)?;
-    ladder.select(std::slice::from_ref(&asked.rung), &*problem)?;
-    let block = match asked.block.as_str() {
+    ladder.select(std::slice::from_ref(&request.rung), &*problem)?;
+    let block = match request.block.as_str() {
         "" => None,
         text => Some(parse_block(text)?),
     };
     let launch = ladder.launch(rung, &*problem, block, DeviceProperties::default())?;
     let blocks = launch.blocks().max(1);
-    if asked.record >= blocks {
-        let text = format!("there is no block {} to record: {launch} has blocks 0 to {}", asked.record, blocks - 1);
+    if request.record >= blocks {
+        let text = format!("there is no block {} to record: {launch} has blocks 0 to {}", request.record, blocks - 1);
         return Err(Problem::new(text));
     }
     Ok(SelectedRung { rung, problem, launch })
 }
 
 /// Runs a rung, and records one of its blocks.
-pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
-    let SelectedRung { rung, problem, launch } = wanted(asked)?;
-    let mut device = SimDevice::new(&KERNELS, Purpose::Record(asked.record))?;
+pub(crate) fn run(request: &RungRun) -> Result<Run, Problem> {
+    let SelectedRung { rung, problem, launch } = select(request)?;
+    let mut device = SimDevice::new(&KERNELS, Purpose::Record(request.record))?;
     let checked = Session::new(&mut device, &*problem, false)?.check(rung, &launch);
     let Some(Last { function, ptx, recorded: Some(recorded), mut buffers, .. }) = device.last else {
         return Err(checked.err().map_or_else(|| Problem::new("the kernel was not launched"), Problem::from));
     };
     let described = problem.buffers(DeviceProperties::default());
-    let declared = || function.program().params.iter().filter_map(|own| own.declared.as_ref());
+    let declared = || function.program().params.iter().filter_map(|parameter| parameter.declared.as_ref());
     for (shown, buffer) in buffers.iter_mut().zip(&described) {
-        shown.kind = declared().find(|own| own.name == buffer.name).and_then(pasted::element);
+        shown.kind = declared().find(|declared| declared.name == buffer.name).and_then(pasted::element);
         shown.name = format!("{}, {:?}", shown.name, buffer.role).to_lowercase();
         shown.bytes = buffer.bytes;
     }
@@ -179,7 +179,7 @@ pub(crate) fn run(asked: &RungRun) -> Result<Run, Problem> {
     })
 }
 
-/// An argument like this one, for the editor: what is in a buffer is up to the person there.
+/// Returns a similar argument for the editor. The user chooses the contents of a buffer there.
 fn argument(arg: &Arg, buffers: &[Buffer]) -> Argument {
     let number = |kind: &str, value: String| Argument { kind: kind.to_owned(), buffer: None, value };
     match *arg {
@@ -201,9 +201,9 @@ fn argument(arg: &Arg, buffers: &[Buffer]) -> Argument {
     }
 }
 
-/// Runs a rung with all checks.
-pub(crate) fn check(asked: &RungRun) -> Result<Checked, Problem> {
-    let SelectedRung { rung, problem, launch } = wanted(asked)?;
+/// Runs a rung with all sanitizers.
+pub(crate) fn check(request: &RungRun) -> Result<Checked, Problem> {
+    let SelectedRung { rung, problem, launch } = select(request)?;
     let mut device = SimDevice::new(&KERNELS, Purpose::Check)?;
     let result = Session::new(&mut device, &*problem, false)?.check(rung, &launch);
     match device.last.and_then(|last| last.checked) {

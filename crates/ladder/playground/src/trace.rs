@@ -1,8 +1,8 @@
-//! What the warps of one block do: every step, and every change of registers and shared memory.
+//! The trace of one block: every step of its warps, and every change of registers and shared memory.
 //!
-//! A state is not kept, but looked up: each register of a warp has the list of its writes, in their order, and so has each
-//! word of shared memory. A binary search finds the last write before a step. So going back costs what going on does, and
-//! a step costs a few dozen bytes to record.
+//! A trace does not store states. Each register of a warp and each word of shared memory has an ordered list of its
+//! writes. A binary search finds the last write before a step. So going backward and going forward have the same cost,
+//! and recording a step takes a few dozen bytes.
 
 mod history;
 mod recorder;
@@ -14,32 +14,32 @@ pub(crate) use history::Registers;
 pub(crate) use recorder::Recorder;
 pub(crate) use search::Target;
 
-/// The most steps that are recorded.
+/// The maximum number of recorded steps.
 pub(crate) const MOST_STEPS: usize = 1 << 20;
-/// The most values of registers that are recorded, of 4 bytes.
+/// The maximum number of recorded 4-byte register values.
 pub(crate) const MOST_VALUES: usize = 48 << 20;
 
-/// What the warps of a block did.
+/// The trace of a block.
 #[derive(Default)]
 pub(crate) struct Trace {
-    /// The block's number in the grid.
+    /// The index of the block in the grid.
     pub(crate) block: u64,
     pub(crate) threads: u32,
     pub(crate) steps: Vec<Step>,
     pub(crate) warps: Vec<Warp>,
-    /// The different reconvergence stacks.
+    /// The distinct reconvergence stacks.
     pub(crate) stacks: Vec<Vec<Path>>,
-    /// The different frames.
+    /// The distinct frames.
     pub(crate) frames: Vec<FramePlace>,
-    /// In the order of their steps.
+    /// The requests to memory, in the order of their steps.
     pub(crate) accesses: Vec<Access>,
-    /// For each word of shared memory, when it changed, and the new value.
+    /// For each word of shared memory, the steps that changed the word and the new values.
     shared: Vec<Vec<(u32, u32)>>,
-    /// When threads were released from a barrier, and which barrier it is.
+    /// The steps at which threads were released from a barrier, and the barrier's number.
     releases: Vec<(u32, u32)>,
-    /// What the instructions read and write, by function and program counter, of those that were executed.
+    /// The registers that each executed instruction reads and writes, by function and program counter.
     uses: Vec<Vec<Option<Uses>>>,
-    /// Whether the recording ended before the block did.
+    /// Whether the recording ended before the block ended.
     pub(crate) is_cut: bool,
 }
 
@@ -48,25 +48,25 @@ pub(crate) struct Trace {
 pub(crate) struct Step {
     pub(crate) site: Site,
     pub(crate) warp: u32,
-    /// The lanes that came to it.
+    /// The lanes that reached the instruction.
     pub(crate) active: u32,
-    /// Those that its guard let through.
+    /// The lanes that executed the instruction, because its guard was true.
     pub(crate) lanes: u32,
-    /// The reconvergence stack before it, among [`Trace::stacks`].
+    /// The index in [`Trace::stacks`] of the reconvergence stack before the step.
     pub(crate) stack: u32,
-    /// Among [`Trace::frames`].
+    /// The index of the frame in [`Trace::frames`].
     pub(crate) frame: u32,
 }
 
-/// What a warp did.
+/// The trace of a warp.
 #[derive(Default)]
 pub(crate) struct Warp {
-    /// The numbers of its steps.
+    /// The numbers of the warp's steps.
     pub(crate) steps: Vec<u32>,
     pub(crate) registers: Registers,
-    /// After which steps lanes ended.
+    /// The steps after which lanes ended, and the lanes.
     exits: Vec<(u32, u32)>,
-    /// After which steps lanes waited at a barrier, and at which.
+    /// The steps after which lanes waited at a barrier, and the barrier's number.
     waits: Vec<(u32, u32)>,
 }
 
@@ -87,13 +87,13 @@ pub(crate) struct Uses {
     pub(crate) writes: Box<[Reg]>,
 }
 
-/// What a warp does.
+/// The activity of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum WarpActivity {
-    /// It has not begun.
+    /// The warp has not started.
     Nothing,
     Runs,
-    /// It waits at a barrier of the block.
+    /// The warp waits at this barrier of the block.
     Waits(u32),
     Ended,
 }
@@ -103,7 +103,7 @@ impl Trace {
         self.shared.len() as u64 * 4
     }
 
-    /// The words of shared memory after a step.
+    /// Returns the words of shared memory after a step.
     pub(crate) fn shared_at(&self, step: u32) -> impl Iterator<Item = u32> {
         self.shared.iter().map(move |changes| {
             let before = changes.partition_point(|(at, _)| *at <= step);
@@ -111,39 +111,39 @@ impl Trace {
         })
     }
 
-    /// The requests of a step.
+    /// Returns the requests of a step.
     pub(crate) fn accesses_of(&self, step: u32) -> &[Access] {
-        let first = self.accesses.partition_point(|own| own.step < step);
-        let count = self.accesses[first..].partition_point(|own| own.step == step);
+        let first = self.accesses.partition_point(|access| access.step < step);
+        let count = self.accesses[first..].partition_point(|access| access.step == step);
         &self.accesses[first..first + count]
     }
 
-    /// What the instruction at a site reads and writes, if it was executed.
+    /// Returns the registers that the instruction at a site reads and writes, if it was executed.
     pub(crate) fn uses(&self, site: Site) -> Option<&Uses> {
         self.uses.get(site.function as usize)?.get(site.pc as usize)?.as_ref()
     }
 
-    /// The last step of a warp up to this one, by its number among the warp's own.
-    pub(crate) fn own_step(&self, warp: u32, step: u32) -> Option<usize> {
-        let own = &self.warps.get(warp as usize)?.steps;
-        own.partition_point(|at| *at <= step).checked_sub(1)
+    /// Returns the last step of a warp up to `step`, as an index into the warp's steps.
+    pub(crate) fn step_index(&self, warp: u32, step: u32) -> Option<usize> {
+        let steps = &self.warps.get(warp as usize)?.steps;
+        steps.partition_point(|at| *at <= step).checked_sub(1)
     }
 
-    /// The lanes that have ended after a step.
+    /// Returns the lanes that have ended after a step.
     pub(crate) fn exited(&self, warp: u32, step: u32) -> u32 {
         let exits = &self.warps[warp as usize].exits;
         exits.iter().take_while(|(at, _)| *at <= step).fold(0, |all, (_, lanes)| all | lanes)
     }
 
-    /// The lanes that have a thread.
+    /// Returns the lanes that have a thread.
     pub(crate) fn threads_of(&self, warp: u32) -> u32 {
         let threads = self.threads.saturating_sub(warp * 32).min(32);
         ((1_u64 << threads) - 1) as u32
     }
 
-    /// What a warp does after a step.
-    pub(crate) fn doing(&self, warp: u32, step: u32) -> WarpActivity {
-        if self.own_step(warp, step).is_none() {
+    /// Returns the activity of a warp after a step.
+    pub(crate) fn activity(&self, warp: u32, step: u32) -> WarpActivity {
+        if self.step_index(warp, step).is_none() {
             return WarpActivity::Nothing;
         }
         if self.exited(warp, step) == self.threads_of(warp) {
@@ -152,21 +152,23 @@ impl Trace {
         let waits = &self.warps[warp as usize].waits;
         let last = waits[..waits.partition_point(|(at, _)| *at <= step)].last();
         let waiting = last.filter(|(since, id)| {
-            let released = self.releases.iter().any(|(at, own)| own == id && (*since..=step).contains(at));
-            let goes_on = self.own_step(warp, step).is_some_and(|own| self.warps[warp as usize].steps[own] > *since);
-            !released && !goes_on
+            let released =
+                self.releases.iter().any(|(at, released_id)| released_id == id && (*since..=step).contains(at));
+            let has_continued =
+                self.step_index(warp, step).is_some_and(|index| self.warps[warp as usize].steps[index] > *since);
+            !released && !has_continued
         });
         waiting.map_or(WarpActivity::Runs, |(_, id)| WarpActivity::Waits(*id))
     }
 
-    /// The activity of the warps over the steps: of each warp, so many columns, each with the mean number of lanes of
-    /// its steps there, and 0 where it has none.
+    /// Returns the activity of the warps over the steps. Each warp has `columns` columns. A column contains the mean
+    /// number of active lanes of the warp's steps in that part, or 0 if the warp has no step there.
     pub(crate) fn overview(&self, columns: usize) -> Vec<u32> {
         let columns = columns.clamp(1, 4096);
         let mut all = vec![(0_u32, 0_u32); self.warps.len() * columns];
         let count = self.steps.len().max(1);
         for (number, step) in self.steps.iter().enumerate() {
-            // A few steps are drawn wider than a column.
+            // If there are fewer steps than columns, a step covers several columns.
             let from = number * columns / count;
             let to = ((number + 1) * columns / count).max(from + 1);
             for cell in &mut all[step.warp as usize * columns..][from..to.min(columns)] {
@@ -179,8 +181,8 @@ impl Trace {
 }
 
 impl Access {
-    /// As observers are told of it.
-    pub(crate) fn told(&self) -> simt::observe::Access<'_> {
+    /// Returns the access in the form that observers receive.
+    pub(crate) fn as_observed(&self) -> simt::observe::Access<'_> {
         let Self { space, kind, bytes, mask, rank, ref addresses, .. } = *self;
         simt::observe::Access {
             space,

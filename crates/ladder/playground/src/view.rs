@@ -1,4 +1,4 @@
-//! The state of a block after a step, as one of its warps has it.
+//! The state of a block after a step, from the perspective of one warp.
 
 use serde::{Serialize, Serializer};
 use simt::code::{NEVER, Reg};
@@ -16,21 +16,24 @@ pub(crate) struct View {
     /// The warp that executed the step.
     turn: u32,
     warp: u32,
-    /// The warp's own last step, its number among all steps and among the warp's own, and how many the warp has.
+    /// The last step of the shown warp, by its number among all steps.
     own: Option<u32>,
+    /// The index of that step among the steps of the warp.
     own_number: usize,
+    /// The number of steps of the warp.
     own_count: usize,
-    /// The function and program counter of the instruction, which the warp has executed last.
+    /// The function and program counter of the instruction that the warp has executed last.
     site: Option<(u32, u32)>,
     active: u32,
     lanes: u32,
     exited: u32,
     threads: u32,
     stack: Vec<Entry>,
-    /// By the number of the register in the listing.
+    /// The values, indexed by the register's number in the listing.
     registers: Vec<Register>,
-    /// The numbers of the registers that the instruction reads, and that it writes.
+    /// The numbers of the registers that the instruction reads.
     reads: Vec<usize>,
+    /// The numbers of the registers that the instruction writes.
     writes: Vec<usize>,
     requests: Vec<Request>,
     warps: Vec<Warp>,
@@ -41,7 +44,7 @@ pub(crate) struct View {
 struct Entry {
     lanes: u32,
     site: (u32, u32),
-    /// The program counter where it reconverges.
+    /// The program counter where the lanes reconverge.
     until: Option<u32>,
     waits: String,
 }
@@ -54,8 +57,8 @@ struct Register {
 }
 
 impl Serialize for Register {
-    /// `null` where no lane has one, one value where all have the same, else one for each lane. Values of 64 bits are
-    /// texts, for the page's numbers have 53.
+    /// Serializes `null` if no lane has a value, one value if all lanes have the same value, and otherwise one value
+    /// for each lane. 64-bit values are texts, because JavaScript numbers have only 53 bits.
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
         #[serde(untagged)]
@@ -87,11 +90,11 @@ struct Request {
     kind: &'static str,
     bytes: u32,
     mask: u32,
-    /// The lanes' addresses; those of lanes that take no part mean nothing.
+    /// The addresses of the lanes. The addresses of inactive lanes have no meaning.
     addresses: [u64; 32],
-    /// Sectors of global or local memory, as the counters have them.
+    /// The number of sectors of global or local memory, as the counters report it.
     sectors: Option<f64>,
-    /// The wavefronts of shared memory, each with the words that it moves and the lanes that each is for.
+    /// The wavefronts of shared memory. Each wavefront has the words that it moves, each with a mask of its lanes.
     wavefronts: Vec<Vec<(u64, u32)>>,
 }
 
@@ -104,50 +107,50 @@ struct Warp {
     doing: String,
 }
 
-/// The state after a step.
+/// Returns the state after a step.
 ///
 /// # Errors
-/// When nothing was recorded, or there is no such warp.
+/// Returns a [`Problem`] when nothing was recorded or the warp does not exist.
 pub(crate) fn view(run: &Run, step: u32, warp: u32) -> Result<View, Problem> {
     let trace = run.trace.as_ref().filter(|trace| !trace.steps.is_empty());
-    let trace = trace.ok_or_else(|| Problem::new("no step was recorded: the block was not run"))?;
+    let trace = trace.ok_or_else(|| Problem::new("no step was recorded, because the block did not run"))?;
     let step = step.min(trace.steps.len() as u32 - 1);
-    let own = trace.warps.get(warp as usize).ok_or_else(|| {
-        Problem::new(format!("there is no warp {warp}; the block has warps 0 to {}", trace.warps.len() - 1))
+    let history = trace.warps.get(warp as usize).ok_or_else(|| {
+        Problem::new(format!("there is no warp {warp}: the block has warps 0 to {}", trace.warps.len() - 1))
     })?;
-    let own_number = trace.own_step(warp, step);
-    let last = own_number.map(|number| own.steps[number]);
+    let index = trace.step_index(warp, step);
+    let last = index.map(|index| history.steps[index]);
     let executed = last.map(|last| trace.steps[last as usize]);
-    let site = executed.map_or(Site::default(), |own| own.site);
-    let frame = executed.map_or_else(FramePlace::default, |own| trace.frames[own.frame as usize]);
+    let site = executed.map_or(Site::default(), |executed| executed.site);
+    let frame = executed.map_or_else(FramePlace::default, |executed| trace.frames[executed.frame as usize]);
     let names: Vec<(String, Reg)> = named(&run.function.program().functions[site.function as usize]).collect();
     let registers = names.iter().map(|(_, reg)| {
-        let (values, known) = match last.filter(|_| own.registers.is_written(&frame, *reg)) {
-            Some(_) => own.registers.read(&frame, *reg, step),
+        let (values, known) = match last.filter(|_| history.registers.is_written(&frame, *reg)) {
+            Some(_) => history.registers.read(&frame, *reg, step),
             None => ([0; 32], 0),
         };
         Register { reg: *reg, values, known: known & trace.threads_of(warp) }
     });
     let registers = registers.collect();
     let numbers = |all: &[Reg]| -> Vec<usize> {
-        let place = |reg: &Reg| names.iter().position(|(_, own)| own == reg);
+        let place = |reg: &Reg| names.iter().position(|(_, named)| named == reg);
         all.iter().filter_map(place).collect()
     };
-    let uses = executed.and_then(|own| trace.uses(own.site));
+    let uses = executed.and_then(|executed| trace.uses(executed.site));
     let requests = last.map_or(&[][..], |last| trace.accesses_of(last));
     Ok(View {
         step,
         turn: trace.steps[step as usize].warp,
         warp,
         own: last,
-        own_number: own_number.unwrap_or(0),
-        own_count: own.steps.len(),
-        site: executed.map(|own| pair(own.site)),
-        active: executed.map_or(0, |own| own.active),
-        lanes: executed.map_or(0, |own| own.lanes),
+        own_number: index.unwrap_or(0),
+        own_count: history.steps.len(),
+        site: executed.map(|executed| pair(executed.site)),
+        active: executed.map_or(0, |executed| executed.active),
+        lanes: executed.map_or(0, |executed| executed.lanes),
         exited: trace.exited(warp, step),
         threads: trace.threads_of(warp),
-        stack: executed.map_or_else(Vec::new, |own| stack(trace, own.stack, own.site)),
+        stack: executed.map_or_else(Vec::new, |executed| stack(trace, executed.stack, executed.site)),
         registers,
         reads: uses.map_or_else(Vec::new, |uses| numbers(&uses.reads)),
         writes: uses.map_or_else(Vec::new, |uses| numbers(&uses.writes)),
@@ -163,11 +166,11 @@ fn pair(site: Site) -> (u32, u32) {
 fn stack(trace: &Trace, number: u32, at: Site) -> Vec<Entry> {
     let entries = &trace.stacks[number as usize];
     let last = entries.len().saturating_sub(1);
-    let entry = |(index, own): (usize, &simt::observe::Path)| Entry {
-        lanes: own.lanes,
-        site: pair(if index == last { at } else { own.site }),
-        until: Some(own.reconverges_at).filter(|pc| *pc != NEVER),
-        waits: match own.waits {
+    let entry = |(index, path): (usize, &simt::observe::Path)| Entry {
+        lanes: path.lanes,
+        site: pair(if index == last { at } else { path.site }),
+        until: Some(path.reconverges_at).filter(|pc| *pc != NEVER),
+        waits: match path.waits {
             Waits::Nothing => String::new(),
             Waits::Lanes => "for other lanes of the warp".to_owned(),
             Waits::Barrier(id) => format!("at barrier {id}"),
@@ -180,7 +183,7 @@ fn stack(trace: &Trace, number: u32, at: Site) -> Vec<Entry> {
 impl Request {
     fn of(run: &Run, site: Site, access: &Access) -> Self {
         let mut counters = Counters::new(&run.function);
-        counters.access(site, WarpId::default(), &access.told());
+        counters.access(site, WarpId::default(), &access.as_observed());
         let (kind, operation) = match access.kind {
             AccessKind::Load => ("load", "ld"),
             AccessKind::Store => ("store", "st"),
@@ -200,8 +203,8 @@ impl Request {
             sectors: metric.filter(|sectors| *sectors > 0.0),
             wavefronts: match access.space {
                 Space::Shared => {
-                    let all = counters.wavefronts(site, &access.told()).into_iter();
-                    all.map(|words| words.into_iter().map(|own| (own.word, own.lanes)).collect()).collect()
+                    let all = counters.wavefronts(site, &access.as_observed()).into_iter();
+                    all.map(|words| words.into_iter().map(|access| (access.word, access.lanes)).collect()).collect()
                 }
                 _ => Vec::new(),
             },
@@ -211,14 +214,14 @@ impl Request {
 
 impl Warp {
     fn of(trace: &Trace, warp: u32, step: u32) -> Self {
-        let own = trace.own_step(warp, step).map(|number| trace.warps[warp as usize].steps[number]);
-        let last = own.map(|own| trace.steps[own as usize]);
+        let index = trace.step_index(warp, step);
+        let last = index.map(|index| trace.steps[trace.warps[warp as usize].steps[index] as usize]);
         Self {
-            site: last.map(|own| pair(own.site)),
-            active: last.map_or(0, |own| own.active),
+            site: last.map(|step| pair(step.site)),
+            active: last.map_or(0, |step| step.active),
             exited: trace.exited(warp, step),
-            doing: match trace.doing(warp, step) {
-                WarpActivity::Nothing => "has not begun".to_owned(),
+            doing: match trace.activity(warp, step) {
+                WarpActivity::Nothing => "has not started".to_owned(),
                 WarpActivity::Runs => "runs".to_owned(),
                 WarpActivity::Waits(id) => format!("waits at barrier {id}"),
                 WarpActivity::Ended => "has ended".to_owned(),

@@ -1,4 +1,4 @@
-//! The page in Chromium: its numbers are those of the simulator of this program, and it can be used.
+//! Tests the page in Chromium: its results equal those of the native simulator, and the page is usable.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -12,7 +12,7 @@ use host::{KERNELS, ladders};
 
 use crate::states::LOOP;
 
-/// The folder of the page, which is built once.
+/// Returns the folder of the page, which is built once.
 fn folder() -> &'static Path {
     static FOLDER: OnceLock<PathBuf> = OnceLock::new();
     FOLDER.get_or_init(|| {
@@ -26,7 +26,7 @@ fn folder() -> &'static Path {
     })
 }
 
-/// A browser with the page open from the disk, with these parameters.
+/// Returns a browser that has opened the page from disk with these parameters.
 fn open(parameters: &str) -> Option<Browser> {
     let mut browser = Browser::start()?;
     reopen(&mut browser, parameters);
@@ -43,36 +43,37 @@ fn text(browser: &mut Browser, selector: &str) -> String {
     browser.evaluate(&script).as_str().unwrap_or_default().to_owned()
 }
 
-/// Sets the PTX, and waits for what the page says of it.
+/// Sets the PTX and waits until the page has read it.
 fn paste(browser: &mut Browser, ptx: &str) {
     browser.evaluate(&format!("setup.setPtx({})", Value::from(ptx)));
 }
 
-/// Nothing was asked of any other place than the page's own.
-fn asks_nobody_else(browser: &mut Browser, own: &str) {
+/// Asserts that all requests of the page go to this address.
+fn requests_only_from(browser: &mut Browser, address: &str) {
     browser.evaluate("0");
     let requests = browser.requests();
     assert!(!requests.is_empty());
-    let others: Vec<_> = requests.iter().filter(|url| !url.starts_with(own) && !url.starts_with("data:")).collect();
+    let others: Vec<_> = requests.iter().filter(|url| !url.starts_with(address) && !url.starts_with("data:")).collect();
     assert!(others.is_empty(), "{others:?}");
 }
 
 #[test]
-fn every_rung_gives_the_simulators_result_and_counters() {
+fn every_rung_has_the_native_results_and_counters() {
     let Some(mut browser) = open("") else { return };
     let catalog = browser.evaluate("simulator.ask({ask: 'catalog'})");
     for (ladder, shown) in ladders().iter().zip(catalog.as_array().expect("a list")) {
         assert_eq!(shown["name"], ladder.name);
         let options = ladder.options.iter().zip(shown["options"].as_array().expect("a list"));
-        let options = options
-            .fold(Options::default(), |all, (own, shown)| all.with(own.name, shown["first"].as_str().expect("a text")));
-        let problem = ladder.problem(&options).expect("the page offers what is possible");
-        let mut sim = Sim::open(&KERNELS, 1).expect("a machine");
+        let options = options.fold(Options::default(), |all, (option, shown)| {
+            all.with(option.name, shown["first"].as_str().expect("a text"))
+        });
+        let problem = ladder.problem(&options).expect("the page offers a valid problem");
+        let mut sim = Sim::open(&KERNELS, 1).expect("a simulator");
         sim.set_counting(true);
         for rung in ladder.rungs.iter().filter(|rung| rung.computes(&problem.facts().variant)) {
-            let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).expect("its own block");
+            let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default()).expect("the default block");
             let checked =
-                Session::new(&mut sim, &*problem, false).and_then(|mut own| own.launch_checked(rung, &launch));
+                Session::new(&mut sim, &*problem, false).and_then(|mut session| session.launch_checked(rung, &launch));
             let checked = checked.expect("it runs");
             let request = json!({ "ask": "rung", "rung": rung.name, "block": dims(launch.block) });
             let run = browser.evaluate(&format!("simulator.ask({request})"));
@@ -85,28 +86,28 @@ fn every_rung_gives_the_simulators_result_and_counters() {
             for (found, right) in counters.iter().zip(&checked.ran.counters) {
                 assert_eq!(found["name"], right.name);
                 let (found, value) = (found["value"].as_f64(), right.value.number());
-                // A quotient's last digit may be lost on its way through JSON; counts are whole.
+                // JSON may lose the last digit of a quotient. Counts are integers, so they stay exact.
                 let is_same = match found.zip(value) {
                     Some((found, value)) => (found - value).abs() <= value.abs() * 1e-15,
                     None => found == value,
                 };
-                assert!(is_same, "{launch}: {} is {found:?} and not {value:?}", right.name);
+                assert!(is_same, "{launch}: {} is {found:?} instead of {value:?}", right.name);
             }
-            // The recorded block is a part of what was counted; all of it, if there are no others.
+            // The counters include the recorded block. They are equal if the launch has only one block.
             let steps = run["steps"].as_f64().expect("a number");
-            let executed = found_in(counters, "ptx_inst_executed.sum");
+            let executed = counter_value(counters, "ptx_inst_executed.sum");
             assert!(if launch.blocks() == 1 { steps == executed } else { 0.0 < steps && steps < executed }, "{launch}");
         }
     }
 }
 
-fn found_in(counters: &[Value], name: &str) -> f64 {
-    let counter = counters.iter().find(|own| own["name"] == name);
-    counter.and_then(|own| own["value"].as_f64()).expect("a counter")
+fn counter_value(counters: &[Value], name: &str) -> f64 {
+    let counter = counters.iter().find(|counter| counter["name"] == name);
+    counter.and_then(|counter| counter["value"].as_f64()).expect("a counter")
 }
 
 #[test]
-fn the_page_is_stepped_by_keys_and_asks_nobody() {
+fn keys_step_the_page_without_foreign_requests() {
     let Some(mut browser) = open("?rung=reduce_smem&n=1024&block=128") else { return };
     let address = format!("file://{}/", folder().display());
     assert_eq!(text(&mut browser, "#verdict"), "right");
@@ -128,9 +129,9 @@ fn the_page_is_stepped_by_keys_and_asks_nobody() {
     assert!(!text(&mut browser, "#source .here .text").is_empty(), "the source line is marked");
     browser.wait_for("document.querySelector('#finding-count').textContent === '0'");
     assert_eq!(browser.errors(), [""; 0]);
-    asks_nobody_else(&mut browser, &address);
+    requests_only_from(&mut browser, &address);
 
-    // From a server, in a dark and narrow window, as a frame with parameters.
+    // The page from a server, in a dark and narrow window, embedded in a frame, with parameters.
     let server = Server::of(folder());
     browser.look(Appearance { dark: true, print: false });
     browser.window(420, 800);
@@ -143,13 +144,13 @@ fn the_page_is_stepped_by_keys_and_asks_nobody() {
     assert_eq!(browser.evaluate("document.documentElement.scrollWidth <= innerWidth"), true);
     assert_eq!(browser.evaluate("document.querySelector('#panel-shared').hidden"), false);
     assert_eq!(browser.errors(), [""; 0]);
-    asks_nobody_else(&mut browser, server.address());
+    requests_only_from(&mut browser, server.address());
 }
 
 #[test]
-fn what_is_wrong_is_said_in_words() {
+fn errors_have_messages() {
     let Some(mut browser) = open("") else { return };
-    // PTX with a mistake in its seventh line.
+    // The PTX has an error in line 7.
     paste(&mut browser, &LOOP.replace(".reg .b32 %r<3>;", ".reg .b32 r%<3>;"));
     let wrong = "[...document.querySelectorAll('#gutter .wrong')].map((line) => line.textContent)";
     assert_eq!(browser.evaluate(wrong), json!(["7"]));
@@ -166,19 +167,19 @@ fn what_is_wrong_is_said_in_words() {
     for (field, wrong, right, words) in [("#grid", "1x", "1", "the grid"), ("#ptx-block", "2000", "64", "1024")] {
         let set = |value: &str| format!("document.querySelector('{field}').value = '{value}'; app.run()");
         browser.evaluate(&set(wrong));
-        let said = text(&mut browser, "#problem");
-        assert!(said.contains(words), "{field}: {said}");
+        let message = text(&mut browser, "#problem");
+        assert!(message.contains(words), "{field}: {message}");
         browser.evaluate(&set(right));
         assert_eq!(browser.evaluate("document.querySelector('#problem').hidden"), true, "{field}");
     }
 
-    // A kernel that never ends, one that writes where nothing is, and one that takes another argument.
+    // A kernel that never ends, a kernel that writes out of bounds, and a launch without an argument.
     let endless = LOOP.replace("@%p bra again", "bra again");
     paste(&mut browser, &endless);
     browser.evaluate("app.run()");
     let words = text(&mut browser, "#problem");
     assert!(words.contains("8388608 instructions"), "{words}");
-    assert!(browser.evaluate("app.state.run.steps").as_u64() > Some(1000), "what was recorded before is there");
+    assert!(browser.evaluate("app.state.run.steps").as_u64() > Some(1000), "the recording before the fault is kept");
     paste(&mut browser, &LOOP.replace("st.global.u32 [%rd1]", "st.global.u32 [%rd1+4096]"));
     browser.evaluate("app.run()");
     let words = text(&mut browser, "#problem");
@@ -186,11 +187,11 @@ fn what_is_wrong_is_said_in_words() {
     assert_eq!(browser.evaluate("document.querySelectorAll('#code .fault').length"), 1);
     let short = json!({ "ask": "pasted", "ptx": LOOP, "grid": [1, 1, 1], "block": [32, 1, 1], "arguments": [] });
     let refused = browser.evaluate(&format!(
-        "(() => {{ try {{ machine.ask({short}) }} catch (problem) {{ return problem.message }} }})()"
+        "(() => {{ try {{ simulator.ask({short}) }} catch (problem) {{ return problem.message }} }})()"
     ));
-    assert_eq!(refused, "the kernel has 1 parameters, and 0 arguments are given");
+    assert_eq!(refused, "the kernel has 1 parameters, but 0 arguments are given");
 
-    // Problems that do not fit, rungs and options that are not there.
+    // Problems that do not fit, and rungs and options that do not exist.
     for (parameters, words) in [
         ("?rung=reduce_smem&n=2000000000", "fits"),
         ("?rung=reduce_smem&n=many", "many"),
@@ -200,13 +201,13 @@ fn what_is_wrong_is_said_in_words() {
         ("?rung=reduce_smem&side=3", "side"),
     ] {
         reopen(&mut browser, parameters);
-        let said = text(&mut browser, "#problem");
-        assert!(said.contains(words), "{parameters}: {said}");
+        let message = text(&mut browser, "#problem");
+        assert!(message.contains(words), "{parameters}: {message}");
     }
     assert_eq!(browser.errors(), [""; 0]);
 }
 
-/// Adds one to floats. The last parameter is a number.
+/// A kernel that adds 1 to floats. The last parameter is a number.
 const ADD_ONE: &str = "\
 .version 8.0
 .target sm_80
@@ -241,7 +242,7 @@ ret;
 const ADD_ONE_SOURCE: &str =
     "void add_one(float *data, size_t count) {\n  if (threadIdx.x < count)\n    data[threadIdx.x] += 1;\n}\n";
 
-/// Drops files, each with its name and text.
+/// Drops files on the page, each with a name and a text.
 fn drop_files(browser: &mut Browser, files: &[(&str, &str)]) {
     browser.evaluate(&format!(
         "(() => {{
@@ -253,13 +254,13 @@ fn drop_files(browser: &mut Browser, files: &[(&str, &str)]) {
     ));
 }
 
-/// The source line that is marked, with its file.
+/// Returns the marked source line, with its file.
 fn source_line(browser: &mut Browser) -> (String, String) {
     (text(browser, "#file option:checked"), text(browser, "#source .here .text"))
 }
 
 #[test]
-fn a_changed_input_has_no_verdict() {
+fn changed_input_clears_the_verdict() {
     let Some(mut browser) = open("?rung=reduce_smem&n=1024") else { return };
     let is_stale = "document.querySelector('#stage').classList.contains('stale')";
     assert_eq!((text(&mut browser, "#verdict").as_str(), browser.evaluate(is_stale)), ("right", json!(false)));
@@ -274,7 +275,7 @@ fn a_changed_input_has_no_verdict() {
 }
 
 #[test]
-fn pointers_become_buffers_and_floats_are_numbers() {
+fn pointers_become_buffers_and_floats_show_as_numbers() {
     let Some(mut browser) = open("") else { return };
     let arguments = "[...document.querySelectorAll('#arguments .argument')].map((row) => \
          ['is', 'type'].map((name) => row.querySelector(`[name=${name}]`).value))";
@@ -283,9 +284,9 @@ fn pointers_become_buffers_and_floats_are_numbers() {
     browser.evaluate("app.run(); document.querySelector('#tab-data').click()");
     assert_eq!(browser.evaluate("document.querySelector('#buffer-type').value"), "f32");
     let data = text(&mut browser, "#buffer-grid");
-    // Both blocks add one.
+    // Both blocks add 1.
     assert!(data.contains("2.03.04.0"), "{data}");
-    // A text without `.ptr` has buffers wherever an address fits.
+    // Without `.ptr`, every 64-bit parameter becomes a buffer.
     paste(&mut browser, &ADD_ONE.replace(" .ptr .align 4", ""));
     browser.evaluate("document.querySelector('#arguments').replaceChildren(); setup.readKernels()");
     assert_eq!(browser.evaluate(arguments), json!([["buffer", "f32"], ["buffer", "f32"]]));
@@ -293,11 +294,12 @@ fn pointers_become_buffers_and_floats_are_numbers() {
 }
 
 #[test]
-fn a_run_opens_on_the_kernels_first_statement() {
+fn run_opens_on_the_first_statement() {
     let Some(mut browser) = open("?rung=transpose_smem&rows=64&cols=64") else { return };
     let (file, line) = source_line(&mut browser);
     assert!(file.ends_with("transpose/smem.rs") && line.contains("let tile_row"), "{file}: {line}");
-    // Neither the loads of parameters nor a line of an included file. The statement may be on the line of the declaration.
+    // The run opens on neither a load of a parameter nor a line of an included file. The statement may be on the line
+    // of the declaration.
     for ptx in [ADD_ONE, &ADD_ONE.replace(".loc 1 2 9", ".loc 1 1 20")] {
         paste(&mut browser, ptx);
         browser.evaluate("app.run()");
@@ -311,11 +313,11 @@ fn dropped_files_are_opened() {
     drop_files(&mut browser, &[("add_one.ptx", ADD_ONE)]);
     browser.wait_for("setup.mode() === 'ptx'");
     browser.evaluate("app.run()");
-    assert!(text(&mut browser, "#source .hint").contains("is not here"));
+    assert!(text(&mut browser, "#source .hint").contains("is not available"));
     drop_files(&mut browser, &[("add_one.cu", ADD_ONE_SOURCE)]);
     browser.wait_for("document.querySelector('#source .hint') === null");
     assert_eq!(source_line(&mut browser).1, "  if (threadIdx.x < count)");
-    // A file is chosen in the editor.
+    // The user chooses a file in the editor.
     browser.evaluate(
         "(() => {
             const all = new DataTransfer();
@@ -328,7 +330,7 @@ fn dropped_files_are_opened() {
     drop_files(&mut browser, &[("one.cu", ADD_ONE_SOURCE)]);
     browser.wait_for("document.querySelector('#problem').textContent.includes('a file `one.cu`')");
 
-    // What `ladder why FILE.ptx --playground` writes; the kernel is not the text's first one.
+    // A file that `ladder why FILE.ptx --playground` writes. The kernel is not the first kernel of the text.
     let ptx = ADD_ONE.replacen(".visible .entry", ".visible .entry other() { ret; }\n.visible .entry", 1);
     let project = json!({
         "ptx": ptx, "sources": { "/home/ada/add/src/add_one.cu": ADD_ONE_SOURCE.replace("if", "when") },
@@ -345,13 +347,13 @@ fn dropped_files_are_opened() {
     assert_eq!(browser.errors(), [""; 0]);
 }
 
-/// 32 warps of 10,000 instructions each.
+/// A kernel with 32 warps that execute 10,000 instructions each.
 const LONG: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry long()\n{\n.reg .pred %p;\n.reg .b32 %r<4>;\n\
     .shared .align 4 .b32 tile[1024];\nmov.u32 %r1, %tid.x;\nmov.u32 %r2, 0;\nshl.b32 %r3, %r1, 2;\nagain:\nadd.u32 %r1, %r1, %r2;\n\
     st.shared.u32 [%r3], %r1;\nadd.u32 %r2, %r2, 1;\nsetp.lt.u32 %p, %r2, 2000;\n@%p bra again;\nret;\n}\n";
 
 #[test]
-fn it_is_small_and_fluid() {
+fn page_is_small_and_fast() {
     let bytes = std::fs::metadata(folder().join("playground.wasm")).expect("the module").len();
     let compressed = compressed(&folder().join("playground.wasm"));
     let Some(mut browser) = open("") else { return };
@@ -377,11 +379,11 @@ fn it_is_small_and_fluid() {
     );
     println!("{bytes} bytes, {compressed:?} compressed; first paint after {paint} ms; slowest redraws {redraws} ms");
     if let Some(compressed) = compressed {
-        // Optimized, it is 40 % smaller. The kernels of `softmax` and `attention` made it 5,278,141 bytes: each kernel is in it
-        // as PTX.
+        // The optimized module is 40 % smaller. With the kernels of `softmax` and `attention`, its size was 5,278,141
+        // bytes, because it contains every kernel as PTX.
         assert!(compressed < 5_500_000, "{compressed} bytes compressed");
     }
-    // A machine with much else to do takes longer than the 60 ms and the second that are meant.
+    // The limits are loose, because a busy machine takes longer than the intended 60 ms and one second.
     assert!(paint.as_f64() < Some(5000.0), "{paint}");
     for redraw in redraws.as_array().expect("three times") {
         assert!(redraw.as_f64() < Some(1000.0), "{redraws}");
@@ -389,7 +391,7 @@ fn it_is_small_and_fluid() {
     assert_eq!(browser.errors(), [""; 0]);
 }
 
-/// The size that gzip makes of a file; `None` where there is no gzip.
+/// Returns the size of a file after compression, or `None` if gzip is not installed.
 fn compressed(path: &Path) -> Option<usize> {
     let output = Command::new("gzip").args(["-9", "-c"]).arg(path).output().ok()?;
     output.status.success().then_some(output.stdout.len())

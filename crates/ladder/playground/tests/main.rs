@@ -1,4 +1,4 @@
-//! The playground: the states of a run, and its page in a browser.
+//! Tests of the playground: the states of a run, and the page in a browser.
 
 mod browser;
 mod states;

@@ -1,17 +1,18 @@
-//! The states of a run, forwards and backwards.
+//! Tests of the states of a run, forward and backward.
 
 use playground::Playground;
 use serde_json::{Value, json};
 
-/// Each thread counts up to its number, at least to one, in a loop that the lanes leave one after the other, and stores it
-/// in global and in shared memory.
-pub(crate) const LOOP: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry each_to_its_number(.param .u64 out)\n{\n\
+/// Each thread counts to its index, at least to 1, and stores the count in global and shared memory. The lanes leave
+/// the loop one after another.
+pub(crate) const LOOP: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry count_to_index(.param .u64 out)\n{\n\
     .reg .pred %p;\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n.shared .align 4 .b32 tile[64];\nmov.u32 %r1, 0;\nmov.u32 %r2, %tid.x;\n\
     again:\nadd.u32 %r1, %r1, 1;\nsetp.lt.u32 %p, %r1, %r2;\n@%p bra again;\nld.param.u64 %rd1, [out];\n\
     mul.wide.u32 %rd2, %r2, 4;\nadd.u64 %rd1, %rd1, %rd2;\nst.global.u32 [%rd1], %r1;\nshl.b32 %r2, %r2, 2;\n\
     st.shared.u32 [%r2], %r1;\nbar.sync 0;\nret;\n}\n";
 
-/// Lanes come to one shuffle in two parts, and wait for each other; the odd ones come from another branch.
+/// The lanes reach one shuffle from two branches, odd lanes from one and even lanes from the other, and wait for each
+/// other.
 const MEETING: &str = ".version 8.0\n.target sm_80\n.address_size 64\n.visible .entry meeting()\n{\n.reg .pred %p;\n\
     .reg .b32 %r<4>;\nmov.u32 %r1, %tid.x;\nand.b32 %r2, %r1, 1;\nsetp.eq.u32 %p, %r2, 0;\n@%p bra even;\n\
     shfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\nbra done;\neven:\nshfl.sync.bfly.b32 %r3, %r1, 1, 31, -1;\ndone:\n\
@@ -29,7 +30,7 @@ fn problem(playground: &mut Playground, request: &Value) -> Value {
     answer["problem"].take()
 }
 
-/// A playground that has run one block of a kernel, and what it said.
+/// Returns a playground that has run one block of a kernel, and its answer.
 fn run(ptx: &str, threads: u32, arguments: &Value) -> (Playground, Value) {
     let mut playground = Playground::default();
     let request =
@@ -42,10 +43,10 @@ fn view(playground: &mut Playground, step: u64, warp: u32) -> Value {
     ask(playground, &json!({ "ask": "view", "step": step, "warp": warp }))
 }
 
-/// The number of a register in the views of a run.
+/// Returns the number of a register in the views of a run.
 fn register(done: &Value, name: &str) -> usize {
     let all = done["listing"]["functions"][0]["registers"].as_array().expect("a list");
-    all.iter().position(|own| own["name"] == name).expect("the kernel has this register")
+    all.iter().position(|register| register["name"] == name).expect("the kernel has this register")
 }
 
 fn go(playground: &mut Playground, step: u64, back: bool, to: &Value) -> u64 {
@@ -58,7 +59,7 @@ fn looped() -> (Playground, Value) {
 }
 
 #[test]
-fn states_are_those_of_the_machine_forwards_and_backwards() {
+fn states_match_the_simulator_forward_and_backward() {
     let (mut playground, done) = looped();
     let (last, counter) = (done["steps"].as_u64().expect("a number") - 1, register(&done, "%r1"));
     let end = view(&mut playground, last, 1);
@@ -66,7 +67,8 @@ fn states_are_those_of_the_machine_forwards_and_backwards() {
     assert_eq!(end["warps"][0]["doing"], "has ended");
     assert_eq!(end["exited"], u32::MAX);
 
-    // In the third round, the lanes of warp 0 up to 2 have left the loop: the others run on their own entry of the stack.
+    // In the third round, lanes 0 to 2 of warp 0 have left the loop. The other lanes run with a separate entry of the
+    // stack.
     let adds = json!({ "at": [0, 2] });
     let mut rounds = vec![0];
     for _ in 0..3 {
@@ -82,14 +84,14 @@ fn states_are_those_of_the_machine_forwards_and_backwards() {
     assert_eq!(values(&third), [1, 1, 2, 3].map(Value::from));
     assert_eq!(third["writes"], json!([counter]));
 
-    // Back again, and before the first round, values are the old ones.
+    // After going back, the values are those of the earlier steps, also before the first round.
     assert_eq!(go(&mut playground, rounds[3], true, &adds), rounds[2]);
     let second = view(&mut playground, rounds[2], 0);
     assert_eq!(values(&second), [1, 1, 2, 2].map(Value::from));
     assert_eq!(view(&mut playground, 0, 0)["registers"][counter], 0);
     assert_eq!(go(&mut playground, last, true, &json!("end")), 0);
 
-    // Shared memory holds the numbers after the stores, and zeros before; the first warp waits for the other.
+    // Shared memory holds zeros before the stores, and the counts after them. The first warp waits for the second.
     let words = |playground: &Playground, step: u64| {
         let mut words = Vec::new();
         playground.shared(step as u32, &mut words);
@@ -104,7 +106,7 @@ fn states_are_those_of_the_machine_forwards_and_backwards() {
     assert_eq!(view(&mut playground, barrier + 1, 0)["warps"][0]["doing"], "waits at barrier 0");
     assert_eq!(view(&mut playground, last, 0)["warps"][0]["doing"], "has ended");
     let overview = playground.overview(10);
-    // Lanes leave the loop one by one; the second warp begins behind the first.
+    // Lanes leave the loop one by one. The second warp starts after the first.
     assert!(overview.len() == 20 && overview[0] > overview[2] && overview[10] == 0, "{overview:?}");
 
     let out = done["buffers"][0]["after"].as_str().expect("digits");
@@ -114,18 +116,18 @@ fn states_are_those_of_the_machine_forwards_and_backwards() {
 }
 
 #[test]
-fn lanes_that_waited_for_others_have_their_values_when_all_have_met() {
+fn waiting_lanes_get_their_values_when_all_lanes_have_arrived() {
     let (mut playground, done) = run(MEETING, 32, &json!([]));
     let (last, result) = (done["steps"].as_u64().expect("a number") - 1, register(&done, "%r3"));
-    let mut came = Vec::new();
+    let mut shuffles = Vec::new();
     for step in 0..=last {
         let view = view(&mut playground, step, 0);
         let is_shuffle = view["writes"] == json!([result]) && view["active"] != json!(u32::MAX);
         if is_shuffle {
-            came.push((step, view["registers"][result].clone()));
+            shuffles.push((step, view["registers"][result].clone()));
         }
     }
-    let [(_, first), (_, second)] = &came[..] else { panic!("{came:?}") };
+    let [(_, first), (_, second)] = &shuffles[..] else { panic!("{shuffles:?}") };
     let exchanged: Vec<u32> = (0..32).map(|lane| lane ^ 1).collect();
     assert_ne!(*first, json!(exchanged), "the first lanes wait");
     assert_eq!(*second, json!(exchanged));
@@ -134,7 +136,7 @@ fn lanes_that_waited_for_others_have_their_values_when_all_have_met() {
 }
 
 #[test]
-fn what_cannot_be_run_is_said_with_its_line() {
+fn errors_have_messages_and_lines() {
     let mut playground = Playground::default();
     let kernels = |ptx: &str| json!({ "ask": "kernels", "ptx": ptx });
     let found = problem(&mut playground, &kernels(&LOOP.replace(".reg .b32 %r<3>;", ".reg .b32 r%<3>;")));
@@ -153,14 +155,14 @@ fn what_cannot_be_run_is_said_with_its_line() {
     };
     let buffer = |kind: &str, count: u64, value: &str| json!([{ "type": kind, "buffer": count, "value": value }]);
     for (change, words) in [
-        (("arguments", json!([])), "the kernel has 1 parameters, and 0 arguments are given"),
+        (("arguments", json!([])), "the kernel has 1 parameters, but 0 arguments are given"),
         (("arguments", json!([{ "type": "u32", "value": "1" }])), "argument 0 has 4 bytes"),
-        (("arguments", json!([{ "type": "u64", "value": "-x" }])), "`-x` is no number of type u64"),
-        (("arguments", json!([{ "type": "u8", "value": "bytes:0g" }])), "`bytes:0g` is no number of type u8"),
-        (("arguments", json!([{ "type": "u8", "value": "256" }])), "`256` is no number of type u8"),
-        (("arguments", buffer("f16", 3, "zeros")), "`f16` is no type here"),
-        (("arguments", buffer("u32", 1 << 40, "zeros")), "4194304 do"),
-        (("arguments", buffer("u32", 2, "1 2 3")), "3 numbers for 2 elements"),
+        (("arguments", json!([{ "type": "u64", "value": "-x" }])), "`-x` is not a number of type u64"),
+        (("arguments", json!([{ "type": "u8", "value": "bytes:0g" }])), "`bytes:0g` is not a number of type u8"),
+        (("arguments", json!([{ "type": "u8", "value": "256" }])), "`256` is not a number of type u8"),
+        (("arguments", buffer("f16", 3, "zeros")), "`f16` is not a supported type"),
+        (("arguments", buffer("u32", 1 << 40, "zeros")), "the limit is 4194304 elements"),
+        (("arguments", buffer("u32", 2, "1 2 3")), "3 numbers are too many for 2 elements"),
         (("grid", json!([0, 1, 1])), "grid"),
         (("grid", json!([u32::MAX, u32::MAX, u32::MAX])), "grid"),
         (("block", json!([2048, 1, 1])), "1024"),
@@ -168,18 +170,18 @@ fn what_cannot_be_run_is_said_with_its_line() {
         (("record", json!(1)), "no block 1"),
         (("kernel", json!("other")), "no kernel `other`"),
     ] {
-        let said = problem(&mut playground, &pasted(change.clone()));
-        assert!(said["text"].as_str().is_some_and(|text| text.contains(words)), "{change:?}: {said}");
+        let answer = problem(&mut playground, &pasted(change.clone()));
+        assert!(answer["text"].as_str().is_some_and(|text| text.contains(words)), "{change:?}: {answer}");
     }
     assert!(problem(&mut playground, &json!({ "ask": "view", "step": 0, "warp": 0 }))["text"].is_string());
     assert!(problem(&mut playground, &json!({ "ask": "dance" }))["text"].is_string());
     ask(&mut playground, &pasted(("kernel", json!(""))));
-    let absent = problem(&mut playground, &json!({ "ask": "view", "step": 0, "warp": 7 }));
-    assert_eq!(absent["text"], "there is no warp 7; the block has warps 0 to 1");
+    let answer = problem(&mut playground, &json!({ "ask": "view", "step": 0, "warp": 7 }));
+    assert_eq!(answer["text"], "there is no warp 7: the block has warps 0 to 1");
 }
 
 #[test]
-fn launches_that_fail_keep_what_was_recorded() {
+fn failed_launches_keep_their_recording() {
     let arguments = json!([{ "type": "u32", "buffer": 64, "value": "zeros" }]);
     let (mut playground, done) = run(&LOOP.replace("[%rd1], %r1", "[%rd1+4096], %r1"), 64, &arguments);
     let text = done["fault"]["text"].as_str().expect("a fault");

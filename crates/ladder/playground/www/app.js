@@ -1,17 +1,17 @@
-// The page: what is run, which step, warp and lane is shown, keys and the address.
+// The page: the run, the shown step, warp and lane, the keys, and the address.
 "use strict";
 
 const FIRST_RUNG = "reduce_smem";
-// Launches with more instructions are checked when somebody asks for it.
+// The sanitizers run on a longer launch only when the user asks for them.
 const CHECKED_AT_ONCE = 200_000;
 
-// Parameters of the address that are no options of a ladder.
-const OWN_PARAMETERS = ["rung", "block", "record", "step", "warp", "lane", "tab", "theme", "embed", "ptx"];
+// The parameters of the address that are not options of a ladder.
+const PAGE_PARAMETERS = ["rung", "block", "record", "step", "warp", "lane", "tab", "theme", "embed", "ptx"];
 
 const app = (() => {
   const state = { run: null, step: 0, warp: 0, lane: 0 };
   const parameters = new URLSearchParams(location.search);
-  // Texts of source files that were given, by their names.
+  // The texts of the given source files, by name.
   const sources = new Map();
   let panels;
   let listing;
@@ -22,7 +22,7 @@ const app = (() => {
     return Math.min(Math.max(Number(value) || 0, 0), Math.max(most, 0));
   }
 
-  // The input has changed: what is shown is of an earlier run, and its verdict is gone.
+  // Called when the input has changed: marks the shown run as outdated and clears its verdict.
   function outdate() {
     problem(null);
     byId("verdict").className = "verdict";
@@ -34,17 +34,17 @@ const app = (() => {
     const box = byId("problem");
     box.hidden = !error;
     box.textContent = error ? error.message : "";
-    if (error && !(error instanceof machine.Problem)) console.error(error);
+    if (error && !(error instanceof simulator.Problem)) console.error(error);
   }
 
-  // Runs what is chosen. `at` says where to begin to look.
+  // Runs the chosen input. `at` is the step, warp and lane to show first.
   function run(at = {}) {
     outdate();
     checking += 1;
     let done;
     try {
       const request = setup.request();
-      done = machine.ask(request);
+      done = simulator.ask(request);
       if (setup.mode() === "ptx") setup.showError(null);
     } catch (error) {
       problem(error);
@@ -58,7 +58,7 @@ const app = (() => {
     byId("warp").replaceChildren(...numbers(done.warps).map((warp) => element("option", { value: warp }, `${warp} of ${done.warps}`)));
     verdict(done);
     if (done.fault) {
-      problem(new machine.Problem({ text: `The launch ended in a fault: ${done.fault.text}${done.steps ? " The last step is the one that failed." : ""}` }));
+      problem(new simulator.Problem({ text: `The launch ended in a fault: ${done.fault.text}${done.steps ? " The last step caused the fault." : ""}` }));
     }
     if (!done.steps) {
       panels.drawFindings("Nothing was recorded.");
@@ -66,7 +66,7 @@ const app = (() => {
     }
     const last = done.steps - 1;
     state.step = clamp(at.step ?? (done.fault ? last : done.first), last);
-    const view = machine.ask({ ask: "view", step: state.step, warp: 0 });
+    const view = simulator.ask({ ask: "view", step: state.step, warp: 0 });
     state.warp = at.warp === undefined ? (at.step === undefined && !done.fault ? 0 : view.turn) : clamp(at.warp, done.warps - 1);
     state.lane = clamp(at.lane, 31);
     drawOverview();
@@ -81,21 +81,21 @@ const app = (() => {
     if (run.fault?.line) listing.fault(run.fault.line);
   }
 
-  // Takes files: one of `ladder why FILE.ptx --playground`, PTX, or the sources of the lines that are shown.
+  // Opens files: a file of `ladder why FILE.ptx --playground`, PTX, or the sources of the shown lines.
   async function receive(files) {
     const texts = await Promise.all([...files].map(async (file) => ({ name: file.name, text: await file.text() })));
     guarded(() => {
       const project = texts.find(({ name }) => name.endsWith(".json"));
       if (project) return open(project);
       const ptx = texts.find(({ name }) => name.endsWith(".ptx"));
-      const own = texts.filter(({ name }) => !name.endsWith(".ptx"));
-      for (const { name, text } of own) sources.set(name, text);
+      const sourceTexts = texts.filter(({ name }) => !name.endsWith(".ptx"));
+      for (const { name, text } of sourceTexts) sources.set(name, text);
       if (ptx) return setup.setPtx(ptx.text);
       if (!state.run || byId("stage").classList.contains("stale")) return;
       drawTexts();
       if (state.run.steps) show();
-      const unknown = own.find(({ name }) => listing.fileOf(name) === undefined);
-      if (unknown) problem(new machine.Problem({ text: `no instruction of this kernel comes from a file \`${unknown.name}\`` }));
+      const unknown = sourceTexts.find(({ name }) => listing.fileOf(name) === undefined);
+      if (unknown) problem(new simulator.Problem({ text: `no instruction of this kernel comes from a file \`${unknown.name}\`` }));
     });
   }
 
@@ -104,30 +104,30 @@ const app = (() => {
       const project = JSON.parse(text);
       setup.take({ ...project, arguments: project.arguments.map(setup.argumentOf) });
       sources.clear();
-      for (const [path, own] of Object.entries(project.sources)) sources.set(path, own);
+      for (const [path, source] of Object.entries(project.sources)) sources.set(path, source);
     } catch {
-      throw new machine.Problem({ text: `${name} is not a file that \`ladder why FILE.ptx --playground\` has written` });
+      throw new simulator.Problem({ text: `${name} is not a file that \`ladder why FILE.ptx --playground\` writes` });
     }
     run();
   }
 
-  // Runs the checks, after the page has been drawn.
+  // Runs the sanitizers after the page has been drawn.
   function later(done) {
-    const own = checking;
+    const number = checking;
     const check = () => {
       try {
-        panels.drawFindings(machine.ask({ ask: "check" }));
+        panels.drawFindings(simulator.ask({ ask: "check" }));
       } catch (error) {
-        panels.drawFindings(`The checks could not be run: ${error.message}`);
+        panels.drawFindings(`The sanitizers failed: ${error.message}`);
       }
     };
     const executed = done.counters.find((counter) => counter.name === "ptx_inst_executed.sum")?.value ?? 0;
     if (executed > CHECKED_AT_ONCE) {
-      panels.drawFindings(`The launch executes ${executed.toLocaleString("en")} instructions; checking it takes a while.`, check);
+      panels.drawFindings(`The launch executes ${executed.toLocaleString("en")} instructions, so the sanitizers take a while.`, check);
       return;
     }
-    panels.drawFindings("The checks are running.");
-    setTimeout(() => { if (own === checking) check(); }, 60);
+    panels.drawFindings("The sanitizers are running.");
+    setTimeout(() => { if (number === checking) check(); }, 60);
   }
 
   function verdict(done) {
@@ -136,33 +136,33 @@ const app = (() => {
     box.className = `verdict ${kind}`;
     box.textContent = text;
     box.title = done.wrong ?? done.launch;
-    if (done.wrong) problem(new machine.Problem({ text: `The result is wrong: ${done.wrong}` }));
+    if (done.wrong) problem(new simulator.Problem({ text: `The result is wrong: ${done.wrong}` }));
     document.title = `${done.launch} – playground`;
   }
 
-  // Draws the state. Returns the milliseconds that it took.
+  // Draws the state. Returns the elapsed milliseconds.
   function show() {
     const begin = performance.now();
-    const view = machine.ask({ ask: "view", step: state.step, warp: state.warp });
+    const view = simulator.ask({ ask: "view", step: state.step, warp: state.warp });
     listing.show(view.site);
     panels.show(view, state.lane);
     byId("warp").value = String(state.warp);
     byId("lane").value = String(state.lane);
     const { run } = state;
-    const own = view.own === null ? "not begun" : `instruction ${(view.own_number + 1).toLocaleString("en")} of ${view.own_count.toLocaleString("en")}`;
-    byId("place").textContent = `${own} · step ${(state.step + 1).toLocaleString("en")} of ${run.steps.toLocaleString("en")}${run.cut ? ", where the recording ends" : ""} · block ${run.recorded}`;
+    const position = view.own === null ? "not started" : `instruction ${(view.own_number + 1).toLocaleString("en")} of ${view.own_count.toLocaleString("en")}`;
+    byId("place").textContent = `${position} · step ${(state.step + 1).toLocaleString("en")} of ${run.steps.toLocaleString("en")}${run.cut ? ", where the recording ends" : ""} · block ${run.recorded}`;
     cursor();
     clearTimeout(show.timer);
     show.timer = setTimeout(() => {
-      byId("said").textContent = `Warp ${state.warp}, ${own}: ${byId("operation").textContent}. ${byId("mask-words").textContent}.`;
+      byId("said").textContent = `Warp ${state.warp}, ${position}: ${byId("operation").textContent}. ${byId("mask-words").textContent}.`;
       try {
         remember();
-      } catch { /* What the form holds now is not what was run. */ }
+      } catch { /* The form differs from the input of the run. */ }
     }, 300);
     return performance.now() - begin;
   }
 
-  // Keeps the state in the address, so that it can be passed on. A file's address cannot be changed.
+  // Stores the state in the address, so that it can be shared. The address of a file cannot be changed.
   function remember() {
     if (location.protocol === "file:") return;
     const kept = new URLSearchParams();
@@ -176,18 +176,18 @@ const app = (() => {
     history.replaceState(null, "", `?${kept}`);
   }
 
-  // Goes to another step, of a warp or of any.
+  // Goes to another step, of the shown warp or of any warp.
   function go(to, back = false, target = null) {
     if (!state.run?.steps) return;
     const last = state.run.steps - 1;
-    if (to === "machine") {
+    if (to === "anyWarp") {
       const step = state.step + (back ? -1 : 1);
       if (step < 0 || step > last) return say(back ? "This is the first step." : "This is the last step.");
       state.step = step;
-      state.warp = machine.ask({ ask: "view", step, warp: state.warp }).turn;
+      state.warp = simulator.ask({ ask: "view", step, warp: state.warp }).turn;
     } else {
-      const found = machine.ask({ ask: "go", step: state.step, warp: state.warp, back, to: target ?? to });
-      if (found === null) return say(`The warp has no ${to === "step" || to === "end" ? "instruction" : `other ${to}`} ${back ? "before" : "behind"} this one.`);
+      const found = simulator.ask({ ask: "go", step: state.step, warp: state.warp, back, to: target ?? to });
+      if (found === null) return say(`The warp has no ${to === "step" || to === "end" ? "instruction" : `other ${to}`} ${back ? "before" : "after"} this one.`);
       state.step = found;
     }
     return show();
@@ -202,12 +202,12 @@ const app = (() => {
     place.title = words;
   }
 
-  // To the next execution of one of these instructions by the warp; behind the last one, to the first.
+  // Goes to the next execution of one of these instructions by the warp, or to the first execution if there is no later one.
   function goToSites(sites) {
-    const steps = sites.map(([number, pc]) => machine.ask({ ask: "go", step: state.step, warp: state.warp, to: { at: [number, pc] } })).filter((step) => step !== null);
+    const steps = sites.map(([number, pc]) => simulator.ask({ ask: "go", step: state.step, warp: state.warp, to: { at: [number, pc] } })).filter((step) => step !== null);
     if (!steps.length) return say(`Warp ${state.warp} does not execute this line.`);
-    const behind = steps.filter((step) => step > state.step);
-    state.step = Math.min(...(behind.length ? behind : steps));
+    const later = steps.filter((step) => step > state.step);
+    state.step = Math.min(...(later.length ? later : steps));
     show();
   }
 
@@ -218,7 +218,7 @@ const app = (() => {
     show();
   }
 
-  // The warps over the steps: a row for each warp, brighter where more lanes are active.
+  // Draws the activity of the warps over the steps: a row for each warp, brighter where more lanes are active.
   function drawOverview() {
     const canvas = byId("overview");
     const { warps, steps } = state.run;
@@ -231,7 +231,7 @@ const app = (() => {
     const style = getComputedStyle(document.documentElement);
     const context = canvas.getContext("2d");
     context.fillStyle = style.getPropertyValue("--activity");
-    const cells = machine.overview(width);
+    const cells = simulator.overview(width);
     for (let warp = 0; warp < warps; warp++) {
       for (let column = 0; column < width; column++) {
         const lanes = cells[warp * width + column];
@@ -244,9 +244,9 @@ const app = (() => {
 
   function cursor() {
     const { run, step, warp } = state;
-    const own = byId("cursor");
-    own.style.left = `${(100 * (step + 0.5)) / run.steps}%`;
-    own.style.setProperty("--row", (warp + 0.5) / run.warps);
+    const marker = byId("cursor");
+    marker.style.left = `${(100 * (step + 0.5)) / run.steps}%`;
+    marker.style.setProperty("--row", (warp + 0.5) / run.warps);
     const canvas = byId("overview");
     canvas.setAttribute("aria-valuenow", step + 1);
     canvas.setAttribute("aria-valuetext", `step ${step + 1} of ${run.steps}, warp ${warp}`);
@@ -257,16 +257,16 @@ const app = (() => {
     if (!state.run?.steps) return;
     const { steps, warps } = state.run;
     state.step = clamp(Math.floor(((event.clientX - box.left) / box.width) * steps), steps - 1);
-    const view = machine.ask({ ask: "view", step: state.step, warp: state.warp });
-    // The warp that is clicked, if it runs there at all; else the one that does.
+    const view = simulator.ask({ ask: "view", step: state.step, warp: state.warp });
+    // Selects the clicked warp if it has started by then, and otherwise the warp of the step.
     const clicked = clamp(Math.floor(((event.clientY - box.top) / box.height) * warps), warps - 1);
     state.warp = event.type === "pointerdown" ? (view.warps[clicked].site ? clicked : view.turn) : view.turn;
     show();
   }
 
   const KEYS = {
-    ArrowRight: (shift) => go(shift ? "machine" : "step", false),
-    ArrowLeft: (shift) => go(shift ? "machine" : "step", true),
+    ArrowRight: (shift) => go(shift ? "anyWarp" : "step", false),
+    ArrowLeft: (shift) => go(shift ? "anyWarp" : "step", true),
     ArrowDown: () => choose({ lane: (state.lane + 1) % 32 }),
     ArrowUp: () => choose({ lane: (state.lane + 31) % 32 }),
     PageDown: () => choose({ warp: state.warp + 1 }),
@@ -285,7 +285,7 @@ const app = (() => {
     if (event.ctrlKey || event.altKey || event.metaKey || byId("help").open) return;
     const target = event.target;
     if (target.closest("input, textarea, select")) return;
-    // What scrolls keeps the keys that scroll it.
+    // A scrollable element keeps the keys that scroll it.
     const scrolls = ["ArrowUp", "ArrowDown", "PageUp", "PageDown", "Home", "End"].includes(event.key);
     if (scrolls && target.closest(".scroll")) return;
     const act = KEYS[event.key.length === 1 ? event.key.toLowerCase() : event.key];
@@ -302,8 +302,8 @@ const app = (() => {
     }
   }
 
-  function theme(wanted) {
-    colours.choose(wanted);
+  function theme(name) {
+    colours.choose(name);
     if (state.run?.steps) drawOverview();
   }
 
@@ -316,11 +316,11 @@ const app = (() => {
       });
     }
     byId("rung").addEventListener("change", () => guarded(() => run()));
-    const ways = { first: ["end", true], previous: ["step", true], next: ["step", false], last: ["end", false] };
+    const targets = { first: ["end", true], previous: ["step", true], next: ["step", false], last: ["end", false] };
     for (const button of document.querySelectorAll("[data-go]")) {
       button.addEventListener("click", (event) => guarded(() => {
-        const [to, back] = ways[button.dataset.go];
-        go(event.shiftKey && to === "step" ? "machine" : to, back);
+        const [to, back] = targets[button.dataset.go];
+        go(event.shiftKey && to === "step" ? "anyWarp" : to, back);
       }));
     }
     for (const button of document.querySelectorAll("[data-find]")) {
@@ -348,7 +348,7 @@ const app = (() => {
     byId("files").addEventListener("input", (event) => {
       event.stopPropagation();
       receive(byId("files").files).catch(problem);
-      // The same file may be chosen again.
+      // Allows the user to choose the same file again.
       byId("files").value = "";
     });
     byId("help-button").addEventListener("click", () => byId("help").showModal());
@@ -365,21 +365,21 @@ const app = (() => {
     panes = { source: new Lines(byId("source"), onLine), code: new Lines(byId("code"), onLine) };
     events();
     try {
-      await machine.ready();
-      setup.start(machine.ask({ ask: "catalog" }), outdate);
+      await simulator.ready();
+      setup.start(simulator.ask({ ask: "catalog" }), outdate);
       const given = Object.fromEntries(parameters);
       const rung = parameters.get("rung") ?? (setup.rungOf(FIRST_RUNG) ? FIRST_RUNG : byId("rung").value);
       if (!setup.rungOf(rung)) {
         setup.chooseRung(byId("rung").value);
-        throw new machine.Problem({ text: `no rung is named \`${rung}\`; the list has all that there are` });
+        throw new simulator.Problem({ text: `no rung is named \`${rung}\`: choose one from the list` });
       }
       setup.chooseRung(rung, given);
-      const unknown = [...parameters.keys()].filter((name) => !OWN_PARAMETERS.includes(name) && !document.querySelector(`[data-option="${CSS.escape(name)}"]`));
+      const unknown = [...parameters.keys()].filter((name) => !PAGE_PARAMETERS.includes(name) && !document.querySelector(`[data-option="${CSS.escape(name)}"]`));
       const at = Object.fromEntries(["step", "warp", "lane"].filter((name) => parameters.has(name)).map((name) => [name, parameters.get(name)]));
       if (byId(`tab-${parameters.get("tab")}`)) panels.open(parameters.get("tab"));
       if (parameters.has("ptx")) setup.choose("ptx");
       run(at);
-      if (unknown.length && byId("problem").hidden) problem(new machine.Problem({ text: `the address has ${unknown.map((name) => `\`${name}\``).join(", ")}, which the ladder has no option for` }));
+      if (unknown.length && byId("problem").hidden) problem(new simulator.Problem({ text: `the address has ${unknown.map((name) => `\`${name}\``).join(", ")}, but the ladder has no such option` }));
     } catch (error) {
       problem(error);
     }

@@ -1,12 +1,12 @@
-// Light or dark: as the system is, until somebody chooses. It runs before the page is drawn.
+// The theme, light or dark: follows the system until the user chooses one. This script runs before the page is drawn.
 "use strict";
 
 const colours = (() => {
   const systemIsDark = matchMedia("(prefers-color-scheme: dark)");
   let chosen = null;
 
-  function choose(wanted) {
-    if (wanted === "light" || wanted === "dark") chosen = wanted;
+  function choose(theme) {
+    if (theme === "light" || theme === "dark") chosen = theme;
     document.documentElement.dataset.theme = chosen ?? (systemIsDark.matches ? "dark" : "light");
   }
 

@@ -1,8 +1,8 @@
-// A table of which only the rows in sight exist: thousands of rows cost what a screen of them does.
+// A table. Only the visible rows are in the document, so thousands of rows cost no more than one screen of rows.
 "use strict";
 
 class Grid {
-  // `columns`: titles. `width`: of a column, in characters. `label`: what the rows are, for those who do not see.
+  // `columns`: the titles. `width`: the width of a column in characters. `label`: the description for screen readers.
   constructor(element, { label, head, columns, width, headWidth }) {
     this.element = element;
     this.rowHeight = 20;
@@ -41,7 +41,7 @@ class Grid {
     this.body.replaceChildren();
   }
 
-  // `fill(row)` returns `{head, cells: [{text, kind}] or texts, kind}`; a cell's kind is its class.
+  // `fill(row)` returns `{head, cells, kind}`. `cells(column)` returns `[text, kind]`. A kind is a CSS class.
   show(rows, fill) {
     this.rows = rows;
     this.fill = fill;
@@ -103,8 +103,8 @@ class Grid {
     }
     set(row.cells[0], head, "");
     for (let index = 0; index < this.count; index++) {
-      const [text, own] = cells(index);
-      set(row.cells[index + 1], text, index === this.chosen ? `${own} chosen` : own);
+      const [text, cellKind] = cells(index);
+      set(row.cells[index + 1], text, index === this.chosen ? `${cellKind} chosen` : cellKind);
     }
     function set(known, text, kind) {
       if (known.text !== text) known.cell.textContent = known.text = text;
@@ -112,7 +112,7 @@ class Grid {
     }
   }
 
-  // Brings a column into sight, if it is not.
+  // Scrolls a column into view if it is not visible.
   revealColumn(column) {
     const [head, cell] = [this.head.children[0], this.head.children[column + 1]];
     const { scrollLeft, clientWidth } = this.element;
@@ -122,7 +122,7 @@ class Grid {
     }
   }
 
-  // Brings a row into sight, if it is not.
+  // Scrolls a row into view if it is not visible.
   reveal(row) {
     const { scrollTop, clientHeight } = this.element;
     const top = row * this.rowHeight;

@@ -1,8 +1,8 @@
-// Lines of a text, of which only those in sight exist: a kernel has thousands.
+// The lines of a text. Only the visible lines are in the document, because a kernel has thousands of lines.
 "use strict";
 
 class Lines {
-  // `onLine` is called with the instructions of a line that is clicked.
+  // `onLine` is called with the instructions of a clicked line.
   constructor(pane, onLine) {
     this.pane = pane;
     this.onLine = onLine;
@@ -13,7 +13,7 @@ class Lines {
     this.show([]);
   }
 
-  // `lines`: `{number, text, kind, executed, heat, sites}`; `note` stands above them.
+  // `lines`: `{number, text, kind, executed, heat, sites}`. `note` is shown above the lines.
   show(lines, note = null) {
     this.lines = lines;
     this.rows = new Map();
@@ -37,7 +37,7 @@ class Lines {
     this.draw();
   }
 
-  // Marks lines, by number, with classes; all earlier marks of these classes are gone.
+  // Marks lines, by number, with classes. Removes earlier marks of these classes.
   mark(kinds) {
     for (const [kind, numbers] of Object.entries(kinds)) {
       for (const number of this.marks.get(kind) ?? []) this.rows.get(number)?.classList.remove(kind);
@@ -46,7 +46,7 @@ class Lines {
     }
   }
 
-  // Scrolls this pane, and nothing around it, so that a line is in sight.
+  // Scrolls only this pane, so that a line is visible.
   reveal(number) {
     const index = this.index.get(number);
     if (index === undefined) return;
@@ -83,7 +83,7 @@ class Lines {
   row({ number, text, kind, executed, heat, sites }, index) {
     const row = element("div", { class: `line ${kind}`, "data-line": number, style: `transform:translateY(${index * this.height}px)` },
       element("span", { class: "number" }, String(number)),
-      element("span", { class: "executed", title: executed ? `${counted(executed, "instruction")} of warps` : null, style: heat ? `--heat:${heat}%` : null }, executed ? short(executed) : ""),
+      element("span", { class: "executed", title: executed ? `${counted(executed, "warp instruction")}` : null, style: heat ? `--heat:${heat}%` : null }, executed ? short(executed) : ""),
       element("span", { class: "text" }, text || " "));
     for (const [mark, numbers] of this.marks) if (numbers.has(number)) row.classList.add(mark);
     if (sites) {

@@ -4,19 +4,19 @@
 const isDebugLine = (text) => /^\s*(\.(loc|file)\b|\$L__tmp\d+:)/.test(text);
 
 class Listing {
-  // `panes`: the `Lines` of the source and of the PTX; `sources`: texts of source files that were given, by their names.
+  // `source` and `code` are the `Lines` of the source and of the PTX. `sources` maps names to the texts of given source files.
   constructor(run, { source, code }, sources) {
     this.listing = run.listing;
     this.source = source;
     this.code = code;
-    // By line of the PTX, and by file and line of the source, the instructions that stand there.
+    // The instructions by line of the PTX, and by file and line of the source.
     this.byPtx = new Map();
     this.bySource = new Map();
     this.most = 1;
-    this.listing.functions.forEach(({ code: instructions }, number) => instructions.forEach((own, pc) => {
-      push(this.byPtx, own.ptx, [number, pc]);
-      if (own.source) push(this.bySource, own.source.join(":"), [number, pc]);
-      this.most = Math.max(this.most, own.executed?.[0] ?? 0);
+    this.listing.functions.forEach(({ code: instructions }, number) => instructions.forEach((instruction, pc) => {
+      push(this.byPtx, instruction.ptx, [number, pc]);
+      if (instruction.source) push(this.bySource, instruction.source.join(":"), [number, pc]);
+      this.most = Math.max(this.most, instruction.executed?.[0] ?? 0);
     }));
     this.ptxLines = this.listing.ptx.split("\n");
     if (this.ptxLines.at(-1) === "") this.ptxLines.pop();
@@ -36,7 +36,7 @@ class Listing {
     return this.listing.functions[number].code[pc];
   }
 
-  // The text of an instruction.
+  // Returns the text of an instruction.
   text(site) {
     return this.ptxLines[this.instruction(site).ptx - 1]?.trim().replaceAll(/\s+/g, " ") ?? "";
   }
@@ -51,10 +51,10 @@ class Listing {
     const select = byId("file");
     const { files, kernel } = this.listing;
     const used = [...new Set([...this.bySource.keys()].map((key) => Number(key.split(":")[0])))];
-    // The kernel's file first, then those whose text is known.
+    // The kernel's file comes first, then files with known text.
     const count = (file) => [...this.bySource].filter(([key]) => key.startsWith(`${file}:`)).reduce((all, [, sites]) => all + sites.length, 0);
     used.sort((a, b) => (b === kernel?.[0]) - (a === kernel?.[0]) || Boolean(files[b].text) - Boolean(files[a].text) || count(b) - count(a));
-    // A name fits a path with this end. One that fits several is the first one's.
+    // A name matches a path that ends with it. If several paths match, the first path is used.
     this.fileOf = (name) => used.find((file) => `/${files[file].name.replaceAll("\\", "/")}`.endsWith(`/${name}`));
     for (const [name, text] of sources) {
       const file = this.fileOf(name);
@@ -81,7 +81,7 @@ class Listing {
     if (text === null) {
       const numbers = [...this.bySource.keys()].filter((key) => key.startsWith(`${file}:`)).map((key) => Number(key.split(":")[1]));
       numbers.sort((a, b) => a - b);
-      this.source.show(numbers.map((line) => this.line(line, "", sites(line), "")), `The text of ${name} is not here; these of its lines have instructions.`);
+      this.source.show(numbers.map((line) => this.line(line, "", sites(line), "")), `The source ${name} is not available. These lines have instructions:`);
       return;
     }
     const lines = text.split("\n");
@@ -89,7 +89,7 @@ class Listing {
     this.source.show(lines.map((line, index) => this.line(index + 1, line, sites(index + 1), /^\s*\/\//.test(line) ? "comment" : "")));
   }
 
-  // Marks the lines of an instruction, and those that have the same source line.
+  // Marks the lines of an instruction, and all PTX lines with the same source line.
   show(site) {
     if (!site) {
       this.code.mark({ here: [], same: [] });
@@ -105,7 +105,7 @@ class Listing {
     this.code.reveal(ptx);
   }
 
-  // Shows a line of the PTX, as that of a finding.
+  // Points to a line of the PTX, for example the line of a finding.
   point(ptxLine) {
     const [site] = this.byPtx.get(ptxLine) ?? [];
     const source = site && this.instruction(site).source;

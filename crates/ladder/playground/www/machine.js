@@ -1,7 +1,7 @@
-// The simulator: a WebAssembly module that is asked in JSON. `machine.ask({ask: "view", step: 0, warp: 0})`.
+// The simulator, a WebAssembly module that answers requests in JSON: `simulator.ask({ask: "view", step: 0, warp: 0})`.
 "use strict";
 
-const machine = (() => {
+const simulator = (() => {
   let module = null;
   let exports = null;
   let ready = null;
@@ -14,7 +14,7 @@ const machine = (() => {
     }
   }
 
-  // The module's bytes as a script: a page that is opened from a disk may not fetch files.
+  // Loads the module's bytes from a script, because a page that is opened from disk may not fetch files.
   function fromScript() {
     return new Promise((resolve, reject) => {
       const script = document.createElement("script");
@@ -24,18 +24,18 @@ const machine = (() => {
         globalThis.PLAYGROUND_WASM = null;
         resolve(Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0)));
       };
-      script.onerror = () => reject(new Problem({ text: "the file playground.wasm.js is missing: `cargo xtask playground` writes it beside this page" }));
+      script.onerror = () => reject(new Problem({ text: "the file playground.wasm.js is missing: `cargo xtask playground` writes it next to this page" }));
       document.head.append(script);
     });
   }
 
   async function compile() {
-    if (typeof WebAssembly !== "object") throw new Problem({ text: "this browser has no WebAssembly, which the playground runs in" });
+    if (typeof WebAssembly !== "object") throw new Problem({ text: "this browser does not support WebAssembly, which the playground needs" });
     if (location.protocol !== "file:") {
       try {
         const answer = await fetch("playground.wasm");
         if (answer.ok) return await WebAssembly.compile(await answer.arrayBuffer());
-      } catch { /* The script has the same bytes. */ }
+      } catch { /* The script contains the same bytes. */ }
     }
     return WebAssembly.compile(await fromScript());
   }
@@ -49,7 +49,7 @@ const machine = (() => {
     return new TextDecoder().decode(new Uint8Array(exports.memory.buffer, exports.answer_at(), bytes));
   }
 
-  // Calls the module. When it has ended in the middle, a fresh one takes its place, and the problem says why.
+  // Calls the module. If a call fails, replaces the module with a new instance and throws the reason.
   function call(work) {
     try {
       return work();
@@ -58,13 +58,13 @@ const machine = (() => {
       let why = "";
       try {
         why = text(exports.panicked());
-      } catch { /* Nothing of it can be used any more. */ }
+      } catch { /* The failed instance is unusable. */ }
       const megabytes = Math.round(exports.memory.buffer.byteLength / 2 ** 20);
       exports = new WebAssembly.Instance(module, {}).exports;
       throw new Problem({
         text: why
-          ? `the simulator has failed, which it never should: ${why}`
-          : `the browser gave the simulator no more memory than ${megabytes} MB: a smaller problem, or a shorter kernel, fits (${error.message})`,
+          ? `the simulator failed because of a bug: ${why}`
+          : `the browser limits the simulator to ${megabytes} MB of memory: try a smaller problem or a shorter kernel (${error.message})`,
       });
     }
   }
@@ -76,14 +76,14 @@ const machine = (() => {
     ready: () => (ready ??= load()),
     ask: (request) => call(() => {
       const bytes = new TextEncoder().encode(JSON.stringify(request));
-      // The memory may grow in the call, and is another one then.
+      // The call may grow the memory, which replaces its buffer.
       const at = exports.request(bytes.length);
       new Uint8Array(exports.memory.buffer, at, bytes.length).set(bytes);
       const answer = JSON.parse(text(exports.answer()));
       if (answer.problem) throw new Problem(answer.problem);
       return answer.ok;
     }),
-    // The words of shared memory after a step; they are valid up to the next call.
+    // Returns the words of shared memory after a step. They are valid until the next call.
     shared: (step) => call(() => words(exports.shared(step))),
     overview: (columns) => call(() => words(exports.overview(columns)).slice()),
     memoryBytes: () => exports.memory.buffer.byteLength,

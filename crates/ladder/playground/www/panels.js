@@ -1,8 +1,8 @@
-// The panels of a state: the instruction, registers, shared memory, warps, counters, findings, data.
+// The panels that show a state: the instruction, registers, shared memory, warps, counters, findings, data.
 "use strict";
 
 class Panels {
-  // `choose({warp, lane, step})` is called for what is clicked.
+  // `choose({warp, lane, step})` is called with the clicked warp, lane or step.
   constructor(choose) {
     this.choose = choose;
     this.registers = new Grid(byId("registers"), { label: "Registers by lane", head: "lane", columns: numbers(32), width: 9, headWidth: 7 });
@@ -47,19 +47,19 @@ class Panels {
     this.redraw();
   }
 
-  // A new run.
+  // Shows a new run.
   run(run, listing) {
     this.done = run;
     this.listing = listing;
     this.view = null;
     this.place = (bits) => {
-      const own = run.buffers.findIndex(({ address, bytes }) => bits >= BigInt(address) && bits < BigInt(address) + BigInt(Math.max(bytes, 1)));
-      return own < 0 ? null : `b${own}+${bits - BigInt(run.buffers[own].address)}`;
+      const index = run.buffers.findIndex(({ address, bytes }) => bits >= BigInt(address) && bits < BigInt(address) + BigInt(Math.max(bytes, 1)));
+      return index < 0 ? null : `b${index}+${bits - BigInt(run.buffers[index].address)}`;
     };
     this.shared.show(0, () => {});
-    byId("shared-words").textContent = run.shared_bytes ? `${run.shared_bytes} bytes, 32 banks of 4 bytes wide` : "The block has no shared memory.";
+    byId("shared-words").textContent = run.shared_bytes ? `${run.shared_bytes} bytes, 32 banks of 4 bytes` : "The block has no shared memory.";
     this.drawCounters();
-    byId("buffer").replaceChildren(...run.buffers.map((own, index) => element("option", { value: index }, `b${index}: ${own.name}, ${own.bytes} bytes`)));
+    byId("buffer").replaceChildren(...run.buffers.map((buffer, index) => element("option", { value: index }, `b${index}: ${buffer.name}, ${buffer.bytes} bytes`)));
     this.showBuffer(true);
   }
 
@@ -79,7 +79,7 @@ class Panels {
 
   drawInstruction(view, lane) {
     const site = view.site;
-    byId("operation").textContent = site ? this.listing.text(site) : "The warp has not begun.";
+    byId("operation").textContent = site ? this.listing.text(site) : "The warp has not started.";
     byId("lanes").querySelectorAll("button").forEach((button, index) => {
       const kind = !hasLane(view.threads, index) ? "none"
         : hasLane(view.lanes, index) ? "on"
@@ -89,14 +89,14 @@ class Panels {
     });
     const held = view.active & ~view.lanes;
     const words = site ? [`executed by ${laneWords(view.lanes)}`] : [];
-    if (held) words.push(`held back by its guard: ${laneWords(held)}`);
+    if (held) words.push(`disabled by the guard: ${laneWords(held)}`);
     const others = view.threads & ~view.active & ~view.exited;
-    if (site && others) words.push(`elsewhere: ${laneWords(others)}`);
+    if (site && others) words.push(`on another path: ${laneWords(others)}`);
     if (view.exited) words.push(`ended: ${laneWords(view.exited)}`);
     byId("mask-words").textContent = words.join("; ");
     this.drawOperands(view, lane);
     this.drawStack(view);
-    byId("requests").replaceChildren(...view.requests.map((own) => figures.request(own, lane, (space, address) => this.placeOf(space, address))));
+    byId("requests").replaceChildren(...view.requests.map((request) => figures.request(request, lane, (space, address) => this.placeOf(space, address))));
   }
 
   placeOf(space, address) {
@@ -105,9 +105,9 @@ class Panels {
 
   drawOperands(view, lane) {
     if (!view.site) return byId("operands").replaceChildren();
-    const own = this.registersOf(view);
+    const registers = this.registersOf(view);
     const chip = (index, kind) => element("span", { class: `operand ${kind}` },
-      element("code", {}, own[index].name), ` ${this.valueText(own[index], view.registers[index], lane) || "–"}`);
+      element("code", {}, registers[index].name), ` ${this.valueText(registers[index], view.registers[index], lane) || "–"}`);
     const reads = view.reads.map((index) => chip(index, "read"));
     const writes = view.writes.map((index) => chip(index, "written"));
     byId("operands").replaceChildren(...(reads.length + writes.length ? [element("span", { class: "label" }, `lane ${lane}:`)] : []), ...writes, ...reads);
@@ -124,7 +124,7 @@ class Panels {
         element("td", {}, figures.strip(entry.lanes, view.threads, view.exited)), element("td", {}, at), element("td", {}, until), element("td", {}, waits));
     });
     byId("stack").replaceChildren(element("table", { class: "stack" },
-      element("caption", {}, "Reconvergence stack, its top first"),
+      element("caption", {}, "Reconvergence stack, from the top"),
       element("thead", {}, element("tr", {}, ...["lanes", "at", "until", ""].map((head) => element("th", { scope: "col" }, head)))),
       element("tbody", {}, ...rows.reverse())));
   }
@@ -133,18 +133,18 @@ class Panels {
     return this.done.listing.functions[view.site?.[0] ?? 0].registers;
   }
 
-  // A lane's value of a register.
+  // Formats a lane's value of a register.
   valueText(register, value, lane) {
-    const own = Array.isArray(value) ? value[lane] : value;
-    if (own === null || own === undefined) return "";
-    if (register.bits === 1) return own ? "true" : "false";
+    const laneValue = Array.isArray(value) ? value[lane] : value;
+    if (laneValue === null || laneValue === undefined) return "";
+    if (register.bits === 1) return laneValue ? "true" : "false";
     const chosen = byId("register-format").value;
     const format = chosen === "auto" ? { f: "f", s: "s", u: "u" }[register.kind] ?? "auto" : chosen;
-    return register.bits === 64 ? values.wide(own, format === "u" || format === "s" ? "auto" : format, this.place) : values.word(own, format);
+    return register.bits === 64 ? values.wide(laneValue, format === "u" || format === "s" ? "auto" : format, this.place) : values.word(laneValue, format);
   }
 
   drawRegisters(view, lane) {
-    const own = this.registersOf(view);
+    const registers = this.registersOf(view);
     const rows = view.registers.map((value, index) => [value, index]).filter(([value]) => value !== null).map(([, index]) => index);
     const reads = new Set(view.reads);
     const writes = new Set(view.writes);
@@ -153,7 +153,7 @@ class Panels {
     this.followedLane = lane;
     this.registers.show(rows.length, (row) => {
       const index = rows[row];
-      const register = own[index];
+      const register = registers[index];
       const value = view.registers[index];
       const kind = writes.has(index) ? (reads.has(index) ? "written read" : "written") : reads.has(index) ? "read" : "";
       let before = null;
@@ -175,7 +175,7 @@ class Panels {
   }
 
   drawShared(view, lane) {
-    const all = this.done.shared_bytes ? machine.shared(view.step).slice() : new Uint32Array();
+    const all = this.done.shared_bytes ? simulator.shared(view.step).slice() : new Uint32Array();
     const chosen = byId("shared-format").value;
     const format = chosen === "auto" && values.looksLikeFloats(all.subarray(0, 4096)) ? "f" : chosen;
     const touched = new Map();
@@ -200,11 +200,11 @@ class Panels {
   }
 
   drawWarps(view) {
-    const rows = view.warps.map((own, warp) => element("tr", { class: warp === view.warp ? "chosen" : "" },
+    const rows = view.warps.map((state, warp) => element("tr", { class: warp === view.warp ? "chosen" : "" },
       element("th", { scope: "row" }, element("button", { type: "button", class: "link", onclick: () => this.choose({ warp }) }, `warp ${warp}`)),
-      element("td", {}, figures.strip(own.active & ~own.exited, 0xffffffff, own.exited)),
-      element("td", {}, warp === view.turn ? "has just run" : own.doing),
-      element("td", {}, own.site ? element("code", {}, this.listing.text(own.site)) : "")));
+      element("td", {}, figures.strip(state.active & ~state.exited, 0xffffffff, state.exited)),
+      element("td", {}, warp === view.turn ? "has just run" : state.doing),
+      element("td", {}, state.site ? element("code", {}, this.listing.text(state.site)) : "")));
     byId("panel-warps").replaceChildren(element("table", { class: "list" },
       element("thead", {}, element("tr", {}, ...["warp", "lanes", "", "instruction"].map((head) => element("th", { scope: "col" }, head)))),
       element("tbody", {}, ...rows)));
@@ -213,20 +213,20 @@ class Panels {
   drawCounters() {
     const panel = byId("panel-counters");
     const { counters } = this.done;
-    if (!counters.length) return panel.replaceChildren(element("p", { class: "hint" }, "A launch that ends in a fault is not counted."));
+    if (!counters.length) return panel.replaceChildren(element("p", { class: "hint" }, "A launch that ends in a fault has no counters."));
     const all = element("input", { type: "checkbox", id: "all-counters" });
     const body = element("tbody");
-    const draw = () => body.replaceChildren(...counters.filter((own) => all.checked || own.value).map((own) => element("tr", { title: own.text },
-      element("th", { scope: "row" }, element("code", {}, own.name), element("span", { class: "explained" }, own.text)),
-      element("td", { class: "value" }, own.value === null ? "–" : Number.isInteger(own.value) ? own.value.toLocaleString("en") : own.value.toFixed(2)),
-      element("td", {}, own.unit))));
+    const draw = () => body.replaceChildren(...counters.filter((counter) => all.checked || counter.value).map((counter) => element("tr", { title: counter.text },
+      element("th", { scope: "row" }, element("code", {}, counter.name), element("span", { class: "explained" }, counter.text)),
+      element("td", { class: "value" }, counter.value === null ? "–" : Number.isInteger(counter.value) ? counter.value.toLocaleString("en") : counter.value.toFixed(2)),
+      element("td", {}, counter.unit))));
     all.addEventListener("change", draw);
     draw();
-    panel.replaceChildren(element("p", { class: "panel-note" }, "Of the whole launch, by Nsight Compute's names. ", element("label", { class: "check" }, all, " those that are 0 too")),
+    panel.replaceChildren(element("p", { class: "panel-note" }, "Counters of the whole launch, with the names of Nsight Compute. ", element("label", { class: "check" }, all, " include zeros")),
       element("table", { class: "list counters" }, element("thead", { class: "visually-hidden" }, element("tr", {}, ...["counter", "value", "unit"].map((head) => element("th", { scope: "col" }, head)))), body));
   }
 
-  // `state` is `{findings, notes}`, or a text: what happens instead.
+  // `state` is `{findings, notes}`, or a text to show instead.
   drawFindings(state, again) {
     const panel = byId("panel-findings");
     const count = byId("finding-count");
@@ -237,14 +237,14 @@ class Panels {
       return panel.replaceChildren(element("p", { class: "panel-note" }, state, " ", button));
     }
     const place = (line, source) => element("button", { type: "button", class: "link", onclick: () => this.listing.point(line) }, source ? `${shortPath(source)} (PTX line ${line})` : `PTX line ${line}`);
-    const thread = (own) => `block (${own.block.join(", ")}), thread (${own.thread.join(", ")})`;
+    const thread = (access) => `block (${access.block.join(", ")}), thread (${access.thread.join(", ")})`;
     panel.replaceChildren(
-      ...(state.findings.length ? [] : [element("p", { class: "panel-note" }, "The checks found nothing: no access outside of its object, no value that nobody wrote, no race, no wrong barrier or mask.")]),
-      ...state.findings.map((own) => element("article", { class: "finding" },
-        element("h3", {}, element("span", { class: "check-name" }, own.check), ` ${own.what}`),
-        element("p", {}, thread(own), " at ", place(own.ptx_line, own.source), own.where ? `; ${own.where}` : ""),
-        own.other ? element("p", {}, `The other: ${own.other.what}, ${thread(own.other)} at `, place(own.other.ptx_line, own.other.source)) : null,
-        own.times > 1 ? element("p", { class: "words" }, `seen ${own.times} times`) : null)),
+      ...(state.findings.length ? [] : [element("p", { class: "panel-note" }, "The sanitizers have no findings: no access out of bounds, no use of an uninitialized value, no race, and no wrong barrier or mask.")]),
+      ...state.findings.map((finding) => element("article", { class: "finding" },
+        element("h3", {}, element("span", { class: "check-name" }, finding.check), ` ${finding.what}`),
+        element("p", {}, thread(finding), " at ", place(finding.ptx_line, finding.source), finding.where ? `; ${finding.where}` : ""),
+        finding.other ? element("p", {}, `Other access: ${finding.other.what}, ${thread(finding.other)} at `, place(finding.other.ptx_line, finding.other.source)) : null,
+        finding.times > 1 ? element("p", { class: "words" }, `found ${finding.times} times`) : null)),
       ...state.notes.map((note) => element("p", { class: "panel-note" }, note)));
 
     function shortPath(source) {
@@ -253,23 +253,23 @@ class Panels {
   }
 
   showBuffer(isNew) {
-    const own = this.done?.buffers[Number(byId("buffer").value)];
-    if (!own) {
-      byId("buffer-words").textContent = "The kernel takes no buffer.";
+    const buffer = this.done?.buffers[Number(byId("buffer").value)];
+    if (!buffer) {
+      byId("buffer-words").textContent = "The kernel has no buffers.";
       return this.buffer.show(0, () => {});
     }
-    const [before, after] = [values.bytes(own.before), values.bytes(own.after)];
+    const [before, after] = [values.bytes(buffer.before), values.bytes(buffer.after)];
     if (isNew) {
       const words = new Uint32Array(after.buffer, 0, Math.min(after.length >> 2, 1024));
-      const isKnown = own.kind?.startsWith("f") || !values.looksLikeFloats(words);
-      byId("buffer-type").value = isKnown ? (own.kind in values.TYPES ? own.kind : "s32") : "f32";
+      const isKnown = buffer.kind?.startsWith("f") || !values.looksLikeFloats(words);
+      byId("buffer-type").value = isKnown ? (buffer.kind in values.TYPES ? buffer.kind : "s32") : "f32";
     }
     const bytes = byId("buffer-when").value === "after" ? after : before;
     const [size, text] = values.TYPES[byId("buffer-type").value];
     const view = new DataView(bytes.buffer);
-    const count = Math.floor(Math.min(bytes.length, own.bytes) / size);
-    const whole = Math.floor(own.bytes / size);
-    byId("buffer-words").textContent = (whole > count ? `the first ${count} of ${whole} elements` : counted(count, "element")) + "; coloured where the launch changed them";
+    const count = Math.floor(Math.min(bytes.length, buffer.bytes) / size);
+    const whole = Math.floor(buffer.bytes / size);
+    byId("buffer-words").textContent = (whole > count ? `the first ${count} of ${whole} elements` : counted(count, "element")) + "; highlighted where the launch changed the elements";
     this.buffer.show(Math.ceil(count / 8), (row) => ({
       head: String(row * 8),
       cells: (column) => {

@@ -1,4 +1,4 @@
-// What to run: a rung with its options, or pasted PTX with its arguments.
+// The input: a rung with its options, or pasted PTX with its arguments.
 "use strict";
 
 const setup = (() => {
@@ -11,7 +11,7 @@ const setup = (() => {
 .target sm_80
 .address_size 64
 
-// Each thread adds its number to an element; the odd ones double it first.
+// Each thread adds its index to an element. Odd threads double the element first.
 .visible .entry add_thread(.param .u64 data, .param .u32 count)
 {
     .reg .pred %p<3>;
@@ -41,10 +41,10 @@ done:
 }
 `;
 
-  const ladderOf = (rung) => catalog.find((ladder) => ladder.rungs.some((own) => own.name === rung));
-  const rungOf = (name) => ladderOf(name)?.rungs.find((own) => own.name === name);
+  const ladderOf = (rung) => catalog.find((ladder) => ladder.rungs.some(({ name }) => name === rung));
+  const rungOf = (name) => ladderOf(name)?.rungs.find((rung) => rung.name === name);
 
-  // `onChange` is called when the input changes without an event of a field.
+  // `onChange` is called when the input changes without a field event.
   function start(ladders, onChange) {
     catalog = ladders;
     changed = onChange;
@@ -64,8 +64,8 @@ done:
     drawGutter();
   }
 
-  function choose(wanted) {
-    mode = wanted;
+  function choose(newMode) {
+    mode = newMode;
     changed();
     byId("choose-rung").setAttribute("aria-pressed", mode === "rung");
     byId("choose-ptx").setAttribute("aria-pressed", mode === "ptx");
@@ -93,10 +93,10 @@ done:
       return element("label", { title: option.help }, `${option.name} `, input);
     }));
     const block = byId("block");
-    const wanted = given.block ?? "";
-    const all = wanted && !rung.blocks.includes(wanted) ? [...rung.blocks, wanted] : rung.blocks;
-    block.replaceChildren(element("option", { value: "" }, `${rung.blocks[0]} (its own)`), ...all.slice(1).map((own) => element("option", { value: own }, own)));
-    block.value = rung.blocks[0] === wanted ? "" : wanted;
+    const chosen = given.block ?? "";
+    const all = chosen && !rung.blocks.includes(chosen) ? [...rung.blocks, chosen] : rung.blocks;
+    block.replaceChildren(element("option", { value: "" }, `${rung.blocks[0]} (default)`), ...all.slice(1).map((size) => element("option", { value: size }, size)));
+    block.value = rung.blocks[0] === chosen ? "" : chosen;
     byId("record").value = given.record ?? "0";
   }
 
@@ -107,14 +107,14 @@ done:
 
   function whole(id, what) {
     const text = byId(id).value.trim();
-    if (!/^\d+$/.test(text) || Number(text) > 2 ** 32 - 1) throw new machine.Problem({ text: `${what}: \`${text}\` is no number from 0 to 4294967295` });
+    if (!/^\d+$/.test(text) || Number(text) > 2 ** 32 - 1) throw new simulator.Problem({ text: `${what}: \`${text}\` is not a number from 0 to 4294967295` });
     return Number(text);
   }
 
   function sides(id, what) {
     const parts = byId(id).value.trim().split(/[x×,\s]+/);
     if (parts.length > 3 || !parts.every((part) => /^\d+$/.test(part) && Number(part) < 2 ** 32)) {
-      throw new machine.Problem({ text: `${what}: \`${byId(id).value}\` is not one to three numbers with x between them, as in 16x16` });
+      throw new simulator.Problem({ text: `${what}: \`${byId(id).value}\` is not one to three numbers separated by x, as in 16x16` });
     }
     return [...parts.map(Number), 1, 1].slice(0, 3);
   }
@@ -135,24 +135,24 @@ done:
       arguments: rows.map((row) => {
         const [is, type, count, value] = ["is", "type", "count", "value"].map((name) => row.querySelector(`[name=${name}]`));
         const isBuffer = is.value === "buffer";
-        if (isBuffer && !/^\d+$/.test(count.value.trim())) throw new machine.Problem({ text: `${row.dataset.name}: \`${count.value}\` is no number of elements` });
+        if (isBuffer && !/^\d+$/.test(count.value.trim())) throw new simulator.Problem({ text: `${row.dataset.name}: \`${count.value}\` is not a number of elements` });
         return { type: type.value, buffer: isBuffer ? Number(count.value) : null, value: value.value };
       }),
     };
   }
 
-  // The kernels of the text, or what is wrong with it and where.
+  // Reads the kernels of the text, or shows the error and its line.
   function readKernels() {
     showError(null);
     try {
-      kernels = machine.ask({ ask: "kernels", ptx: byId("ptx").value });
+      kernels = simulator.ask({ ask: "kernels", ptx: byId("ptx").value });
     } catch (problem) {
       kernels = [];
       showError(problem);
     }
     const before = byId("kernel").value;
-    byId("kernel").replaceChildren(...kernels.map((own) => element("option", { value: own.entry }, own.name)));
-    if (kernels.some((own) => own.entry === before)) byId("kernel").value = before;
+    byId("kernel").replaceChildren(...kernels.map((kernel) => element("option", { value: kernel.entry }, kernel.name)));
+    if (kernels.some((kernel) => kernel.entry === before)) byId("kernel").value = before;
     if (kernels.length) drawArguments();
   }
 
@@ -176,23 +176,23 @@ done:
     byId("gutter").scrollTop = byId("ptx").scrollTop;
   }
 
-  // A row for each parameter.
+  // Draws a row for each parameter.
   function drawArguments(given) {
-    const kernel = kernels.find((own) => own.entry === byId("kernel").value) ?? kernels[0];
+    const kernel = kernels.find(({ entry }) => entry === byId("kernel").value) ?? kernels[0];
     if (!kernel) return;
     if (kernel.problem) {
-      // Its parameters are not known; the arguments stay what they were.
+      // The parameters are unknown, so the arguments stay unchanged.
       showError(Object.assign(new Error(kernel.problem.text), kernel.problem));
       return;
     }
     if (kernel.required_block) byId("ptx-block").value = kernel.required_block.join("x");
-    const own = Array.isArray(given) ? given : [];
+    const launched = Array.isArray(given) ? given : [];
     const before = new Map([...byId("arguments").querySelectorAll(".argument")].map((row) => [row.dataset.name, row]));
     byId("arguments").replaceChildren(...kernel.parameters.map((parameter, index) => {
       const known = before.get(parameter.name);
-      return known && !own[index] ? known : argumentRow(parameter, index, own[index]);
+      return known && !launched[index] ? known : argumentRow(parameter, index, launched[index]);
     }));
-    if (kernel.parameters.length === 0) byId("arguments").replaceChildren(element("p", { class: "hint" }, "The kernel takes none."));
+    if (kernel.parameters.length === 0) byId("arguments").replaceChildren(element("p", { class: "hint" }, "The kernel has no parameters."));
   }
 
   function argumentRow(parameter, index, given) {
@@ -218,7 +218,7 @@ done:
     return row;
   }
 
-  // Takes a launch into the editor.
+  // Copies a launch into the editor.
   function take({ ptx, kernel, grid, block, shared, recorded, arguments: given }) {
     byId("ptx").value = ptx;
     byId("grid").value = grid.join("x").replace(/(x1)+$/, "");
@@ -231,7 +231,7 @@ done:
     drawArguments(given);
   }
 
-  // The argument that a SPEC of `simt run` describes. The form shows other texts as they are, and a run refuses them.
+  // Returns the argument that a SPEC of `simt run` describes. The form shows other texts unchanged, and a run rejects them.
   function argumentOf(spec) {
     const [, letter, bits, count, fill, number] = /^([iuf])(\d+)(?:\[(\d+)\](?:=(.*))?|:(.*))$/.exec(spec) ?? [];
     if (letter === undefined) return { type: "u8", buffer: null, value: spec };

@@ -1,4 +1,4 @@
-// Values as texts: of registers, of words of shared memory, of buffers.
+// Formats the values of registers, shared memory and buffers.
 "use strict";
 
 const values = (() => {
@@ -20,7 +20,7 @@ const values = (() => {
 
   const hex = (value, digits) => value.toString(16).padStart(digits, "0");
 
-  // A word of 32 bits.
+  // Formats a 32-bit word.
   function word(bits, format) {
     switch (format) {
       case "f": return float(f32(bits), 5);
@@ -31,13 +31,13 @@ const values = (() => {
     }
   }
 
-  // A word whose type nobody knows: small integers, else the hexadecimal digits.
+  // Formats a word of unknown type: small integers in decimal, other words in hexadecimal.
   function plain(bits) {
     const signed = bits | 0;
     return Math.abs(signed) < 1e7 ? String(signed) : hex(bits >>> 0, 8);
   }
 
-  // A value of 64 bits, given as a text "0x…".
+  // Formats a 64-bit value, given as a text "0x…".
   function wide(text, format, place) {
     const bits = BigInt(text);
     const signed = BigInt.asIntN(64, bits);
@@ -53,7 +53,7 @@ const values = (() => {
     return signed > -1_000_000_000n && signed < 1_000_000_000n ? String(signed) : text.slice(2);
   }
 
-  // Whether words look like floats: their exponents are those of everyday numbers.
+  // Returns whether words look like floats, which have exponents of common numbers.
   function looksLikeFloats(words) {
     let floats = 0;
     let others = 0;
@@ -66,7 +66,7 @@ const values = (() => {
     return floats > 4 * others;
   }
 
-  // Bytes from digits: "00ff".
+  // Converts hexadecimal digits to bytes: "00ff".
   function bytes(digits) {
     const all = new Uint8Array(digits.length / 2);
     for (let at = 0; at < all.length; at++) all[at] = Number.parseInt(digits.slice(2 * at, 2 * at + 2), 16);
@@ -100,7 +100,7 @@ function bitsOf(mask) {
 
 const hasLane = (mask, lane) => ((mask >>> lane) & 1) === 1;
 
-// The lanes of a mask in words: "lanes 0–15, 18".
+// Describes the lanes of a mask: "lanes 0–15, 18".
 function laneWords(mask) {
   const parts = [];
   for (let lane = 0; lane < 32; lane++) {
@@ -119,17 +119,17 @@ function laneWords(mask) {
   return `${bitsOf(mask) === 1 ? "lane" : "lanes"} ${parts.join(", ")}`;
 }
 
-// An element with attributes and children.
+// Creates an element with attributes and children.
 function element(name, attributes = {}, ...children) {
-  const own = document.createElement(name);
+  const node = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
     if (value === null || value === undefined || value === false) continue;
-    if (key === "class") own.className = value;
-    else if (key.startsWith("on")) own.addEventListener(key.slice(2), value);
-    else own.setAttribute(key, value === true ? "" : value);
+    if (key === "class") node.className = value;
+    else if (key.startsWith("on")) node.addEventListener(key.slice(2), value);
+    else node.setAttribute(key, value === true ? "" : value);
   }
-  own.append(...children.filter((child) => child !== null && child !== undefined));
-  return own;
+  node.append(...children.filter((child) => child !== null && child !== undefined));
+  return node;
 }
 
 const byId = (id) => document.getElementById(id);

@@ -6,9 +6,9 @@ pub use names::{NotCompiled, dims, variant_in_words};
 /// The `.entry` points of a rung.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Entries {
-    /// A single entry with the rung's name, which supports every block.
+    /// A single entry, named after the rung, that supports every block.
     Any,
-    /// The block is a constant of the kernel, so there is one entry per block: `<rung>_<block>`.
+    /// One entry per block, named `<rung>_<block>`, because the block is a constant of the kernel.
     PerBlock(&'static [[u32; 3]]),
     /// Entries for each variant of the ladder's computation that the rung supports: `<rung>_<variant>`, followed by
     /// the suffix of the inner entries. The variant `""` has no suffix.
@@ -16,14 +16,14 @@ pub enum Entries {
 }
 
 impl Entries {
-    /// The entries of a variant. `None` if the rung does not support it.
+    /// Returns the entries of a variant, or `None` if the rung does not support the variant.
     pub fn of(self, variant: &str) -> Option<Self> {
         match self {
             Self::PerVariant(variants) => {
                 let mut named = variants.iter().filter(|(name, _)| *name == variant);
                 named.next().map(|(_, entries)| *entries)
             }
-            own => variant.is_empty().then_some(own),
+            entries => variant.is_empty().then_some(entries),
         }
     }
 }
@@ -40,31 +40,31 @@ mod names {
     use super::Entries;
     use crate::Rung;
 
-    /// A rung was asked for an entry that it does not have.
+    /// The error when a rung does not have the requested entry.
     #[derive(Clone, Debug, PartialEq, Eq)]
     pub struct NotCompiled {
         /// The rung.
         pub rung: &'static str,
-        /// The block or variant that was asked for, in words: `a block of 512`.
+        /// The requested block or variant, in words: `a block of 512`.
         pub what: String,
-        /// The ones that the rung has, in words.
+        /// The blocks or variants that the rung supports, in words.
         pub compiled: Vec<String>,
     }
 
     impl fmt::Display for NotCompiled {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
             let Self { rung, what, compiled } = self;
-            write!(f, "{rung} was not compiled for {what}: it was for {}", compiled.join(", "))
+            write!(f, "{rung} was not compiled for {what}, only for {}", compiled.join(", "))
         }
     }
 
     impl error::Error for NotCompiled {}
 
     impl Rung {
-        /// The entry that serves a variant of the computation and a block.
+        /// Returns the name of the entry for a variant of the computation and a block.
         ///
         /// # Errors
-        /// [`NotCompiled`] when the rung has no entry for this variant or for this block.
+        /// Returns [`NotCompiled`] when the rung has no entry for this variant or for this block.
         pub fn entry(&self, variant: &str, block: [u32; 3]) -> Result<String, NotCompiled> {
             let not_compiled = |what, compiled| NotCompiled { rung: self.name, what, compiled };
             match self.entries.of(variant) {
@@ -77,7 +77,7 @@ mod names {
             }
         }
 
-        /// All its entries in the PTX.
+        /// Returns the names of all entries of the rung in the PTX.
         pub fn entry_names(&self) -> Vec<String> {
             fn names(entries: Entries, prefix: &str, into: &mut Vec<String>) {
                 match entries {
@@ -98,7 +98,7 @@ mod names {
         }
     }
 
-    /// Writes a grid or a block: `256`, `32x16`, `8x8x4`. Trailing ones are left out.
+    /// Formats a grid or a block, without trailing lengths of 1: `256`, `32x16`, `8x8x4`.
     pub fn dims(dims: [u32; 3]) -> String {
         match dims {
             [x, 1, 1] => format!("{x}"),
@@ -107,12 +107,12 @@ mod names {
         }
     }
 
-    /// A variant in words: `max, f32`.
+    /// Returns a variant in words: `max, f32`.
     pub fn variant_in_words(variant: &str) -> String {
-        if variant.is_empty() { "the ladder's usual computation".to_owned() } else { variant.replace('_', ", ") }
+        if variant.is_empty() { "the ladder's default computation".to_owned() } else { variant.replace('_', ", ") }
     }
 
-    /// `name_part_part`, without what is empty.
+    /// Joins a name and its nonempty parts: `name_part_part`.
     fn join(name: &str, parts: &[&str]) -> String {
         let mut joined = name.to_owned();
         for part in parts.iter().filter(|part| !part.is_empty()) {
@@ -148,7 +148,7 @@ mod tests {
     fn what_was_not_compiled_is_named_with_what_was() {
         assert_eq!(
             SOME.entry("", [128, 1, 1]).unwrap_err().to_string(),
-            "some was not compiled for a block of 128: it was for 64, 32x16"
+            "some was not compiled for a block of 128, only for 64, 32x16"
         );
         assert_eq!(SOME.entry("min_f32", [64, 1, 1]).unwrap_err().what, "min, f32");
     }

@@ -1,6 +1,6 @@
 //! The grid of a launch, as a function of the problem's shape, the block and the device.
 
-/// Blocks of a grid in y and in z, at most (CUDA C++ Programming Guide, "Compute Capabilities").
+/// The maximum number of blocks of a grid in y and in z (CUDA C++ Programming Guide, "Compute Capabilities").
 const MAX_GRID_Y: u32 = 65_535;
 
 /// The properties of a device that a grid may depend on (`cudaDeviceProp` in CUDA C++).
@@ -10,57 +10,57 @@ pub struct DeviceProperties {
     pub multiprocessors: u32,
 }
 
-/// The properties that stand for a device that does not report them, and for no device, as when launches are listed or
-/// checked before a device is opened: those of an H100 or H200 on an SXM5 board, which the simulator imitates unless
-/// another device is named (NVIDIA, "H100 Tensor Core GPU Architecture").
+/// The properties of an H100 or H200 on an SXM5 board, which the simulator imitates by default (NVIDIA, "H100 Tensor
+/// Core GPU Architecture"). They are used for a device that does not report its properties, and when launches are
+/// listed or checked before a device is opened.
 impl Default for DeviceProperties {
     fn default() -> Self {
         Self { multiprocessors: 132 }
     }
 }
 
-/// What is known of a launch before its grid.
+/// The properties of a launch that determine its grid.
 #[derive(Clone, Copy, Debug)]
 pub struct LaunchRequest<'a> {
     /// The lengths of the problem, in the order of the ladder: `n`; rows and columns; `m`, `n` and `k`.
     pub shape: &'a [u64],
     /// The lengths of a block in threads.
     pub block: [u32; 3],
-    /// Elements of a thread, as the rung states them.
+    /// The elements per thread, as declared by the rung.
     pub items_per_thread: u32,
     /// The device that the kernel runs on.
     pub device: DeviceProperties,
 }
 
 impl LaunchRequest<'_> {
-    /// A length of the shape, or 1 for a dimension that it does not have.
+    /// Returns a length of the shape, or 1 for a dimension that the shape does not have.
     #[must_use]
     pub fn length(&self, dimension: usize) -> u64 {
         self.shape.get(dimension).copied().unwrap_or(1)
     }
 
-    /// The threads of a block.
+    /// Returns the number of threads of a block.
     #[must_use]
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|&length| u64::from(length)).product()
     }
 
-    /// Blocks along x for the first length of the shape: at least one block.
+    /// Returns a grid with blocks along x for the first length of the shape. The grid has at least one block.
     #[must_use]
     pub fn line(&self) -> [u32; 3] {
         [blocks(self.length(0), self.threads() * u64::from(self.items_per_thread)), 1, 1]
     }
 
-    /// Like [`line`](Self::line), with at most `most` blocks, which take further elements in a grid-stride loop.
+    /// Like [`line`](Self::line), but with at most `most` blocks, which handle further elements in a grid-stride loop.
     #[must_use]
     pub fn stride(&self, most: u32) -> [u32; 3] {
         let [all, ..] = self.line();
         [all.min(most), 1, 1]
     }
 
-    /// Tiles of rows × columns, the first two lengths of the shape. The tiles of a row of tiles lie along the grid's x.
-    /// The rows of tiles are counted through y and then z, because y ends at 65535: the row of a block is `y + z *
-    /// gridDim.y`, and some of the last ones may be beyond the problem.
+    /// Returns a grid with one block per tile of rows × columns, the first two lengths of the shape. The tiles of a row
+    /// of tiles lie along the grid's x. The rows of tiles are numbered along y and then along z, because y is limited
+    /// to 65535 blocks. The row of a block is `y + z * gridDim.y`, and some of the last rows may be beyond the problem.
     #[must_use]
     pub fn tiles(&self, rows: u32, columns: u32) -> [u32; 3] {
         let tiles = blocks(self.length(0), rows.into());
@@ -68,7 +68,7 @@ impl LaunchRequest<'_> {
         [blocks(self.length(1), columns.into()), tiles.div_ceil(z), z]
     }
 
-    /// The number of tiles of rows × columns, the first two lengths of the shape.
+    /// Returns the number of tiles of rows × columns, the first two lengths of the shape.
     #[must_use]
     pub fn count_tiles(&self, rows: u32, columns: u32) -> u32 {
         let count = u64::from(blocks(self.length(0), rows.into())) * u64::from(blocks(self.length(1), columns.into()));
@@ -76,7 +76,7 @@ impl LaunchRequest<'_> {
     }
 }
 
-/// The number of blocks for `all` elements at `each` elements per block, at least one.
+/// Returns the number of blocks for `all` elements with `each` elements per block, at least 1.
 fn blocks(all: u64, each: u64) -> u32 {
     u32::try_from(all.div_ceil(each).max(1)).unwrap_or(u32::MAX)
 }
@@ -86,7 +86,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// The most elements of a ladder: the blocks of a grid are then fewer than 2^31.
+    /// The maximum number of elements of a ladder. A grid then has fewer than 2^31 blocks.
     const MAX_N: u64 = (1 << 31) - 1;
 
     fn request(shape: &[u64], block: [u32; 3], items_per_thread: u32) -> LaunchRequest<'_> {

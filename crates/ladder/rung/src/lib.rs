@@ -1,8 +1,8 @@
-//! The description of a ladder's rung, as data: a kernel, how it is launched, and what it teaches.
+//! The description of a ladder's rung, as data: a kernel, its launch, and its lesson.
 //!
-//! The attribute [`macro@rung`] on a kernel writes its [`Rung`] next to it, and the host reads it from there, so a rung is
-//! described in one place. This crate has no `std`: it also compiles for `nvptx64`, where the descriptions are unused
-//! constants. It knows nothing of ladders and problems.
+//! The attribute [`macro@rung`] on a kernel writes its [`Rung`] next to it, and the host reads it from there, so a rung
+//! is described in a single place. This crate has no `std`: it also compiles for `nvptx64`, where the descriptions are
+//! unused constants. It does not depend on ladders and problems.
 #![no_std]
 
 #[cfg(not(target_arch = "nvptx64"))]
@@ -19,18 +19,18 @@ pub use launch::{DeviceProperties, LaunchRequest};
 pub use pitfall::Pitfall;
 pub use rung_macros::rung;
 
-/// One step of a ladder: a kernel, how it is launched, and what it teaches.
+/// One step of a ladder: a kernel, its launch, and its lesson.
 #[derive(Clone, Copy, Debug)]
 pub struct Rung {
     /// The name of the rung and of its kernel.
     pub name: &'static str,
     /// The file with its device code, relative to the root of the repository: the `file!()` of that file.
     pub source: &'static str,
-    /// The lesson that it teaches, in one line.
+    /// The lesson of the rung, in one line.
     pub lesson: &'static str,
-    /// The name of the rung that it changes. Empty for the first rung of a ladder.
+    /// The name of the rung that this rung changes. Empty for the first rung of a ladder.
     pub after: &'static str,
-    /// The names of the kernel's parameters: of buffers and numbers of the ladder.
+    /// The names of the kernel's parameters, which are buffers and numbers of the ladder.
     pub parameters: &'static [&'static str],
     /// The `.entry` points of the rung.
     pub entries: Entries,
@@ -39,48 +39,47 @@ pub struct Rung {
     /// The default block as a function of the shape, for rungs whose best block depends on it. For the ladder's
     /// default problem it equals [`Rung::default_block`].
     pub block_for: Option<ChooseBlock>,
-    /// Whether the kernel supports no other block than [`Rung::block_for_shape`].
+    /// Whether the kernel supports only the block [`Rung::block_for_shape`].
     pub fixed_block: bool,
-    /// The elements that a thread takes, in each iteration if there are several.
+    /// The number of elements per thread, or per iteration of a thread if there are several iterations.
     pub items_per_thread: u32,
-    /// The number of bytes that rows of the inputs must be multiples of.
+    /// The size of each input row must be a multiple of this number of bytes.
     pub row_bytes: u64,
-    /// The rows of the boxes of a tensor map, for a variant and the name of the map's parameter. `None` for the number
-    /// that the ladder gives the map.
+    /// Returns the number of rows of a tensor map's boxes, for a variant and the name of the map's parameter. `None`
+    /// selects the ladder's default.
     pub box_rows: fn(variant: &str, map: &str) -> Option<u32>,
-    /// The grid of a launch.
+    /// Returns the grid of a launch.
     pub grid: fn(&LaunchRequest<'_>) -> [u32; 3],
-    /// The bytes of dynamic shared memory of a block, for a variant.
+    /// Returns the bytes of dynamic shared memory of a block, for a variant.
     pub dynamic_shared: fn(block: [u32; 3], variant: &str) -> u32,
     /// Whether blocks wait for each other, so that all of them must be resident at the same time.
     pub blocks_wait: bool,
     /// Whether the rung overwrites its input, which is then restored before the next launch.
     pub in_place: bool,
-    /// Whether it is a measure for the other rungs and not a solution: it moves the bytes without doing the work.
+    /// Whether the rung is a bound for the other rungs and not a solution: it moves the bytes without doing the work.
     pub is_bound: bool,
-    /// Whether one launch computes the problem's whole result, while other rungs of its ladder leave a last step to
-    /// the host.
+    /// Whether one launch computes the whole result, while other rungs of the ladder leave a last step to the host.
     pub single_pass: bool,
-    /// The speedup that the ladder's source text measured for it.
+    /// The speedup of the rung that the ladder's source text reports.
     pub published: Option<PublishedSpeedup>,
-    /// The count that the source text gives for it, in words; empty if it gives none.
+    /// The count for the rung that the source text reports, in words. Empty if the text reports no count.
     pub published_count: &'static str,
 }
 
 /// A function from a shape to the best block for it.
 pub type ChooseBlock = fn(shape: &[u64]) -> [u32; 3];
 
-/// A speedup that the ladder's source text gives for a rung.
+/// A speedup of a rung that the ladder's source text reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PublishedSpeedup {
-    /// The factor; below 1 the rung is slower.
+    /// The factor. Below 1, the rung is slower.
     pub factor: f64,
-    /// The rung that it is compared with.
+    /// The rung with which the rung is compared.
     pub over: &'static str,
 }
 
 impl Rung {
-    /// The defaults of most rungs. A description overrides the fields that differ.
+    /// The defaults for most rungs. A description overrides the fields that differ.
     pub const USUAL: Self = Self {
         name: "",
         source: "",
@@ -104,22 +103,23 @@ impl Rung {
         published_count: "",
     };
 
-    /// The default block for a problem of this shape.
+    /// Returns the default block for a problem of this shape.
     pub fn block_for_shape(&self, shape: &[u64]) -> [u32; 3] {
         self.block_for.map_or(self.default_block, |block_for| block_for(shape))
     }
 
-    /// The only block that the rung supports for a problem of this shape. `None` if it supports others.
+    /// Returns the only block that the rung supports for a problem of this shape, or `None` if the rung supports
+    /// several blocks.
     pub fn only_block(&self, shape: &[u64]) -> Option<[u32; 3]> {
         self.fixed_block.then(|| self.block_for_shape(shape))
     }
 
-    /// Whether it has entries for this variant of its ladder's computation.
+    /// Returns whether the rung has entries for this variant of the ladder's computation.
     pub fn computes(&self, variant: &str) -> bool {
         self.entries.of(variant).is_some()
     }
 
-    /// The name without the number at its end.
+    /// Returns the name without the number at its end.
     pub fn family(&self) -> &'static str {
         self.name.trim_end_matches(|c: char| c.is_ascii_digit())
     }

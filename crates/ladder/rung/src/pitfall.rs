@@ -1,80 +1,80 @@
-//! The description of a pitfall: a fault that people make, a kernel that has it, and the cure.
+//! The description of a pitfall: a common bug, a kernel with this bug, and a fixed version.
 
-/// A kernel with one fault, beside it the kernel without, and what is to be said of them.
+/// A faulty kernel, the fixed version of the kernel, and their description.
 #[derive(Clone, Copy, Debug)]
 pub struct Pitfall {
     /// The name of the pitfall and of the faulty kernel.
     pub name: &'static str,
-    /// The name of the kernel without the fault.
+    /// The name of the fixed version.
     pub cure: &'static str,
     /// The file with both kernels, relative to the root of the repository: the `file!()` of that file.
     pub source: &'static str,
     /// The text of that file, in which lines are [marked](Pitfall::marked).
     pub text: &'static str,
-    /// The check of the simulator that has to find the fault.
+    /// The sanitizer that must find the fault.
     pub check: Check,
-    /// The lesson that it teaches, in one line.
+    /// The lesson, in one line.
     pub lesson: &'static str,
     /// What happens on a GPU, in one line.
     pub on_gpu: &'static str,
     /// The blocks of a launch, and the threads of a block.
     pub launch: (u32, u32),
-    /// The bytes of dynamic shared memory that the launches of the faulty kernel and of the cure ask for.
+    /// The bytes of dynamic shared memory in the launches of the faulty kernel and of the fixed version.
     pub shared: (u32, u32),
     /// The arguments of both kernels.
     pub arguments: &'static [Argument],
-    /// Element `at` of the right result, computed from the elements of the first argument that has some.
+    /// Returns element `at` of the correct result, computed from the elements of the first argument that has data.
     pub right: fn(input: &[u32], at: usize) -> u32,
 }
 
-/// The checks of the simulator.
+/// The simulator's sanitizers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Check {
-    /// Every access is inside of the object that its pointer came from.
+    /// Reports accesses outside the object from which the pointer was derived.
     Memory,
-    /// Nothing depends on a value that was never written.
+    /// Reports uses of values that were never written.
     Init,
-    /// Accesses to the same bytes are ordered.
+    /// Reports unordered accesses to the same bytes.
     Race,
-    /// Threads that wait for one another meet.
+    /// Reports threads that wait for threads that never arrive.
     Sync,
 }
 
 /// An argument of a pitfall's kernels. The elements are 32-bit words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Argument {
-    /// A pointer to so many elements with data.
+    /// A pointer to this number of elements with data.
     Input(u32),
-    /// A pointer to so many elements with data, which the kernel replaces by the result.
+    /// A pointer to this number of elements with data, which the kernel replaces with the result.
     InPlace(u32),
-    /// A pointer to so many elements that nobody has written, for the result.
+    /// A pointer to this number of unwritten elements, for the result.
     Output(u32),
-    /// A pointer to so many zeros, to which the kernel adds the result.
+    /// A pointer to this number of zeros, to which the kernel adds the result.
     Sums(u32),
-    /// A pointer to so many elements that nobody has written.
+    /// A pointer to this number of unwritten elements.
     Unset(u32),
-    /// A pointer to so many zeros.
+    /// A pointer to this number of zeros.
     Zeros(u32),
-    /// A pointer to so many zeros, which the host forgets to write before it launches the faulty kernel.
+    /// A pointer to this number of zeros, which the host forgets to write before it launches the faulty kernel.
     Forgotten(u32),
-    /// A pointer to so many elements with data, which the host frees before it launches the faulty kernel, and after
-    /// the cure has run.
+    /// A pointer to this number of elements with data. The host frees the elements before it launches the faulty
+    /// kernel, or after the fixed version has run.
     Freed(u32),
     /// A null pointer.
     Null,
 }
 
-/// The mark of the line of the faulty kernel that has the fault, as a comment at the line's end.
+/// The comment at the end of the faulty kernel's line that has the fault.
 pub const FAULT: &str = "// fault";
 
-/// The mark of the line that the faulty one gets in the way of.
+/// The comment at the end of the line with which the faulty line conflicts.
 pub const OTHER: &str = "// other";
 
 impl Check {
-    /// All of them.
+    /// All sanitizers.
     pub const ALL: [Self; 4] = [Self::Memory, Self::Init, Self::Race, Self::Sync];
 
-    /// The name on the command line.
+    /// Returns the name on the command line.
     pub fn name(self) -> &'static str {
         match self {
             Self::Memory => "memory",
@@ -84,19 +84,19 @@ impl Check {
         }
     }
 
-    /// What the check looks for, in a few words.
+    /// Describes the bugs that the sanitizer finds, in a few words.
     pub fn about(self) -> &'static str {
         match self {
-            Self::Memory => "accesses outside of the object that the pointer came from",
+            Self::Memory => "accesses outside the object from which the pointer was derived",
             Self::Init => "values that depend on uninitialized memory or registers",
-            Self::Race => "accesses to the same bytes that nothing orders",
-            Self::Sync => "threads that wait for others in a way in which they do not meet",
+            Self::Race => "unordered accesses to the same bytes",
+            Self::Sync => "threads that wait for threads that never arrive",
         }
     }
 }
 
 impl Argument {
-    /// The number of elements: 0 for a pointer to nothing.
+    /// Returns the number of elements, or 0 for a null pointer.
     pub fn elements(self) -> u32 {
         match self {
             Self::Input(elements)
@@ -111,28 +111,28 @@ impl Argument {
         }
     }
 
-    /// Whether the result is there after the launch.
+    /// Returns whether this argument contains the result after the launch.
     pub fn is_result(self) -> bool {
         matches!(self, Self::InPlace(_) | Self::Output(_) | Self::Sums(_))
     }
 }
 
 impl Pitfall {
-    /// The number of the first line, from 1, that ends with this mark.
+    /// Returns the number, starting at 1, of the first line that ends with this mark.
     pub fn marked(&self, mark: &str) -> Option<u32> {
         let place = self.text.lines().position(|line| line.trim_end().ends_with(mark))?;
         u32::try_from(place + 1).ok()
     }
 
-    /// The code of the first line that ends with this mark.
+    /// Returns the code of the first line that ends with this mark.
     pub fn marked_text(&self, mark: &str) -> Option<&'static str> {
         let line = self.text.lines().map(str::trim).find(|line| line.ends_with(mark))?;
         Some(line.trim_end_matches(mark).trim_end())
     }
 
-    /// Whether the bug is in the host's code: both kernels are right, and their launches differ.
+    /// Returns whether the bug is in the host code: both kernels are correct, and their launches differ.
     pub fn is_of_host(&self) -> bool {
-        let is_forgotten = |own: &Argument| matches!(own, Argument::Forgotten(_) | Argument::Freed(_));
+        let is_forgotten = |argument: &Argument| matches!(argument, Argument::Forgotten(_) | Argument::Freed(_));
         self.shared.0 != self.shared.1 || self.arguments.iter().any(is_forgotten)
     }
 }

@@ -10,7 +10,7 @@ fn counts(input: &[u32]) -> Vec<u32> {
     counts
 }
 
-/// Returns `n` values below 64; most of them are below `often`.
+/// Returns `n` values below 64. Most of the values are below `often`.
 fn values(n: usize, often: u32) -> Vec<u32> {
     words(n, 1).into_iter().map(|word| if word % 16 < 15 { word / 16 % often } else { word / 16 % 64 }).collect()
 }
@@ -33,7 +33,7 @@ exercises! {
     };
     append: [0, 1, 100, 1024], "sectors of global atomics in total": ATOMIC_SECTORS <= 32.0 => |n| {
         let input = integers(n, 2);
-        let list: Vec<i32> = input.iter().copied().filter(|own| *own > 0).collect();
+        let list: Vec<i32> = input.iter().copied().filter(|element| *element > 0).collect();
         let count = vec![list.len() as u32];
         let case = Case::covering(n, 128).any_order().input("input", input).output("list", list);
         case.in_place("count", vec![0_u32], count).value(n as u32)

@@ -4,7 +4,7 @@ use super::tensor::{pairs, product};
 use crate::exercise::Case;
 use crate::values::{floats, integers};
 
-/// Rows of 32 floats of `output` for rows of scores, and 32 floats of `v` for each score.
+/// Returns the rows of `output`, each of 32 floats, for the rows of scores. `v` has 32 floats for each key.
 fn attend(scores: &[f32], v: &[f32], keys: usize) -> Vec<f32> {
     let row = |scores: &[f32]| {
         let max = scores.iter().copied().fold(f32::MIN, f32::max);
@@ -37,7 +37,7 @@ exercises! {
     weights_as_fragment: [1], "wavefronts of shared loads in total": SHARED_WAVEFRONTS <= 0.0 => |_| {
         let (q, k, v) = (pairs(128, 1), pairs(128, 2), pairs(64, 3));
         let scores = [product(&q, &k[..64], 8), product(&q, &k[64..], 8)];
-        // The scores are integers up to 256, so they are bfloat16 without rounding.
+        // The scores are integers up to 256, so they are exact in bfloat16.
         let words = |row: usize| {
             let scores = [&scores[0][8 * row..8 * row + 8], &scores[1][8 * row..8 * row + 8]].concat();
             scores.chunks(2).map(|pair| pair[0].to_bits() >> 16 | pair[1].to_bits()).collect::<Vec<_>>()

@@ -1,9 +1,10 @@
-//! How shared memory is read, and the transpose.
+//! Bank conflicts of shared memory, and the transpose.
 
 use crate::exercise::Case;
 use crate::values::words;
 
-/// A launch that transposes a square matrix in tiles of 32 columns and `rows` rows, with a thread for each element.
+/// Returns a launch that transposes a square matrix in tiles of 32 columns and `rows` rows, with a thread for each
+/// element.
 fn transpose(n: usize, rows: usize) -> Case {
     let input = words(n * n, 1);
     let output: Vec<u32> = (0..n * n).map(|i| input[i % n * n + i / n]).collect();

@@ -3,8 +3,8 @@
 use crate::exercise::Case;
 use crate::values::floats;
 
-/// Returns the elements with each part of 64 reversed.
-fn turned(values: &[f32]) -> Vec<f32> {
+/// Reverses each part of 64 elements.
+fn reverse_parts(values: &[f32]) -> Vec<f32> {
     values.chunks(64).flat_map(|part| part.iter().rev().copied()).collect()
 }
 
@@ -21,7 +21,7 @@ exercises! {
     };
     copy_pipeline: [0, 1, 2, 7], "arrivals of warps at barriers in total": BARRIERS <= 14.0 => |turns| {
         let input = floats(turns * 64, 4);
-        let output = turned(&input);
+        let output = reverse_parts(&input);
         Case::line(1, 64).input("input", input).output("output", output).value(turns as u32)
     };
 }

@@ -3,14 +3,14 @@
 use crate::exercise::Case;
 use crate::values::{Values, floats};
 
-/// A launch that multiplies square matrices. A block computes `columns` and `rows` of the product, with `threads` threads in
-/// each direction. `b` is in column-major order if it is `turned`.
-fn product(n: usize, [columns, rows]: [usize; 2], threads: u32, turned: bool) -> Case {
+/// Returns a launch that multiplies square matrices. A block computes `columns` columns and `rows` rows of the product,
+/// with `threads` threads in each direction. `b` is in column-major order if `column_major` is true.
+fn product(n: usize, [columns, rows]: [usize; 2], threads: u32, column_major: bool) -> Case {
     let (a, b) = (floats(n * n, 1), floats(n * n, 2));
     let mut c = vec![0.0; n * n];
     for (at, sum) in c.iter_mut().enumerate() {
         let (row, column) = (at / n, at % n);
-        let of_b = |i: usize| if turned { b[column * n + i] } else { b[i * n + column] };
+        let of_b = |i: usize| if column_major { b[column * n + i] } else { b[i * n + column] };
         *sum = (0..n).map(|i| a[row * n + i] * of_b(i)).sum();
     }
     let case = Case::new([n.div_ceil(columns), n.div_ceil(rows)], [threads, threads]).tolerance(1e-4);

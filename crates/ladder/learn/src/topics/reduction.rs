@@ -3,7 +3,7 @@
 use crate::exercise::Case;
 use crate::values::integers;
 
-/// Returns the sums of parts of `part` elements; one 0 if there are no elements.
+/// Returns the sums of parts of `part` elements, or a single 0 if there are no elements.
 pub(super) fn sums(input: &[i32], part: usize) -> Vec<i32> {
     match input.is_empty() {
         true => vec![0],
@@ -11,7 +11,7 @@ pub(super) fn sums(input: &[i32], part: usize) -> Vec<i32> {
     }
 }
 
-/// A launch that adds up parts of `part` elements in blocks of `threads`.
+/// Returns a launch that sums parts of `part` elements, with `threads` threads per block.
 pub(super) fn sum_of_parts(n: usize, threads: u32, part: usize) -> Case {
     let input = integers(n, 1);
     let output = sums(&input, part);
@@ -25,7 +25,7 @@ exercises! {
         sum_of_parts(n, 128, 512)
     };
     reduce_block_size: [0, 1, 255, 600, 512], "branches executed by warps in total": BRANCHES <= 160.0 => |n| {
-        // Both kernels alternate, and the last size is for the larger one.
+        // The sizes alternate between the two kernels, and the last size is for the larger block.
         match n % 2 == 0 {
             true => sum_of_parts(n, 256, 256).kernel("_256"),
             false => sum_of_parts(n, 64, 64).kernel("_64"),

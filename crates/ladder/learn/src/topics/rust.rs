@@ -26,8 +26,8 @@ exercises! {
         Case::covering(n, 64).input("input", &input).output("output", output)
     };
     generic_operation: [64, 45, 1, 71] => |n| {
-        let input: Vec<i32> = integers(n, 4).into_iter().map(|own| own - 2000).collect();
-        // The sum for even sizes, and the maximum of negative numbers for odd ones.
+        let input: Vec<i32> = integers(n, 4).into_iter().map(|number| number - 2000).collect();
+        // Even sizes check the sum, and odd sizes check the maximum of negative numbers.
         let is_sum = n % 2 == 0;
         let combined = |warp: &[i32]| if is_sum { warp.iter().sum() } else { warp.iter().copied().fold(i32::MIN, i32::max) };
         let output: Vec<i32> = input.chunks(32).map(combined).collect();

@@ -1,23 +1,23 @@
-//! Prefix sums, and how blocks pass them on.
+//! Prefix sums, within a block and from block to block.
 
 use super::warps::by_warp;
 use crate::exercise::Case;
 use crate::values::{integers, words};
 
-/// Replaces each element by the sum of all elements up to it.
+/// Replaces each element with the sum of all elements up to it.
 fn scan(elements: &mut [u32]) {
     let mut sum = 0_u32;
-    for own in elements {
-        sum = sum.wrapping_add(*own);
-        *own = sum;
+    for element in elements {
+        sum = sum.wrapping_add(*element);
+        *element = sum;
     }
 }
 
 exercises! {
     exclusive_maximum: [64, 192] => |n| by_warp(n, |warp| {
         let mut largest = i32::MIN;
-        for own in warp {
-            largest = largest.max(std::mem::replace(own, largest));
+        for element in warp {
+            largest = largest.max(std::mem::replace(element, largest));
         }
     });
     scan_rows: [128, 384], "sectors per load request": SECTORS_A_LOAD <= 4.0 => |n| {
@@ -25,7 +25,7 @@ exercises! {
         let mut after = before.clone();
         for part in after.chunks_mut(128) {
             let mut sum = 0;
-            part.iter_mut().for_each(|own| { sum += *own; *own = sum; });
+            part.iter_mut().for_each(|element| { sum += *element; *element = sum; });
         }
         Case::line(n / 128, 32).in_place("data", before, after)
     };

@@ -3,15 +3,15 @@
 use crate::exercise::Case;
 use crate::values::{integers, words};
 
-/// Returns the elements with each part of `part` elements reversed.
-fn turned(values: &[u32], part: usize) -> Vec<u32> {
+/// Reverses each part of `part` elements.
+fn reverse_parts(values: &[u32], part: usize) -> Vec<u32> {
     values.chunks(part).flat_map(|part| part.iter().rev().copied()).collect()
 }
 
 exercises! {
     shared_static: [128, 384] => |n| {
         let before = words(n, 1);
-        let after = turned(&before, 128);
+        let after = reverse_parts(&before, 128);
         Case::covering(n, 128).in_place("data", before, after)
     };
     first_barrier: [256, 512] => |n| {
@@ -21,7 +21,7 @@ exercises! {
     };
     dynamic_shared: [32, 64, 128, 256] => |threads| {
         let before = words(3 * threads, 6);
-        let after = turned(&before, threads);
+        let after = reverse_parts(&before, threads);
         Case::line(3, threads as u32).shared(4 * threads).in_place("data", before, after)
     };
     halo: [0, 1, 5, 128, 131, 512], "load requests in total": LOADS <= 20.0 => |n| {

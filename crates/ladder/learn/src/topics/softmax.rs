@@ -3,13 +3,13 @@
 use crate::exercise::Case;
 use crate::values::floats;
 
-/// Returns `m` rows of `n` elements around 0, 100 and -200: their exponentials overflow or underflow.
+/// Returns `m` rows of `n` elements around 0, 100 and -200. Exponentials of the latter two overflow or underflow.
 fn rows(m: usize, n: usize, seed: u32) -> Vec<f32> {
     let around = |i: usize| [0.0, 100.0, -200.0][i / n % 3];
     floats(m * n, seed).into_iter().enumerate().map(|(i, x)| around(i) + x).collect()
 }
 
-/// Replaces a row by its softmax, computed in f64.
+/// Replaces a row with its softmax, computed in f64.
 fn softmax(row: &mut [f32]) {
     let max = row.iter().copied().fold(f32::NEG_INFINITY, f32::max);
     let exponential = |x: f32| f64::from(x - max).exp();

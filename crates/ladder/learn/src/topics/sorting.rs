@@ -4,7 +4,7 @@ use super::warps::by_warp;
 use crate::exercise::Case;
 use crate::values::words;
 
-/// Returns the index of each key in the stable order of its digit, which is the remainder by 16.
+/// Returns the index of each key after a stable sort by its digit, which is the key modulo 16.
 fn places(keys: &[u32]) -> Vec<u32> {
     let mut order: Vec<usize> = (0..keys.len()).collect();
     order.sort_by_key(|i| keys[*i] % 16);
@@ -41,14 +41,14 @@ exercises! {
         let in_output = places(&input);
         let (mut in_blocks, mut starts) = (Vec::new(), Vec::new());
         for (block, keys) in input.chunks(256).enumerate() {
-            let own = places(keys);
-            // A digit's keys have the same distance between both places.
+            let in_block = places(keys);
+            // All keys of a digit have the same distance between their two places.
             let distance = |digit: u32| {
                 let i = keys.iter().position(|key| key % 16 == digit);
-                i.map_or(0, |i| in_output[block * 256 + i].wrapping_sub(own[i]))
+                i.map_or(0, |i| in_output[block * 256 + i].wrapping_sub(in_block[i]))
             };
             starts.extend((0..16).map(distance));
-            in_blocks.extend(own);
+            in_blocks.extend(in_block);
         }
         let case = Case::covering(n, 256).input("input", input).input("places", in_blocks);
         case.input("starts", starts).output("output", output)

@@ -3,13 +3,14 @@
 use crate::exercise::Case;
 use crate::values::words;
 
-/// Two neighbors along `k` in a word, both bfloat16: small integers, whose products and sums are exact.
+/// Returns `count` words, each with two bfloat16 neighbors along `k`. The elements are small integers, whose products
+/// and sums are exact.
 pub(super) fn pairs(count: usize, seed: u32) -> Vec<u32> {
     let bits = |word: u32| ((word % 9) as f32 - 4.0).to_bits() >> 16;
     words(count, seed).into_iter().map(|word| bits(word >> 8) | bits(word >> 16) << 16).collect()
 }
 
-/// The product of 16 rows of `a` and 8 columns of `b`, which have `length` words each.
+/// Returns the product of 16 rows of `a` and 8 columns of `b`, which have `length` words each.
 pub(super) fn product(a: &[u32], b: &[u32], length: usize) -> Vec<f32> {
     let elements = |word: u32| [f32::from_bits(word << 16), f32::from_bits(word & 0xffff_0000)];
     let element = |index: usize| {
@@ -32,7 +33,7 @@ exercises! {
     };
     ldmatrix_banks: [1], "extra wavefronts of shared loads in total": LOAD_CONFLICTS <= 0.0 => |_| {
         let input = words(256, 3);
-        // Lane l has word l % 4 of row l / 4 of each 8 x 8 matrix.
+        // Lane l holds word l % 4 of row l / 4 of each 8 x 8 matrix.
         let word = |index: usize| {
             let (matrix, lane) = (index / 32, index % 32);
             let row = lane / 4 + matrix % 2 * 8;

@@ -16,7 +16,7 @@ exercises! {
         Case::covering(n, 128).input("a", a).input("b", b).output("sum", sum).value(n as u32)
     };
     two_dimensions: [1, 16, 33, 50] => |n| {
-        // The matrix is not square, so that exchanged rows and columns are an error.
+        // The matrix is not square, so that exchanging rows and columns is an error.
         let (rows, columns) = (n, n + 7);
         let before: Vec<u32> = words(rows * columns, 3).into_iter().map(|word| word >> 1).collect();
         let after: Vec<u32> = before.iter().map(|word| 2 * word).collect();

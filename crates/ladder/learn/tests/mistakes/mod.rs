@@ -1,14 +1,15 @@
-//! Typical mistakes: what learners write instead of a part of the solution, and what the verdict must say.
+//! Typical mistakes: the text that learners write instead of a part of the solution, and the text that the verdict must
+//! contain.
 
 /// A mistake.
 pub(crate) struct Mistake {
     /// The exercise.
     pub(crate) exercise: &'static str,
-    /// A part of the solution; its first occurrence is replaced.
+    /// A part of the solution. The first occurrence of this part is replaced.
     pub(crate) instead_of: &'static str,
     /// The replacement.
     pub(crate) written: &'static str,
-    /// A part of the verdict.
+    /// A part of the expected verdict.
     pub(crate) says: &'static str,
 }
 
@@ -44,7 +45,7 @@ mistakes! {
     reduce_more_a_thread: "if i < n" => "if first < n", "bounds check";
     reduce_block_size: "BLOCK / 2" => "thread::block_dim_x() as usize / 2", "branches executed by warps in total:";
     butterfly: "let mut bits = 16" => "let mut bits = 8", "expected ";
-    segments: "own, 0, 8" => "own, 0, 32", "expected ";
+    segments: "value, 0, 8" => "value, 0, 32", "expected ";
     scan: "if exists {" => "{", "expected ";
     reduce_warps: "if lane < 8" => "if lane < 32", "bounds check";
     reduce_warps: "thread::sync_threads();" => "", "race";

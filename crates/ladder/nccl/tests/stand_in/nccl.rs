@@ -1,7 +1,7 @@
-//! A library with NCCL's functions that works on the host's memory, between threads of one process: for tests alone.
+//! A stand-in for NCCL that works on host memory, between threads of one process. Only for tests.
 //!
-//! A call waits until all ranks have called the same, or until its communicator is aborted. NCCL's own calls wait less, as its work is
-//! done by the device: only for connections.
+//! A call waits until all ranks have made the same call, or until its communicator is aborted. NCCL's calls wait only
+//! for connections, because the device does the work.
 
 #![allow(non_snake_case, clippy::missing_safety_doc)]
 
@@ -16,14 +16,15 @@ const SUCCESS: c_uint = 0;
 const REMOTE_ERROR: c_uint = 6;
 const INVALID_ARGUMENT: c_uint = 4;
 
-/// The ranks of a communicator: what each has called so far, and how many calls are done.
+/// The ranks of a communicator: the calls of each rank so far, and the number of finished calls.
 struct Group {
     calls: Vec<Vec<Call>>,
     done: usize,
     aborted: Vec<bool>,
 }
 
-/// From where, to where, how many elements, their type, the operation, the root, and the number of the function.
+/// The source address, the destination address, the number of elements, their type, the operation, the root, and the
+/// number of the function.
 #[derive(Clone, Copy)]
 struct Call(usize, usize, usize, c_uint, c_uint, c_int, u8);
 
@@ -34,8 +35,9 @@ struct Comm {
 }
 
 thread_local! {
-    /// How many groups of calls have begun, and what waits for their end.
+    /// The number of open groups of calls.
     static DEPTH: Cell<u32> = const { Cell::new(0) };
+    /// The calls of open groups, which the end of a group waits for.
     static COLLECTED: RefCell<Vec<(Comm, usize)>> = const { RefCell::new(Vec::new()) };
 }
 
@@ -43,7 +45,7 @@ static GROUPS: Mutex<Option<HashMap<u64, Arc<Mutex<Group>>>>> = Mutex::new(None)
 static NEXT: AtomicU64 = AtomicU64::new(1);
 static ABORTED: AtomicU64 = AtomicU64::new(0);
 
-/// How many communicators have been aborted.
+/// Returns the number of aborted communicators.
 #[unsafe(no_mangle)]
 pub extern "C" fn standInAborted() -> u64 {
     ABORTED.load(Ordering::SeqCst)
@@ -74,10 +76,10 @@ pub unsafe extern "C" fn ncclCommInitRank(comm: *mut *mut c_void, ranks: c_int, 
     let (ranks, rank) = (ranks as usize, rank as usize);
     let new = || Arc::new(Mutex::new(Group { calls: vec![Vec::new(); ranks], done: 0, aborted: vec![false; ranks] }));
     let group = GROUPS.lock().unwrap().get_or_insert_default().entry(number).or_insert_with(new).clone();
-    let own = Comm { group, rank };
-    // Coming is a call that does nothing.
-    own.call(Call(0, 0, 0, 0, 0, 0, 0));
-    unsafe { *comm = Box::into_raw(Box::new(own)).cast() };
+    let new = Comm { group, rank };
+    // Joining is a call that does nothing.
+    new.call(Call(0, 0, 0, 0, 0, 0, 0));
+    unsafe { *comm = Box::into_raw(Box::new(new)).cast() };
     SUCCESS
 }
 
@@ -112,7 +114,7 @@ impl Comm {
     }
 }
 
-/// Does a call of all ranks.
+/// Performs a call of all ranks.
 unsafe fn perform(all: &[Call]) {
     let Call(_, _, count, element, op, root, which) = all[0];
     let bytes = count * size(element);
@@ -141,8 +143,8 @@ unsafe fn perform(all: &[Call]) {
         // All-gather.
         5 => {
             let from: Vec<Vec<u8>> = (0..all.len()).map(|rank| input(rank, bytes).to_vec()).collect();
-            for own in all {
-                let to = unsafe { std::slice::from_raw_parts_mut(own.1 as *mut u8, bytes * all.len()) };
+            for call in all {
+                let to = unsafe { std::slice::from_raw_parts_mut(call.1 as *mut u8, bytes * all.len()) };
                 to.copy_from_slice(&from.concat());
             }
         }
@@ -165,7 +167,7 @@ fn combine(element: c_uint, op: c_uint, all: &mut [u8], other: &[u8]) {
             (2, 0) => bytes.map(i32::from_ne_bytes).into_iter().fold(0, i32::wrapping_add).to_ne_bytes(),
             (2, 2) => bytes.map(i32::from_ne_bytes).into_iter().max().unwrap().to_ne_bytes(),
             (7, 0) => bytes.map(f32::from_ne_bytes).into_iter().sum::<f32>().to_ne_bytes(),
-            _ => panic!("no such operation on such elements in the stand-in"),
+            _ => panic!("the stand-in does not support this operation on these elements"),
         };
         all.copy_from_slice(&combined);
     }
@@ -254,8 +256,8 @@ pub extern "C" fn ncclGroupEnd() -> c_uint {
 
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ncclCommGetAsyncError(comm: *mut c_void, state: *mut c_uint) -> c_uint {
-    let own = unsafe { &*comm.cast::<Comm>() };
-    let is_aborted = own.group.lock().unwrap().aborted[own.rank];
+    let comm = unsafe { &*comm.cast::<Comm>() };
+    let is_aborted = comm.group.lock().unwrap().aborted[comm.rank];
     unsafe { *state = if is_aborted { REMOTE_ERROR } else { SUCCESS } };
     SUCCESS
 }
@@ -266,11 +268,11 @@ pub unsafe extern "C" fn ncclCommDestroy(comm: *mut c_void) -> c_uint {
     SUCCESS
 }
 
-/// The handle stays: a call that waits in another thread may have it.
+/// Aborts a communicator. The handle stays valid, because a waiting call in another thread may use it.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn ncclCommAbort(comm: *mut c_void) -> c_uint {
-    let own = unsafe { &*comm.cast::<Comm>() };
-    own.group.lock().unwrap().aborted[own.rank] = true;
+    let comm = unsafe { &*comm.cast::<Comm>() };
+    comm.group.lock().unwrap().aborted[comm.rank] = true;
     ABORTED.fetch_add(1, Ordering::SeqCst);
     SUCCESS
 }

@@ -1,18 +1,18 @@
-//! The values that a warp's registers had.
+//! The history of a warp's register values.
 
 use simt::observe::{FramePlace, Reg};
 use simt::regs::{Lanes64, lanes};
 
-/// The registers of a warp, those of all frames.
+/// The registers of a warp, in all frames.
 #[derive(Default)]
 pub(crate) struct Registers {
-    /// By file: 32 bits, 64 bits, predicates.
+    /// The histories by register file: 32 bits, 64 bits, predicates.
     files: [Vec<History>; 3],
     /// The values of all writes.
     values: Vec<u32>,
 }
 
-/// The writes to a register, in their order.
+/// The writes to a register, in order.
 #[derive(Default)]
 struct History {
     writes: Vec<Write>,
@@ -24,25 +24,25 @@ struct History {
 struct Write {
     step: u32,
     mask: u32,
-    /// Where its values begin.
+    /// The index of the write's first value.
     at: u32,
-    /// Whether one value stands for all lanes.
+    /// Whether all lanes share one value.
     is_uniform: bool,
 }
 
-/// A write so often has the values of all lanes, so that no search goes further back.
+/// Every `WHOLE`-th write stores the values of all lanes, which limits how far back a search goes.
 const WHOLE: usize = 64;
 
-/// The lanes' values, and the lanes that have one.
+/// The values of the lanes, and the mask of lanes that have a value.
 pub(crate) type Values = (Lanes64, u32);
 
 impl Registers {
-    /// How many values of 4 bytes there are.
+    /// Returns the number of 4-byte values.
     pub(crate) fn size(&self) -> usize {
         self.values.len()
     }
 
-    /// Keeps what lanes wrote to a register of a frame.
+    /// Records the values that lanes wrote to a register of a frame.
     pub(crate) fn write(&mut self, step: u32, frame: &FramePlace, reg: Reg, mask: u32, values: &Lanes64) {
         let (file, number) = place(frame, reg);
         let all = &mut self.files[file];
@@ -68,19 +68,19 @@ impl Registers {
             }
         }
         match history.writes.last_mut() {
-            // Lanes that execute an instruction together may be told in parts.
+            // The observer may report lanes that execute an instruction together in several parts.
             Some(last) if last.step == step && last.mask & !mask == 0 => *last = write,
             _ => history.writes.push(write),
         }
     }
 
-    /// Whether a register of a frame was ever written.
+    /// Returns whether a register of a frame was ever written.
     pub(crate) fn is_written(&self, frame: &FramePlace, reg: Reg) -> bool {
         let (file, number) = place(frame, reg);
         self.files[file].get(number).is_some_and(|history| history.known != 0)
     }
 
-    /// What lanes had in a register of a frame after a step.
+    /// Returns the lanes' values of a register of a frame after a step.
     pub(crate) fn read(&self, frame: &FramePlace, reg: Reg, step: u32) -> Values {
         let (file, number) = place(frame, reg);
         let mut found = ([0; 32], 0);
@@ -104,13 +104,13 @@ impl Registers {
         if file == PREDICATES {
             return (self.values[at] >> lane & 1).into();
         }
-        let behind = match write.is_uniform {
+        let offset = match write.is_uniform {
             true => 0,
             false => (write.mask & ((1_u64 << lane) - 1) as u32).count_ones() as usize,
         };
         match file {
-            WIDE => u64::from(self.values[at + 2 * behind]) | u64::from(self.values[at + 2 * behind + 1]) << 32,
-            _ => self.values[at + behind].into(),
+            WIDE => u64::from(self.values[at + 2 * offset]) | u64::from(self.values[at + 2 * offset + 1]) << 32,
+            _ => self.values[at + offset].into(),
         }
     }
 }
@@ -122,7 +122,7 @@ fn first(mask: u32) -> usize {
     mask.trailing_zeros() as usize % 32
 }
 
-/// The file, and the number in it, of a register of a frame.
+/// Returns the register file of a frame's register, and the register's number in that file.
 fn place(frame: &FramePlace, reg: Reg) -> (usize, usize) {
     let (file, number) = match reg {
         Reg::R32(reg) => (0, reg.0),

@@ -1,4 +1,4 @@
-//! The observer that records a block.
+//! The observer that records the trace of a block.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
@@ -10,34 +10,34 @@ use simt::observe::{self, AccessKind, BarrierArrival, FramePlace, Observer, Path
 
 use super::{Access, MOST_STEPS, MOST_VALUES, Step, Trace, Uses, Warp};
 
-/// The trace goes here when its block has ended, or the launch.
+/// The place that receives the trace when the launch ends.
 type Slot = Arc<Mutex<Option<Trace>>>;
 
 /// Records one block of a launch.
 pub(crate) struct Recorder {
     function: Function,
-    /// The block's number.
+    /// The index of the block to record.
     chosen: u64,
     slot: Slot,
     trace: Option<Trace>,
-    /// Whether it is the turn of one of the block's warps.
+    /// Whether the current warp belongs to the recorded block.
     is_turn: bool,
-    /// By warp, registers whose new values are not known yet.
+    /// For each warp, the writes whose values are not known yet.
     written: Vec<Vec<PendingWrite>>,
-    /// Words of shared memory whose new values are not known yet.
+    /// The words of shared memory whose new values are not known yet.
     touched: Vec<u32>,
-    /// Whether any word may have changed.
+    /// Whether any word of shared memory may have changed.
     is_all_touched: bool,
-    /// What shared memory was at the last step.
+    /// The contents of shared memory at the last step.
     memory: Vec<u32>,
     stacks: HashMap<Vec<Path>, u32>,
     frames: HashMap<[u32; 5], u32>,
     stack: Vec<Path>,
-    /// How many values the registers have.
+    /// The number of recorded register values.
     size: usize,
 }
 
-/// An instruction that was told of before it was executed.
+/// A register write that was reported before the instruction executed.
 #[derive(Clone, Copy)]
 struct PendingWrite {
     site: Site,
@@ -47,7 +47,7 @@ struct PendingWrite {
 }
 
 impl Recorder {
-    /// A recorder, and where its trace is after the launch.
+    /// Creates a recorder, and the slot that contains its trace after the launch.
     pub(crate) fn new(function: &Function, chosen: u64) -> (Self, Slot) {
         let slot = Slot::default();
         (Self::with(function.clone(), chosen, slot.clone()), slot)
@@ -71,24 +71,24 @@ impl Recorder {
         }
     }
 
-    /// The trace, while a warp of its block has its turn.
-    fn own(&mut self) -> Option<&mut Trace> {
+    /// Returns the trace if the current warp belongs to the recorded block.
+    fn current_trace(&mut self) -> Option<&mut Trace> {
         self.trace.as_mut().filter(|trace| self.is_turn && !trace.is_cut)
     }
 
-    /// The last step. Nothing is told of a warp before its first one.
+    /// Returns the number of the last step. Wraps around before the first step.
     fn now(trace: &Trace) -> u32 {
         (trace.steps.len() as u32).wrapping_sub(1)
     }
 
-    /// Takes the values that instructions before have written.
+    /// Records the values that earlier instructions have written.
     fn take_registers(&mut self, step: &observe::Step<'_>) {
         let Some(trace) = &mut self.trace else { return };
         let warp = step.warp_id.warp as usize;
         let registers = &mut trace.warps[warp].registers;
         let before = registers.size();
         self.written[warp].retain(|written| {
-            // Lanes in another frame are somewhere else for now.
+            // A write in another frame stays pending until the warp returns to that frame.
             let is_here = written.frame == step.frame;
             let uses = trace.uses[written.site.function as usize][written.site.pc as usize].as_ref();
             if let Some(uses) = uses.filter(|_| is_here) {
@@ -102,7 +102,7 @@ impl Recorder {
         self.size += registers.size() - before;
     }
 
-    /// Takes the words of shared memory that were written since the last step.
+    /// Records the words of shared memory that were written since the last step.
     fn take_shared(&mut self, bytes: &[u8]) {
         let Some(trace) = &mut self.trace else { return };
         if trace.shared.is_empty() && !bytes.is_empty() {
@@ -114,12 +114,12 @@ impl Recorder {
         let mut take = |word: usize| {
             let Some(known) = self.memory.get_mut(word) else { return };
             let mut value = [0; 4];
-            let own = &bytes[word * 4..bytes.len().min(word * 4 + 4)];
-            value[..own.len()].copy_from_slice(own);
+            let part = &bytes[word * 4..bytes.len().min(word * 4 + 4)];
+            value[..part.len()].copy_from_slice(part);
             let value = u32::from_le_bytes(value);
             if *known != value {
                 *known = value;
-                // What is there before the first step is there after it.
+                // The contents before the first step count as a change by the first step.
                 trace.shared[word].push((if now == u32::MAX { 0 } else { now }, value));
             }
         };
@@ -130,7 +130,7 @@ impl Recorder {
         self.touched.drain(..).for_each(|word| take(word as usize));
     }
 
-    /// Whether an instruction lets asynchronous copies come to shared memory.
+    /// Returns whether asynchronous copies may write to shared memory at this instruction.
     fn is_asynchronous(&self, site: Site) -> bool {
         let op = &self.function.program().functions[site.function as usize].code[site.pc as usize].op;
         match op {
@@ -161,7 +161,7 @@ impl Observer for Recorder {
             return;
         }
         let functions = &self.function.program().functions;
-        let uses = functions.iter().map(|own| own.code.iter().map(|_| None).collect());
+        let uses = functions.iter().map(|function| function.code.iter().map(|_| None).collect());
         self.trace = Some(Trace {
             block,
             threads,
@@ -175,7 +175,7 @@ impl Observer for Recorder {
     fn turn(&mut self, warp_id: WarpId) {
         let is_recorded = self.trace.as_ref().is_some_and(|trace| !trace.is_cut);
         self.is_turn = warp_id.block == self.chosen && is_recorded;
-        // Blocks of the cluster may have written between two turns.
+        // Other blocks of the cluster may have written to shared memory in the meantime.
         self.is_all_touched |= self.is_turn && self.function.program().required_cluster.is_some();
     }
 
@@ -193,7 +193,8 @@ impl Observer for Recorder {
         uses.get_or_insert_with(|| Uses { reads: step.reads().into(), writes: step.writes().into() });
         self.stack.clear();
         step.stack(&mut self.stack);
-        // The program counters below the top matter, that of the top is the step's own.
+        // The program counter of the top entry is that of the step, so only those of the lower entries distinguish
+        // stacks.
         if let Some(top) = self.stack.last_mut() {
             top.site = Site::default();
         }
@@ -219,7 +220,7 @@ impl Observer for Recorder {
     }
 
     fn access(&mut self, _: Site, _: WarpId, access: &observe::Access<'_>) {
-        let Some(trace) = self.own() else { return };
+        let Some(trace) = self.current_trace() else { return };
         let observe::Access { space, kind, bytes, mask, rank, addresses, .. } = *access;
         let step = Self::now(trace);
         trace.accesses.push(Access { step, space, kind, bytes, mask, rank, addresses: *addresses });
@@ -232,15 +233,15 @@ impl Observer for Recorder {
     }
 
     fn synchronized(&mut self, site: Site, warp_id: WarpId, lanes: u32) {
-        let Some(trace) = self.own() else { return };
-        let own = &trace.warps[warp_id.warp as usize].steps;
-        let Some(now) = own.last().copied() else { return };
+        let Some(trace) = self.current_trace() else { return };
+        let steps = &trace.warps[warp_id.warp as usize].steps;
+        let Some(now) = steps.last().copied() else { return };
         let last = trace.steps[now as usize];
         if (last.site, last.lanes) == (site, lanes) {
             return;
         }
-        // Lanes that came before others get their results only now.
-        let arrived = own.iter().rev().map(|number| trace.steps[*number as usize]).find(|step| step.site == site);
+        // Lanes that arrived before others receive their results only now.
+        let arrived = steps.iter().rev().map(|number| trace.steps[*number as usize]).find(|step| step.site == site);
         if let Some(arrived) = arrived {
             let frame = trace.frames[arrived.frame as usize];
             self.written[warp_id.warp as usize].push(PendingWrite { site, frame, lanes, step: now });
@@ -248,7 +249,7 @@ impl Observer for Recorder {
     }
 
     fn barrier(&mut self, arrival: &BarrierArrival) {
-        if let Some(trace) = self.own()
+        if let Some(trace) = self.current_trace()
             && arrival.waits
         {
             let now = Self::now(trace);
@@ -264,7 +265,7 @@ impl Observer for Recorder {
     }
 
     fn exited(&mut self, _: Site, warp_id: WarpId, lanes: u32) {
-        if let Some(trace) = self.own() {
+        if let Some(trace) = self.current_trace() {
             let now = Self::now(trace);
             trace.warps[warp_id.warp as usize].exits.push((now, lanes));
         }
@@ -278,7 +279,7 @@ impl Observer for Recorder {
 }
 
 impl Drop for Recorder {
-    /// A launch that fails takes its observers along.
+    /// Stores the trace. This also happens after a failed launch, which drops its observers.
     fn drop(&mut self) {
         if let (Some(trace), Ok(mut slot)) = (self.trace.take(), self.slot.lock()) {
             *slot = Some(trace);

@@ -1,4 +1,4 @@
-//! Finding steps.
+//! Searches for steps.
 
 use serde::Deserialize;
 use simt::Function;
@@ -7,13 +7,13 @@ use simt::observe::{Site, Space};
 
 use super::Trace;
 
-/// What to look for among a warp's steps.
+/// The kind of step to find among a warp's steps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Target {
-    /// The next one.
+    /// The next step.
     Step,
-    /// The last one in this direction.
+    /// The last step in this direction.
     End,
     /// A branch that splits the warp.
     Split,
@@ -23,43 +23,43 @@ pub enum Target {
     Global,
     /// A request to shared memory.
     Shared,
-    /// An instruction of the warp's lanes together: a shuffle, a vote.
+    /// An instruction that the warp's lanes execute together: a shuffle, a vote.
     Warp,
-    /// An instruction by its function and program counter.
+    /// The instruction with this function and program counter.
     At(u32, u32),
 }
 
 impl Trace {
-    /// The nearest step of a warp before or behind a step that is what is looked for.
+    /// Returns the nearest step of a warp before or after `step` that matches `target`.
     pub(crate) fn find(&self, function: &Function, step: u32, warp: u32, back: bool, target: Target) -> Option<u32> {
-        let own = &self.warps.get(warp as usize)?.steps;
-        // Of a warp that is elsewhere now, the step that it was at is the first one back.
-        let (before, behind) = (own.partition_point(|at| *at < step), own.partition_point(|at| *at <= step));
-        let is_found = |number: &usize| self.is(function, own, *number, target);
+        let steps = &self.warps.get(warp as usize)?.steps;
+        // If another warp executed `step`, the first step backward is the warp's last step before `step`.
+        let (before, after) = (steps.partition_point(|at| *at < step), steps.partition_point(|at| *at <= step));
+        let is_found = |number: &usize| self.matches(function, steps, *number, target);
         let found = match (target, back) {
             (Target::End, true) => (before > 0).then_some(0),
-            (Target::End, false) => own.len().checked_sub(1).filter(|last| *last >= behind),
+            (Target::End, false) => steps.len().checked_sub(1).filter(|last| *last >= after),
             (_, true) => (0..before).rev().find(is_found),
-            (_, false) => (behind..own.len()).find(is_found),
+            (_, false) => (after..steps.len()).find(is_found),
         };
-        // A line may be clicked that the warp executed only before.
+        // The user may click a line that the warp executed only earlier.
         let found = found.or_else(|| match target {
-            Target::At(..) => (0..own.len()).find(is_found),
+            Target::At(..) => (0..steps.len()).find(is_found),
             _ => None,
         });
-        found.map(|number| own[number])
+        found.map(|number| steps[number])
     }
 
-    fn is(&self, function: &Function, own: &[u32], number: usize, target: Target) -> bool {
-        let step = &self.steps[own[number] as usize];
+    fn matches(&self, function: &Function, steps: &[u32], number: usize, target: Target) -> bool {
+        let step = &self.steps[steps[number] as usize];
         let Site { function: at, pc } = step.site;
         let op = &function.program().functions[at as usize].code[pc as usize].op;
-        let accesses = |space| self.accesses_of(own[number]).iter().any(|access| access.space == space);
+        let accesses = |space| self.accesses_of(steps[number]).iter().any(|access| access.space == space);
         match target {
             Target::Step | Target::End => true,
             Target::Split => {
                 matches!(op, Op::Branch { .. } | Op::BranchIndexed { .. })
-                    && own.get(number + 1).is_some_and(|next| {
+                    && steps.get(number + 1).is_some_and(|next| {
                         let next = self.steps[*next as usize].active;
                         next != step.active && next & !step.active == 0
                     })

@@ -5,7 +5,7 @@ use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, LitFloat, LitInt, LitStr, Token, braced, bracketed, parenthesized, token};
 
-/// A block size: its lengths in x, y and z, and how the name of a kernel writes it.
+/// A block size: the lengths in x, y and z.
 #[derive(Clone)]
 pub(crate) struct Block {
     pub(crate) lengths: [u32; 3],
@@ -15,7 +15,7 @@ pub(crate) struct Block {
 }
 
 impl Block {
-    /// `256`, `32x16`: the end of a kernel's name.
+    /// Returns the suffix of a kernel's name: `256`, `32x16`.
     pub(crate) fn suffix(&self) -> String {
         let lengths: Vec<_> = self.lengths[..self.dimensions].iter().map(u32::to_string).collect();
         lengths.join("x")
@@ -49,7 +49,7 @@ impl Parse for Block {
     }
 }
 
-/// The values of one generic, or of several together.
+/// The values of one generic, or of several generics together.
 pub(crate) struct Values {
     pub(crate) generics: Vec<Ident>,
     /// For each value of the list, its suffix (empty for `_`) and the tokens for each generic.
@@ -71,13 +71,13 @@ impl Parse for Published {
         };
         let over: Ident = input.parse()?;
         if over != "over" {
-            return Err(Error::new(over.span(), "a published speedup is written `1.4 over other_rung`"));
+            return Err(Error::new(over.span(), "write a published speedup as `1.4 over other_rung`"));
         }
         Ok(Self { factor, over: input.parse()? })
     }
 }
 
-/// Everything that the attribute says.
+/// The arguments of the attribute.
 #[derive(Default)]
 pub(crate) struct Arguments {
     pub(crate) lesson: Option<LitStr>,
@@ -96,14 +96,14 @@ pub(crate) struct Arguments {
     pub(crate) published_count: Option<LitStr>,
     pub(crate) resident: Option<Expr>,
     pub(crate) cluster: Option<Expr>,
-    /// Which of [`FLAGS`] are set.
+    /// The [`FLAGS`] that are set.
     pub(crate) flags: Vec<Ident>,
 }
 
 /// The arguments that have no value.
 const FLAGS: &[&str] = &["fixed_block", "in_place", "single_pass", "is_bound", "blocks_wait"];
 
-/// The arguments that have one.
+/// The arguments that have a value.
 const KEYS: &[&str] = &[
     "lesson",
     "after",
@@ -135,7 +135,7 @@ impl Parse for Arguments {
             } else {
                 let key: Ident = input.parse()?;
                 if seen.contains(&key) {
-                    return Err(Error::new(key.span(), format!("`{key}` is here twice")));
+                    return Err(Error::new(key.span(), format!("`{key}` is given twice")));
                 }
                 all.argument(&key, input)?;
                 seen.push(key);
@@ -150,7 +150,7 @@ impl Parse for Arguments {
 }
 
 impl Arguments {
-    /// Reads the rest of the argument that begins with `key`.
+    /// Reads the rest of the argument that starts with `key`.
     fn argument(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
         let name = key.to_string();
         if FLAGS.contains(&name.as_str()) {
@@ -198,7 +198,7 @@ impl Arguments {
         Ok(())
     }
 
-    /// Whether the flag of this name is set.
+    /// Returns whether this flag is set.
     pub(crate) fn has(&self, flag: &str) -> bool {
         self.flags.iter().any(|set| set == flag)
     }
@@ -207,7 +207,7 @@ impl Arguments {
 /// Reads `{ _: value, suffix: value }`, where the value of several generics is a tuple.
 fn values(generics: Vec<Ident>, input: ParseStream<'_>) -> syn::Result<Values> {
     if !input.peek(token::Brace) {
-        let message = "the values of a generic are written `{ _: value, suffix: value }`, where `_` has no suffix";
+        let message = "write the values of a generic as `{ _: value, suffix: value }`, where `_` means no suffix";
         return Err(Error::new(input.span(), message));
     }
     let list;
@@ -238,7 +238,7 @@ fn values(generics: Vec<Ident>, input: ParseStream<'_>) -> syn::Result<Values> {
             each
         };
         if each.len() != generics.len() {
-            let message = format!("there are {} generics and {} values", generics.len(), each.len());
+            let message = format!("there are {} generics but {} values", generics.len(), each.len());
             return Err(Error::new(span, message));
         }
         values.push((suffix, each));
@@ -248,7 +248,7 @@ fn values(generics: Vec<Ident>, input: ParseStream<'_>) -> syn::Result<Values> {
         list.parse::<Token![,]>()?;
     }
     if values.is_empty() {
-        return Err(Error::new(generics[0].span(), "a generic takes at least one value"));
+        return Err(Error::new(generics[0].span(), "a generic needs at least one value"));
     }
     Ok(Values { generics, values })
 }

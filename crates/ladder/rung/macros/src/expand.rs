@@ -1,4 +1,4 @@
-//! From a function with `#[rung(…)]` to its kernels and its description.
+//! Expands a function with `#[rung(…)]` to its kernels and its description.
 
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -7,7 +7,7 @@ use syn::{Attribute, ConstParam, Error, FnArg, GenericParam, Pat, PatType, Safet
 
 use crate::arguments::{Arguments, Block, Published, Values};
 
-/// A function whose body stays tokens, because each kernel gets a copy of it.
+/// A function whose body is kept as tokens, because each kernel gets a copy of the body.
 struct Function {
     attrs: Vec<Attribute>,
     vis: Visibility,
@@ -51,30 +51,30 @@ pub(crate) fn expand(arguments: TokenStream, item: TokenStream) -> TokenStream {
             quote!(#kernels #description)
         }
         Err(error) => {
-            // The constant is there all the same, so that the ladder's list adds no error of its own.
+            // The constant is defined even after an error, so that the ladder's list causes no further error.
             let (error, name) = (error.to_compile_error(), constant(&function.sig.ident));
             quote!(#error #[allow(missing_docs)] pub const #name: ::rung::Rung = ::rung::Rung::USUAL;)
         }
     }
 }
 
-/// The name of the description of a rung.
+/// Returns the name of a rung's description.
 fn constant(rung: &Ident) -> Ident {
     format_ident!("{}", rung.to_string().to_uppercase(), span = rung.span())
 }
 
-/// The names of the constants for the lengths of a block with so many dimensions.
+/// Returns the names of the constants for the lengths of a block with this number of dimensions.
 fn block_generics(dimensions: usize) -> &'static [&'static str] {
     if dimensions == 1 { &["BLOCK"] } else { &["BLOCK_X", "BLOCK_Y", "BLOCK_Z"][..dimensions] }
 }
 
-/// Whether a generic is a length of the block.
+/// Returns whether a generic is a length of the block.
 fn is_block_generic(name: &Ident) -> bool {
     ["BLOCK", "BLOCK_X", "BLOCK_Y", "BLOCK_Z"].iter().any(|known| name == known)
 }
 
-/// The block sizes of a variant: the one that the attribute lists as a value of `BLOCK`, or those of `blocks`. `None` for a
-/// kernel that accepts every block.
+/// Returns the block sizes of a variant: the value of `BLOCK` that the attribute lists, or the sizes in `blocks`.
+/// Returns `None` for a kernel that accepts every block.
 fn blocks_of(arguments: &Arguments, variant: &Variant) -> Option<Vec<Block>> {
     let listed = variant.generics.iter().find(|(name, _)| is_block_generic(name));
     match listed {
@@ -83,13 +83,13 @@ fn blocks_of(arguments: &Arguments, variant: &Variant) -> Option<Vec<Block>> {
     }
 }
 
-/// Checks what the arguments and the function say about each other.
+/// Checks that the arguments and the function are consistent.
 fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
     let (signature, name) = (&function.sig, &function.sig.ident);
     let fail = |span: Span, message: String| Err(Error::new(span, message));
     match &arguments.lesson {
         None => {
-            let message = "a rung teaches something: write `lesson = \"what changes and why it helps\"`";
+            let message = "a rung needs a lesson: write `lesson = \"what changes and why it helps\"`";
             return fail(Span::call_site(), message.to_owned());
         }
         Some(lesson) if lesson.value().trim().is_empty() => {
@@ -98,14 +98,14 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
         Some(_) => {}
     }
     if !matches!(signature.safety, Safety::Unsafe(_)) {
-        let message = format!("a kernel trusts its launch: write `unsafe fn {name}`");
+        let message = format!("a kernel relies on its launch for safety: write `unsafe fn {name}`");
         return fail(name.span(), message);
     }
     let dimensions = match arguments.blocks.as_deref() {
         Some([]) => return fail(name.span(), "`blocks` lists no size: write `blocks = [128]`".to_owned()),
         Some([first, others @ ..]) => {
             if let Some(other) = others.iter().find(|other| other.dimensions != first.dimensions) {
-                return fail(other.span, "all blocks of a rung have the same number of lengths".to_owned());
+                return fail(other.span, "all blocks of a rung must have the same number of lengths".to_owned());
             }
             Some(first.dimensions)
         }
@@ -115,10 +115,7 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
         let Some(place) = generics.iter().position(is_block_generic) else { continue };
         let name = &generics[place];
         if arguments.blocks.is_some() || name != "BLOCK" {
-            return fail(
-                name.span(),
-                "the values of a generic can list `BLOCK`, and then there is no `blocks`".to_owned(),
-            );
+            return fail(name.span(), "if the values of a generic list `BLOCK`, omit `blocks`".to_owned());
         }
         for (_, sizes) in values {
             syn::parse2::<Block>(sizes[place].clone())?;
@@ -130,7 +127,7 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
             GenericParam::Const(ConstParam { ident, .. }) => (ident, true),
             GenericParam::Type(parameter) => (&parameter.ident, false),
             GenericParam::Lifetime(lifetime) => {
-                let message = "a kernel has no lifetimes: a reference among its parameters needs none".to_owned();
+                let message = "a kernel has no lifetime parameters: omit the lifetimes of references".to_owned();
                 return fail(lifetime.lifetime.span(), message);
             }
         };
@@ -138,12 +135,12 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
             match dimensions {
                 None => {
                     let message =
-                        format!("`{ident}` is the block size, and no size is listed: write `blocks = [128, 256]`");
+                        format!("`{ident}` is the block size, but no size is listed: write `blocks = [128, 256]`");
                     return fail(ident.span(), message);
                 }
                 Some(dimensions) if !block_generics(dimensions).iter().any(|known| ident == known) => {
                     let names = block_generics(dimensions).join("`, `");
-                    let message = format!("blocks with this many lengths are named `{names}`, not `{ident}`");
+                    let message = format!("the generics for this number of lengths are named `{names}`, not `{ident}`");
                     return fail(ident.span(), message);
                 }
                 Some(_) => {}
@@ -178,14 +175,14 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
         let names = block_generics(dimensions.unwrap_or(1));
         let generics: Vec<_> = names.iter().map(|name| format!("const {name}: u32")).collect();
         let message = format!(
-            "kernels for several block sizes differ in the size: write `{name}<{}>`, or leave out `blocks` if one \
+            "kernels for several block sizes need the size as a generic: write `{name}<{}>`, or omit `blocks` if one \
              kernel accepts every block",
             generics.join(", ")
         );
         return fail(second.span, message);
     }
     if arguments.default_block.is_none() && arguments.blocks.as_deref().is_none_or(|blocks| blocks.len() != 1) {
-        return fail(name.span(), "the block of a usual launch is missing: write `default_block = 128`".to_owned());
+        return fail(name.span(), "the default block is missing: write `default_block = 128`".to_owned());
     }
     if let (Some(default), Some(blocks)) = (&arguments.default_block, &arguments.blocks)
         && !blocks.iter().any(|block| block.lengths == default.lengths)
@@ -223,14 +220,14 @@ fn check(arguments: &Arguments, function: &Function) -> syn::Result<()> {
     Ok(())
 }
 
-/// One combination of values of the generics that are not the block.
+/// One combination of values of the generics, except the block size.
 struct Variant {
     /// The suffixes, joined by `_`.
     suffix: String,
     generics: Vec<(Ident, TokenStream)>,
 }
 
-/// Every combination of the listed values.
+/// Returns every combination of the listed values.
 fn variants(arguments: &Arguments) -> Vec<Variant> {
     let mut all = vec![Variant { suffix: String::new(), generics: Vec::new() }];
     for Values { generics, values } in &arguments.values {
@@ -248,7 +245,7 @@ fn variants(arguments: &Arguments) -> Vec<Variant> {
     all
 }
 
-/// Joins two parts of a name by `_`.
+/// Joins two parts of a name with `_`.
 fn join(first: &str, second: &str) -> String {
     let separator = if first.is_empty() || second.is_empty() { "" } else { "_" };
     format!("{first}{separator}{second}")
@@ -271,12 +268,12 @@ fn substitute(tokens: TokenStream, generics: &[(Ident, TokenStream)]) -> TokenSt
     tokens.into_iter().map(replace).collect()
 }
 
-/// The attribute `#[grid_constant]` of a parameter.
+/// Returns the attribute `#[grid_constant]` of a parameter.
 fn grid_constant(parameter: &PatType) -> Option<&Attribute> {
     parameter.attrs.iter().find(|attr| attr.path().is_ident("grid_constant"))
 }
 
-/// The type `T` of a parameter `name: &T`.
+/// Returns the type `T` of a parameter `name: &T`.
 fn referenced(parameter: &PatType) -> Option<&Type> {
     match &*parameter.ty {
         Type::Reference(reference) if reference.mutability.is_none() => Some(&reference.elem),
@@ -284,7 +281,7 @@ fn referenced(parameter: &PatType) -> Option<&Type> {
     }
 }
 
-/// The kernel of a variant for a block, or for every block.
+/// Generates the kernel of a variant for one block, or for every block.
 fn kernel(arguments: &Arguments, function: &Function, variant: &Variant, block: Option<&Block>) -> TokenStream {
     let Function { attrs, vis, sig, body } = function;
     let mut name = join(&sig.ident.to_string(), &variant.suffix);
@@ -312,7 +309,7 @@ fn kernel(arguments: &Arguments, function: &Function, variant: &Variant, block: 
                 let ident = &parameter.ident;
                 if let Some(value) = value(ident) {
                     constants.extend(quote!(type #ident = #value;));
-                    // The bounds hold, and the traits that they name count as used.
+                    // Checks the bounds, and marks the traits that the bounds name as used.
                     if !parameter.bounds.is_empty() {
                         let bounds = &parameter.bounds;
                         constants.extend(quote!(const _: fn() = { fn is<__Value: #bounds>() {} is::<#ident> };));
@@ -324,7 +321,7 @@ fn kernel(arguments: &Arguments, function: &Function, variant: &Variant, block: 
     }
 
     let mut parameters = TokenStream::new();
-    // Parameters of size 0 are not passed.
+    // The launch does not pass parameters of size 0.
     let mut place = quote!(0);
     let mut markers = TokenStream::new();
     if let Some(block) = block {
@@ -369,8 +366,8 @@ fn kernel(arguments: &Arguments, function: &Function, variant: &Variant, block: 
     }
 }
 
-/// A comment in the kernel's assembly, which `cuda_builder` turns into a directive or an attribute of a parameter.
-/// Upstream's `cuda_builder` leaves it a comment.
+/// Generates a comment in the kernel's assembly, which `cuda_builder` turns into a directive or an attribute of a
+/// parameter. Upstream's `cuda_builder` keeps it as a comment.
 fn marker(comment: &TokenStream) -> TokenStream {
     quote! {
         #[cfg(target_arch = "nvptx64")]
@@ -379,7 +376,7 @@ fn marker(comment: &TokenStream) -> TokenStream {
     }
 }
 
-/// The constant that describes the rung.
+/// Generates the constant that describes the rung.
 fn description(arguments: &Arguments, function: &Function) -> TokenStream {
     let name = &function.sig.ident;
     let (constant, text) = (constant(name), name.to_string());
@@ -505,7 +502,7 @@ mod tests {
 
     use super::*;
 
-    /// What the attribute expands to, as text with single spaces.
+    /// Returns the expansion of the attribute, as text with single spaces.
     fn expanded(arguments: TokenStream, item: TokenStream) -> String {
         expand(arguments, item).to_string().split_whitespace().collect::<Vec<_>>().join(" ")
     }
@@ -619,12 +616,12 @@ mod tests {
             (quote!(lesson = "x", default_block = 64), &sized, "write `blocks = [128, 256]`"),
             (quote!(lesson = "x", blocks = [64, 128], default_block = 64), &plain, "write `some<const BLOCK: u32>`"),
             (quote!(lesson = "x", blocks = [64, 128], default_block = 32), &sized, "not among `blocks`"),
-            (quote!(lesson = "x", blocks = [64], BLOCK = { _: 64 }), &sized, "then there is no `blocks`"),
+            (quote!(lesson = "x", blocks = [64], BLOCK = { _: 64 }), &sized, "omit `blocks`"),
             (quote!(lesson = "x", default_block = 64, BLOCK = { _: 2048 }), &sized, "1 to 1024 threads"),
             (quote!(lesson = "x", default_block = 64, speed = 3), &plain, "no argument `speed`"),
             (quote!(lesson = "x", default_block = 64, T = { f32: f32 }), &plain, "no generic `T`"),
             (quote!(lesson = "x", default_block = 64, box_rows = { map: 8 }), &plain, "`some` has no parameter `map`"),
-            (quote!(lesson = "x", lesson = "y"), &plain, "`lesson` is here twice"),
+            (quote!(lesson = "x", lesson = "y"), &plain, "`lesson` is given twice"),
         ];
         for (arguments, item, message) in cases {
             assert_error(arguments, item.clone(), message);
