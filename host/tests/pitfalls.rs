@@ -22,7 +22,7 @@ fn every_fault_is_found_on_its_line_and_every_fixed_version_is_clean() {
             wrong.push(format!("{name}: {check} does not find line {fault:?}: {:?}", checked.faulty));
         }
         if !checked.fixed.is_right() {
-            wrong.push(format!("{}: {:?}", pitfall.cure, checked.fixed));
+            wrong.push(format!("{}: {:?}", pitfall.fixed, checked.fixed));
         }
     }
     let (count, all) = (wrong.len(), CATALOG.pitfalls.len());

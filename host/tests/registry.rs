@@ -62,7 +62,7 @@ fn names_are_unique_and_found() {
 #[test]
 fn the_registry_and_the_ptx_have_the_same_entries() {
     let rungs = ladders().iter().flat_map(|ladder| ladder.rungs).flat_map(|rung| rung.entry_names());
-    let pitfalls = CATALOG.pitfalls.iter().flat_map(|pitfall| [pitfall.name, pitfall.cure]).map(str::to_owned);
+    let pitfalls = CATALOG.pitfalls.iter().flat_map(|pitfall| [pitfall.name, pitfall.fixed]).map(str::to_owned);
     let others = [include_str!("../../kernels-gpu/src/arguments.rs"), include_str!("../../kernels-gpu/src/basics.rs")];
     let others = others.into_iter().flat_map(str::lines);
     let others = others.filter_map(|line| line.strip_prefix("pub unsafe fn ")?.split('(').next());

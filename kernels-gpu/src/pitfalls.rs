@@ -42,7 +42,7 @@ macro_rules! pitfall {
             $(shared = $shared;)?
             rung::Pitfall {
                 name: stringify!($name),
-                cure: concat!(stringify!($name), "_cured"),
+                fixed: concat!(stringify!($name), "_fixed"),
                 source: file!(),
                 text: include_str!(concat!(stringify!($name), ".rs")),
                 check: rung::pitfall::Check::$check,

@@ -20,15 +20,15 @@ const WORDS: Ladder = Ladder {
     name: "words",
     summary: "words in another order, for tests",
     rungs: &[
-        Rung { name: "barrier_count_too_high_cured", ..LINE },
+        Rung { name: "barrier_count_too_high_fixed", ..LINE },
         // Threads read 4 words at once from misaligned addresses.
         Rung { name: "misaligned_vector", ..LINE },
-        Rung { name: "shared_bytes_as_elements_cured", dynamic_shared: |[x, _, _], _| 4 * x, ..LINE },
+        Rung { name: "shared_bytes_as_elements_fixed", dynamic_shared: |[x, _, _], _| 4 * x, ..LINE },
         // The block waits forever.
         Rung { name: "barrier_count_too_high", ..LINE },
         // The kernel stores 64 words in 64 bytes.
         Rung { name: "shared_bytes_as_elements", dynamic_shared: |[x, _, _], _| x, ..LINE },
-        Rung { name: "missing_barrier_cured", ..LINE },
+        Rung { name: "missing_barrier_fixed", ..LINE },
     ],
     options: &[Opt::size("n", "N", "64", "Number of words")],
     blocks: &[[64, 1, 1]],

@@ -119,7 +119,7 @@ fn a_process_that_dies_makes_its_launch_fail() {
 
 /// Interrupts a check that would run for hours.
 fn ctrl_c_ends_a_run_with_its_results_so_far() {
-    let mut program = ladder("check barrier_count_too_high_cured --device sim --schedules 100000000 --json");
+    let mut program = ladder("check barrier_count_too_high_fixed --device sim --schedules 100000000 --json");
     let mut program = program.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     thread::sleep(Duration::from_secs(3));
     let begin = Instant::now();

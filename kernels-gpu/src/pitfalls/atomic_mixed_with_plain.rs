@@ -29,7 +29,7 @@ pub unsafe fn atomic_mixed_with_plain(count: *mut u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn atomic_mixed_with_plain_cured(count: *mut u32, output: *mut u32) {
+pub unsafe fn atomic_mixed_with_plain_fixed(count: *mut u32, output: *mut u32) {
     // SAFETY: `count` is one word that all blocks access with device-scope atomics only. Each block has one thread and
     // writes its block's element of `output`.
     unsafe {

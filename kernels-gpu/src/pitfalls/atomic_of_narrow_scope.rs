@@ -25,7 +25,7 @@ pub unsafe fn atomic_of_narrow_scope(input: *const u32, sum: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn atomic_of_narrow_scope_cured(input: *const u32, sum: *mut u32) {
+pub unsafe fn atomic_of_narrow_scope_fixed(input: *const u32, sum: *mut u32) {
     // SAFETY: i < 128, because four blocks have 32 threads each. The scope of the addition includes all blocks.
     unsafe {
         let i = thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x();

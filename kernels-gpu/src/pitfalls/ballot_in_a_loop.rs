@@ -35,7 +35,7 @@ pub unsafe fn ballot_in_a_loop(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn ballot_in_a_loop_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn ballot_in_a_loop_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: lane < 32, because the block has 32 threads. All 32 lanes run four rounds, so every lane that the mask
     // names reaches each vote.
     unsafe {

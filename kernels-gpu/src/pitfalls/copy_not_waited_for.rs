@@ -34,7 +34,7 @@ pub unsafe fn copy_not_waited_for(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn copy_not_waited_for_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn copy_not_waited_for_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 32]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();

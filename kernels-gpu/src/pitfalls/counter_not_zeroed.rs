@@ -32,7 +32,7 @@ pub unsafe fn counter_not_zeroed(count: *mut u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn counter_not_zeroed_cured(count: *mut u32, output: *mut u32) {
+pub unsafe fn counter_not_zeroed_fixed(count: *mut u32, output: *mut u32) {
     // SAFETY: `count` is a word that blocks access only with device-scope atomics. Only the block that sees the last
     // count writes `output`.
     unsafe {

@@ -38,7 +38,7 @@ pub unsafe fn early_return(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn early_return_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn early_return_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();

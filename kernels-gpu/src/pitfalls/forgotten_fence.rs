@@ -41,7 +41,7 @@ pub unsafe fn forgotten_fence(input: *const u32, partial_sums: *mut u32, count: 
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn forgotten_fence_cured(input: *const u32, partial_sums: *mut u32, count: *mut u32, output: *mut u32) {
+pub unsafe fn forgotten_fence_fixed(input: *const u32, partial_sums: *mut u32, count: *mut u32, output: *mut u32) {
     // SAFETY: each of the 4 blocks reads 8 of 32 elements and writes one partial sum. The two fences order these writes
     // before the last block's reads, and only that block writes `output`.
     unsafe {

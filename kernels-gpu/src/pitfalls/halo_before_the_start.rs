@@ -26,7 +26,7 @@ pub unsafe fn halo_before_the_start(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn halo_before_the_start_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn halo_before_the_start_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 64, because the block has 64 threads, and the previous element is read only for i > 0.
     unsafe {
         let i = thread::thread_idx_x() as usize;

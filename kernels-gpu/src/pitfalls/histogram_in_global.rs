@@ -32,7 +32,7 @@ pub unsafe fn histogram_in_global(input: *const u32, bins: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn histogram_in_global_cured(input: *const u32, bins: *mut u32) {
+pub unsafe fn histogram_in_global_fixed(input: *const u32, bins: *mut u32) {
     // SAFETY: each of the 4 blocks reads 16 of 64 elements. A bin's index is below 8, and all blocks add to bins with
     // device-scope atomics.
     unsafe {

@@ -41,7 +41,7 @@ pub unsafe fn histogram_in_shared(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn histogram_in_shared_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn histogram_in_shared_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut BINS: MaybeUninit<[u32; 8]> = MaybeUninit::uninit();
     let bins = (&raw mut BINS).cast::<u32>();

@@ -28,7 +28,7 @@ pub unsafe fn in_place_stencil(data: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn in_place_stencil_cured(data: *mut u32) {
+pub unsafe fn in_place_stencil_fixed(data: *mut u32) {
     // SAFETY: all three indices are below 64. The barrier separates the reads of all threads from the writes, and each
     // thread writes one element.
     unsafe {

@@ -40,7 +40,7 @@ pub unsafe fn last_warp_without_syncwarp(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn last_warp_without_syncwarp_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn last_warp_without_syncwarp_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut DATA: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     let data = (&raw mut DATA).cast::<u32>();

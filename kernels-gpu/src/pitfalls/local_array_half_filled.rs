@@ -37,7 +37,7 @@ pub unsafe fn local_array_half_filled(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn local_array_half_filled_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn local_array_half_filled_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 32, because the block has 32 threads, and count <= 7. Only array elements below `count` are read, and
     // all these elements were written.
     unsafe {

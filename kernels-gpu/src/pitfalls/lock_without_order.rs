@@ -29,7 +29,7 @@ pub unsafe fn lock_without_order(lock: *mut u32, sum: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn lock_without_order_cured(lock: *mut u32, sum: *mut u32) {
+pub unsafe fn lock_without_order_fixed(lock: *mut u32, sum: *mut u32) {
     // SAFETY: only the block that holds the lock accesses `sum`. The release by one holder and the acquire by the next
     // holder order their accesses.
     unsafe {

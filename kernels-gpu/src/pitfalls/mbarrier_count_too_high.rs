@@ -49,7 +49,7 @@ pub unsafe fn mbarrier_count_too_high(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn mbarrier_count_too_high_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn mbarrier_count_too_high_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     #[address_space(shared)]

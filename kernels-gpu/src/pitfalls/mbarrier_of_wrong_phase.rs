@@ -43,7 +43,7 @@ pub unsafe fn mbarrier_of_wrong_phase(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn mbarrier_of_wrong_phase_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn mbarrier_of_wrong_phase_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     #[address_space(shared)]

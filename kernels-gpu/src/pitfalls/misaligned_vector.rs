@@ -35,7 +35,7 @@ pub unsafe fn misaligned_vector(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn misaligned_vector_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn misaligned_vector_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 16, because the block has 16 threads: k < 64, and the data have 64 words after the header.
     unsafe {
         let i = thread::thread_idx_x() as usize;

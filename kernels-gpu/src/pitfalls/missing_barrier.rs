@@ -31,7 +31,7 @@ pub unsafe fn missing_barrier(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn missing_barrier_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn missing_barrier_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();

@@ -28,7 +28,7 @@ pub unsafe fn negative_index(keys: *const u32, table: *const u32, output: *mut u
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn negative_index_cured(keys: *const u32, table: *const u32, output: *mut u32) {
+pub unsafe fn negative_index_fixed(keys: *const u32, table: *const u32, output: *mut u32) {
     // SAFETY: i < 64, because the block has 64 threads. `slot` is an unsigned remainder below 64.
     unsafe {
         let i = thread::thread_idx_x() as usize;

@@ -27,7 +27,7 @@ pub unsafe fn neighbouring_allocation(first: *const u32, second: *const u32, out
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn neighbouring_allocation_cured(first: *const u32, second: *const u32, output: *mut u32) {
+pub unsafe fn neighbouring_allocation_fixed(first: *const u32, second: *const u32, output: *mut u32) {
     // SAFETY: i < 256, because the block has 256 threads. Both inputs have 128 elements, and each index is below 128.
     unsafe {
         let i = thread::thread_idx_x() as usize;

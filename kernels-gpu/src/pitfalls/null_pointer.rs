@@ -26,7 +26,7 @@ pub unsafe fn null_pointer(input: *const u32, weights: *const u32, output: *mut 
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn null_pointer_cured(input: *const u32, weights: *const u32, output: *mut u32) {
+pub unsafe fn null_pointer_fixed(input: *const u32, weights: *const u32, output: *mut u32) {
     // SAFETY: i < 32, because the block has 32 threads. `weights` is read only if it is not null.
     unsafe {
         let i = thread::thread_idx_x() as usize;

@@ -31,7 +31,7 @@ pub unsafe fn one_element_too_far(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn one_element_too_far_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn one_element_too_far_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < ELEMENTS, the length of both arrays.
     unsafe {
         let i = (thread::block_idx_x() * thread::block_dim_x() + thread::thread_idx_x()) as usize;

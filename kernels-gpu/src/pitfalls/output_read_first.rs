@@ -26,7 +26,7 @@ pub unsafe fn output_read_first(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn output_read_first_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn output_read_first_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 64, because the block has 64 threads. Each thread writes one element of `output`, and no thread reads
     // `output`.
     unsafe {

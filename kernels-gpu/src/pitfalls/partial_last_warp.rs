@@ -38,7 +38,7 @@ pub unsafe fn partial_last_warp(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn partial_last_warp_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn partial_last_warp_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 48, because the block has 48 threads. The mask names only the existing lanes of this warp, all of
     // them execute the shuffle, and a source lane is at most the last of them.
     unsafe {

@@ -33,7 +33,7 @@ pub unsafe fn relaxed_flag(input: *const u32, data: *mut u32, flag: *mut u32, ou
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn relaxed_flag_cured(input: *const u32, data: *mut u32, flag: *mut u32, output: *mut u32) {
+pub unsafe fn relaxed_flag_fixed(input: *const u32, data: *mut u32, flag: *mut u32, output: *mut u32) {
     // SAFETY: each pointer addresses one word. Block 0 writes `data` before its release store, and block 1 reads `data`
     // after its acquire load saw the flag.
     unsafe {

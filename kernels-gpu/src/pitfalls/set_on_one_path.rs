@@ -31,7 +31,7 @@ pub unsafe fn set_on_one_path(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn set_on_one_path_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn set_on_one_path_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 64, because the block has 64 threads. Each thread writes one element of `output`.
     unsafe {
         let i = thread::thread_idx_x() as usize;

@@ -32,7 +32,7 @@ pub unsafe fn shared_array_one_short(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn shared_array_one_short_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn shared_array_one_short_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut TILE: MaybeUninit<[u32; 64]> = MaybeUninit::uninit();
     let tile = (&raw mut TILE).cast::<u32>();

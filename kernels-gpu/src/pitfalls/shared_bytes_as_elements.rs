@@ -31,7 +31,7 @@ pub unsafe fn shared_bytes_as_elements(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn shared_bytes_as_elements_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn shared_bytes_as_elements_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 64, because the block has 64 threads, and the launch provides 256 bytes. The barrier separates the
     // tile's writes from its reads.
     unsafe {

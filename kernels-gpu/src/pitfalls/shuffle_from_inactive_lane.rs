@@ -30,7 +30,7 @@ pub unsafe fn shuffle_from_inactive_lane(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn shuffle_from_inactive_lane_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn shuffle_from_inactive_lane_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: `input` and `output` are accessed only below 20. All 32 lanes that the mask names execute the shuffle.
     unsafe {
         let lane = thread::thread_idx_x();

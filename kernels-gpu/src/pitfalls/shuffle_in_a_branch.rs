@@ -31,7 +31,7 @@ pub unsafe fn shuffle_in_a_branch(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn shuffle_in_a_branch_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn shuffle_in_a_branch_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: lane < 32, because the block has 32 threads. All 32 lanes that the mask names execute the shuffle.
     unsafe {
         let lane = thread::thread_idx_x();

@@ -30,7 +30,7 @@ pub unsafe fn tail_reads_past_the_end(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn tail_reads_past_the_end_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn tail_reads_past_the_end_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: pair <= 62, because the block has 32 threads, and the second element is read only if it is below
     // ELEMENTS.
     unsafe {

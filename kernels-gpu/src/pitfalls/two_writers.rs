@@ -25,7 +25,7 @@ pub unsafe fn two_writers(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn two_writers_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn two_writers_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 64, because the block has 64 threads. Only threads with an even index write, so every element of
     // `output` has one writer.
     unsafe {

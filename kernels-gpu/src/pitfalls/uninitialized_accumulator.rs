@@ -37,7 +37,7 @@ pub unsafe fn uninitialized_accumulator(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn uninitialized_accumulator_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn uninitialized_accumulator_fixed(input: *const u32, output: *mut u32) {
     #[address_space(shared)]
     static mut SUM: MaybeUninit<u32> = MaybeUninit::uninit();
     let sum = (&raw mut SUM).cast::<u32>();

@@ -37,7 +37,7 @@ pub unsafe fn uninitialized_tail(input: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn uninitialized_tail_cured(input: *const u32, output: *mut u32) {
+pub unsafe fn uninitialized_tail_fixed(input: *const u32, output: *mut u32) {
     // SAFETY: i < 32, because the block has 32 threads, and the tile has 64 words. `input` is read only below ELEMENTS.
     // The barrier separates the tile's writes from its reads.
     unsafe {

@@ -26,7 +26,7 @@ pub unsafe fn use_after_free(table: *const u32, output: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn use_after_free_cured(table: *const u32, output: *mut u32) {
+pub unsafe fn use_after_free_fixed(table: *const u32, output: *mut u32) {
     // SAFETY: i < 32, because the block has 32 threads, and the host frees `table` only after the launch.
     unsafe {
         let i = thread::thread_idx_x() as usize;

@@ -29,7 +29,7 @@ pub unsafe fn wrong_grid_stride(data: *mut u32) {
 
 /// The fixed version.
 #[kernel]
-pub unsafe fn wrong_grid_stride_cured(data: *mut u32) {
+pub unsafe fn wrong_grid_stride_fixed(data: *mut u32) {
     // SAFETY: i < 128, the length of `data`. The stride is the grid's number of threads, so only one thread accesses
     // each element.
     unsafe {

@@ -45,7 +45,7 @@ impl Exercise {
             head(bug.text)
         );
         let hints: String = hints.lines().map(|line| format!("//! {line}").trim_end().to_owned() + "\n").collect();
-        let answer = without(&code, &format!("\n{faulty}"), "\n}\n").replace(fixed, "").replace(bug.cure, bug.name);
+        let answer = without(&code, &format!("\n{faulty}"), "\n}\n").replace(fixed, "").replace(bug.fixed, bug.name);
         let solution = hints + &answer;
         Self {
             name: bug.name,
@@ -131,7 +131,7 @@ impl CheckedBug {
             let function = module.function(name).map_err(|why| Error::Simulator(why.to_string()))?;
             launch(&function, &Case::of_bug(bug, name), simt::Schedule::Fixed)?.map_err(Error::Simulator)
         };
-        Ok(Self { bug, faulty: launched(bug.name)?, fixed: launched(bug.cure)? })
+        Ok(Self { bug, faulty: launched(bug.name)?, fixed: launched(bug.fixed)? })
     }
 
     /// Returns whether a finding of the faulty kernel has the right check and the marked lines.

@@ -14,14 +14,14 @@ use crate::trace::{Access, Trace, WarpActivity};
 pub(crate) struct View {
     step: u32,
     /// The warp that executed the step.
-    turn: u32,
+    current_warp: u32,
     warp: u32,
     /// The last step of the shown warp, by its number among all steps.
-    own: Option<u32>,
+    last_step: Option<u32>,
     /// The index of that step among the steps of the warp.
-    own_number: usize,
+    step_index: usize,
     /// The number of steps of the warp.
-    own_count: usize,
+    step_count: usize,
     /// The function and program counter of the instruction that the warp has executed last.
     site: Option<(u32, u32)>,
     active: u32,
@@ -104,7 +104,7 @@ struct Warp {
     site: Option<(u32, u32)>,
     active: u32,
     exited: u32,
-    doing: String,
+    activity: String,
 }
 
 /// Returns the state after a step.
@@ -140,11 +140,11 @@ pub(crate) fn view(run: &Run, step: u32, warp: u32) -> Result<View, Problem> {
     let requests = last.map_or(&[][..], |last| trace.accesses_of(last));
     Ok(View {
         step,
-        turn: trace.steps[step as usize].warp,
+        current_warp: trace.steps[step as usize].warp,
         warp,
-        own: last,
-        own_number: index.unwrap_or(0),
-        own_count: history.steps.len(),
+        last_step: last,
+        step_index: index.unwrap_or(0),
+        step_count: history.steps.len(),
         site: executed.map(|executed| pair(executed.site)),
         active: executed.map_or(0, |executed| executed.active),
         lanes: executed.map_or(0, |executed| executed.lanes),
@@ -220,7 +220,7 @@ impl Warp {
             site: last.map(|step| pair(step.site)),
             active: last.map_or(0, |step| step.active),
             exited: trace.exited(warp, step),
-            doing: match trace.activity(warp, step) {
+            activity: match trace.activity(warp, step) {
                 WarpActivity::Nothing => "has not started".to_owned(),
                 WarpActivity::Runs => "runs".to_owned(),
                 WarpActivity::Waits(id) => format!("waits at barrier {id}"),

@@ -64,7 +64,7 @@ fn states_match_the_simulator_forward_and_backward() {
     let (last, counter) = (done["steps"].as_u64().expect("a number") - 1, register(&done, "%r1"));
     let end = view(&mut playground, last, 1);
     assert_eq!(end["registers"][counter], json!((32..64).collect::<Vec<u32>>()));
-    assert_eq!(end["warps"][0]["doing"], "has ended");
+    assert_eq!(end["warps"][0]["activity"], "has ended");
     assert_eq!(end["exited"], u32::MAX);
 
     // In the third round, lanes 0 to 2 of warp 0 have left the loop. The other lanes run with a separate entry of the
@@ -103,8 +103,8 @@ fn states_match_the_simulator_forward_and_backward() {
     assert_eq!(words(&playground, stored)[31], 31);
     assert_eq!(view(&mut playground, stored, 0)["requests"][0]["wavefronts"].as_array().map(Vec::len), Some(1));
     let barrier = go(&mut playground, stored, false, &json!("barrier"));
-    assert_eq!(view(&mut playground, barrier + 1, 0)["warps"][0]["doing"], "waits at barrier 0");
-    assert_eq!(view(&mut playground, last, 0)["warps"][0]["doing"], "has ended");
+    assert_eq!(view(&mut playground, barrier + 1, 0)["warps"][0]["activity"], "waits at barrier 0");
+    assert_eq!(view(&mut playground, last, 0)["warps"][0]["activity"], "has ended");
     let overview = playground.overview(10);
     // Lanes leave the loop one by one. The second warp starts after the first.
     assert!(overview.len() == 20 && overview[0] > overview[2] && overview[10] == 0, "{overview:?}");

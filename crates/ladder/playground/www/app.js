@@ -67,7 +67,7 @@ const app = (() => {
     const last = done.steps - 1;
     state.step = clamp(at.step ?? (done.fault ? last : done.first), last);
     const view = simulator.ask({ ask: "view", step: state.step, warp: 0 });
-    state.warp = at.warp === undefined ? (at.step === undefined && !done.fault ? 0 : view.turn) : clamp(at.warp, done.warps - 1);
+    state.warp = at.warp === undefined ? (at.step === undefined && !done.fault ? 0 : view.current_warp) : clamp(at.warp, done.warps - 1);
     state.lane = clamp(at.lane, 31);
     drawOverview();
     show();
@@ -149,7 +149,7 @@ const app = (() => {
     byId("warp").value = String(state.warp);
     byId("lane").value = String(state.lane);
     const { run } = state;
-    const position = view.own === null ? "not started" : `instruction ${(view.own_number + 1).toLocaleString("en")} of ${view.own_count.toLocaleString("en")}`;
+    const position = view.last_step === null ? "not started" : `instruction ${(view.step_index + 1).toLocaleString("en")} of ${view.step_count.toLocaleString("en")}`;
     byId("place").textContent = `${position} · step ${(state.step + 1).toLocaleString("en")} of ${run.steps.toLocaleString("en")}${run.cut ? ", where the recording ends" : ""} · block ${run.recorded}`;
     cursor();
     clearTimeout(show.timer);
@@ -184,7 +184,7 @@ const app = (() => {
       const step = state.step + (back ? -1 : 1);
       if (step < 0 || step > last) return say(back ? "This is the first step." : "This is the last step.");
       state.step = step;
-      state.warp = simulator.ask({ ask: "view", step, warp: state.warp }).turn;
+      state.warp = simulator.ask({ ask: "view", step, warp: state.warp }).current_warp;
     } else {
       const found = simulator.ask({ ask: "go", step: state.step, warp: state.warp, back, to: target ?? to });
       if (found === null) return say(`The warp has no ${to === "step" || to === "end" ? "instruction" : `other ${to}`} ${back ? "before" : "after"} this one.`);
@@ -260,7 +260,7 @@ const app = (() => {
     const view = simulator.ask({ ask: "view", step: state.step, warp: state.warp });
     // Selects the clicked warp if it has started by then, and otherwise the warp of the step.
     const clicked = clamp(Math.floor(((event.clientY - box.top) / box.height) * warps), warps - 1);
-    state.warp = event.type === "pointerdown" ? (view.warps[clicked].site ? clicked : view.turn) : view.turn;
+    state.warp = event.type === "pointerdown" ? (view.warps[clicked].site ? clicked : view.current_warp) : view.current_warp;
     show();
   }
 

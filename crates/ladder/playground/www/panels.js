@@ -170,8 +170,8 @@ class Panels {
       };
     });
     const first = rows.findIndex((index) => writes.has(index));
-    if (first >= 0 && this.followed !== view.own) this.registers.reveal(first);
-    this.followed = view.own;
+    if (first >= 0 && this.followed !== view.last_step) this.registers.reveal(first);
+    this.followed = view.last_step;
   }
 
   drawShared(view, lane) {
@@ -184,7 +184,7 @@ class Panels {
       for (let at = 0; at < 32; at++) {
         if (!hasLane(request.mask, at)) continue;
         for (let word = request.addresses[at] >> 2; word < (request.addresses[at] + request.bytes) / 4; word++) {
-          touched.set(word, `${request.kind === "load" ? "read" : "written"}${at === lane ? " own" : ""}`);
+          touched.set(word, `${request.kind === "load" ? "read" : "written"}${at === lane ? " of-lane" : ""}`);
         }
       }
     }
@@ -195,15 +195,15 @@ class Panels {
         return word < all.length ? [values.word(all[word], format), touched.get(word) ?? (all[word] === 0 ? "zero" : "")] : ["", "none"];
       },
     }));
-    if (touched.size && this.followedShared !== view.own) this.shared.reveal(Math.floor(Math.min(...touched.keys()) / 32));
-    this.followedShared = view.own;
+    if (touched.size && this.followedShared !== view.last_step) this.shared.reveal(Math.floor(Math.min(...touched.keys()) / 32));
+    this.followedShared = view.last_step;
   }
 
   drawWarps(view) {
     const rows = view.warps.map((state, warp) => element("tr", { class: warp === view.warp ? "chosen" : "" },
       element("th", { scope: "row" }, element("button", { type: "button", class: "link", onclick: () => this.choose({ warp }) }, `warp ${warp}`)),
       element("td", {}, figures.strip(state.active & ~state.exited, 0xffffffff, state.exited)),
-      element("td", {}, warp === view.turn ? "has just run" : state.doing),
+      element("td", {}, warp === view.current_warp ? "has just run" : state.activity),
       element("td", {}, state.site ? element("code", {}, this.listing.text(state.site)) : "")));
     byId("panel-warps").replaceChildren(element("table", { class: "list" },
       element("thead", {}, element("tr", {}, ...["warp", "lanes", "", "instruction"].map((head) => element("th", { scope: "col" }, head)))),

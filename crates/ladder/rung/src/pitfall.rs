@@ -6,7 +6,7 @@ pub struct Pitfall {
     /// The name of the pitfall and of the faulty kernel.
     pub name: &'static str,
     /// The name of the fixed version.
-    pub cure: &'static str,
+    pub fixed: &'static str,
     /// The file with both kernels, relative to the root of the repository: the `file!()` of that file.
     pub source: &'static str,
     /// The text of that file, in which lines are [marked](Pitfall::marked).

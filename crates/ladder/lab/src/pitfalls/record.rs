@@ -30,7 +30,7 @@ pub(super) fn alone(
     env: &Env<'_>,
     out: &mut dyn Write,
 ) -> Result<u8, Error> {
-    let has_kernel = |own: &&Pitfall| [own.name, own.cure].contains(&kernel);
+    let has_kernel = |own: &&Pitfall| [own.name, own.fixed].contains(&kernel);
     let pitfall = env.catalog.pitfalls.iter().find(has_kernel);
     let pitfall = pitfall.ok_or_else(|| Error::Request(format!("no pitfall has a kernel `{kernel}`")))?;
     let mut device = (env.open)(device)?;
@@ -124,7 +124,7 @@ pub(super) fn measured(
     for pitfall in pitfalls {
         bar.set_message(pitfall.name);
         let outcome = |kernel| measure(kernel, limit + SLACK, env);
-        let launched = [(ON_GPU, outcome(pitfall.name)?), (FIXED_ON_GPU, outcome(pitfall.cure)?)];
+        let launched = [(ON_GPU, outcome(pitfall.name)?), (FIXED_ON_GPU, outcome(pitfall.fixed)?)];
         let mut values: IndexMap<_, _> = launched.map(|(heading, outcome)| (heading, outcome.to_string())).into();
         if let Some(sanitizer) = sanitizer {
             values.extend(sanitize(sanitizer, pitfall.name, limit + SLACK, env)?);
