@@ -127,48 +127,48 @@ pub struct Needs {
 
 impl fmt::Display for Needs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entry, capability: (major, minor), only, has: (own_major, own_minor) } = self;
+        let Self { entry, capability: (major, minor), only, has: (device_major, device_minor) } = self;
         match only {
             true => write!(
                 f,
-                "{entry} needs a GPU of compute capability {major}.{minor}; this one has {own_major}.{own_minor}"
+                "{entry} needs a GPU of compute capability {major}.{minor}; this one has {device_major}.{device_minor}"
             ),
             false => {
-                write!(f, "{entry} needs compute capability {major}.{minor}, the device has {own_major}.{own_minor}")
+                write!(f, "{entry} needs compute capability {major}.{minor}, the device has {device_major}.{device_minor}")
             }
         }
     }
 }
 
 impl Error {
-    /// The error of a launch that was refused or failed.
+    /// Returns the error of a launch that was refused or failed.
     pub(crate) fn launch(launch: &Launch, reason: impl ToString) -> Self {
         Self::Launch { launch: Box::new(launch.clone()), reason: first_line(&reason.to_string()) }
     }
 
-    /// The error for a name that is not among those that are `known`: the `problem`, and the nearest names or all of
+    /// Returns the error for a name that is not among those that are `known`: the `problem`, and the nearest names or all of
     /// them. `kind` is what they are, in the plural.
     pub(crate) fn unknown(problem: &str, name: &str, kind: &str, known: &[&'static str]) -> Self {
         Self::UnknownName(format!("{problem}; {}", did_you_mean(name, kind, known)))
     }
 
-    /// The error for a value that an option of this ladder does not take. `takes` says in words what it takes.
+    /// Returns the error for a value that an option of this ladder does not take. `takes` says in words what it takes.
     pub fn out_of_bounds(ladder: &str, option: &str, value: u64, takes: &str) -> Self {
         Self::BadValue(format!("{option} = {value} is out of bounds for the ladder {ladder}: it takes {takes}"))
     }
 
-    /// The error for sizes that are possible each, but not together. `what` names them, as in `3 × 4`.
+    /// Returns the error for sizes that are possible each, but not together. `what` names them, as in `3 × 4`.
     pub fn too_large(ladder: &str, what: &str, most_elements: u64) -> Self {
         Self::BadValue(format!("{what} is too large for the ladder {ladder}: it takes up to {most_elements} elements"))
     }
 
-    /// The error of a device that failed in an operation.
+    /// Returns the error of a device that failed in an operation.
     pub(crate) fn device(doing: &'static str, reason: impl ToString) -> Self {
         let reason = reason.to_string();
         Self::Device { doing, reason }
     }
 
-    /// The same error of a device with another reason. Whatever has failed of a launch, it is the launch that failed.
+    /// Returns the same error of a device with another reason. Whatever has failed of a launch, it is the launch that failed.
     #[cfg(not(target_family = "wasm"))]
     pub(crate) fn because(self, launch: Option<&Launch>, reason: &str) -> Self {
         match (self, launch) {
@@ -181,7 +181,7 @@ impl Error {
         }
     }
 
-    /// Whether the device failed. Any other error means that the request cannot be fulfilled, and the user has to ask
+    /// Returns whether the device failed. Any other error means that the request cannot be fulfilled, and the user has to ask
     /// for something else.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Ptx { .. } | Self::Launch { .. } | Self::Call { .. } | Self::Device { .. })

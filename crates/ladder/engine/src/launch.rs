@@ -40,7 +40,7 @@ pub enum Arg {
 }
 
 impl Arg {
-    /// The indices of the problem's buffers that it gives the addresses of, but for tensor maps.
+    /// Returns the indices of the problem's buffers that it gives the addresses of, but for tensor maps.
     pub fn buffers(&self) -> Range<usize> {
         match *self {
             Self::Buffer(index) | Self::Inside(index, _) => index..index + 1,
@@ -49,7 +49,7 @@ impl Arg {
         }
     }
 
-    /// The same argument for data at these byte offsets into the buffers, by the buffers' indices.
+    /// Returns the same argument for data at these byte offsets into the buffers, by the buffers' indices.
     #[must_use]
     pub fn at_offsets(self, offsets: &[(usize, u64)]) -> Self {
         let offset = |buffer: usize| offsets.iter().find(|(index, _)| *index == buffer).map_or(0, |(_, bytes)| *bytes);
@@ -63,7 +63,7 @@ impl Arg {
         }
     }
 
-    /// The bytes of an [`Arg::Table`] of these addresses.
+    /// Returns the bytes of an [`Arg::Table`] of these addresses.
     pub fn table(addresses: impl IntoIterator<Item = u64>) -> Vec<u8> {
         let mut table = [0; TABLE_LENGTH];
         table.iter_mut().zip(addresses).for_each(|(entry, address)| *entry = address);
@@ -95,12 +95,12 @@ pub struct TensorMap {
 }
 
 impl TensorMap {
-    /// The bytes from one row to the next.
+    /// Returns the bytes from one row to the next.
     pub fn pitch(&self) -> u64 {
         self.columns * u64::from(self.element.bytes())
     }
 
-    /// The map of the matrix in a buffer at an address, as the driver's `cuTensorMapEncodeTiled` takes it.
+    /// Returns the map of the matrix in a buffer at an address, as the driver's `cuTensorMapEncodeTiled` takes it.
     pub fn at(&self, address: u64) -> simt::TensorMap {
         let mut sizes = vec![self.columns, self.rows];
         let mut strides = vec![self.pitch()];
@@ -164,12 +164,12 @@ pub struct Launch {
 }
 
 impl Launch {
-    /// The number of blocks of the grid.
+    /// Returns the number of blocks of the grid.
     pub fn blocks(&self) -> u64 {
         self.grid.iter().map(|&side| u64::from(side)).product()
     }
 
-    /// The number of threads of a block.
+    /// Returns the number of threads of a block.
     pub fn threads(&self) -> u64 {
         self.block.iter().map(|&side| u64::from(side)).product()
     }

@@ -1,6 +1,6 @@
 //! Suggestions for unknown names.
 
-/// The hint for an unknown name; `nearest` comes from [`near_names`].
+/// Returns the hint for an unknown name; `nearest` comes from [`near_names`].
 pub fn near(nearest: &[String], otherwise: &str) -> String {
     match nearest {
         [] => otherwise.to_owned(),
@@ -12,7 +12,7 @@ pub fn near(nearest: &[String], otherwise: &str) -> String {
 /// The number of names that are suggested.
 const SUGGESTED: usize = 3;
 
-/// The names that `given` was most likely meant to be, ignoring case: those that contain it, or else those with the
+/// Returns the names that `given` was most likely meant to be, ignoring case: those that contain it, or else those with the
 /// smallest edit distance.
 pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<String> {
     let given = given.to_lowercase();
@@ -35,7 +35,7 @@ pub fn near_names<'a>(given: &str, known: impl IntoIterator<Item = &'a str>) -> 
     names.take(SUGGESTED).collect()
 }
 
-/// The hint for an unknown name: the nearest known names, or all of them.
+/// Returns the hint for an unknown name: the nearest known names, or all of them.
 pub fn did_you_mean(given: &str, kind: &str, known: &[&'static str]) -> String {
     let nearest = near_names(given, known.iter().copied());
     near(&nearest, &format!("the {kind} are {}", known.join(", ")))

@@ -78,7 +78,7 @@ impl Opt {
     /// Parses a value of this option.
     ///
     /// # Errors
-    /// [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not take this word.
+    /// Returns [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not take this word.
     pub fn parse(&self, text: &str) -> Result<Value, Error> {
         match self.kind {
             Kind::Size => parse_size(text).map(Value::Size),
@@ -130,12 +130,12 @@ impl Options {
         other.values.iter().fold(self, |all, (name, value)| all.set(name, value.clone()))
     }
 
-    /// The value of an option, when it was given.
+    /// Returns the value of an option, when it was given.
     pub fn get(&self, name: &str) -> Option<&Value> {
         self.values.iter().find_map(|(own, value)| (*own == name).then_some(value))
     }
 
-    /// The options as they are written on a command line: `--n 1000 --type f32`.
+    /// Returns the options as they are written on a command line: `--n 1000 --type f32`.
     pub fn command_line(&self) -> String {
         let each = self.values.iter().map(|(name, value)| format!("--{name} {value}"));
         each.collect::<Vec<_>>().join(" ")
@@ -144,7 +144,7 @@ impl Options {
     /// Sorts the options in the order in which they are `declared`, and adds the defaults of those that are missing.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] when an option or a word is not declared, [`Error::BadValue`] when a text is not a size.
+    /// Returns [`Error::UnknownName`] when an option or a word is not declared, [`Error::BadValue`] when a text is not a size.
     pub fn complete(&self, ladder: &'static str, declared: &'static [Opt]) -> Result<Self, Error> {
         let is_unknown = |(name, _): &&(&str, Value)| declared.iter().all(|own| own.name != *name);
         if let Some((name, _)) = self.values.iter().find(is_unknown) {
@@ -161,7 +161,7 @@ impl Options {
         Ok(Self { ladder, values })
     }
 
-    /// The value of a size option. The options must be complete.
+    /// Returns the value of a size option. The options must be complete.
     pub fn size(&self, name: &str) -> u64 {
         match self.get(name) {
             Some(Value::Size(size)) => *size,
@@ -169,10 +169,10 @@ impl Options {
         }
     }
 
-    /// The value of a size option that has to be in this range. The options must be complete.
+    /// Returns the value of a size option that has to be in this range. The options must be complete.
     ///
     /// # Errors
-    /// [`Error::BadValue`] when the size is not in the range.
+    /// Returns [`Error::BadValue`] when the size is not in the range.
     pub fn size_within(&self, name: &str, range: RangeInclusive<u64>) -> Result<u64, Error> {
         let value = self.size(name);
         match range.contains(&value) {
@@ -184,7 +184,7 @@ impl Options {
         }
     }
 
-    /// The value of a size option, or `None` when it is the word that is allowed instead of a size. The options must
+    /// Returns the value of a size option, or `None` when it is the word that is allowed instead of a size. The options must
     /// be complete.
     pub fn maybe_size(&self, name: &str) -> Option<u64> {
         match self.get(name) {
@@ -199,7 +199,7 @@ impl Options {
         self.set(name, Value::Size(size))
     }
 
-    /// The value of a word or text option. The options must be complete.
+    /// Returns the value of a word or text option. The options must be complete.
     pub fn text(&self, name: &str) -> &str {
         match self.get(name) {
             Some(Value::Text(text)) => text,
@@ -208,7 +208,7 @@ impl Options {
     }
 }
 
-/// Every combination of the options' values; the last option changes fastest. Without options there is one
+/// Returns every combination of the options' values; the last option changes fastest. Without options there is one
 /// combination, which is empty.
 pub fn combinations(choices: &[(&'static str, Vec<Value>)]) -> Vec<Options> {
     choices.iter().fold(vec![Options::default()], |all, (name, values)| {

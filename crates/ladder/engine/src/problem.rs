@@ -36,7 +36,7 @@ pub enum Role {
 }
 
 impl Role {
-    /// The value of every byte of such a buffer and of its guard before a checked launch. `None` for an input, which
+    /// Returns the value of every byte of such a buffer and of its guard before a checked launch. `None` for an input, which
     /// holds the problem's data, and for scratch memory. These two have no guard.
     pub fn initial_byte(self) -> Option<u8> {
         match self {
@@ -46,42 +46,42 @@ impl Role {
         }
     }
 
-    /// Whether the buffer holds the problem's data, which come from the host.
+    /// Returns whether the buffer holds the problem's data, which come from the host.
     pub fn is_input(self) -> bool {
         self == Self::Input
     }
 
-    /// Whether the buffer holds a result of the launch, which is compared with the reference.
+    /// Returns whether the buffer holds a result of the launch, which is compared with the reference.
     pub fn is_result(self) -> bool {
         matches!(self, Self::Output | Self::Sum)
     }
 
-    /// Whether the buffer is filled with poison before a checked launch, because the kernel writes all of it.
+    /// Returns whether the buffer is filled with poison before a checked launch, because the kernel writes all of it.
     pub fn is_poisoned(self) -> bool {
         self == Self::Output
     }
 
-    /// Whether the buffer is zeroed before every launch.
+    /// Returns whether the buffer is zeroed before every launch.
     pub fn is_zeroed_before_launch(self) -> bool {
         self == Self::Sum
     }
 
-    /// Whether the buffer is zeroed when it is allocated, and not again.
+    /// Returns whether the buffer is zeroed when it is allocated, and not again.
     pub fn is_zeroed_once(self) -> bool {
         matches!(self, Self::Workspace | Self::Kept)
     }
 
-    /// Whether every launch has to leave the buffer zeroed, because the next launch relies on that.
+    /// Returns whether every launch has to leave the buffer zeroed, because the next launch relies on that.
     pub fn is_left_zeroed(self) -> bool {
         self == Self::Workspace
     }
 
-    /// Whether a launch relies on what the previous launch left in the buffer.
+    /// Returns whether a launch relies on what the previous launch left in the buffer.
     pub fn is_kept(self) -> bool {
         self == Self::Kept
     }
 
-    /// Whether the problem determines the contents after a launch. Counters in kept memory and scratch memory also
+    /// Returns whether the problem determines the contents after a launch. Counters in kept memory and scratch memory also
     /// depend on earlier launches and on the order in which blocks run.
     pub fn is_determined(self) -> bool {
         !matches!(self, Self::Kept | Self::Scratch)
@@ -105,7 +105,7 @@ impl Buffer {
         Self { name, role, bytes }
     }
 
-    /// The number of bytes to allocate: those of the buffer and of its guard.
+    /// Returns the number of bytes to allocate: those of the buffer and of its guard.
     pub fn allocated_bytes(&self) -> u64 {
         let guard = if self.role.initial_byte().is_some() { GUARD_BYTES } else { 0 };
         self.bytes + guard
@@ -122,7 +122,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The verdict for one wrong element: `which` names the element, `found` is the value that the kernel left there,
+    /// Returns the verdict for one wrong element: `which` names the element, `found` is the value that the kernel left there,
     /// and both values are given as they are shown.
     pub fn wrong_element<T: NoUninit>(
         which: impl fmt::Display,
@@ -200,7 +200,7 @@ impl Verdict {
         })
     }
 
-    /// Whether the result was right.
+    /// Returns whether the result was right.
     pub fn is_right(&self) -> bool {
         *self == Self::Right
     }
@@ -234,7 +234,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// The labels of a problem whose title and row are its size.
+    /// Returns the labels of a problem whose title and row are its size.
     pub fn new(size: String) -> Self {
         Self { title: size.clone(), column: size.clone(), size }
     }
@@ -258,7 +258,7 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// The facts of the only variant of a ladder.
+    /// Returns the facts of the only variant of a ladder.
     pub fn new(shape: Vec<u64>, bytes: u64) -> Self {
         Self { variant: String::new(), shape, bytes, flops: None, chosen: Options::default() }
     }
@@ -273,36 +273,36 @@ impl Facts {
 /// The kernels of the problem's ladder, launched with its buffers and [`Problem::argument`], must access only
 /// [`Problem::buffers`]: no argument is an address that a kernel could take for another one. [`Device::launch`](crate::Device::launch) says why.
 pub unsafe trait Problem: Sync {
-    /// The problem's size in numbers.
+    /// Returns the problem's size in numbers.
     fn facts(&self) -> Facts;
 
-    /// The problem's size in words.
+    /// Returns the problem's size in words.
     fn labels(&self) -> Labels;
 
-    /// The buffers of the problem on a device. The sizes of workspaces may depend on its number of multiprocessors.
+    /// Returns the buffers of the problem on a device. The sizes of workspaces may depend on its number of multiprocessors.
     fn buffers(&self, device: DeviceProperties) -> Vec<Buffer>;
 
-    /// The contents of an input buffer, by its index in [`Problem::buffers`]. Empty for an output.
+    /// Returns the contents of an input buffer, by its index in [`Problem::buffers`]. Empty for an output.
     fn input(&self, index: usize) -> &[u8];
 
-    /// The number or tensor map for the kernel parameter of this name, which is not the name of a buffer. `None` when
+    /// Returns the number or tensor map for the kernel parameter of this name, which is not the name of a buffer. `None` when
     /// the ladder has none.
     fn argument(&self, _name: &str) -> Option<Arg> {
         None
     }
 
-    /// The reason why a rung cannot compute this problem although it computes its variant, and what would work.
+    /// Returns the reason why a rung cannot compute this problem although it computes its variant, and what would work.
     /// `None` when the rung can.
     fn refuses(&self, _rung: &Rung) -> Option<String> {
         None
     }
 
-    /// The sizes of a problem with about `share` of this one's bytes. `None` when the ladder has no size to change.
+    /// Returns the sizes of a problem with about `share` of this one's bytes. `None` when the ladder has no size to change.
     fn smaller(&self, _share: f64) -> Option<Options> {
         None
     }
 
-    /// The number of bytes that a launch writes from the start of a result. The default is the whole buffer. The
+    /// Returns the number of bytes that a launch writes from the start of a result. The default is the whole buffer. The
     /// bytes after them must not change.
     fn written_bytes(&self, _launch: &Launch, buffer: &Buffer) -> u64 {
         buffer.bytes
@@ -321,7 +321,7 @@ pub unsafe trait Problem: Sync {
     }
 }
 
-/// The bytes of all buffers whose size depends on the problem: all but scratch memory and the buffers that launches
+/// Returns the bytes of all buffers whose size depends on the problem: all but scratch memory and the buffers that launches
 /// keep.
 pub fn buffer_bytes(problem: &dyn Problem, device: DeviceProperties) -> u64 {
     let buffers = problem.buffers(device).into_iter().filter(|buffer| buffer.role.is_determined());

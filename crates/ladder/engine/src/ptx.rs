@@ -36,13 +36,13 @@ impl Ptx {
         Self::from(capability, Source::Embedded(text))
     }
 
-    /// The text in a file of the folder that the program was built in, as in builds for development: then an edit of a
+    /// Returns the text in a file of the folder that the program was built in, as in builds for development: then an edit of a
     /// kernel takes neither the compiler nor the linker through tens of megabytes.
     pub const fn in_file(capability: (u32, u32), path: &'static str) -> Self {
         Self::from(capability, Source::File(path))
     }
 
-    /// The text that `compile` returns when the program first needs it: a build compiles the kernels for one architecture.
+    /// Returns the text that `compile` returns when the program first needs it: a build compiles the kernels for one architecture.
     pub const fn on_request(capability: (u32, u32), compile: fn() -> Result<String, String>) -> Self {
         Self::from(capability, Source::OnRequest(compile))
     }
@@ -51,7 +51,7 @@ impl Ptx {
         Self { capability, only: false, source, outline: OnceLock::new() }
     }
 
-    /// The same text for devices of this compute capability and no other.
+    /// Returns the same text for devices of this compute capability and no other.
     #[must_use]
     pub const fn only(mut self) -> Self {
         self.only = true;
@@ -61,7 +61,7 @@ impl Ptx {
     /// Checks that the file with the text exists, if the text is in a file.
     ///
     /// # Errors
-    /// [`Error::NoKernels`] when the folder that the program was built in is gone.
+    /// Returns [`Error::NoKernels`] when the folder that the program was built in is gone.
     pub(crate) fn check_readable(&self) -> Result<(), Error> {
         match self.source {
             Source::Embedded(_) | Source::OnRequest(_) => Ok(()),
@@ -75,7 +75,7 @@ impl Ptx {
     /// Returns the outline of the text, with the positions of its entries. The first call reads or compiles the text.
     ///
     /// # Errors
-    /// [`Error::NoKernels`] when the file cannot be read, [`Error::Compile`] when the kernels do not compile for this
+    /// Returns [`Error::NoKernels`] when the file cannot be read, [`Error::Compile`] when the kernels do not compile for this
     /// architecture.
     pub fn read(&self) -> Result<&Outline<'static>, Error> {
         if let Some(outline) = self.outline.get() {
@@ -95,54 +95,54 @@ impl Ptx {
         Ok(self.outline.get_or_init(|| outline))
     }
 
-    /// The newest text in `all`, which is sorted, that a device of this compute capability can run; for `None`, the
+    /// Returns the newest text in `all`, which is sorted, that a device of this compute capability can run; for `None`, the
     /// last of all.
     pub fn newest(all: &[Self], capability: Option<(u32, u32)>) -> Option<&Self> {
         all.iter().rfind(|ptx| capability.is_none_or(|own| ptx.runs_on(own)))
     }
 
-    /// Whether a device of this compute capability can run it.
+    /// Returns whether a device of this compute capability can run it.
     pub fn runs_on(&self, capability: (u32, u32)) -> bool {
         if self.only { capability == self.capability } else { capability >= self.capability }
     }
 
-    /// The architecture that it is compiled for, by NVIDIA's name with this prefix: `sm_90a`, `compute_90a`.
+    /// Returns the architecture that it is compiled for, by NVIDIA's name with this prefix: `sm_90a`, `compute_90a`.
     pub fn arch(&self, prefix: &str) -> String {
         let ((major, minor), suffix) = (self.capability, if self.only { "a" } else { "" });
         format!("{prefix}_{major}{minor}{suffix}")
     }
 
-    /// The architecture that `ptxas` assembles it for where a device of the architecture `wanted`, such as `sm_90`, runs it.
+    /// Returns the architecture that `ptxas` assembles it for where a device of the architecture `wanted`, such as `sm_90`, runs it.
     pub fn assembled_for(&self, wanted: &str) -> String {
         if self.only { self.arch("sm") } else { wanted.to_owned() }
     }
 
-    /// The text.
+    /// Returns the text.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails.
+    /// Panics when [`read`](Self::read) fails.
     pub fn text(&'static self) -> &'static str {
         self.outline().text()
     }
 
-    /// The outline of the text, with the positions of its entries.
+    /// Returns the outline of the text, with the positions of its entries.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails. It cannot fail for what [`Kernels::newest_for`](crate::Kernels::newest_for) returns.
+    /// Panics when [`read`](Self::read) fails. It cannot fail for what [`Kernels::newest_for`](crate::Kernels::newest_for) returns.
     pub fn outline(&self) -> &Outline<'static> {
         self.read().unwrap_or_else(|error| panic!("{error}"))
     }
 
-    /// Whether the text can be read and has this entry.
+    /// Returns whether the text can be read and has this entry.
     pub fn has_entry(&self, entry: &str) -> bool {
         self.read().is_ok_and(|outline| outline.has_entry(entry))
     }
 
-    /// The text of one entry with everything that it needs, without source lines; the whole text when the entry cannot
+    /// Returns the text of one entry with everything that it needs, without source lines; the whole text when the entry cannot
     /// stand alone.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails.
+    /// Panics when [`read`](Self::read) fails.
     pub fn part(&'static self, entry: &str) -> Cow<'static, str> {
         extract(self.outline(), entry, SourceLines::Drop).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
@@ -150,16 +150,16 @@ impl Ptx {
     /// Like [`part`](Self::part), with source lines.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails.
+    /// Panics when [`read`](Self::read) fails.
     pub fn part_with_lines(&'static self, entry: &str) -> Cow<'static, str> {
         extract(self.outline(), entry, SourceLines::Keep).map_or(Cow::Borrowed(self.text()), Cow::Owned)
     }
 
-    /// The bytes of shared memory that an entry declares statically, with those of the functions that it calls. `None`
+    /// Returns the bytes of shared memory that an entry declares statically, with those of the functions that it calls. `None`
     /// when the text has no such entry, or the entry cannot stand alone.
     ///
     /// # Panics
-    /// When [`read`](Self::read) fails.
+    /// Panics when [`read`](Self::read) fails.
     pub fn static_shared_bytes(&'static self, entry: &str) -> Option<u32> {
         let outline = self.outline();
         let text = outline.has_entry(entry).then(|| extract(outline, entry, SourceLines::Drop))??;
@@ -167,7 +167,7 @@ impl Ptx {
     }
 }
 
-/// The bytes of all variables in shared memory that a text declares, each at the next address of its alignment.
+/// Returns the bytes of all variables in shared memory that a text declares, each at the next address of its alignment.
 /// `.extern` variables stand for dynamic shared memory, which the launch sizes (PTX ISA §10.6.1, `.extern`). It begins at the
 /// next address of its alignment, so `ptxas` counts the bytes up to there.
 fn static_shared_bytes(text: &str) -> Option<u32> {

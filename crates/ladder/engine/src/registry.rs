@@ -141,10 +141,10 @@ pub enum Column {
 }
 
 impl Ladder {
-    /// The rung of this name.
+    /// Returns the rung of this name.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] with the nearest name, when the ladder has no rung of this name.
+    /// Returns [`Error::UnknownName`] with the nearest name, when the ladder has no rung of this name.
     pub fn rung(&self, name: &str) -> Result<&'static Rung, Error> {
         let found = self.rungs.iter().find(|rung| rung.name == name);
         found.ok_or_else(|| {
@@ -154,16 +154,16 @@ impl Ladder {
         })
     }
 
-    /// Whether a name stands for rungs of this ladder, as in [`Ladder::named`].
+    /// Returns whether a name stands for rungs of this ladder, as in [`Ladder::named`].
     pub fn has(&self, name: &str) -> bool {
         self.rungs.iter().any(|rung| is_named(rung, name))
     }
 
-    /// The rungs with these names in the ladder's order; all of them when `names` is empty. A name without the number
+    /// Returns the rungs with these names in the ladder's order; all of them when `names` is empty. A name without the number
     /// at its end stands for all rungs that differ only in that number.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] for the first name that is not a rung's.
+    /// Returns [`Error::UnknownName`] for the first name that is not a rung's.
     pub fn named(&self, names: &[String]) -> Result<Vec<&'static Rung>, Error> {
         if let Some(unknown) = names.iter().find(|name| !self.has(name)) {
             self.rung(unknown)?;
@@ -172,11 +172,11 @@ impl Ladder {
         Ok(self.rungs.iter().filter(named).collect())
     }
 
-    /// The rungs with these names that compute `problem`, in the ladder's order; all that compute it when no name is
+    /// Returns the rungs with these names that compute `problem`, in the ladder's order; all that compute it when no name is
     /// given.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
+    /// Returns [`Error::UnknownName`] for the first name that is not a rung's, [`Error::NotOffered`] for the first named rung
     /// that does not compute the problem.
     pub fn select(&self, names: &[String], problem: &dyn Problem) -> Result<Vec<&'static Rung>, Error> {
         let variant = problem.facts().variant;
@@ -196,10 +196,10 @@ impl Ladder {
         }
     }
 
-    /// The problem that the options describe, with the ladder's defaults for missing options.
+    /// Returns the problem that the options describe, with the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] when the ladder does not have an option, and [`Error::BadValue`] or another error of the
+    /// Returns [`Error::UnknownName`] when the ladder does not have an option, and [`Error::BadValue`] or another error of the
     /// ladder when it does not take a value.
     pub fn problem(&self, options: &Options) -> Result<Box<dyn Problem>, Error> {
         (self.problem)(&self.complete(options)?)
@@ -208,17 +208,17 @@ impl Ladder {
     /// Adds the ladder's defaults for the options that are missing.
     ///
     /// # Errors
-    /// [`Error::UnknownName`] when the ladder does not have an option or a word, [`Error::BadValue`] when a text is not
+    /// Returns [`Error::UnknownName`] when the ladder does not have an option or a word, [`Error::BadValue`] when a text is not
     /// a size.
     pub fn complete(&self, options: &Options) -> Result<Options, Error> {
         options.complete(self.name, self.options)
     }
 
-    /// The launch of `rung` on `problem` and a device, with `block` or else with the rung's default block for this
+    /// Returns the launch of `rung` on `problem` and a device, with `block` or else with the rung's default block for this
     /// problem.
     ///
     /// # Errors
-    /// [`Error::Refused`] when the problem [refuses](Problem::refuses) the rung, [`Error::BadValue`] when the ladder does
+    /// Returns [`Error::Refused`] when the problem [refuses](Problem::refuses) the rung, [`Error::BadValue`] when the ladder does
     /// not support the block or the rung needs another block for this problem, [`Error::NotCompiled`] when a const-generic
     /// rung has no entry for the block or does not compute the problem, [`Error::TooMuchShared`] when the tile for this
     /// block does not fit into shared memory.
@@ -274,12 +274,12 @@ impl Ladder {
         })
     }
 
-    /// The launches of these rungs on `problem` and a device, each rung with all of its `blocks` (its default block when there are
+    /// Returns the launches of these rungs on `problem` and a device, each rung with all of its `blocks` (its default block when there are
     /// none), and the errors of those that were not compiled for a block or that the problem refuses, which are left out.
     /// Without `may_leave_out`, these are errors like all others.
     ///
     /// # Errors
-    /// The first error of [`Ladder::launch`].
+    /// Returns the first error of [`Ladder::launch`].
     pub fn launches(
         &self,
         rungs: Vec<&'static Rung>,
@@ -308,7 +308,7 @@ impl Ladder {
         Ok((launches, left_out))
     }
 
-    /// The blocks with which `rung` can be launched on `problem`.
+    /// Returns the blocks with which `rung` can be launched on `problem`.
     pub fn blocks_of(&self, rung: &Rung, problem: &dyn Problem) -> Vec<[u32; 3]> {
         let Facts { shape, variant, .. } = problem.facts();
         if let Some(only) = rung.only_block(&shape) {
@@ -321,16 +321,16 @@ impl Ladder {
     }
 }
 
-/// The grid of a rung's launch on a device.
+/// Returns the grid of a rung's launch on a device.
 pub fn grid(rung: &Rung, shape: &[u64], block: [u32; 3], device: DeviceProperties) -> [u32; 3] {
     (rung.grid)(&LaunchRequest { shape, block, items_per_thread: rung.items_per_thread, device })
 }
 
-/// The arguments of a rung's kernels. A parameter is the problem's buffer of its name, or else the number or tensor map
+/// Returns the arguments of a rung's kernels. A parameter is the problem's buffer of its name, or else the number or tensor map
 /// that [`Problem::argument`] gives. The boxes of a map have the number of rows that the rung chooses.
 ///
 /// # Errors
-/// [`Error::NotOffered`] when the problem has neither.
+/// Returns [`Error::NotOffered`] when the problem has neither.
 pub(crate) fn arguments(rung: &Rung, problem: &dyn Problem, device: DeviceProperties) -> Result<Vec<Arg>, Error> {
     let (buffers, variant) = (problem.buffers(device), problem.facts().variant);
     let with_rows = |parameter: &str, argument: Arg| match (argument, (rung.box_rows)(&variant, parameter)) {

@@ -56,7 +56,7 @@ fn run(
     Ok((findings, notes))
 }
 
-/// The problem, or one of the same kind that has few data.
+/// Returns the problem, or one of the same kind that has few data.
 fn small(ladder: &'static Ladder, options: &Options, device: DeviceProperties) -> Result<Box<dyn Problem>, Error> {
     let problem = ladder.problem(options)?;
     let own = buffer_bytes(&*problem, device);

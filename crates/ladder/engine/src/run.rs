@@ -38,13 +38,13 @@ pub struct RungResult {
 }
 
 impl RungResult {
-    /// The value of a counter: `None` when it was not counted, or when it is a quotient whose divisor is 0.
+    /// Returns the value of a counter: `None` when it was not counted, or when it is a quotient whose divisor is 0.
     pub fn counter(&self, name: &str) -> Option<f64> {
         let metric = self.counters.iter().find(|metric| metric.name == name)?;
         metric.value.number()
     }
 
-    /// The median of its times in nanoseconds, when it was timed.
+    /// Returns the median of its times in nanoseconds, when it was timed.
     pub fn median_ns(&self) -> Option<f64> {
         Some(self.samples.as_ref()?.median())
     }
@@ -150,27 +150,27 @@ impl Plan {
         Ok(Self { ladder, options, problem, device, launches, runs, named: !rungs.is_empty(), left_out })
     }
 
-    /// The rungs that will be run, in the ladder's order.
+    /// Returns the rungs that will be run, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
         self.launches.iter().map(|(rung, _)| *rung).collect()
     }
 
-    /// The rungs that will be run, with the launch of each.
+    /// Returns the rungs that will be run, with the launch of each.
     pub fn launches(&self) -> &[(&'static Rung, Launch)] {
         &self.launches
     }
 
-    /// The reasons why rungs that were not requested by name are left out.
+    /// Returns the reasons why rungs that were not requested by name are left out.
     pub fn left_out(&self) -> &[String] {
         &self.left_out
     }
 
-    /// The device that the launches are made for.
+    /// Returns the device that the launches are made for.
     pub fn device(&self) -> DeviceProperties {
         self.device
     }
 
-    /// The problem that the rungs compute.
+    /// Returns the problem that the rungs compute.
     pub fn problem(&self) -> &dyn Problem {
         &*self.problem
     }
@@ -179,7 +179,7 @@ impl Plan {
     /// launches.
     ///
     /// # Errors
-    /// [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory; and the device's error when it fails.
+    /// Returns [`Error::NotEnoughMemory`] when the problem does not fit into the device's memory; and the device's error when it fails.
     pub fn steps<'a>(
         &'a self,
         device: &'a mut (dyn Device + 'a),
@@ -196,11 +196,11 @@ impl Plan {
         Ok(steps(session, launches, move |session, rung, launch| step(session, rung, launch, runs)))
     }
 
-    /// The report of a run of this plan on a device, with these checks. `steps` are the results of the first launches, and
+    /// Returns the report of a run of this plan on a device, with these checks. `steps` are the results of the first launches, and
     /// `progress` is called with each rung before the step of it.
     ///
     /// # Errors
-    /// The first error of `steps`.
+    /// Returns the first error of `steps`.
     pub fn report<E>(
         &self,
         device: DeviceInfo,
@@ -246,7 +246,7 @@ impl Plan {
     /// Makes all launches for a device, with the blocks that they have.
     ///
     /// # Errors
-    /// As [`Ladder::launch`].
+    /// Returns the errors of [`Ladder::launch`].
     pub fn fit(&mut self, device: DeviceProperties) -> Result<(), Error> {
         for (rung, launch) in &mut self.launches {
             *launch = self.ladder.launch(rung, &*self.problem, Some(launch.block), device)?;
@@ -258,7 +258,7 @@ impl Plan {
     /// [Fits](Plan::fit) the launches to an open device, and leaves out those that it does not support.
     ///
     /// # Errors
-    /// [`Error::NeedsNewer`] when the rungs were requested by name, with the last rung of the ladder that the device runs.
+    /// Returns [`Error::NeedsNewer`] when the rungs were requested by name, with the last rung of the ladder that the device runs.
     pub fn leave_out_unsupported(&mut self, device: &dyn Device) -> Result<(), Error> {
         let properties = device.info().properties();
         self.fit(properties)?;
@@ -298,7 +298,7 @@ impl Plan {
 /// which the device is not usable, ends with what it has.
 ///
 /// # Errors
-/// [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name, and when
+/// Returns [`Error::NeedsNewer`], before anything runs, when the device does not support a rung that was requested by name, and when
 /// [`Plan::steps`] fails.
 pub fn run(device: &mut dyn Device, mut plan: Plan, progress: impl FnMut(&Rung)) -> Result<Report, Error> {
     plan.leave_out_unsupported(device)?;
@@ -320,39 +320,39 @@ fn step(session: &mut Session<'_>, rung: &Rung, launch: &Launch, runs: Option<u3
 }
 
 impl Report {
-    /// Whether every rung has run and was right, and nothing was found.
+    /// Returns whether every rung has run and was right, and nothing was found.
     pub fn all_right(&self) -> bool {
         self.not_run.is_empty() && self.outcomes.iter().all(|own| own.verdict.is_right() && own.findings.is_empty())
     }
 
-    /// Whether any rung has counters.
+    /// Returns whether any rung has counters.
     pub fn counted(&self) -> bool {
         self.outcomes.iter().any(|own| !own.counters.is_empty())
     }
 
-    /// The speedup of `outcome` over the rung of this name, when both were timed.
+    /// Returns the speedup of `outcome` over the rung of this name, when both were timed.
     pub fn speedup_over(&self, outcome: &RungResult, name: &str) -> Option<f64> {
         let base = self.outcomes.iter().find(|other| other.rung.name == name)?;
         speedup(base, outcome)
     }
 
-    /// The speedup over the ladder's first rung, when both were timed.
+    /// Returns the speedup over the ladder's first rung, when both were timed.
     pub fn speedup_vs_first(&self, outcome: &RungResult) -> Option<f64> {
         self.speedup_over(outcome, self.ladder.rungs.first()?.name)
     }
 
-    /// The speedup of the rung at `index` over the one that ran before it.
+    /// Returns the speedup of the rung at `index` over the one that ran before it.
     pub fn speedup_vs_before(&self, index: usize) -> Option<f64> {
         let before = self.outcomes.get(index.checked_sub(1)?)?;
         speedup(before, self.outcomes.get(index)?)
     }
 
-    /// The effective bandwidth in bytes per second, when the rung was timed.
+    /// Returns the effective bandwidth in bytes per second, when the rung was timed.
     pub fn bytes_per_s(&self, outcome: &RungResult) -> Option<f64> {
         per_second(self.bytes, outcome)
     }
 
-    /// The floating-point operations per second, when the rung was timed and the ladder counts operations.
+    /// Returns the floating-point operations per second, when the rung was timed and the ladder counts operations.
     pub fn flops_per_s(&self, outcome: &RungResult) -> Option<f64> {
         per_second(self.flops?, outcome)
     }

@@ -27,28 +27,28 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// The selected rungs, in the ladder's order.
+    /// Returns the selected rungs, in the ladder's order.
     pub fn rungs(&self) -> Vec<&'static Rung> {
         // The names were already resolved when they were selected.
         self.ladder.named(self.rung_names()).unwrap_or_default()
     }
 
-    /// The names of the selected rungs, as [`Ladder::named`] takes them. Empty when all rungs are selected.
+    /// Returns the names of the selected rungs, as [`Ladder::named`] takes them. Empty when all rungs are selected.
     pub fn rung_names(&self) -> &[String] {
         if self.whole { &[] } else { &self.named }
     }
 
-    /// The options. The last value counts when an option was given more than once.
+    /// Returns the options. The last value counts when an option was given more than once.
     pub fn options(&self) -> Options {
         let with = |options: Options, (name, text): &OptionText| options.with(name, text);
         self.given.iter().fold(Options::default(), with)
     }
 
-    /// Every combination of the options' values, when options were given more than once; `None` when no option was
+    /// Returns every combination of the options' values, when options were given more than once; `None` when no option was
     /// given.
     ///
     /// # Errors
-    /// [`Error::BadValue`] or [`Error::UnknownName`] when a value does not have the kind of its option.
+    /// Returns [`Error::BadValue`] or [`Error::UnknownName`] when a value does not have the kind of its option.
     pub fn combinations(&self) -> Result<Option<Vec<Options>>, Error> {
         let mut choices: Vec<(&'static str, Vec<Value>)> = Vec::new();
         for option in self.ladder.options {
@@ -83,7 +83,7 @@ impl Selection {
 /// An option applies to each selected ladder that has it.
 ///
 /// # Errors
-/// [`Error::UnknownName`] when a name is none of these, and when no selected ladder has an option.
+/// Returns [`Error::UnknownName`] when a name is none of these, and when no selected ladder has an option.
 pub fn select_with(catalog: &Catalog, names: &[String], given: &[OptionText]) -> Result<Vec<Selection>, Error> {
     let is_known = |name: &&String| {
         let mut ladders = catalog.ladders.iter();
@@ -131,7 +131,7 @@ pub fn select_with(catalog: &Catalog, names: &[String], given: &[OptionText]) ->
 /// Resolves names like [`select_with`], without options.
 ///
 /// # Errors
-/// [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's.
+/// Returns [`Error::UnknownName`] with the nearest names when a name is neither a ladder's nor a rung's.
 pub fn select(catalog: &Catalog, names: &[String]) -> Result<Vec<Selection>, Error> {
     select_with(catalog, names, &[])
 }

@@ -7,7 +7,7 @@ mod sim;
 use serde::{Deserialize, Serialize};
 use simt::run::is_interrupted;
 
-use crate::device::{Checks, Device, Enqueue, EnqueueBehind, Finding, LaunchResult, Schedule};
+use crate::device::{Checks, Device, Enqueue, EnqueueAfter, Finding, LaunchResult, Schedule};
 use crate::error::Error;
 use crate::launch::Launch;
 use crate::problem::{Picture, Problem, Verdict};
@@ -29,7 +29,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// the device to restore them from; without it, they are uploaded again after a rung has destroyed them.
     ///
     /// # Errors
-    /// [`Error::NotEnoughMemory`] when the buffers do not fit into what the device or the host has free, before
+    /// Returns [`Error::NotEnoughMemory`] when the buffers do not fit into what the device or the host has free, before
     /// anything is allocated or computed; [`Error::Device`] when the device fails.
     pub fn new(device: &'a mut D, problem: &'a dyn Problem, restorable: bool) -> Result<Self, Error> {
         let buffers = Buffers::new(device, problem, restorable)?;
@@ -49,12 +49,12 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(session)
     }
 
-    /// The number of sets of buffers that launches rotate through.
+    /// Returns the number of sets of buffers that launches rotate through.
     pub fn sets(&self) -> usize {
         self.buffers.sets()
     }
 
-    /// The reason why the device does not support the launch: [`Device::check_supported`].
+    /// Returns the reason why the device does not support the launch: [`Device::check_supported`].
     pub fn check_supported(&self, launch: &Launch) -> Option<Error> {
         self.buffers.device.check_supported(launch)
     }
@@ -62,7 +62,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// Launches once with poisoned outputs, and compares the outputs with the reference.
     ///
     /// # Errors
-    /// [`Error::Launch`], [`Error::NeedsNewer`] or [`Error::Ptx`] when the device cannot run the launch,
+    /// Returns [`Error::Launch`], [`Error::NeedsNewer`] or [`Error::Ptx`] when the device cannot run the launch,
     /// [`Error::Device`] when a copy fails. A wrong result is a [`Verdict`].
     pub fn check(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         Ok(self.launch_checked(rung, launch)?.verdict)
@@ -71,13 +71,13 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// Launches like [`Session::launch_checked`]. A launch that fails has a wrong result too.
     ///
     /// # Errors
-    /// [`Error::Interrupted`] when somebody ended the launch, and when [`Session::launch_checked`] fails with anything but
+    /// Returns [`Error::Interrupted`] when somebody ended the launch, and when [`Session::launch_checked`] fails with anything but
     /// [`Error::Launch`].
     pub fn attempt(&mut self, rung: &Rung, launch: &Launch) -> Result<Step, Error> {
         Step::or_failed(self.launch_checked(rung, launch))
     }
 
-    /// Whether the device runs further launches: after one that has failed, not each does ([`Device::is_usable`]).
+    /// Returns whether the device runs further launches: after one that has failed, not each does ([`Device::is_usable`]).
     pub fn is_usable_after(&mut self, has_failed: bool) -> bool {
         !has_failed || self.buffers.device.is_usable()
     }
@@ -101,7 +101,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// other bytes too, without further checks.
     ///
     /// # Errors
-    /// When [`Session::attempt`] fails.
+    /// Returns the errors of [`Session::attempt`].
     pub fn check_under(&mut self, schedule: Schedule, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         let usual = (self.buffers.device.schedule(), self.buffers.device.checks());
         self.buffers.device.set_schedule(schedule);
@@ -115,7 +115,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// Launches once with poisoned outputs, and returns the outputs in the form that [`Problem::check`] takes.
     ///
     /// # Errors
-    /// When [`Session::check`] fails.
+    /// Returns the errors of [`Session::check`].
     pub fn written(&mut self, rung: &Rung, launch: &Launch) -> Result<Vec<Vec<u8>>, Error> {
         self.launch(rung, launch, Buffers::prepare_poisoned)?;
         Ok(self.buffers.download(launch)?.written)
@@ -124,7 +124,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// Launches like [`Session::check`], and returns the device's measurements and the picture of the launch as well.
     ///
     /// # Errors
-    /// When [`Session::check`] fails.
+    /// Returns the errors of [`Session::check`].
     pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<Step, Error> {
         let ran = self.launch(rung, launch, Buffers::prepare_poisoned)?;
         let outputs = self.buffers.download(launch)?;
@@ -167,7 +167,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// Launches once as [`Session::time`] does, and returns the device's measurements.
     ///
     /// # Errors
-    /// When [`Session::time`] fails.
+    /// Returns the errors of [`Session::time`].
     pub fn once(&mut self, rung: &Rung, launch: &Launch) -> Result<LaunchResult, Error> {
         self.launch(rung, launch, Buffers::next)
     }
@@ -176,7 +176,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// check the outputs, which are those of `launch`. The call must not change its inputs.
     ///
     /// # Errors
-    /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does. A wrong result is a [`Verdict`].
+    /// Returns [`Error::Call`] when the call fails, [`Error::Device`] when the device does. A wrong result is a [`Verdict`].
     pub fn check_call(
         &mut self,
         launch: &Launch,
@@ -194,7 +194,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// launch. The call must not change its inputs.
     ///
     /// # Errors
-    /// [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
+    /// Returns [`Error::Call`] when the call fails, [`Error::Device`] when the device does.
     pub fn call(&mut self, what: &str, enqueue: Enqueue<'_>) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
         self.buffers.call(what, enqueue)
@@ -216,7 +216,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         Ok(ran.time_ns.map(|time| (time, bytes / 16 * 16)))
     }
 
-    /// The device, and the buffers of the problem.
+    /// Returns the device, and the buffers of the problem.
     pub fn device_and_buffers(&mut self) -> (&mut D, &[crate::device::BufferId]) {
         self.buffers.device_and_ids()
     }
@@ -224,7 +224,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// Runs launches one after another, with outputs that are poisoned before the first one, and with other work after each.
     ///
     /// # Errors
-    /// The errors of [`Device::launch_with`].
+    /// Returns the errors of [`Device::launch_with`].
     ///
     /// # Safety
     /// The launches' kernels must access only the problem's buffers, as those of [`Ladder::launch`](crate::Ladder::launch) do.
@@ -232,18 +232,18 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         &mut self,
         rung: &Rung,
         launches: &[Launch],
-        behind: EnqueueBehind<'_>,
+        after: EnqueueAfter<'_>,
     ) -> Result<LaunchResult, Error> {
         self.buffers.prepare_poisoned()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         // SAFETY: the kernels access only the buffers.
-        unsafe { device.launch_with((launches, 1), ids, &mut |_, _| Ok(()), behind) }
+        unsafe { device.launch_with((launches, 1), ids, &mut |_, _| Ok(()), after) }
     }
 
-    /// The outputs of a launch, and a description of memory that the launch changed although it must not.
+    /// Returns the outputs of a launch, and a description of memory that the launch changed although it must not.
     ///
     /// # Errors
-    /// [`Error::Device`] when a copy fails.
+    /// Returns [`Error::Device`] when a copy fails.
     pub fn outputs(&mut self, launch: &Launch) -> Result<(Vec<Vec<u8>>, Option<String>), Error> {
         let Outputs { written, violation } = self.buffers.download(launch)?;
         Ok((written, violation))
@@ -252,7 +252,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// Runs launches with other work around them, timed like a launch by [`Session::time`]: [`Device::launch_with`].
     ///
     /// # Errors
-    /// The errors of [`Device::launch_with`].
+    /// Returns the errors of [`Device::launch_with`].
     ///
     /// # Safety
     /// The launches' kernels must access only the problem's buffers, as for [`Session::launch_poisoned`].
@@ -261,12 +261,12 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
         rung: &Rung,
         launches: &[Launch],
         before: Enqueue<'_>,
-        behind: EnqueueBehind<'_>,
+        after: EnqueueAfter<'_>,
     ) -> Result<LaunchResult, Error> {
         self.buffers.next()?;
         let (device, ids) = self.buffers.for_launch_of(rung);
         // SAFETY: the kernels access only the buffers.
-        unsafe { device.launch_with((launches, 1), ids, before, behind) }
+        unsafe { device.launch_with((launches, 1), ids, before, after) }
     }
 
     fn verdict_of(&self, rung: &Rung, launch: &Launch, outputs: &Outputs) -> Verdict {
@@ -277,7 +277,7 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// runs between the end of `prepare` and the launch, because `prepare` may hold the device for a timed launch.
     ///
     /// # Errors
-    /// [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when `prepare` or
+    /// Returns [`Error::Launch`] when the launch has other arguments than the problem gives the rung, and when `prepare` or
     /// [`Device::launch`] fails.
     fn launch(
         &mut self,
@@ -328,7 +328,7 @@ pub struct Step {
 }
 
 impl From<Verdict> for Step {
-    /// The results of a launch of which only the verdict is known.
+    /// Returns the results of a launch of which only the verdict is known.
     fn from(verdict: Verdict) -> Self {
         let (picture, samples, ran, schedule, findings, notes) = Default::default();
         let (is_supported, has_failed, sets, is_usable) = (true, false, 1, true);

@@ -16,7 +16,7 @@ use crate::error::Error;
 /// ```
 ///
 /// # Errors
-/// [`Error::BadValue`] when the text is not a size, and when the value does not fit into 64 bits.
+/// Returns [`Error::BadValue`] when the text is not a size, and when the value does not fit into 64 bits.
 pub fn parse_size(text: &str) -> Result<u64, Error> {
     let bad = |why| {
         Error::BadValue(format!(
@@ -56,7 +56,7 @@ fn digits(text: &str) -> Result<u64, &'static str> {
 /// Reads a block of threads: `256`, or `32x16` for two dimensions and `8x8x4` for three.
 ///
 /// # Errors
-/// [`Error::BadValue`] when the text is not a block. The ladder decides which blocks it supports.
+/// Returns [`Error::BadValue`] when the text is not a block. The ladder decides which blocks it supports.
 pub fn parse_block(text: &str) -> Result<[u32; 3], Error> {
     let bad = || {
         Error::BadValue(format!("`{text}` is not a block; write its threads, as in 256, or 32x16 for two dimensions"))

@@ -13,27 +13,27 @@ impl Samples {
         (!samples.is_empty()).then_some(Self(samples))
     }
 
-    /// All samples, in ascending order.
+    /// Returns all samples, in ascending order.
     pub fn sorted(&self) -> &[f64] {
         &self.0
     }
 
-    /// The least.
+    /// Returns the least.
     pub fn min(&self) -> f64 {
         self.0[0]
     }
 
-    /// The median: the mean of the two middle samples when their number is even.
+    /// Returns the median: the mean of the two middle samples when their number is even.
     pub fn median(&self) -> f64 {
         self.quantile(0.5)
     }
 
-    /// The first and the third quartile.
+    /// Returns the first and the third quartile.
     pub fn quartiles(&self) -> (f64, f64) {
         (self.quantile(0.25), self.quantile(0.75))
     }
 
-    /// The value below which the fraction `q` of the samples lies, interpolated between neighbours.
+    /// Returns the value below which the fraction `q` of the samples lies, interpolated between neighbours.
     pub fn quantile(&self, q: f64) -> f64 {
         let position = q.clamp(0.0, 1.0) * (self.0.len() - 1) as f64;
         let [below, above] = [position.floor(), position.ceil()].map(|at| self.0[at as usize]);

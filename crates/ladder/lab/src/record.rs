@@ -113,7 +113,7 @@ fn measure(command: &[String], env: &Env<'_>, to: &mut Output<'_>) -> Result<Res
     Ok(Ok(records.into_iter().map(|record| Record { command: text.clone(), ..record }).collect()))
 }
 
-/// The folder of a device's results: the name of its description, `sim`, or else its name in lower case.
+/// Returns the folder of a device's results: the name of its description, `sim`, or else its name in lower case.
 fn folder(device: &str) -> String {
     let is_own = |name: &&str| Description::open(name).is_ok_and(|known| known.name == device);
     if let Some(known) = Description::known().into_iter().find(is_own) {
@@ -126,7 +126,7 @@ fn folder(device: &str) -> String {
     words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
 }
 
-/// The documents that can show results, and their texts: the README and the files of `docs`.
+/// Returns the documents that can show results, and their texts: the README and the files of `docs`.
 fn documents(root: &Path) -> Result<Vec<(PathBuf, String)>, Error> {
     let folder = root.join("docs");
     let entries = folder.read_dir().map_err(|why| AnalysisError::file("read", &folder, why))?;
@@ -168,7 +168,7 @@ fn with_results(root: &Path, text: &str) -> Result<String, String> {
     Ok(new + rest)
 }
 
-/// The document that shows a command's records.
+/// Returns the document that shows a command's records.
 fn document(command: &str, records: &[Record]) -> Result<Document, Error> {
     if command == agree::AGREE.name {
         return agree::of_records(records);

@@ -76,7 +76,7 @@ struct ScalingRun<'a> {
 }
 
 impl ScalingRun<'_> {
-    /// The problems that were asked for; where their sizes were not given, each of these.
+    /// Returns the problems that were asked for; where their sizes were not given, each of these.
     fn problems(&self, usual: &[u64]) -> Result<Vec<Options>, Error> {
         let given = self.own.combinations()?.unwrap_or_else(|| vec![Options::default()]);
         let has = |name: &&&str| self.own.ladder.options.iter().any(|option| option.name == **name);
@@ -293,7 +293,7 @@ impl ScalingRun<'_> {
     }
 }
 
-/// The rate of an outcome, and its unit: floating-point operations, or bytes.
+/// Returns the rate of an outcome, and its unit: floating-point operations, or bytes.
 fn rate(report: &GroupReport, place: usize) -> Option<(f64, &'static str)> {
     let rates = Rates::of(report, report.measurements.get(place)?);
     rates.flops.map(|rate| (rate, "GFLOP/s")).or(rates.bytes.map(|rate| (rate, "GB/s")))

@@ -37,7 +37,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether something failed. Any other error means that the request cannot be fulfilled.
+    /// Returns whether something failed. Any other error means that the request cannot be fulfilled.
     #[must_use]
     pub fn is_failure(&self) -> bool {
         match self {

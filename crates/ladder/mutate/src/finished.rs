@@ -59,7 +59,7 @@ impl Finished {
     }
 }
 
-/// The key of a kernel: its text, and the problems that it runs on.
+/// Returns the key of a kernel: its text, and the problems that it runs on.
 pub(crate) fn kernel_key(kernel: &Kernel) -> u64 {
     let mut hasher = DefaultHasher::new();
     (VERSION, &kernel.entry, &kernel.text).hash(&mut hasher);
@@ -69,7 +69,7 @@ pub(crate) fn kernel_key(kernel: &Kernel) -> u64 {
     hasher.finish()
 }
 
-/// The key of a mutant of a kernel with this key.
+/// Returns the key of a mutant of a kernel with this key.
 pub(crate) fn mutant_key(kernel: u64, mutant: &Mutant) -> u64 {
     let mut hasher = DefaultHasher::new();
     let edit = &mutant.edit;

@@ -49,11 +49,11 @@ pub struct Mutant {
 }
 
 impl Kernel {
-    /// The entry of this name. The text is that of the newest architecture, which is what the simulator runs, without
+    /// Returns the entry of this name. The text is that of the newest architecture, which is what the simulator runs, without
     /// source lines, comments and empty lines.
     ///
     /// # Errors
-    /// [`Error::NoPtx`] when the program does not have it, or cannot cut it out.
+    /// Returns [`Error::NoPtx`] when the program does not have it, or cannot cut it out.
     pub fn new(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung, entry: String) -> Result<Self, Error> {
         let newest = catalog.kernels.newest_for(None)?;
         let text = newest.and_then(|ptx| extract(ptx.outline(), &entry, SourceLines::Drop));
@@ -61,10 +61,10 @@ impl Kernel {
         Ok(Self { ladder, rung, entry, text })
     }
 
-    /// The entry that the rung is launched with by default.
+    /// Returns the entry that the rung is launched with by default.
     ///
     /// # Errors
-    /// [`Error::Engine`] when the rung cannot be launched on its ladder's default problem, and when [`Kernel::new`]
+    /// Returns [`Error::Engine`] when the rung cannot be launched on its ladder's default problem, and when [`Kernel::new`]
     /// fails.
     pub fn usual(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung) -> Result<Self, Error> {
         let problem = ladder.problem(&Options::default())?;
@@ -72,10 +72,10 @@ impl Kernel {
         Self::new(catalog, ladder, rung, launch.entry)
     }
 
-    /// All its mutants, in the order of the text; of many that are alike in a stretch without branches, eight.
+    /// Returns all its mutants, in the order of the text; of many that are alike in a stretch without branches, eight.
     ///
     /// # Errors
-    /// [`Error::NoPtx`] when the text cannot be parsed.
+    /// Returns [`Error::NoPtx`] when the text cannot be parsed.
     pub fn mutants(&self) -> Result<Vec<Mutant>, Error> {
         let unreadable = || Error::NoPtx(self.entry.clone());
         let outline = Outline::new(self.text.as_str());

@@ -46,7 +46,7 @@ pub struct Edit {
 }
 
 impl Edit {
-    /// The text with this edit.
+    /// Returns the text with this edit.
     #[must_use]
     pub fn apply(&self, text: &str) -> String {
         [&text[..self.range.start], &self.with, &text[self.range.end..]].concat()
@@ -97,13 +97,13 @@ pub static ALL: &[Mutation] = &[
     row::order("weaken-order", "an atomic, a load, a store or a fence orders less than it did", memory::weaken),
 ];
 
-/// The mutation of this name.
+/// Returns the mutation of this name.
 #[must_use]
 pub fn named(name: &str) -> Option<&'static Mutation> {
     ALL.iter().find(|own| own.name == name)
 }
 
-/// The edits that all mutations make of one instruction.
+/// Returns the edits that all mutations make of one instruction.
 pub(crate) fn edits<'a>(place: &'a InstructionSite<'a>) -> impl Iterator<Item = (&'static Mutation, Edit)> + 'a {
     ALL.iter().flat_map(move |mutation| (mutation.edits)(place).into_iter().map(move |edit| (mutation, edit)))
 }

@@ -48,7 +48,7 @@ pub(crate) struct Case {
     pub(crate) cost: u64,
 }
 
-/// The problems of the ladder's check, those of its tests among them, that launch this kernel. The smallest come first.
+/// Returns the problems of the ladder's check, those of its tests among them, that launch this kernel. The smallest come first.
 pub(crate) fn checked(kernel: &Kernel) -> Vec<Case> {
     let mut all = Vec::new();
     for effort in [Effort::Least, Effort::Quick] {
@@ -122,7 +122,7 @@ fn cases(kernel: &Kernel, all: Vec<Options>, most: u64) -> Vec<Case> {
     cases
 }
 
-/// The places of some problems, of which these are the costs, the smallest first: of those with at most this cost, so many, from
+/// Returns the places of some problems, of which these are the costs, the smallest first: of those with at most this cost, so many, from
 /// the smallest to the largest, or as many as together cost [`CHEAP`]; one in any case.
 pub(crate) fn few(costs: &[u64], (most, count): (u64, usize)) -> Vec<usize> {
     let small = costs.iter().take_while(|cost| **cost <= most).count().max(1).min(costs.len());

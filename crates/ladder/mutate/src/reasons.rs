@@ -49,7 +49,7 @@ struct Reasons {
 }
 
 impl Reason {
-    /// Whether it is about this mutant of a kernel.
+    /// Returns whether it is about this mutant of a kernel.
     #[must_use]
     pub fn is_about(&self, kernel: &Kernel, mutant: &Mutant) -> bool {
         matches(&self.rung, kernel.rung.name)
@@ -63,14 +63,14 @@ impl Reason {
 /// Reads a file of reasons.
 ///
 /// # Errors
-/// [`Error::File`] when it cannot be read, or is not such a file.
+/// Returns [`Error::File`] when it cannot be read, or is not such a file.
 pub fn read(path: &Path) -> Result<Vec<Reason>, Error> {
     let text = std::fs::read_to_string(path).map_err(|error| Error::file("read", path, error))?;
     let reasons: Reasons = toml::from_str(&text).map_err(|error| Error::file("read", path, error))?;
     Ok(reasons.unnoticed)
 }
 
-/// Whether a text has the form of a pattern, in which `*` stands for any characters.
+/// Returns whether a text has the form of a pattern, in which `*` stands for any characters.
 fn matches(pattern: &str, text: &str) -> bool {
     let Some((head, rest)) = pattern.split_once('*') else { return pattern == text };
     let Some(mut text) = text.strip_prefix(head) else { return false };

@@ -40,7 +40,7 @@ pub struct MutantResult<'a> {
 }
 
 impl MutantResult<'_> {
-    /// Whether it remains unnoticed without a reason.
+    /// Returns whether it remains unnoticed without a reason.
     #[must_use]
     pub fn is_unexplained(&self) -> bool {
         matches!(self.verdict, MutantVerdict::Survived { .. }) && self.reason.is_none()
@@ -48,7 +48,7 @@ impl MutantResult<'_> {
 }
 
 impl Plan {
-    /// All mutants of the kernels that the selected rungs are launched with by default.
+    /// Returns all mutants of the kernels that the selected rungs are launched with by default.
     ///
     /// # Errors
     /// When a rung cannot be launched, and when the program has no PTX of it.
@@ -79,7 +79,7 @@ impl Plan {
         self
     }
 
-    /// The number of mutants.
+    /// Returns the number of mutants.
     #[must_use]
     pub fn count(&self) -> usize {
         self.kernels.iter().map(|(_, mutants)| mutants.len()).sum()

@@ -82,7 +82,7 @@ pub(crate) struct Trace {
 }
 
 impl Trace {
-    /// The digest of a launch that is given these buffers: their first addresses and sizes.
+    /// Returns the digest of a launch that is given these buffers: their first addresses and sizes.
     pub(crate) fn new(buffers: &[(u64, u64)]) -> Self {
         let numbered = (1..).zip(buffers).map(|(number, &(base, bytes))| Buffer { base, bytes, number });
         let mut buffers: Vec<Buffer> = numbered.collect();
@@ -94,7 +94,7 @@ impl Trace {
         Self { buffers, warps: FxHashMap::default(), digest: 0 }
     }
 
-    /// The digest of the launch.
+    /// Returns the digest of the launch.
     pub(crate) fn digest(mut self) -> u64 {
         for ((block, warp), own) in std::mem::take(&mut self.warps) {
             self.add(block, warp, own);
@@ -174,7 +174,7 @@ impl Observer for Trace {
     }
 }
 
-/// The digest of what is in memory.
+/// Returns the digest of what is in memory.
 pub(crate) fn digest_of(memory: &[Vec<u8>]) -> u64 {
     let mut digest = FxHasher::default();
     memory.iter().for_each(|bytes| digest.write(bytes));

@@ -57,7 +57,7 @@ struct TrialProblem {
 }
 
 impl TrialProblem {
-    /// Whether what the kernel does is known, and none of its launches executes what is changed in these mutants.
+    /// Returns whether what the kernel does is known, and none of its launches executes what is changed in these mutants.
     fn is_unreached_by<'a>(&self, mut mutants: impl Iterator<Item = &'a PendingMutant<'a>>) -> bool {
         let expected: Option<Vec<&Expected>> = self.expected.iter().map(Option::as_ref).collect();
         expected.is_some_and(|all| {
@@ -269,7 +269,7 @@ impl Batch<'_> {
 }
 
 impl PendingMutant<'_> {
-    /// Whether it is asked in this stage.
+    /// Returns whether it is asked in this stage.
     fn is_asked(&self, stage: Stage) -> bool {
         let is_order = self.mutant.mutation.proof == Proof::Nothing;
         match stage {
@@ -286,7 +286,7 @@ impl PendingMutant<'_> {
         }
     }
 
-    /// The verdict on one that nothing has noticed.
+    /// Returns the verdict on one that nothing has noticed.
     fn end(self) -> MutantVerdict {
         let launches = self.launches;
         let survived = |what: &str| MutantVerdict::Survived { what: what.to_owned() };

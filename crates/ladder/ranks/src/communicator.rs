@@ -45,7 +45,7 @@ pub enum Collective {
 }
 
 impl Collective {
-    /// How many bytes of a rank's source the collective reads.
+    /// Returns how many bytes of a rank's source the collective reads.
     pub(crate) fn bytes_from(&self, rank: usize) -> u64 {
         match self {
             Self::AllReduce { count, element, .. } => count * element.bytes(),
@@ -59,7 +59,7 @@ impl Collective {
 
 /// Combines the ranks' data. All ranks make the same calls in the same order.
 pub trait Communicator {
-    /// The name of the communicator.
+    /// Returns the name of the communicator.
     fn describe(&self) -> String;
 
     /// Runs a collective on two buffers of each rank, the source and the target, and waits for the end. Both may be the same
@@ -100,7 +100,7 @@ impl Nccl {
     /// Joins the other ranks with the current device of this thread.
     ///
     /// # Errors
-    /// [`Error::Rank`] when a rank has another version of NCCL, when it has none, or when NCCL fails.
+    /// Returns [`Error::Rank`] when a rank has another version of NCCL, when it has none, or when NCCL fails.
     pub fn new(
         meeting: &mut Meeting,
         library: Result<&'static nccl::Nccl, String>,

@@ -64,7 +64,7 @@ impl DeviceSource {
     }
 }
 
-/// Whether the ranks' devices are simulated GPUs that this program makes.
+/// Returns whether the ranks' devices are simulated GPUs that this program makes.
 pub(crate) fn is_simulation(choice: Choice) -> bool {
     match choice {
         Choice::Sim => true,
@@ -93,10 +93,10 @@ pub fn links(choice: Choice, numbers: &[u32]) -> String {
     format!(", {how}")
 }
 
-/// The numbers of the selected devices.
+/// Returns the numbers of the selected devices.
 ///
 /// # Errors
-/// [`Error::NoGpu`] when there is no GPU, [`Error::BadValue`] when there is no device of a number.
+/// Returns [`Error::NoGpu`] when there is no GPU, [`Error::BadValue`] when there is no device of a number.
 pub fn numbers(choice: Choice, devices: &Devices) -> Result<Vec<u32>, Error> {
     let is_simulation = is_simulation(choice);
     let there = if is_simulation { MOST_SIMULATED } else { Gpu::count()? };
@@ -130,7 +130,7 @@ pub(crate) fn sources(choice: Choice, devices: &Devices) -> Result<(Vec<DeviceSo
 /// Lets kernels of the current device, which has the number `own`, access the memory of other GPUs by their numbers.
 ///
 /// # Errors
-/// [`Error::Device`] when there is no peer access to one of them.
+/// Returns [`Error::Device`] when there is no peer access to one of them.
 pub(crate) fn open_peers(own: u32, others: &[u32]) -> Result<(), Error> {
     let link = |other| libcuda::link(own as i32, other as i32).map_err(|error| format!("{error:?}"));
     check_links(own, others, link)?;
@@ -142,7 +142,7 @@ pub(crate) fn open_peers(own: u32, others: &[u32]) -> Result<(), Error> {
 /// Checks that a GPU can access the memory of the others.
 ///
 /// # Errors
-/// [`Error::Device`] with both numbers when it cannot.
+/// Returns [`Error::Device`] with both numbers when it cannot.
 fn check_links(own: u32, others: &[u32], link: impl Fn(u32) -> Result<Link, String>) -> Result<(), Error> {
     for &other in others.iter().filter(|other| **other != own) {
         let reason = match link(other) {

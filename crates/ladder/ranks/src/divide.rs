@@ -12,7 +12,7 @@ pub struct Share {
 }
 
 impl Share {
-    /// The share of `n` elements. Shares are contiguous, differ by at most one element, and cover all elements.
+    /// Returns the share of `n` elements. Shares are contiguous, differ by at most one element, and cover all elements.
     pub fn of(&self, n: u64) -> Range<u64> {
         let start = |index: usize| (u128::from(n) * index as u128 / self.count as u128) as u64;
         start(self.index)..start(self.index + 1)
@@ -75,7 +75,7 @@ pub enum Operation {
 }
 
 impl ElementType {
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub fn bytes(self) -> u64 {
         match self {
             Self::I32 | Self::U32 | Self::F32 => 4,

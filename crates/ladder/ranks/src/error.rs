@@ -18,7 +18,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Whether a device or a rank failed. Any other error means that the request cannot be fulfilled.
+    /// Returns whether a device or a rank failed. Any other error means that the request cannot be fulfilled.
     pub fn is_failure(&self) -> bool {
         match self {
             Self::Engine(error) => error.is_failure(),
@@ -27,7 +27,7 @@ impl Error {
     }
 }
 
-/// The error of a device or a connection that failed in an operation.
+/// Returns the error of a device or a connection that failed in an operation.
 pub(crate) fn failed(doing: &'static str, reason: impl ToString) -> engine::Error {
     engine::Error::Device { doing, reason: reason.to_string() }
 }

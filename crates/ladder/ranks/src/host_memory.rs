@@ -81,7 +81,7 @@ fn none() -> HostBytes {
     Box::new(Vec::new())
 }
 
-/// The first bytes of memory, which is allocated anew if it is shorter.
+/// Returns the first bytes of memory, which is allocated anew if it is shorter.
 fn grown<'a>(memory: &'a mut HostBytes, device: &mut dyn Device, bytes: usize) -> Result<&'a mut [u8], Error> {
     if memory.len() < bytes {
         *memory = device.alloc_host(bytes)?;

@@ -50,7 +50,7 @@ impl Meeting {
     /// `limit` is the time limit of every wait.
     ///
     /// # Errors
-    /// [`Error::Rank`] with the number of a rank that does not connect within the limit, that exists twice, or that counts a
+    /// Returns [`Error::Rank`] with the number of a rank that does not connect within the limit, that exists twice, or that counts a
     /// different number of ranks.
     pub fn new(rank: Share, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
         let mut meeting = Self { rank, links: Vec::new(), limit, memory: None, failed: None };
@@ -129,7 +129,7 @@ impl Meeting {
     /// Sends this rank's bytes, or its error, to all ranks, and returns the bytes of all ranks in their order.
     ///
     /// # Errors
-    /// [`Error::Rank`], the same for all ranks, when one of them has failed, has ended or does not answer, and for every later
+    /// Returns [`Error::Rank`], the same for all ranks, when one of them has failed, has ended or does not answer, and for every later
     /// exchange.
     pub fn exchange(&mut self, own: Result<Vec<u8>, String>) -> Result<Vec<Vec<u8>>, Error> {
         let result = match self.failed.clone() {
@@ -150,7 +150,7 @@ impl Meeting {
     /// Waits until all ranks have reached this call.
     ///
     /// # Errors
-    /// The errors of [`Meeting::exchange`].
+    /// Returns the errors of [`Meeting::exchange`].
     pub fn barrier(&mut self) -> Result<(), Error> {
         self.exchange(Ok(Vec::new())).map(drop)
     }
@@ -158,7 +158,7 @@ impl Meeting {
     /// Tells the others whether this rank's step has succeeded. The step's own error stays with the caller.
     ///
     /// # Errors
-    /// The errors of [`Meeting::exchange`], so also when `own` is an error.
+    /// Returns the errors of [`Meeting::exchange`], so also when `own` is an error.
     pub fn report<T, E: Display>(&mut self, own: &Result<T, E>) -> Result<(), Error> {
         self.exchange(own.as_ref().map(|_| Vec::new()).map_err(ToString::to_string)).map(drop)
     }
@@ -166,7 +166,7 @@ impl Meeting {
     /// Sends this rank's number to all ranks, and returns the numbers of all ranks in their order.
     ///
     /// # Errors
-    /// The errors of [`Meeting::exchange`].
+    /// Returns the errors of [`Meeting::exchange`].
     pub fn exchange_number(&mut self, own: u64) -> Result<Vec<u64>, Error> {
         let all = self.exchange(Ok(own.to_le_bytes().to_vec()))?;
         let broken = |rank| Error::Rank { rank, reason: "sends what is no number".to_owned() };
@@ -246,7 +246,7 @@ impl Meeting {
         }
     }
 
-    /// The answer of the first rank.
+    /// Returns the answer of the first rank.
     fn receive(&mut self) -> Result<Vec<Vec<u8>>, (usize, String)> {
         // The first rank itself waits up to the limit for the others before it answers.
         let (link, patience) = (&mut self.links[0], 2 * self.limit);
@@ -276,12 +276,12 @@ const SILENT: &str = "did not answer within";
 /// The end of the error of work that was given up.
 const GIVEN_UP: &str = "given up, because another rank has failed";
 
-/// The reason why a rank sent nothing.
+/// Returns the reason why a rank sent nothing.
 fn why_silent(error: &io::Error, waited: Duration) -> String {
     if is_late(error) { format!("{SILENT} {waited:?}") } else { ENDED.to_owned() }
 }
 
-/// Whether this is a reason of [`why_silent`].
+/// Returns whether this is a reason of [`why_silent`].
 fn is_silence(said: &str) -> bool {
     said == ENDED || said.starts_with(SILENT)
 }
@@ -309,7 +309,7 @@ fn is_late(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut)
 }
 
-/// Whether a connection has ended, or its next message reports a failed rank. The message stays in the connection.
+/// Returns whether a connection has ended, or its next message reports a failed rank. The message stays in the connection.
 fn has_failed(link: &TcpStream) -> bool {
     let mut kind = [0];
     let peeked = link.set_nonblocking(true).and_then(|()| link.peek(&mut kind));

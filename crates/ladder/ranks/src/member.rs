@@ -50,7 +50,7 @@ pub struct Member {
 /// Opens devices, each in a thread that is a rank, and runs `job` on each. Returns the ranks' results in their order.
 ///
 /// # Errors
-/// The errors of [`numbers`](crate::numbers) when there are no such devices, [`Error::Rank`] when a rank fails.
+/// Returns the errors of [`numbers`](crate::numbers) when there are no such devices, [`Error::Rank`] when a rank fails.
 pub fn run_threads<R: Send>(
     choice: Choice,
     devices: &Devices,
@@ -85,7 +85,7 @@ pub fn run_threads<R: Send>(
 /// Runs `job` on this process as one of several ranks, which meet at the address.
 ///
 /// # Errors
-/// The errors of [`run_threads`].
+/// Returns the errors of [`run_threads`].
 pub fn run_process<R>(
     choice: Choice,
     number: u32,
@@ -148,12 +148,12 @@ impl Member {
         self.agree(done)
     }
 
-    /// The number of this rank, and the number of ranks.
+    /// Returns the number of this rank, and the number of ranks.
     pub fn rank(&self) -> Share {
         self.meeting.rank
     }
 
-    /// The number of each rank's device for the driver.
+    /// Returns the number of each rank's device for the driver.
     pub(crate) fn device_numbers(&mut self) -> Result<Vec<u32>, Error> {
         // Simulated devices are numbered in the order of their ranks.
         let is_simulation = self.device.info().kind == "sim";
@@ -161,7 +161,7 @@ impl Member {
         Ok(self.meeting.exchange_number(own)?.into_iter().map(|number| number as u32).collect())
     }
 
-    /// The name of what combines the ranks' data.
+    /// Returns the name of what combines the ranks' data.
     pub fn combined_by(&self) -> String {
         self.communicator.describe()
     }

@@ -65,7 +65,7 @@ pub(crate) fn measure(
     done
 }
 
-/// The launches of the requested rungs, each for all ranks, and the reasons why other rungs are left out.
+/// Returns the launches of the requested rungs, each for all ranks, and the reasons why other rungs are left out.
 pub(crate) fn launches(
     request: &GroupRequest<'_>,
     ranks: usize,
@@ -143,7 +143,7 @@ fn measurements(
 /// A collective of these buffers, which is timed instead of launches.
 type Timed<'a> = (&'a [BufferId; 2], &'a Collective);
 
-/// The times of launches on this rank, or of a collective, each the mean of [`TOGETHER`].
+/// Returns the times of launches on this rank, or of a collective, each the mean of [`TOGETHER`].
 fn timed(
     member: &mut Member,
     launches: &[Launch],

@@ -35,7 +35,7 @@ pub trait PeerProblem: Problem {
 
 /// A problem of which each rank computes a [share](RankProblem).
 pub trait Divide: Problem {
-    /// The share of one rank.
+    /// Returns the share of one rank.
     ///
     /// # Errors
     /// The reason why the problem cannot be divided like this.
@@ -44,7 +44,7 @@ pub trait Divide: Problem {
     /// How the ranks' results become the result of the whole.
     fn combination(&self, rung: &Rung) -> Combination;
 
-    /// The least number of pieces that a rank's share has to be cut into, because kernels count elements in 31 bits.
+    /// Returns the least number of pieces that a rank's share has to be cut into, because kernels count elements in 31 bits.
     fn least_pieces(&self) -> usize {
         1
     }
@@ -56,7 +56,7 @@ pub trait Divide: Problem {
     /// The reason why the problem cannot be cut like this.
     fn piece(&self, rung: &Rung, piece: Share) -> Result<Piece, String>;
 
-    /// The reference's result for this share of a problem whose results are [reduced](Combination::Reduce). The other
+    /// Returns the reference's result for this share of a problem whose results are [reduced](Combination::Reduce). The other
     /// ranks need it to check the whole result.
     fn reference(&self) -> Vec<u8> {
         Vec::new()
@@ -87,10 +87,10 @@ pub struct Piece {
 }
 
 impl SharedLadder {
-    /// The problem of a ladder that the options describe, with the ladder's defaults for missing options.
+    /// Returns the problem of a ladder that the options describe, with the ladder's defaults for missing options.
     ///
     /// # Errors
-    /// [`Error::NotOffered`] with the names in `all` when the ladder is not among them, and the errors of
+    /// Returns [`Error::NotOffered`] with the names in `all` when the ladder is not among them, and the errors of
     /// [`Ladder::problem`].
     pub fn problem_of(all: &[Self], ladder: &Ladder, options: &Options) -> Result<SharedProblem, Error> {
         let complete = ladder.complete(options)?;
@@ -108,7 +108,7 @@ impl SharedLadder {
 }
 
 impl SharedProblem {
-    /// The problem as a single device computes it.
+    /// Returns the problem as a single device computes it.
     pub fn problem(&self) -> &dyn Problem {
         match self {
             Self::Divided(problem) => &**problem,

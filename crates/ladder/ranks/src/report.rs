@@ -67,7 +67,7 @@ pub struct GroupReport {
 }
 
 impl GroupReport {
-    /// Whether every result was right.
+    /// Returns whether every result was right.
     pub fn all_right(&self) -> bool {
         self.measurements.iter().all(|own| own.verdict.is_right())
     }

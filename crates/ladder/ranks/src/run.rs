@@ -15,7 +15,7 @@ use crate::work::{self, LaunchedPiece, Planned};
 /// Runs a request as one rank of several. All ranks return the same but for their own launches.
 ///
 /// # Errors
-/// [`EngineError::NotOffered`] when the problem cannot be divided like this, [`Error::Rank`] when a rank fails, and the errors
+/// Returns [`EngineError::NotOffered`] when the problem cannot be divided like this, [`Error::Rank`] when a rank fails, and the errors
 /// of [`Ladder::launches`](engine::Ladder::launches). Then no rank returns results.
 pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupReport, Error> {
     let GroupRequest { ladder, whole, .. } = *request;
@@ -67,7 +67,7 @@ pub fn measure(member: &mut Member, request: &GroupRequest<'_>) -> Result<GroupR
 /// Checks whether this number of ranks can run a request, as far as that is known without devices.
 ///
 /// # Errors
-/// [`EngineError::NotOffered`] when the problem cannot be divided like this or no rung is left, and the errors of
+/// Returns [`EngineError::NotOffered`] when the problem cannot be divided like this or no rung is left, and the errors of
 /// [`Ladder::launches`](engine::Ladder::launches).
 pub fn check(request: &GroupRequest<'_>, ranks: usize) -> Result<(), EngineError> {
     let device = DeviceProperties::default();

@@ -70,7 +70,7 @@ fn agreed(meeting: &mut Meeting, step: impl FnOnce() -> Result<(), engine::Error
     Ok(done?)
 }
 
-/// The bytes of an array that each rank combines.
+/// Returns the bytes of an array that each rank combines.
 fn shares(count: usize, elements: u64, element: ElementType) -> Vec<Range<usize>> {
     let bytes = |index| {
         let own = Share { index, count }.of(elements);

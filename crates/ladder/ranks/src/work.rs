@@ -224,7 +224,7 @@ fn result(session: &mut Session<'_>, combined: &Combined, outputs: &[Vec<u8>]) -
     Ok(all)
 }
 
-/// The times of launches and of the collectives that combine their results, on this rank.
+/// Returns the times of launches and of the collectives that combine their results, on this rank.
 fn timed(
     session: &mut Session<'_>,
     communicator: &mut dyn Communicator,
@@ -315,7 +315,7 @@ impl Start {
     }
 }
 
-/// The verdict of all ranks: the first one that is wrong, or that the ranks' results differ.
+/// Returns the verdict of all ranks: the first one that is wrong, or that the ranks' results differ.
 pub(crate) fn verdict_of_all(meeting: &mut Meeting, own: Verdict, result: &[u8]) -> Result<Verdict, Error> {
     let hash = |bytes: &[u8]| {
         let mut hasher = DefaultHasher::new();
@@ -339,7 +339,7 @@ pub(crate) fn verdict_of_all(meeting: &mut Meeting, own: Verdict, result: &[u8])
     })
 }
 
-/// The time of the slowest rank in each run. `None` when no run was timed.
+/// Returns the time of the slowest rank in each run. `None` when no run was timed.
 pub(crate) fn slowest(meeting: &mut Meeting, own: Vec<f64>) -> Result<Option<Samples>, Error> {
     let bytes = own.iter().flat_map(|time| time.to_le_bytes()).collect();
     let all = meeting.exchange(Ok(bytes))?;

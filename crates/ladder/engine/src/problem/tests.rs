@@ -1,6 +1,6 @@
 use super::{Buffer, GUARD_BYTES, POISON, Role, Verdict};
 
-/// The reason why these floats are wrong with this tolerance.
+/// Returns the reason why these floats are wrong with this tolerance.
 fn why(found: &[f32], expected: &[f64], tolerance: f64) -> Option<String> {
     let outputs = [bytemuck::cast_slice(found).to_vec()];
     match Verdict::of_floats_within::<f32>(&outputs, expected, |_| tolerance, |at| format!("element {at}")) {

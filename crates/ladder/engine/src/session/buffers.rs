@@ -46,7 +46,7 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
-    /// The verdict on the written bytes, or the violation. An error inside of the outputs is reported before a violation.
+    /// Returns the verdict on the written bytes, or the violation. An error inside of the outputs is reported before a violation.
     pub(super) fn verdict(&self, of_written: Verdict) -> Verdict {
         match (&of_written, &self.violation) {
             (Verdict::Right, Some(why)) => Verdict::Wrong(why.clone()),
@@ -115,7 +115,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         Ok(())
     }
 
-    /// The problem's buffers on this device.
+    /// Returns the problem's buffers on this device.
     pub(super) fn described(&self) -> Vec<Buffer> {
         self.problem.buffers(self.device.info().properties())
     }
@@ -130,12 +130,12 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         self.sets.len()
     }
 
-    /// The buffers of the current set, in the problem's order.
+    /// Returns the buffers of the current set, in the problem's order.
     pub(super) fn ids(&self) -> &[BufferId] {
         &self.sets[self.current].buffers
     }
 
-    /// The device and the buffers for a launch of this rung, whose effect on the inputs is remembered.
+    /// Returns the device and the buffers for a launch of this rung, whose effect on the inputs is remembered.
     pub(super) fn for_launch_of(&mut self, rung: &Rung) -> (&mut D, &[BufferId]) {
         let set = &mut self.sets[self.current];
         set.dirty |= rung.in_place;
@@ -143,7 +143,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         (self.device, &set.buffers)
     }
 
-    /// The device, and the buffers of the current set.
+    /// Returns the device, and the buffers of the current set.
     pub(super) fn device_and_ids(&mut self) -> (&mut D, &[BufferId]) {
         (self.device, &self.sets[self.current].buffers)
     }
@@ -256,7 +256,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
         self.fill(Role::is_poisoned, self.poison())
     }
 
-    /// The value of each byte of an output before a checked launch: [`POISON`], or another one for each random schedule.
+    /// Returns the value of each byte of an output before a checked launch: [`POISON`], or another one for each random schedule.
     fn poison(&self) -> u8 {
         match self.device.schedule() {
             Schedule::Random(seed) => (seed.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56) as u8,
@@ -291,7 +291,7 @@ impl<'a, D: Device + ?Sized> Buffers<'a, D> {
     }
 }
 
-/// Whether a set of buffers fits, with a copy of the inputs or without.
+/// Returns whether a set of buffers fits, with a copy of the inputs or without.
 fn check_room<D: Device + ?Sized>(device: &D, problem: &dyn Problem, restorable: bool) -> Result<(), Error> {
     let buffers = problem.buffers(device.info().properties());
     let need = buffers.iter().map(|buffer| {

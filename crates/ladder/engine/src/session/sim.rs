@@ -31,7 +31,7 @@ impl Session<'_, Sim> {
     /// Launches once, as [`Session::check`] does, and lets `run` do it: [`Sim::launch_with`].
     ///
     /// # Errors
-    /// When [`Session::observe`] fails.
+    /// Returns the errors of [`Session::observe`].
     pub fn launch_with<R>(
         &mut self,
         rung: &Rung,
@@ -62,7 +62,7 @@ impl Session<'_, Sim> {
     /// Compares the outputs of the last launch with the reference.
     ///
     /// # Errors
-    /// [`Error::Device`] when an output cannot be copied. A wrong result is a [`Verdict`].
+    /// Returns [`Error::Device`] when an output cannot be copied. A wrong result is a [`Verdict`].
     pub fn verdict(&mut self, rung: &Rung, launch: &Launch) -> Result<Verdict, Error> {
         let outputs = self.buffers.download(launch)?;
         Ok(self.verdict_of(rung, launch, &outputs))
@@ -76,15 +76,15 @@ impl Session<'_, Sim> {
     /// What is in the problem's buffers, with the guards behind them.
     ///
     /// # Errors
-    /// [`Error::Device`] when a buffer cannot be copied.
+    /// Returns [`Error::Device`] when a buffer cannot be copied.
     pub fn memory(&mut self) -> Result<Vec<Vec<u8>>, Error> {
         self.buffers.contents()
     }
 
-    /// The places of the problem's buffers in memory: their first addresses and their sizes in bytes.
+    /// Returns the places of the problem's buffers in memory: their first addresses and their sizes in bytes.
     ///
     /// # Errors
-    /// [`Error::Device`] when a buffer is not in use, which does not happen while the session exists.
+    /// Returns [`Error::Device`] when a buffer is not in use, which does not happen while the session exists.
     pub fn ranges(&self) -> Result<Vec<(u64, u64)>, Error> {
         let ids = self.buffers.ids().iter();
         ids.map(|&id| self.buffers.device.range(id)).collect()

@@ -44,7 +44,7 @@ struct Arguments {
     ncu: Option<PathBuf>,
 }
 
-/// The report of recorded comparisons.
+/// Returns the report of recorded comparisons.
 pub(crate) fn of_records(records: &[results::Record]) -> Result<Document, Error> {
     let record = Comparisons::of_records(records);
     Ok(show::report(&record.map_err(|why| Error::Request(format!("the records of `agree` cannot be shown: {why}")))?))
@@ -86,7 +86,7 @@ fn measure(cases: &[Case], named: Option<&Path>, env: &Env<'_>) -> Result<Vec<Co
 /// Opens the GPU and finds the tools that measure and explain.
 ///
 /// # Errors
-/// [`Error::Request`] with everything that is missing, so that the user can fix it all at once.
+/// Returns [`Error::Request`] with everything that is missing, so that the user can fix it all at once.
 fn gpu<'a>(named: Option<&Path>, env: &Env<'a>) -> Result<(Gpu<'a>, Box<dyn Device>), Error> {
     let mut missing = Vec::new();
     let device = match (env.open)(Choice::Gpu) {

@@ -6,7 +6,7 @@ use analysis::agree::record::{COUNTED, ComparedRun, Comparison, Comparisons, Gpu
 
 use cli::output::{Column, Document, Importance, Table, number};
 
-/// The report of a record: the number of comparisons in each class, every number that is not exact, the numbers that
+/// Returns the report of a record: the number of comparisons in each class, every number that is not exact, the numbers that
 /// cannot be compared, and where the record was measured.
 pub(super) fn report(record: &Comparisons) -> Document {
     let mut report = Document::default();
@@ -124,7 +124,7 @@ fn information(run: &ComparedRun) -> Table {
     table
 }
 
-/// The metrics, with the rule for when each agrees.
+/// Returns the metrics, with the rule for when each agrees.
 fn compared() -> Table {
     let mut table = Table::new([
         Column::text("metric"),

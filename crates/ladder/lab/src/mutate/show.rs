@@ -83,7 +83,7 @@ impl Counts {
 /// The subject of the recorded tables.
 const MUTANTS: &str = "mutants";
 
-/// The tables, and a record of each mutant.
+/// Returns the tables, and a record of each mutant.
 pub(super) fn document(run: &Run<'_>, provenance: Provenance) -> Document {
     let mut document = tables(run);
     let context = Context { device: "sim".to_owned(), conditions: String::new(), provenance };
@@ -152,7 +152,7 @@ fn tables(run: &Run<'_>) -> Document {
     document
 }
 
-/// The mutants that remain unnoticed, by their reasons.
+/// Returns the mutants that remain unnoticed, by their reasons.
 fn reasons(run: &Run<'_>) -> Table {
     let words = [Column::name("rung"), Column::name("mutation"), Column::name("instruction")];
     let others = [Column::number("mutants"), Column::text("means the same"), Column::text("why it is not noticed")];

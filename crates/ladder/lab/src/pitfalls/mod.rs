@@ -71,7 +71,7 @@ struct MeasuredPitfalls {
 }
 
 impl MeasuredPitfalls {
-    /// The results that this program was built with.
+    /// Returns the results that this program was built with.
     fn kept() -> Self {
         let values = |record: &Record| {
             let value = |heading: &'static str| Some((heading, record.value(heading)?.to_string()));

@@ -41,7 +41,7 @@ pub(super) fn check(pitfalls: Vec<&'static Pitfall>, env: &Env<'_>) -> Result<Ve
     Ok(shown)
 }
 
-/// The exit code: whether each fault was found, and each fixed version is clean.
+/// Returns the exit code: whether each fault was found, and each fixed version is clean.
 pub(super) fn exit_code(shown: &[CheckedBug]) -> u8 {
     let is_right = shown.iter().all(|own| own.is_found() && own.fixed.is_right());
     if is_right { 0 } else { WRONG }
@@ -66,7 +66,7 @@ struct PitfallRecord<'a> {
     measured: Option<&'a IndexMap<&'static str, String>>,
 }
 
-/// All bugs: a table of them for each check.
+/// Returns all bugs: a table of them for each check.
 pub(super) fn tables(shown: &[CheckedBug], gpu: &MeasuredPitfalls) -> Document {
     let mut document = Document::default();
     for check in Check::ALL {
@@ -102,7 +102,7 @@ pub(super) fn tables(shown: &[CheckedBug], gpu: &MeasuredPitfalls) -> Document {
     document
 }
 
-/// The pitfalls one after the other, each with everything that is known of it.
+/// Returns the pitfalls one after the other, each with everything that is known of it.
 pub(super) fn one_by_one(shown: &[CheckedBug], gpu: &MeasuredPitfalls) -> Document {
     let mut document = Document::default();
     for own in shown {

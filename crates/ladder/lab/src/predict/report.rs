@@ -42,7 +42,7 @@ struct PredictionRecord<'a> {
 }
 
 impl PredictionReport<'_> {
-    /// The document.
+    /// Returns the document.
     pub(super) fn document(&self, toolchain: String) -> Document {
         let mut document = Document::default();
         for own in self.ladders {
@@ -118,7 +118,7 @@ impl PredictionReport<'_> {
         }
     }
 
-    /// The notes under the tables.
+    /// Returns the notes under the tables.
     fn caption(&self) -> Vec<String> {
         let (model, device) = (self.constants, self.device);
         let origin = match self.is_fitted {

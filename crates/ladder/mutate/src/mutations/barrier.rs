@@ -18,7 +18,7 @@ pub(super) fn drop_fence(place: &InstructionSite<'_>) -> Vec<Edit> {
     if matches!(place.operation(), "fence" | "membar") { vec![place.dropped()] } else { Vec::new() }
 }
 
-/// The instructions of asynchronous copies that end a group or wait.
+/// Returns the instructions of asynchronous copies that end a group or wait.
 fn is_wait(place: &InstructionSite<'_>) -> bool {
     let ends = ["commit_group", "wait_group", "wait_all"];
     place.operation() == "cp" && ends.iter().any(|end| place.instruction.has(end))
@@ -56,7 +56,7 @@ pub(super) fn later(place: &InstructionSite<'_>) -> Vec<Edit> {
     vec![Edit { range: own.start..end, with: format!("{passed} {barrier}"), what }]
 }
 
-/// Whether it makes a difference on which side of this statement a barrier stands.
+/// Returns whether it makes a difference on which side of this statement a barrier stands.
 fn matters(statement: &Statement<'_>) -> bool {
     match statement {
         Statement::Label { .. } => true,
@@ -78,7 +78,7 @@ fn start_of(statement: &Statement<'_>) -> Option<usize> {
     }
 }
 
-/// The end of a label or an instruction. Nothing is executed behind an instruction that ends the thread.
+/// Returns the end of a label or an instruction. Nothing is executed behind an instruction that ends the thread.
 fn end_of(text: &str, statement: &Statement<'_>) -> Option<usize> {
     match statement {
         Statement::Label { name, at } => {

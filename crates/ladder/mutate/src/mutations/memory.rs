@@ -10,7 +10,7 @@ fn is_access(place: &InstructionSite<'_>) -> bool {
     (place.instruction.is_memory() && !is_parameter) || copies
 }
 
-/// The bytes of one element of an access: of the type, `b32`.
+/// Returns the bytes of one element of an access: of the type, `b32`.
 fn element_bytes(place: &InstructionSite<'_>) -> i64 {
     let ty = place.instruction.modifiers().last().unwrap_or_default();
     let bits = ty.trim_start_matches(|c: char| !c.is_ascii_digit()).parse().unwrap_or(32_i64);
@@ -68,7 +68,7 @@ pub(super) fn plain_atomic(place: &InstructionSite<'_>) -> Vec<Edit> {
     vec![Edit { range: place.range(), with, what: format!("a load and a store instead of {opcode}") }]
 }
 
-/// Whether several threads may meet in this access or fence.
+/// Returns whether several threads may meet in this access or fence.
 fn synchronizes(place: &InstructionSite<'_>) -> bool {
     matches!(place.operation(), "ld" | "st" | "atom" | "red" | "fence" | "membar")
 }

@@ -18,33 +18,33 @@ pub(crate) struct InstructionSite<'a> {
 }
 
 impl<'a> InstructionSite<'a> {
-    /// The operation without its modifiers: `ld`.
+    /// Returns the operation without its modifiers: `ld`.
     pub(super) fn operation(&self) -> &'a str {
         self.instruction.operation()
     }
 
-    /// The bytes of the whole instruction.
+    /// Returns the bytes of the whole instruction.
     pub(super) fn range(&self) -> Range<usize> {
         range_of(self.instruction)
     }
 
-    /// The bytes of the guard, up to the opcode.
+    /// Returns the bytes of the guard, up to the opcode.
     pub(super) fn guard(&self) -> Range<usize> {
         self.range().start..self.instruction.at as usize
     }
 
-    /// The bytes of the opcode.
+    /// Returns the bytes of the opcode.
     pub(super) fn opcode(&self) -> Range<usize> {
         let start = self.instruction.at as usize;
         start..start + self.instruction.opcode.len()
     }
 
-    /// The instruction without its guard, opcode and semicolon.
+    /// Returns the instruction without its guard, opcode and semicolon.
     fn behind_opcode(&self) -> Range<usize> {
         self.opcode().end..self.range().end - 1
     }
 
-    /// The bytes of each operand, without blanks around them. Empty where the text does not divide into as many operands
+    /// Returns the bytes of each operand, without blanks around them. Empty where the text does not divide into as many operands
     /// as the instruction has.
     pub(super) fn operands(&self) -> Vec<Range<usize>> {
         let all = self.behind_opcode();
@@ -70,23 +70,23 @@ impl<'a> InstructionSite<'a> {
         if trimmed.len() == self.instruction.operands.len() { trimmed } else { Vec::new() }
     }
 
-    /// The operand of this index, if it is an integer: where it stands, and its value.
+    /// Returns the operand of this index, if it is an integer: where it stands, and its value.
     pub(super) fn integer(&self, index: usize) -> Option<(Range<usize>, i64)> {
         let &Operand::Number(Number::Integer(value)) = self.instruction.operands.get(index)? else { return None };
         Some((self.operands().get(index)?.clone(), value.cast_signed()))
     }
 
-    /// The operand of this index as it is written.
+    /// Returns the operand of this index as it is written.
     pub(super) fn operand(&self, index: usize) -> Option<&'a str> {
         Some(&self.text[self.operands().get(index)?.clone()])
     }
 
-    /// The edit that leaves the instruction out.
+    /// Returns the edit that leaves the instruction out.
     pub(super) fn dropped(&self) -> Edit {
         Edit { range: self.range(), with: String::new(), what: "left out".to_owned() }
     }
 
-    /// The edit that writes another opcode.
+    /// Returns the edit that writes another opcode.
     pub(super) fn with_opcode(&self, opcode: &str) -> Edit {
         Edit {
             range: self.opcode(),
@@ -95,7 +95,7 @@ impl<'a> InstructionSite<'a> {
         }
     }
 
-    /// The edit that writes another opcode where one modifier or the operation is replaced; an empty replacement leaves
+    /// Returns the edit that writes another opcode where one modifier or the operation is replaced; an empty replacement leaves
     /// it out. `None` where the opcode does not have it.
     pub(super) fn with_modifier(&self, old: &str, new: &str) -> Option<Edit> {
         let mut words: Vec<&str> = self.instruction.opcode.split('.').collect();
@@ -107,13 +107,13 @@ impl<'a> InstructionSite<'a> {
         Some(self.with_opcode(&words.join(".")))
     }
 
-    /// The edit that writes another text in a range of the instruction.
+    /// Returns the edit that writes another text in a range of the instruction.
     pub(super) fn replaced(&self, range: Range<usize>, with: impl ToString) -> Edit {
         let with = with.to_string();
         Edit { what: format!("{with} instead of {}", &self.text[range.clone()]), range, with }
     }
 
-    /// The edit that exchanges two operands. `None` where they are equal or there are fewer.
+    /// Returns the edit that exchanges two operands. `None` where they are equal or there are fewer.
     pub(super) fn exchanged(&self, first: usize, second: usize) -> Option<Edit> {
         let operands = self.operands();
         let (first, second) = (operands.get(first)?.clone(), operands.get(second)?.clone());
@@ -127,7 +127,7 @@ impl<'a> InstructionSite<'a> {
     }
 }
 
-/// The bytes of an instruction, with its guard and its semicolon.
+/// Returns the bytes of an instruction, with its guard and its semicolon.
 pub(super) fn range_of(instruction: &Instruction<'_>) -> Range<usize> {
     instruction.span.start as usize..instruction.span.end as usize
 }

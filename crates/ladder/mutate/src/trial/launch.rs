@@ -31,7 +31,7 @@ pub(super) struct Expected {
 }
 
 impl Expected {
-    /// Whether a mutant does the same, because nothing of what was changed is executed.
+    /// Returns whether a mutant does the same, because nothing of what was changed is executed.
     pub(super) fn is_unreached(&self, mutant: &Mutant) -> bool {
         !mutant.is_control && mutant.lines.clone().all(|line| self.unreached.contains(&line))
     }
@@ -48,7 +48,7 @@ pub(super) struct Run<'a> {
     pub(super) is_checked: bool,
 }
 
-/// All instructions of a kernel, and the lines of the PTX that they stand in.
+/// Returns all instructions of a kernel, and the lines of the PTX that they stand in.
 fn instructions_of(function: &Function) -> Vec<(Site, u32)> {
     let sites = (0..).zip(&function.program().functions).flat_map(|(number, own)| {
         let count = own.code.len() as u32;
@@ -96,7 +96,7 @@ impl Run<'_> {
         Error::WrongAlready { rung, launch, size: self.problem.labels().size, why }
     }
 
-    /// The digest of all memory that a launch has to leave as it shall be: all but the inputs of a rung that destroys them,
+    /// Returns the digest of all memory that a launch has to leave as it shall be: all but the inputs of a rung that destroys them,
     /// what launches leave for the next, and what they leave for nobody.
     fn memory(&self, session: &mut Session<'_, Sim>) -> Result<u64, engine::Error> {
         let mut memory = session.memory()?;
@@ -106,7 +106,7 @@ impl Run<'_> {
         Ok(digest_of(&memory))
     }
 
-    /// The problem, and the block.
+    /// Returns the problem, and the block.
     fn at(&self) -> String {
         format!("{}, {}", self.problem.labels().size, engine::dims(self.launch.block))
     }

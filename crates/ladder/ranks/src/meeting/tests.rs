@@ -1,6 +1,6 @@
 use super::*;
 
-/// The results of `act` on each of `ranks` ranks that meet. The `missing` ranks do not connect.
+/// Returns the results of `act` on each of `ranks` ranks that meet. The `missing` ranks do not connect.
 pub(crate) fn meet(
     ranks: usize,
     missing: &[usize],
