@@ -69,7 +69,7 @@ impl Catalog {
     /// Returns [`Error::UnknownName`] with the nearest name for the first name that is not a pitfall.
     pub fn pitfalls(&self, names: &[String]) -> Result<Vec<&'static Pitfall>, Error> {
         let known = || self.pitfalls.iter().map(|pitfall| pitfall.name);
-        if let Some(unknown) = names.iter().find(|name| known().all(|own| own != *name)) {
+        if let Some(unknown) = names.iter().find(|name| known().all(|pitfall| pitfall != *name)) {
             let problem = format!("no pitfall is named `{unknown}`");
             return Err(Error::unknown(&problem, unknown, "pitfalls", &known().collect::<Vec<_>>()));
         }

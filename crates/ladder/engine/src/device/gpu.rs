@@ -327,7 +327,8 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
 
     unsafe fn launch(&mut self, launch: &Launch, bound: &[BufferId]) -> Result<LaunchResult, Error> {
         if SIMULATED && (self.is_counting || !self.checks.is_empty() || self.schedule != Schedule::Fixed) {
-            let (checks, schedule, mut new_findings, mut new_notes) = (self.checks, self.schedule, Vec::new(), Vec::new());
+            let (checks, schedule, mut new_findings, mut new_notes) =
+                (self.checks, self.schedule, Vec::new(), Vec::new());
             let count = |simulator: &mut Simulator, prepared: &simt::Launch<'_>| {
                 let previous_schedule = mem::replace(&mut simulator.config_mut().schedule, schedule);
                 let Sanitized { result, findings, notes } = checks.launch(simulator, prepared);
