@@ -172,8 +172,8 @@ impl Plan {
 }
 
 /// Makes the GNU C library keep freed memory. A launch allocates megabytes for registers and frees them. The library
-/// would return them to the system each time, which costs more than a small launch. Once the program has freed a large
-/// mapped block, the library raises its threshold to the size of that block.
+/// would return them to the system each time, which costs more than a small launch. It stops doing so once the program
+/// has freed a block of the largest size that the library adapts to.
 fn keep_freed_memory() {
     drop(std::hint::black_box(Vec::<u8>::with_capacity((32 << 20) - (1 << 16))));
 }

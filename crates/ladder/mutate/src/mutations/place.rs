@@ -122,8 +122,8 @@ impl<'a> InstructionSite<'a> {
         (a != b).then(|| Edit {
             range: first.start..second.end,
             with: format!("{b}{between}{a}"),
-            what: format!("{b} and {a} exchanged"),
             what: format!("{b} and {a} swapped"),
+        })
     }
 }
 
