@@ -168,7 +168,7 @@ fn a_process_that_never_comes_or_is_ended_is_named() {
     let said = |output: std::process::Output| String::from_utf8(output.stderr).unwrap();
     let alone = rank("0", &port, "1").output().unwrap();
     assert_eq!(alone.status.code(), Some(1));
-    let (wrong, right) = (said(alone), format!("error: rank 1: did not come to 127.0.0.1:{port} within 1s\n"));
+    let (wrong, right) = (said(alone), format!("error: rank 1: did not connect to 127.0.0.1:{port} within 1s\n"));
     assert_eq!(wrong, right);
 
     // It waits for rank 0, and is ended before that comes; then rank 0 waits for it.
