@@ -11,7 +11,7 @@ pub(crate) fn meet(
     let address = listener.local_addr().expect("an address").to_string();
     let mut listener = Some(listener);
     thread::scope(|scope| {
-        let come: Vec<_> = (0..ranks)
+        let threads: Vec<_> = (0..ranks)
             .filter(|rank| !missing.contains(rank))
             .map(|rank| {
                 let listener = if rank == 0 { listener.take() } else { None };
@@ -22,7 +22,7 @@ pub(crate) fn meet(
                 })
             })
             .collect();
-        come.into_iter().map(|rank| rank.join().expect("no rank panics")).collect()
+        threads.into_iter().map(|rank| rank.join().expect("no rank panics")).collect()
     })
 }
 
