@@ -78,7 +78,8 @@ impl Opt {
     /// Parses a value of this option.
     ///
     /// # Errors
-    /// Returns [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not take this word.
+    /// Returns [`Error::BadValue`] when the text is not a size, [`Error::UnknownName`] when the option does not take
+    /// this word.
     pub fn parse(&self, text: &str) -> Result<Value, Error> {
         match self.kind {
             Kind::Size => parse_size(text).map(Value::Size),
@@ -144,7 +145,8 @@ impl Options {
     /// Sorts the options into the order of `declared`, and adds the defaults of missing options.
     ///
     /// # Errors
-    /// Returns [`Error::UnknownName`] when an option or a word is not declared, [`Error::BadValue`] when a text is not a size.
+    /// Returns [`Error::UnknownName`] when an option or a word is not declared, [`Error::BadValue`] when a text is not
+    /// a size.
     pub fn complete(&self, ladder: &'static str, declared: &'static [Opt]) -> Result<Self, Error> {
         let is_unknown = |(name, _): &&(&str, Value)| declared.iter().all(|option| option.name != *name);
         if let Some((name, _)) = self.values.iter().find(is_unknown) {

@@ -77,8 +77,8 @@ impl Ptx {
     /// Returns the outline of the text, with the positions of its entries. The first call reads or compiles the text.
     ///
     /// # Errors
-    /// Returns [`Error::NoKernels`] when the file cannot be read, [`Error::Compile`] when the kernels do not compile for this
-    /// architecture.
+    /// Returns [`Error::NoKernels`] when the file cannot be read, [`Error::Compile`] when the kernels do not compile
+    /// for this architecture.
     pub fn read(&self) -> Result<&Outline<'static>, Error> {
         if let Some(outline) = self.outline.get() {
             return Ok(outline);

@@ -272,8 +272,8 @@ impl Ladder {
     }
 
     /// Returns the launches of these rungs for `problem` and a device, with each of `blocks`, or with the default block
-    /// if `blocks` is empty. It also returns the errors of rungs that are left out: those not compiled for a block, and
-    /// those that the problem rejects. Without `may_leave_out`, such an error is returned like all others.
+    /// if `blocks` is empty. It also returns the errors of rungs that are left out: rungs not compiled for a block, and
+    /// rungs that the problem rejects. Without `may_leave_out`, such an error is returned like all others.
     ///
     /// # Errors
     /// Returns the first error of [`Ladder::launch`].

@@ -168,8 +168,8 @@ impl ScalingRun<'_> {
         document.paragraph("Bus bandwidth in GB/s:");
         document.table(rates);
         let timing = format!(
-            "median of {} measurements on the slowest device, each of 20 launches in a row as in nccl-tests; `through the host`, \
-             `host copies alone` and `copies to one device` are timed one at a time, with the host's clock",
+            "median of {} times of 20 launches in a row as in nccl-tests, each on the slowest device; \
+             `through the host`, `host copies alone` and `copies to one device` are timed one at a time, with the host's clock",
             self.args.runs
         );
         let reports: Vec<&GroupReport> = reports.iter().collect();
@@ -263,12 +263,12 @@ impl ScalingRun<'_> {
         document.table(table);
         let counted = match is_product {
             true => {
-                "including the all-gather of the product, or its reduce-scatter for k; before the timing, the first matrix is \
-                 divided and the second copied to all devices, or also divided for k"
+                "including the all-gather of the product, or its reduce-scatter for k; before the timing, \
+                 the first matrix is divided and the second copied to all devices, or also divided for k"
             }
             false => "including the combination of the results",
         };
-        let timing = format!("median of {} runs on the slowest device, {counted}", self.args.runs);
+        let timing = format!("median of {} runs, each timed on its slowest device, {counted}", self.args.runs);
         let all: Vec<&GroupReport> = all.iter().collect();
         self.caption(&mut document, &all, &timing);
         Ok((document, all.iter().all(|report| report.all_right())))

@@ -5,8 +5,8 @@
 //! detect. The output is a [`MutantResult`] for each change: what caught the mutant, or why nothing did.
 //!
 //! - [`mutations`] is the table of mutations, and creates the mutated texts of a kernel.
-//! - `problems` selects the problem sizes that a kernel runs on, `trace` records what a launch does, and `trial` runs the
-//!   mutants and returns a [`MutantVerdict`] for each.
+//! - `problems` selects the problem sizes that a kernel runs on, `trace` records what a launch does, and `trial` runs
+//!   the mutants and returns a [`MutantVerdict`] for each.
 //! - [`run`] distributes the mutants over threads, and `finished` saves the verdicts in a file for the next run.
 //! - [`reasons`] lists the mutants that are known to survive, each with the reason.
 //!

@@ -132,7 +132,7 @@ impl Plan {
                         }
                         let Some((_, trial)) = &mut trial else { return };
                         let found = trial.verdicts(catalog, &batch);
-                        // If the user interrupted the launches, their results say nothing about the mutants.
+                        // If the user interrupted the launches, their results are meaningless.
                         if is_over.load(Ordering::Relaxed)
                             || is_interrupted()
                             || sender.send((*number, indices, found)).is_err()

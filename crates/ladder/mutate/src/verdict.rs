@@ -14,7 +14,7 @@ pub enum Caught {
     /// The simulator stopped the launch: an access outside of all memory, a barrier that some lanes do not reach, or a
     /// deadlock.
     Fault,
-    /// The launch executed several times as many instructions as the kernel and did not end.
+    /// The launch exceeded a multiple of the kernel's instructions without ending.
     TimeOut,
     /// A finding of a sanitizer.
     #[serde(untagged)]

@@ -152,8 +152,8 @@ fn check_links(device: u32, others: &[u32], link: impl Fn(u32) -> Result<Link, S
         let reason = match link(other) {
             Ok(Link { can_access: true, .. }) => continue,
             Ok(_) => format!(
-                "GPU {device} cannot access the memory of GPU {other}: there is no peer access between them; `cargo xtask doctor` \
-                 shows which GPUs have peer access, and NCCL does not need it"
+                "GPU {device} cannot access the memory of GPU {other}: there is no peer access between them; \
+                 `cargo xtask doctor` shows which GPUs have peer access, and NCCL does not need it"
             ),
             Err(why) => format!("GPU {device} and GPU {other}: {why}"),
         };

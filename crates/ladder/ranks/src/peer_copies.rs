@@ -1,7 +1,7 @@
 //! Copies pieces of a rank's result to the memory of all ranks while the rank's device computes its next piece.
 //!
 //! The copies run in a second stream, on the devices' copy engines, and need no multiprocessor. NCCL's kernels do, and
-//! a kernel with a block on each multiprocessor leaves no room for them.
+//! a kernel with a block on each multiprocessor leaves no multiprocessor for them.
 
 use std::mem;
 use std::ops::Range;

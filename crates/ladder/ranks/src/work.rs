@@ -346,10 +346,10 @@ pub(crate) fn verdict_of_all(meeting: &mut Meeting, verdict: Verdict, result: &[
 pub(crate) fn slowest(meeting: &mut Meeting, times: Vec<f64>) -> Result<Option<Samples>, Error> {
     let bytes = times.iter().flat_map(|time| time.to_le_bytes()).collect();
     let all = meeting.exchange(Ok(bytes))?;
-    let times = |bytes: &Vec<u8>| -> Vec<f64> {
+    let decode = |bytes: &Vec<u8>| -> Vec<f64> {
         bytes.chunks_exact(8).map(|time| f64::from_le_bytes(time.try_into().unwrap_or_default())).collect()
     };
-    let all: Vec<Vec<f64>> = all.iter().map(times).collect();
+    let all: Vec<Vec<f64>> = all.iter().map(decode).collect();
     let of_run = |run: usize| all.iter().filter_map(|times| times.get(run).copied()).fold(0.0, f64::max);
     Ok(Samples::new((0..times.len()).map(of_run).collect()))
 }

@@ -317,7 +317,7 @@ impl<const SIMULATED: bool> Device for Cuda<SIMULATED> {
         }
         self.with(None, |state| {
             let vectors = state.memory(buffer)?.bytes / 16;
-            // Launches as many threads as all multiprocessors can hold at once.
+            // Launches enough threads to fill all multiprocessors.
             let blocks = 8 * state.info.multiprocessors.unwrap_or(1);
             let args = vec![Arg::Buffer(0), Arg::U64(vectors)];
             let launch = state.timing_launch("ladder_read", blocks, 256, args);

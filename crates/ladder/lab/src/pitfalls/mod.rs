@@ -23,7 +23,8 @@ use cli::output::{Context, Format};
 
 pub(crate) const PITFALLS: Command = Command {
     name: "pitfalls",
-    about: "Show what the sanitizers report for common bugs, and what a GPU does; exit code 1 if the sanitizers miss a bug",
+    about: "Show what the sanitizers report for common bugs, and what a GPU does; exit code 1 if the sanitizers miss \
+            a bug",
     arguments: |command, _| Arguments::augment_args(command),
     execute: |matches, env, to| execute(&Arguments::from_arg_matches(matches)?, env, to),
 };

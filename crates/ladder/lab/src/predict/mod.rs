@@ -51,7 +51,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
         let plan = selection.plan(targets.block(), None, predict::properties(&device))?;
         match measured.of(selection.ladder, &plan.problem().labels().title) {
             Ok(ladder_times) => times.extend(ladder_times),
-            // With several ladders, skip those that were not measured.
+            // With several ladders, skip the ladders without measurements.
             Err(_) if selected.len() > 1 => continue,
             Err(error) => return Err(error.into()),
         }

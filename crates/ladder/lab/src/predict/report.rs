@@ -37,7 +37,7 @@ struct PredictionRecord<'a> {
     predicted_ns: f64,
     measured_ns: Option<f64>,
     bound_by: Resource,
-    /// The time that each resource would take on its own.
+    /// The time that each resource would take alone.
     alone_ns: BTreeMap<&'static str, f64>,
 }
 

@@ -37,8 +37,8 @@ pub(super) fn offset(place: &InstructionSite<'_>) -> Vec<Edit> {
     edits.collect()
 }
 
-/// Replaces an atomic operation with a load, an instruction of the same name and a store. For `exch`, the instruction is a
-/// `mov` of the operand.
+/// Replaces an atomic operation with a load, an instruction of the same name and a store. For `exch`, the instruction
+/// is a `mov` of the operand.
 pub(super) fn plain_atomic(place: &InstructionSite<'_>) -> Vec<Edit> {
     let opcode = place.instruction.opcode;
     let operation = place

@@ -28,7 +28,7 @@ pub(super) fn lane(place: &InstructionSite<'_>) -> Vec<Edit> {
 
 pub(super) fn segment(place: &InstructionSite<'_>) -> Vec<Edit> {
     match place.integer(3) {
-        // With this clamp value, half as many lanes take part.
+        // With this clamp value, half of the lanes take part.
         Some((range, clamp)) if is_shuffle(place) => vec![place.replaced(range, clamp ^ 0x10)],
         _ => Vec::new(),
     }

@@ -5,8 +5,8 @@ use crate::Ptx;
 use crate::device::Device;
 use crate::launch::{Arg, Code, TensorElement, TensorMap};
 
-static OWN: [Ptx; 1] = [Ptx::new((7, 5), ".version 6.3\n.target sm_75\n")];
-static KERNELS: Kernels = Kernels { modules: &OWN, host_compiler: "", build_folder: "", package_folder: "" };
+static NO_KERNELS: [Ptx; 1] = [Ptx::new((7, 5), ".version 6.3\n.target sm_75\n")];
+static KERNELS: Kernels = Kernels { modules: &NO_KERNELS, host_compiler: "", build_folder: "", package_folder: "" };
 
 fn launch(code: Code, entry: &str, args: Vec<Arg>) -> Launch {
     Launch { code, entry: entry.to_owned(), grid: [1, 1, 1], block: [1, 1, 1], shared_bytes: 0, args }
@@ -64,7 +64,7 @@ fn a_tensor_map_is_an_argument_by_value() {
     sim.download(buffers[1], &mut tile).unwrap();
     for (at, bytes) in tile.chunks(4).enumerate() {
         let (row, place) = (at / 32, at % 32);
-        // The 128-byte swizzle stores the element of this row and column at `place`. The swizzle is its own inverse.
+        // The 128-byte swizzle stores the element of this row and column at `place`. The swizzle is an involution.
         let (row, column) = (row + 8, ((place / 4) ^ row) * 4 + place % 4 + 32);
         let right = if row < 12 && column < 40 { row * 40 + column + 1 } else { 0 };
         assert_eq!(u32::from_le_bytes(bytes.try_into().unwrap()) as usize, right, "row {row}, column {column}");
