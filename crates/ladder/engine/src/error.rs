@@ -159,8 +159,7 @@ impl Error {
         Self::BadValue(format!("{option} = {value} is out of bounds for the ladder {ladder}: it takes {takes}"))
     }
 
-    /// Creates the error for sizes that are valid separately but too large together. `what` names them, as in `3 ×
-    /// 4`.
+    /// Creates the error for sizes that are valid separately but too large together. `what` names the sizes (`3 × 4`).
     pub fn too_large(ladder: &str, what: &str, most_elements: u64) -> Self {
         Self::BadValue(format!("{what} is too large for the ladder {ladder}: it takes up to {most_elements} elements"))
     }

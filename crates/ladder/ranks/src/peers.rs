@@ -205,9 +205,8 @@ fn rank_launch(
     let args = rung.parameters.iter().zip(&launch.args).map(arg).collect();
     let mut shape = whole.facts().shape;
     if !member.is_simulated {
-        // The first length is the number of ranks whose rows this device launches. The kernels require that every rank
-        // has the same grid. Every rank computes the same grid because the shapes are equal and the kind of device has
-        // no effect.
+        // The first length is the number of ranks whose rows this device launches. Every rank computes the same grid, as
+        // the kernels require, because the shape is the same and the grid does not depend on the device.
         shape[0] = 1;
     }
     Some(Launch { args, grid: grid(rung, &shape, launch.block, member.device.info().properties()), ..launch.clone() })

@@ -60,7 +60,7 @@ pub struct DeviceInfo {
     pub kind: &'static str,
     /// The manufacturer's name of the device.
     pub name: String,
-    /// The versions of the driver and of the CUDA version that the driver supports.
+    /// The version of the driver, and the CUDA version that the driver supports.
     pub driver: Option<String>,
     /// Major and minor compute capability, serialized as in `9.0`.
     #[serde(serialize_with = "with_point")]

@@ -1,4 +1,4 @@
-//! `lab mutate`: changes the PTX of rungs one instruction at a time, and tests whether the checks notice.
+//! `lab mutate`: changes the PTX of rungs one instruction at a time, and tests whether the checks detect the changes.
 
 mod show;
 

@@ -30,7 +30,7 @@ struct Arguments {
     /// Measured times: the output of `ladder run --json`, or a file of results/
     #[arg(long, value_name = "FILE")]
     against: PathBuf,
-    /// Fit the model's constants to those times, and predict with them
+    /// Fit the model's constants to the measured times before predicting
     #[arg(long)]
     calibrate: bool,
     #[command(flatten)]

@@ -26,7 +26,7 @@ pub(super) fn swap(place: &InstructionSite<'_>) -> Vec<Edit> {
     if commutes || is_wide_shift {
         return Vec::new();
     }
-    place.exchanged(1, 2).into_iter().collect()
+    place.swapped(1, 2).into_iter().collect()
 }
 
 pub(super) fn constant(place: &InstructionSite<'_>) -> Vec<Edit> {

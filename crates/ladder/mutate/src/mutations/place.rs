@@ -114,7 +114,7 @@ impl<'a> InstructionSite<'a> {
     }
 
     /// Returns the edit that swaps two operands. `None` when they are equal or do not exist.
-    pub(super) fn exchanged(&self, first: usize, second: usize) -> Option<Edit> {
+    pub(super) fn swapped(&self, first: usize, second: usize) -> Option<Edit> {
         let operands = self.operands();
         let (first, second) = (operands.get(first)?.clone(), operands.get(second)?.clone());
         let (a, b) = (&self.text[first.clone()], &self.text[second.clone()]);

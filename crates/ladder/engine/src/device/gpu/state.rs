@@ -54,7 +54,7 @@ pub(in crate::device) struct State {
     pub(super) time_limit: Duration,
     /// Called while the host waits for work. It returns the reason when the work is to be abandoned.
     pub(super) watch: Option<Watch>,
-    /// When work was abandoned that may still be running.
+    /// The time at which work was abandoned that may still be running.
     pub(super) given_up: Option<Instant>,
 }
 
@@ -198,7 +198,12 @@ impl State {
         run: impl FnOnce(&Function<'_>, &[*mut c_void], &Event, &Stream) -> Result<R, Error>,
     ) -> Result<R, Error> {
         let address = |index: usize| -> Result<u64, Error> {
-            let missing = || Error::launch(launch, format!("buffer {index} of {} is an argument", bound.len()));
+            let missing = || {
+                Error::launch(
+                    launch,
+                    format!("buffer {index} is an argument, and only {} buffers are bound", bound.len()),
+                )
+            };
             Ok(self.memory(*bound.get(index).ok_or_else(missing)?)?.address)
         };
         let args = launch.args.iter().map(|arg| {
@@ -306,7 +311,7 @@ fn allow_shared(function: &Function<'_>, bytes: u32) -> Result<(), CudaError> {
     allowed.map_err(|_| CudaError::InvalidValue)
 }
 
-/// Returns the name of a cust error. The error's `Display` asks the driver for a message and panics when there is none.
+/// Returns the name of a cust error. The error's `Display` asks the driver for a message and panics if it has none.
 pub(super) fn named(error: CudaError) -> String {
     format!("{error:?}")
 }
