@@ -138,8 +138,8 @@ impl Options {
 
     /// Returns the options as written on a command line: `--n 1000 --type f32`.
     pub fn command_line(&self) -> String {
-        let each = self.values.iter().map(|(name, value)| format!("--{name} {value}"));
-        each.collect::<Vec<_>>().join(" ")
+        let options = self.values.iter().map(|(name, value)| format!("--{name} {value}"));
+        options.collect::<Vec<_>>().join(" ")
     }
 
     /// Sorts the options into the order of `declared`, and adds the defaults of missing options.

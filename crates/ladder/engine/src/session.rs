@@ -127,10 +127,10 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
     /// # Errors
     /// Returns the errors of [`Session::check`].
     pub fn launch_checked(&mut self, rung: &Rung, launch: &Launch) -> Result<Step, Error> {
-        let ran = self.launch(rung, launch, Buffers::prepare_poisoned)?;
+        let launch_result = self.launch(rung, launch, Buffers::prepare_poisoned)?;
         let outputs = self.buffers.download(launch)?;
         let picture = self.problem.picture(rung, launch, &outputs.written);
-        Ok(Step { picture, ran, ..self.verdict_of(rung, launch, &outputs).into() })
+        Ok(Step { picture, ran: launch_result, ..self.verdict_of(rung, launch, &outputs).into() })
     }
 
     /// Launches [`WARM_UP`] times and then `runs` times, and measures each of the `runs` launches with the device's
@@ -214,8 +214,8 @@ impl<'a, D: Device + ?Sized> Session<'a, D> {
             return Ok(None);
         };
         self.buffers.next()?;
-        let ran = self.buffers.read(index)?;
-        Ok(ran.time_ns.map(|time| (time, bytes / 16 * 16)))
+        let read_result = self.buffers.read(index)?;
+        Ok(read_result.time_ns.map(|time| (time, bytes / 16 * 16)))
     }
 
     /// Returns the device, and the buffers of the problem.

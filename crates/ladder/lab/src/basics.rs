@@ -139,8 +139,8 @@ fn median(device: &mut dyn Device, case: &Case, elements: u32, runs: u32) -> Res
     let launch = Launch { code: Code::Kernels, entry, grid, block, shared_bytes, args };
     let mut times = Vec::new();
     for run in 0..runs + 3 {
-        // SAFETY: each buffer has `bytes` bytes per element, which covers every index that the kernel computes. A strided
-        // copy reads `stride` words per element, and one word more for its offset.
+        // SAFETY: each buffer has `bytes` bytes per element, which covers every index that the kernel computes. A
+        // strided copy reads `stride` words per element, and one word more for its offset.
         let result = unsafe { device.launch(&launch, &buffers) }?;
         times.extend(result.time_ns.filter(|_| run >= 3));
     }

@@ -87,9 +87,10 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
             }
         }
         if failed.is_some_and(|since| since.elapsed() > PATIENCE) {
-            let left = running.iter().enumerate().filter_map(|(rank, place)| place.as_ref().map(|_| rank.to_string()));
-            let left: Vec<String> = left.collect();
-            complain(to.err, &format!("a rank has failed, and these ranks did not exit: {}", left.join(", ")));
+            let remaining =
+                running.iter().enumerate().filter_map(|(rank, place)| place.as_ref().map(|_| rank.to_string()));
+            let remaining: Vec<String> = remaining.collect();
+            complain(to.err, &format!("a rank has failed, and these ranks did not exit: {}", remaining.join(", ")));
             break;
         }
         thread::sleep(LOOK);

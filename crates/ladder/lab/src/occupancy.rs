@@ -35,7 +35,7 @@ fn execute(matches: &ArgMatches, env: &Env<'_>, to: &mut Output<'_>) -> Result<u
     for selection in &selected {
         let LadderComparison { comparisons, left_out } =
             check::check(&mut *device, selection.ladder, &selection.rungs())?;
-        let different: Vec<&Comparison> = comparisons.iter().filter(|one| !one.agrees()).collect();
+        let different: Vec<&Comparison> = comparisons.iter().filter(|comparison| !comparison.agrees()).collect();
         let mut document = Document::default();
         let result = match different.len() {
             0 => "all match the driver".to_owned(),

@@ -76,20 +76,20 @@ struct ScalingRun<'a> {
 }
 
 impl ScalingRun<'_> {
-    /// Returns the requested problems. A problem without sizes is repeated with each of the `usual` sizes.
-    fn problems(&self, usual: &[u64]) -> Result<Vec<Options>, Error> {
+    /// Returns the requested problems. A problem without sizes is repeated with each of the `default_sizes`.
+    fn problems(&self, default_sizes: &[u64]) -> Result<Vec<Options>, Error> {
         let given = self.selection.combinations()?.unwrap_or_else(|| vec![Options::default()]);
         let has = |name: &&&str| self.selection.ladder.options.iter().any(|option| option.name == **name);
         let missing = |options: &Options| -> Vec<&'static str> {
             SIZES.iter().filter(has).filter(|name| options.get(name).is_none()).copied().collect()
         };
-        let each = given.iter().flat_map(|options| {
+        let problems = given.iter().flat_map(|options| {
             let missing = missing(options);
-            let sizes = if missing.is_empty() { &usual[..1] } else { usual };
+            let sizes = if missing.is_empty() { &default_sizes[..1] } else { default_sizes };
             let with = move |size: &u64| missing.iter().fold(options.clone(), |all, name| all.with(name, size));
             sizes.iter().map(with)
         });
-        Ok(each.collect())
+        Ok(problems.collect())
     }
 
     /// Runs these rungs for the problems on `count` devices, which are opened once.
@@ -103,15 +103,15 @@ impl ScalingRun<'_> {
         let settings = self.shared.settings(self.env.catalog.kernels, self.args.limit.time_limit());
         let devices = Devices::Numbers(self.shared.numbers[..count].to_vec());
         let (ladder, runs) = (self.selection.ladder, Some(self.args.runs));
-        let made = problems.iter().map(|options| SharedLadder::problem_of(self.env.shared, ladder, options));
-        let made = made.collect::<Result<Vec<_>, _>>()?;
+        let shared_problems = problems.iter().map(|options| SharedLadder::problem_of(self.env.shared, ladder, options));
+        let shared_problems = shared_problems.collect::<Result<Vec<_>, _>>()?;
         let request = |whole| GroupRequest { ladder, rungs, whole, block: None, runs, side, pieces };
-        made.iter().try_for_each(|whole| ranks::check(&request(whole), count))?;
+        shared_problems.iter().try_for_each(|whole| ranks::check(&request(whole), count))?;
         let bar = &self.bar;
         let job = |member: &mut Member| {
             let is_first = member.rank().index == 0;
             let mut reports = Vec::new();
-            for whole in &made {
+            for whole in &shared_problems {
                 if is_first {
                     bar.set_message(format!("{} on {count}", whole.problem().labels().title));
                 }
@@ -130,9 +130,10 @@ impl ScalingRun<'_> {
     fn sizes(&self) -> Result<(Document, bool), Error> {
         let count = self.shared.numbers.len();
         // 8 and 16 bytes, and then each size is four times the previous one.
-        let usual: Vec<u64> = [1].into_iter().chain((2..=28).step_by(2)).map(|power| 1 << power).collect();
+        let default_sizes: Vec<u64> = [1].into_iter().chain((2..=28).step_by(2)).map(|power| 1 << power).collect();
         let rungs = self.selection.rung_names();
-        let problems: Vec<_> = self.problems(&usual)?.into_iter().map(|options| options.with(RANKS, count)).collect();
+        let problems: Vec<_> =
+            self.problems(&default_sizes)?.into_iter().map(|options| options.with(RANKS, count)).collect();
         self.bar.inc_length(problems.len() as u64);
         let reports = self.reports(&problems, rungs, count, (Side::Rows, 1))?;
         let names: Vec<&str> = reports
@@ -183,7 +184,7 @@ impl ScalingRun<'_> {
         let is_product = selection.ladder.options.iter().any(|option| option.name == "m");
         let grows = if is_product { "m" } else { "n" };
         let ways = if is_product { &PRODUCTS[..] } else { &[(Side::Rows, 1)] };
-        let usual: &[u64] = match selection.ladder.name {
+        let default_sizes: &[u64] = match selection.ladder.name {
             "reduce" => &[1 << 30, 1 << 32],
             "histogram" => &[1 << 30],
             "gemm" => &[8192, 16384],
@@ -200,7 +201,7 @@ impl ScalingRun<'_> {
             }
             named => named.to_vec(),
         };
-        let problems = self.problems(usual)?;
+        let problems = self.problems(default_sizes)?;
         let columns = ["rung", "problem", "divided"].map(Column::text).into_iter();
         let numbers = ["devices", "time", "rate", "× one device", "of linear"].map(Column::number);
         let table = Table::new(columns.chain([Column::text("result")]).chain(numbers));
@@ -212,8 +213,8 @@ impl ScalingRun<'_> {
         // One device computes a product in only one way, which all other runs are compared with.
         let runs = 2 * counts.len() - 1 + (ways.len() - 1) * 2 * (counts.len() - 1);
         self.bar.inc_length((problems.len() * runs) as u64);
-        let each = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));
-        for (options, way) in each {
+        let option_ways = problems.iter().flat_map(|options| ways.iter().map(move |way| (options, *way)));
+        for (options, way) in option_ways {
             let complete = selection.ladder.complete(options)?;
             let size = complete.maybe_size(grows).unwrap_or_default();
             let grown = |count: usize| options.clone().with(grows, size * count as u64);
@@ -232,11 +233,11 @@ impl ScalingRun<'_> {
             let (divided, reports): (Vec<&str>, Vec<GroupReport>) = measured.into_iter().unzip();
             all.extend(reports);
             for place in 0..rungs.len() {
-                let one = rate(&all[single], place);
+                let first_rate = rate(&all[single], place);
                 for (divided, report) in divided.iter().zip(&all[start..]) {
                     let Some(outcome) = report.measurements.get(place) else { continue };
                     let rate = rate(report, place);
-                    let times = one.zip(rate).map(|((one, _), (rate, _))| rate / one);
+                    let times = first_rate.zip(rate).map(|((first_rate, _), (rate, _))| rate / first_rate);
                     let linear = times.map(|times| times / report.rank.count as f64);
                     let median = outcome.samples.as_ref().map(|samples| samples.median());
                     let divided = match way {

@@ -66,7 +66,7 @@ impl Kernel {
     /// # Errors
     /// Returns [`Error::Engine`] when the rung cannot be launched for its ladder's default problem, and the errors of
     /// [`Kernel::new`].
-    pub fn usual(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung) -> Result<Self, Error> {
+    pub fn of_default_launch(catalog: &Catalog, ladder: &'static Ladder, rung: &'static Rung) -> Result<Self, Error> {
         let problem = ladder.problem(&Options::default())?;
         let launch = ladder.launch(rung, &*problem, None, DeviceProperties::default())?;
         Self::new(catalog, ladder, rung, launch.entry)

@@ -51,12 +51,13 @@ impl Plan {
     /// Creates a plan with all mutants of the kernels that the selected rungs launch by default.
     ///
     /// # Errors
-    /// Returns the errors of [`Kernel::usual`] and [`Kernel::mutants`] when a rung cannot be launched or has no PTX.
+    /// Returns the errors of [`Kernel::of_default_launch`] and [`Kernel::mutants`] when a rung cannot be launched or
+    /// has no PTX.
     pub fn new(catalog: &Catalog, selected: &[Selection]) -> Result<Self, Error> {
         let rungs =
             selected.iter().flat_map(|selection| selection.rungs().into_iter().map(|rung| (selection.ladder, rung)));
         let kernels = rungs.map(|(ladder, rung)| {
-            let kernel = Kernel::usual(catalog, ladder, rung)?;
+            let kernel = Kernel::of_default_launch(catalog, ladder, rung)?;
             let mutants = kernel.mutants()?;
             Ok((kernel, mutants))
         });

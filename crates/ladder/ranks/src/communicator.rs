@@ -152,16 +152,17 @@ impl Communicator for Nccl {
         bound: [BufferId; 2],
         what: &Collective,
     ) -> Result<(), Error> {
-        let ran = device.call("NCCL", &bound, &mut |stream, memory| match *memory {
+        let call_result = device.call("NCCL", &bound, &mut |stream, memory| match *memory {
             [from, to] => self.enqueue_raw(stream.as_raw(), [from, to], what),
             _ => Err("two buffers are required".to_owned()),
         });
         let failed = |reason| engine::Error::Call { what: "NCCL".to_owned(), reason };
-        let ran = ran.and_then(|ran| self.communicator.check().map_err(failed).map(|()| ran));
-        if ran.is_err() {
+        let call_result =
+            call_result.and_then(|call_result| self.communicator.check().map_err(failed).map(|()| call_result));
+        if call_result.is_err() {
             self.communicator.abort();
         }
-        Ok(ran.map(drop)?)
+        Ok(call_result.map(drop)?)
     }
 
     fn enqueue(

@@ -56,11 +56,11 @@ impl Meeting {
     /// that expects a different number of ranks.
     pub fn new(rank: Share, address: &str, listener: Option<TcpListener>, limit: Duration) -> Result<Self, Error> {
         let mut meeting = Self { rank, links: Vec::new(), limit, memory: None, failed: None };
-        let met = match rank.index {
+        let connected = match rank.index {
             0 => meeting.accept_others(address, listener),
             _ => meeting.connect_to_first(address),
         };
-        match met {
+        match connected {
             Ok(()) => Ok(meeting),
             Err((rank, reason)) => Err(Error::Rank { rank, reason }),
         }
@@ -195,8 +195,8 @@ impl Meeting {
                 // Other ranks may be waiting for the failed rank, and stay silent until they receive its error.
                 end = end.min(Instant::now() + GRACE);
             }
-            let heard = await_one(&self.links, at, end).and_then(|()| read(&mut self.links[at]));
-            all.push(match heard {
+            let answer = await_one(&self.links, at, end).and_then(|()| read(&mut self.links[at]));
+            all.push(match answer {
                 Ok((0, bytes)) => Ok(bytes),
                 Ok((_, why)) => Err((at + 1, String::from_utf8_lossy(&why).into_owned())),
                 Err(error) => Err((at + 1, why_silent(&error, self.limit))),
@@ -219,12 +219,12 @@ impl Meeting {
             .filter(|failure| failure.0 != *rank && failure.1 == *why);
         let same: Vec<String> =
             same.filter(|failure| weight(&failure.1) == 0).map(|failure| failure.0.to_string()).collect();
-        let too = match &same[..] {
+        let suffix = match &same[..] {
             [] => String::new(),
             [one] => format!("; rank {one} reports the same error"),
             more => format!("; ranks {} report the same error", more.join(", ")),
         };
-        Err((*rank, format!("{why}{too}")))
+        Err((*rank, format!("{why}{suffix}")))
     }
 
     /// Sends the messages of all ranks, or the failed rank and the reason, to the other ranks.
@@ -251,10 +251,10 @@ impl Meeting {
             Err(why) => write(link, 1, why.as_bytes()),
         };
         // If the first rank has ended, its last message may contain the reason.
-        let heard = self.receive();
+        let answer = self.receive();
         match (sent, message) {
-            (Err(_), Err(why)) if matches!(&heard, Err((0, said)) if is_silence(said)) => Err((self.rank.index, why)),
-            _ => heard,
+            (Err(_), Err(why)) if matches!(&answer, Err((0, said)) if is_silence(said)) => Err((self.rank.index, why)),
+            _ => answer,
         }
     }
 
@@ -262,8 +262,8 @@ impl Meeting {
     fn receive(&mut self) -> Result<Vec<Vec<u8>>, (usize, String)> {
         // The first rank may wait up to the limit for other ranks before it answers.
         let (link, patience) = (&mut self.links[0], 2 * self.limit);
-        let heard = link.set_read_timeout(Some(patience)).and_then(|()| read(link));
-        let (kind, bytes) = heard.map_err(|error| (0, why_silent(&error, patience)))?;
+        let answer = link.set_read_timeout(Some(patience)).and_then(|()| read(link));
+        let (kind, bytes) = answer.map_err(|error| (0, why_silent(&error, patience)))?;
         let mut rest = &bytes[..];
         let broken = || (0, "sent an invalid message".to_owned());
         if kind != 0 {
@@ -303,19 +303,19 @@ fn is_silence(said: &str) -> bool {
 fn await_one(links: &[TcpStream], at: usize, mut end: Instant) -> io::Result<()> {
     let link = &links[at];
     link.set_read_timeout(Some(PAUSE))?;
-    let heard = loop {
+    let peeked = loop {
         match link.peek(&mut [0]) {
             Err(error) if is_late(&error) && Instant::now() < end => {
                 if links.iter().any(has_failed) {
                     end = end.min(Instant::now() + GRACE);
                 }
             }
-            heard => break heard,
+            peeked => break peeked,
         }
     };
     // A message that has started to arrive is read completely.
     link.set_read_timeout(Some(end.saturating_duration_since(Instant::now()).max(LEAST)))?;
-    heard.map(drop)
+    peeked.map(drop)
 }
 
 fn is_late(error: &io::Error) -> bool {

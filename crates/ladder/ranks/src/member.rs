@@ -66,7 +66,7 @@ pub fn run_threads<R: Send>(
     let address = listener.local_addr().map_err(meeting)?.to_string();
     let mut listener = Some(listener);
     let memory = Arc::new(HostMemory::new(count));
-    let each: Vec<Result<R, Error>> = thread::scope(|scope| {
+    let results: Vec<Result<R, Error>> = thread::scope(|scope| {
         let rank = |(index, (source, number)): (usize, (DeviceSource, u32))| {
             let listener = listener.take();
             let (address, job, memory) = (&address, &job, Arc::clone(&memory));
@@ -84,7 +84,7 @@ pub fn run_threads<R: Send>(
             .map(|(rank, thread)| thread.join().unwrap_or_else(|_| Err(panicked(rank))))
             .collect()
     });
-    each.into_iter().collect()
+    results.into_iter().collect()
 }
 
 /// Runs `job` in this process, which is one of several ranks that meet at the address.

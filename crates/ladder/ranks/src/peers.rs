@@ -86,7 +86,7 @@ fn buffers(member: &mut Member, whole: &dyn Problem) -> Result<Vec<SharedBuffer>
     let all = whole.buffers(member.device.info().properties());
     let mut shared_buffers = Vec::new();
     for index in (rank.index..all.len()).step_by(rank.count) {
-        let made = member.device.alloc(all[index].allocated_bytes() as usize).and_then(|id| {
+        let shared_buffer = member.device.alloc(all[index].allocated_bytes() as usize).and_then(|id| {
             let role = all[index].role;
             match role.is_input() {
                 true => member.device.upload(id, whole.input(index))?,
@@ -94,7 +94,7 @@ fn buffers(member: &mut Member, whole: &dyn Problem) -> Result<Vec<SharedBuffer>
             }
             Ok((id, member.device.address(id)?))
         });
-        let (id, address) = member.agree(made)?;
+        let (id, address) = member.agree(shared_buffer)?;
         let addresses = member.meeting.exchange_number(address)?;
         shared_buffers.push(SharedBuffer { index, id, role: all[index].role, bytes: all[index].bytes, addresses });
     }
@@ -115,8 +115,8 @@ fn measurements(
         let launch = rank_launch(member, (rung, launch), whole, buffers);
         poison(&mut *member.device, buffers)?;
         member.meeting.barrier()?;
-        let ran = run(member, launch.as_ref());
-        member.agree(ran)?;
+        let launch_result = run(member, launch.as_ref());
+        member.agree(launch_result)?;
         let mut verdict = checked(member, whole, buffers)?;
         // Times on the simulator have no meaning.
         let runs = request.runs.filter(|_| !member.is_simulated && verdict.is_right());
@@ -168,8 +168,8 @@ fn timed(
         };
         // SAFETY: the launches only access the ranks' buffers, which no rank frees before all ranks are done. Every
         // launch restores the flags.
-        let ran = unsafe { device.launch_with((launches, TOGETHER), bound, &mut before, &mut after) };
-        let time = member.agree(ran)?.time_ns.unwrap_or_default();
+        let launch_result = unsafe { device.launch_with((launches, TOGETHER), bound, &mut before, &mut after) };
+        let time = member.agree(launch_result)?.time_ns.unwrap_or_default();
         if run >= WARM_UP {
             times.push(time / TOGETHER as f64);
         }
@@ -205,8 +205,8 @@ fn rank_launch(
     let args = rung.parameters.iter().zip(&launch.args).map(arg).collect();
     let mut shape = whole.facts().shape;
     if !member.is_simulated {
-        // The first length is the number of ranks whose rows this device launches. Every rank computes the same grid, as
-        // the kernels require, because the shape is the same and the grid does not depend on the device.
+        // The first length is the number of ranks whose rows this device launches. Every rank computes the same grid,
+        // as the kernels require, because the shape is the same and the grid does not depend on the device.
         shape[0] = 1;
     }
     Some(Launch { args, grid: grid(rung, &shape, launch.block, member.device.info().properties()), ..launch.clone() })
@@ -298,8 +298,8 @@ fn baseline(
         let Member { device, communicator, meeting, .. } = &mut *member;
         match (&staged, way) {
             (Some(staged), _) => {
-                let ran = staged.run(member, [input, output]);
-                member.agree(ran)
+                let launch_result = staged.run(member, [input, output]);
+                member.agree(launch_result)
             }
             (None, Way::HostCopies) => Ok(ThroughHost::copy_alone(meeting, &mut **device, ids, (count, element))?),
             (None, Way::Host) => ThroughHost.run(meeting, &mut **device, ids, &collective),
@@ -351,11 +351,11 @@ impl Staged {
     ) -> Result<Self, Error> {
         let devices = member.device_numbers()?;
         let mut staged = Self { launch: None, ids: Vec::new(), addresses: Default::default(), devices };
-        let made = match member.rank().index {
+        let created = match member.rank().index {
             0 => staged.make(&mut *member.device, request, both),
             _ => Ok(()),
         };
-        member.agree(made).map(|()| staged)
+        member.agree(created).map(|()| staged)
     }
 
     fn make(
@@ -412,8 +412,9 @@ impl Staged {
         let mut after = |_, stream: &GpuStream, _: &[DeviceMemory]| copy(stream, output, outputs, false);
         // SAFETY: the addresses belong to the first rank's buffers and to the copies. Implementations of `Problem`
         // guarantee that the kernels access nothing else.
-        let ran = unsafe { member.device.launch_with((slice::from_ref(launch), 1), &[], &mut before, &mut after) };
-        ran.map(drop)
+        let launch_result =
+            unsafe { member.device.launch_with((slice::from_ref(launch), 1), &[], &mut before, &mut after) };
+        launch_result.map(drop)
     }
 
     fn free(self, member: &mut Member) {

@@ -31,8 +31,8 @@ impl ThroughHost {
             Collective::AllReduce { count, element, operation } => {
                 let ranges = shares(meeting.rank.count, *count, *element);
                 agreed(meeting, || memory.combine(rank, device, &ranges[rank], (*element, *operation)))?;
-                let mut each = memory.combined.iter().zip(&ranges);
-                Ok(each.try_for_each(|(combined, range)| upload(combined, device, to, range))?)
+                let mut targets = memory.combined.iter().zip(&ranges);
+                Ok(targets.try_for_each(|(combined, range)| upload(combined, device, to, range))?)
             }
             Collective::Scatter { ranges, element, operation } => {
                 let range = in_memory(&ranges[rank]);
@@ -43,8 +43,8 @@ impl ThroughHost {
                 agreed(meeting, || upload(&memory.data[0], device, to, &(0..*bytes as usize)))
             }
             Collective::Gather { ranges } => agreed(meeting, || {
-                let mut each = memory.data.iter().zip(ranges);
-                each.try_for_each(|(data, range)| upload(data, device, to, &in_memory(range)))
+                let mut sources = memory.data.iter().zip(ranges);
+                sources.try_for_each(|(data, range)| upload(data, device, to, &in_memory(range)))
             }),
         }
     }

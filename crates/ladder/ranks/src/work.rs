@@ -112,8 +112,8 @@ fn combined(member: &mut Member, divided: &RankProblem, planned: &Planned) -> Re
     };
     let mut combined = Combined { output, to: None, whole, copies: None };
     if let Some(bytes) = to {
-        let made = member.device.alloc(bytes as usize);
-        let id = member.agree(made)?;
+        let allocated = member.device.alloc(bytes as usize);
+        let id = member.agree(allocated)?;
         combined.to = Some((id, bytes));
         // An earlier rung may have left a right result in this buffer.
         member.device.fill(id, POISON)?;
@@ -165,10 +165,10 @@ fn with_buffers(
     };
     // SAFETY: `Ladder::launch` created the launches for the problem or for pieces of it, so they only access its
     // buffers.
-    let ran = unsafe { session.launch_poisoned(rung, &launches, &mut after) };
+    let launch_result = unsafe { session.launch_poisoned(rung, &launches, &mut after) };
     // Without this report, the other ranks would wait in the collective for a rank whose kernel failed.
-    meeting.report(&ran)?;
-    let has_clock = ran?.time_ns.is_some();
+    meeting.report(&launch_result)?;
+    let has_clock = launch_result?.time_ns.is_some();
     if combined.copies.is_none() {
         let (device, ids) = session.device_and_buffers();
         let from = ids[combined.output];
@@ -268,8 +268,8 @@ fn timed(
             enqueued.flatten().unwrap_or(Ok(()))
         };
         // SAFETY: these launches were checked before, so they only access the problem's buffers.
-        let ran = unsafe { session.once_with(rung, launches, &mut before, &mut after) }?;
-        let mut time = ran.time_ns.unwrap_or_default();
+        let launch_result = unsafe { session.once_with(rung, launches, &mut before, &mut after) }?;
+        let mut time = launch_result.time_ns.unwrap_or_default();
         if needs_host && combined.copies.is_none() {
             // The device's clock does not include the host's work, so use the host's clock.
             meeting.barrier()?;
@@ -362,12 +362,12 @@ mod tests {
     #[test]
     fn a_result_is_right_only_if_all_ranks_agree() {
         let verdict = |rank_result: fn(usize) -> (Verdict, Vec<u8>)| {
-            let mut each = meet(3, &[], LONG, |mut meeting| {
+            let mut results = meet(3, &[], LONG, |mut meeting| {
                 let (verdict, result) = rank_result(meeting.rank.index);
                 verdict_of_all(&mut meeting, verdict, &result).map(|verdict| vec![format!("{verdict:?}").into_bytes()])
             });
-            assert!(each.windows(2).all(|pair| pair[0] == pair[1]), "{each:?}");
-            String::from_utf8(each.swap_remove(0).expect("no rank fails").swap_remove(0)).expect("a text")
+            assert!(results.windows(2).all(|pair| pair[0] == pair[1]), "{results:?}");
+            String::from_utf8(results.swap_remove(0).expect("no rank fails").swap_remove(0)).expect("a text")
         };
         assert_eq!(verdict(|_| (Verdict::Right, vec![7])), "Right");
         let other = verdict(|rank| (Verdict::Right, vec![u8::from(rank == 2)]));
@@ -381,13 +381,13 @@ mod tests {
 
     #[test]
     fn the_slowest_rank_counts_in_each_run() {
-        let each = meet(2, &[], LONG, |mut meeting| {
+        let results = meet(2, &[], LONG, |mut meeting| {
             let times = if meeting.rank.index == 0 { vec![1.0, 9.0, 3.0] } else { vec![4.0, 2.0, 3.0] };
             let median = slowest(&mut meeting, times)?.map(|samples| samples.median());
             assert_eq!(median, Some(4.0));
             assert!(slowest(&mut meeting, Vec::new())?.is_none());
             Ok(Vec::new())
         });
-        assert!(each.iter().all(Result::is_ok), "{each:?}");
+        assert!(results.iter().all(Result::is_ok), "{results:?}");
     }
 }

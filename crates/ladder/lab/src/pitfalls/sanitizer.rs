@@ -24,7 +24,7 @@ pub(super) fn sanitize(
     env: &Env<'_>,
 ) -> Result<Vec<(&'static str, String)>, Error> {
     let child = command(env, &kernel)?;
-    let says = |tool| {
+    let run_tool = |tool| {
         let mut process = Command::new(sanitizer);
         // Driver errors are not reported, because they are those of the launch, which is also measured without a tool.
         process.args(["--tool", tool, "--report-api-errors", "no"]).arg(child.get_program()).args(child.get_args());
@@ -32,7 +32,7 @@ pub(super) fn sanitize(
         let (output, in_time) = output(process, limit)?;
         Ok((tool, report(&output, in_time)))
     };
-    TOOLS.into_par_iter().map(says).collect()
+    TOOLS.into_par_iter().map(run_tool).collect()
 }
 
 /// Returns the version of compute-sanitizer.
@@ -76,13 +76,13 @@ fn report(output: &str, in_time: bool) -> String {
         Some(count) => count > 0,
         None => first.is_some(),
     };
-    let says = match (finds, first, in_time) {
+    let text = match (finds, first, in_time) {
         (true, Some(first), _) => first,
         (true, None, _) => "an error",
         (false, _, true) => "nothing",
         (false, _, false) => "nothing, and timed out",
     };
-    says.to_owned()
+    text.to_owned()
 }
 
 #[cfg(test)]

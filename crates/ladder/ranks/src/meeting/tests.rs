@@ -17,8 +17,8 @@ pub(crate) fn meet(
                 let listener = if rank == 0 { listener.take() } else { None };
                 let (act, address) = (&act, &address);
                 scope.spawn(move || {
-                    let met = Meeting::new(Share { index: rank, count: ranks }, address, listener, limit);
-                    met.and_then(act).map_err(|error| error.to_string())
+                    let meeting = Meeting::new(Share { index: rank, count: ranks }, address, listener, limit);
+                    meeting.and_then(act).map_err(|error| error.to_string())
                 })
             })
             .collect();
@@ -33,24 +33,24 @@ const SHORT: Duration = Duration::from_millis(150);
 fn every_rank_receives_all_messages() {
     for ranks in [1, 2, 5] {
         let all: Vec<Vec<u8>> = (0..ranks).map(|rank| vec![rank as u8; rank * 100_000]).collect();
-        let each = meet(ranks, &[], LONG, |mut meeting| {
+        let results = meet(ranks, &[], LONG, |mut meeting| {
             let message = vec![meeting.rank.index as u8; meeting.rank.index * 100_000];
             meeting.exchange(Ok(Vec::new()))?;
             meeting.exchange(Ok(message))
         });
-        assert_eq!(each, vec![Ok(all); ranks]);
+        assert_eq!(results, vec![Ok(all); ranks]);
     }
 }
 
 #[test]
 fn a_failure_reaches_all_ranks_and_later_exchanges() {
-    let each = meet(4, &[], LONG, |mut meeting| {
+    let results = meet(4, &[], LONG, |mut meeting| {
         let message = if meeting.rank.index == 2 { Err("no memory".to_owned()) } else { Ok(vec![1]) };
         let first = meeting.exchange(message);
         assert_eq!(first.map_err(|error| error.to_string()), Err("rank 2: no memory".to_owned()));
         meeting.exchange(Ok(vec![2]))
     });
-    assert_eq!(each, vec![Err("rank 2: no memory".to_owned()); 4]);
+    assert_eq!(results, vec![Err("rank 2: no memory".to_owned()); 4]);
 }
 
 #[test]
@@ -59,7 +59,7 @@ fn ranks_with_the_same_error_are_all_named() {
         (&[0, 1][..], "rank 0: fault; rank 1 reports the same error"),
         (&[1, 2, 3], "rank 1: fault; ranks 2, 3 report the same error"),
     ] {
-        let each = meet(4, &[], LONG, |mut meeting| match meeting.rank.index {
+        let results = meet(4, &[], LONG, |mut meeting| match meeting.rank.index {
             // The ranks fail one after another.
             rank if failing.contains(&rank) => {
                 thread::sleep(PAUSE * rank as u32);
@@ -67,15 +67,15 @@ fn ranks_with_the_same_error_are_all_named() {
             }
             _ => meeting.exchange(Ok(Vec::new())),
         });
-        assert_eq!(each, vec![Err(says.to_owned()); 4]);
+        assert_eq!(results, vec![Err(says.to_owned()); 4]);
     }
 }
 
 #[test]
 fn a_rank_that_does_not_connect_is_reported_to_all() {
-    let each = meet(4, &[2], SHORT, |mut meeting| meeting.exchange(Ok(Vec::new())));
-    assert_eq!(each.len(), 3);
-    for result in each {
+    let results = meet(4, &[2], SHORT, |mut meeting| meeting.exchange(Ok(Vec::new())));
+    assert_eq!(results.len(), 3);
+    for result in results {
         let why = result.expect_err("a rank is missing");
         assert!(why.starts_with("rank 2: did not connect to 127.0.0.1:") && why.ends_with("within 150ms"), "{why}");
     }
@@ -90,20 +90,20 @@ fn a_rank_that_does_not_connect_is_reported_to_all() {
 #[test]
 fn a_rank_that_ends_or_does_not_answer_is_reported() {
     for (is_silent, says) in [(false, "rank 1: has ended"), (true, "rank 1: did not answer within 150ms")] {
-        let each = meet(3, &[], SHORT, |mut meeting| {
+        let results = meet(3, &[], SHORT, |mut meeting| {
             if meeting.rank.index == 1 {
                 thread::sleep(if is_silent { 2 * SHORT } else { Duration::ZERO });
                 return Ok(Vec::new());
             }
             meeting.exchange(Ok(Vec::new()))
         });
-        assert_eq!([&each[0], &each[2]], [&Err(says.to_owned()); 2]);
+        assert_eq!([&results[0], &results[2]], [&Err(says.to_owned()); 2]);
     }
-    let each = meet(3, &[], LONG, |mut meeting| match meeting.rank.index {
+    let results = meet(3, &[], LONG, |mut meeting| match meeting.rank.index {
         0 => Ok(Vec::new()),
         _ => meeting.exchange(Ok(Vec::new())),
     });
-    assert_eq!(each[1..], vec![Err("rank 0: has ended".to_owned()); 2]);
+    assert_eq!(results[1..], vec![Err("rank 0: has ended".to_owned()); 2]);
 }
 
 #[test]
@@ -129,7 +129,7 @@ fn a_watch_reports_a_failed_rank_during_another_wait() {
     // Rank 0 waits for rank 1, which waits for the work of rank 2. Rank 2 fails, with an error or because it ends.
     for (is_error, says) in [(true, "rank 2: no memory"), (false, "rank 2: has ended")] {
         let begin = Instant::now();
-        let each = meet(4, &[], LONG, |mut meeting| {
+        let results = meet(4, &[], LONG, |mut meeting| {
             meeting.barrier()?;
             let message = match meeting.rank.index {
                 2 if is_error => Err("no memory".to_owned()),
@@ -147,7 +147,7 @@ fn a_watch_reports_a_failed_rank_during_another_wait() {
             };
             meeting.exchange(message)
         });
-        let all = each.into_iter().enumerate().filter(|(rank, _)| is_error || *rank != 2).map(|(_, result)| result);
+        let all = results.into_iter().enumerate().filter(|(rank, _)| is_error || *rank != 2).map(|(_, result)| result);
         assert_eq!(all.collect::<Vec<_>>(), vec![Err(says.to_owned()); if is_error { 4 } else { 3 }]);
         assert!(begin.elapsed() < LONG / 2, "{:?}", begin.elapsed());
     }
@@ -155,7 +155,7 @@ fn a_watch_reports_a_failed_rank_during_another_wait() {
 
 #[test]
 fn a_watch_reports_nothing_without_a_failure() {
-    let each = meet(2, &[], LONG, |mut meeting| {
+    let results = meet(2, &[], LONG, |mut meeting| {
         let mut watch = meeting.watch();
         if meeting.rank.index == 1 {
             meeting.exchange(Ok(vec![1]))?;
@@ -170,5 +170,5 @@ fn a_watch_reports_nothing_without_a_failure() {
         assert_eq!(watch(), None);
         meeting.barrier().map(|()| Vec::new())
     });
-    assert!(each.iter().all(Result::is_ok), "{each:?}");
+    assert!(results.iter().all(Result::is_ok), "{each:?}");
 }

@@ -201,7 +201,7 @@ impl State {
             let missing = || {
                 Error::launch(
                     launch,
-                    format!("buffer {index} is an argument, and only {} buffers are bound", bound.len()),
+                    format!("buffer {index} is an argument, but the number of bound buffers is {}", bound.len()),
                 )
             };
             Ok(self.memory(*bound.get(index).ok_or_else(missing)?)?.address)

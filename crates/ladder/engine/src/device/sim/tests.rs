@@ -77,7 +77,7 @@ fn a_tensor_map_is_an_argument_by_value() {
             "a tensor map's tile has rows of 132 bytes, which is not a multiple of 16",
         ),
         (TensorMap { rows: 0, ..map }, "a tensor map's sizes are 1 to 2^32"),
-        (TensorMap { buffer: 2, ..map }, "buffer 2 is an argument, and only 2 buffers are bound"),
+        (TensorMap { buffer: 2, ..map }, "buffer 2 is an argument, but the number of bound buffers is 2"),
     ];
     for (map, why) in cases {
         // SAFETY: the simulator checks every address.
