@@ -170,5 +170,5 @@ fn a_watch_reports_nothing_without_a_failure() {
         assert_eq!(watch(), None);
         meeting.barrier().map(|()| Vec::new())
     });
-    assert!(results.iter().all(Result::is_ok), "{each:?}");
+    assert!(results.iter().all(Result::is_ok), "{results:?}");
 }
